@@ -1,0 +1,1 @@
+"""The house of HLO: opcodes, types, shapes, text, inference, verification."""

@@ -1,0 +1,168 @@
+"""The graph: instructions in computations in a module, all immutable.
+
+An instruction is an opcode applied to earlier instructions of the same computation. A computation
+is an ordered list of instructions with a root; a module an ordered list of computations with an
+entry. Nothing is ever changed: a pass builds new instructions where it must, and shares the rest.
+So every older version of a module stays alive for free, and `new is old` tells truly whether a
+pass changed anything.
+
+Instructions are compared by identity: two adds of the same operands are two adds, and it is for
+CSE to say that one will do. What follows from the graph (users, order, liveness) is computed when
+asked, in `hlo.walk` and `optimizer`, and never stored here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from hlo.annotations import NO_ANNOTATIONS, Annotations
+from hlo.attributes import NO_ATTRS, Attrs
+from hlo.opcode import OPCODES, Opcode
+from hlo.values import FrontendAttributes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hlo.error import Span
+    from hlo.shape import Shape
+    from hlo.values import BufferDonor, ComputationLayout, InputOutputAlias
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Instruction:
+    """One HLO instruction: an opcode applied to earlier instructions of the same computation.
+
+    Attributes
+    ----------
+    name : unique in its module, without "%".
+    opcode : a row of `hlo.opcode.OPCODES`.
+    shape : of its value.
+    operands : instructions of the same computation.
+    attrs : of the class that the opcode's row names.
+    called : the computations it calls, in the order of the row's `called` keys.
+    control_predecessors : instructions that must run before it, though it does not use them.
+    annotations : sharding, metadata and the like, which do not change its value.
+    span : where it came from in the text.
+    """
+
+    name: str
+    opcode: str
+    shape: Shape
+    operands: tuple[Instruction, ...] = ()
+    attrs: Attrs = NO_ATTRS
+    called: tuple[Computation, ...] = ()
+    control_predecessors: tuple[Instruction, ...] = ()
+    annotations: Annotations = NO_ANNOTATIONS
+    span: Span | None = None
+
+    @property
+    def row(self) -> Opcode:
+        """What the opcode table says of the opcode."""
+        return OPCODES[self.opcode]
+
+    def with_(self, **changes: Any) -> Instruction:
+        """A copy with some fields changed; it keeps its name unless told otherwise."""
+        return replace(self, **changes)
+
+    def __repr__(self) -> str:
+        """One line: name, shape, opcode and the names of the operands."""
+        operands = ", ".join("%" + operand.name for operand in self.operands)
+        return f"%{self.name} = {self.shape} {self.opcode}({operands})"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Computation:
+    """An ordered list of instructions, each after its operands, with a root.
+
+    Attributes
+    ----------
+    name : unique among the module's computations, without "%".
+    root : the instruction whose value is the computation's.
+    execution_thread : "main" unless it runs elsewhere.
+    """
+
+    name: str
+    instructions: tuple[Instruction, ...]
+    root: Instruction
+    execution_thread: str = "main"
+    span: Span | None = None
+
+    @property
+    def parameters(self) -> tuple[Instruction, ...]:
+        """The parameters by number."""
+        found = [i for i in self.instructions if i.opcode == "parameter"]
+        return tuple(sorted(found, key=lambda i: i.attrs.number))  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        """Name and size."""
+        return f"<computation %{self.name}, {len(self.instructions)} instructions>"
+
+
+@dataclass(frozen=True, slots=True)
+class StackFrames:
+    """The tables that metadata's `stack_frame_id` points into, rows as XLA prints them."""
+
+    file_names: tuple[str, ...] = ()
+    function_names: tuple[str, ...] = ()
+    file_locations: tuple[str, ...] = ()
+    stack_frames: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the `HloModule` line says beside the name.
+
+    Attributes
+    ----------
+    is_scheduled : the order of instructions is the order in which they run.
+    replica_count, num_partitions : devices that run the module.
+    others : attributes that are kept as written: (key, value text).
+    """
+
+    is_scheduled: bool = False
+    entry_computation_layout: ComputationLayout | None = None
+    input_output_alias: tuple[InputOutputAlias, ...] = ()
+    buffer_donor: tuple[BufferDonor, ...] = ()
+    alias_passthrough_params: bool = False
+    allow_spmd_sharding_propagation_to_parameters: tuple[bool, ...] = ()
+    allow_spmd_sharding_propagation_to_output: tuple[bool, ...] = ()
+    replica_count: int = 1
+    num_partitions: int = 1
+    frontend_attributes: FrontendAttributes = field(default_factory=FrontendAttributes)
+    others: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Module:
+    """A whole program: computations, each after those that it calls, and an entry.
+
+    `str(module)` is XLA's canonical text.
+    """
+
+    name: str
+    computations: tuple[Computation, ...]
+    entry: Computation
+    header: Header = field(default_factory=Header)
+    stack_frames: StackFrames = field(default_factory=StackFrames)
+    span: Span | None = None
+
+    def instructions(self) -> Iterator[Instruction]:
+        """All instructions of all computations, in order."""
+        for computation in self.computations:
+            yield from computation.instructions
+
+    def to_string(self, **options: Any) -> str:
+        """The module as text; see `hlo.print.Options` for the options, named as XLA names them."""
+        # The printer reads modules, so it can only be imported late.
+        from hlo.print import Options, print_module  # noqa: PLC0415
+
+        return print_module(self, Options(**options))
+
+    def __str__(self) -> str:
+        """XLA's canonical text."""
+        return self.to_string()
+
+    def __repr__(self) -> str:
+        """Name and size."""
+        return f"<module {self.name}, {sum(1 for _ in self.instructions())} instructions>"

@@ -1,0 +1,85 @@
+"""Constants: an array, or a tuple of literals, with its shape.
+
+A literal compares by its bits, so two NaNs with the same payload are equal and the two zeros are
+not. Reading one from text is `hlo.literal_text`'s work, writing it `hlo.literal_print`'s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from hlo.element_type import element_type_of
+from hlo.error import HloError
+from hlo.shape import TOKEN_SHAPE, Shape, array, tuple_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Value = Any  # an array, None for a token, or a tuple of values
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Literal:
+    """A constant value.
+
+    Attributes
+    ----------
+    shape : its element type and dimensions; an array shape's layout is only carried along.
+    array : read-only, of the shape's dimensions and NumPy type; None for tuples and tokens.
+    elements : of a tuple.
+    elided : the text was `{...}`: the value is not known, and the array is all zeros.
+    """
+
+    shape: Shape
+    array: NDArray[Any] | None = None
+    elements: tuple[Literal, ...] = ()
+    elided: bool = False
+
+    @property
+    def value(self) -> Value:
+        """The NumPy array, the tuple of values, or None for a token."""
+        if self.shape.is_tuple:
+            return tuple(element.value for element in self.elements)
+        return self.array
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both have the same type, dimensions and bits."""
+        if not isinstance(other, Literal) or not self.shape.compatible(other.shape):
+            return False
+        if self.array is None or other.array is None:
+            return self.elements == other.elements
+        return self.elided == other.elided and self.array.tobytes() == other.array.tobytes()
+
+    def __hash__(self) -> int:
+        """A hash of the bits."""
+        if self.array is None:
+            return hash(self.elements)
+        return hash((self.shape.without_layout, self.array.tobytes()))
+
+
+def literal(value: Value, shape: Shape | None = None) -> Literal:
+    """The literal of a NumPy array, a Python number with a shape, or a tuple of such.
+
+    Raises
+    ------
+    HloError
+        HLO011 if XLA has no such element type, or the value is not of the shape.
+    """
+    if isinstance(value, tuple):
+        values = cast("tuple[Value, ...]", value)
+        shapes = shape.elements if shape else (None,) * len(values)
+        elements = tuple(literal(v, s) for v, s in zip(values, shapes, strict=True))
+        return Literal(shape or tuple_of(*(e.shape for e in elements)), elements=elements)
+    if value is None:
+        return Literal(TOKEN_SHAPE)
+    made = np.array(value, dtype=shape.element_type.dtype if shape else None)
+    element_type = element_type_of(made.dtype)
+    if element_type is None:
+        raise HloError("HLO011", f"NumPy type {made.dtype} is no element type of XLA")
+    if shape is not None and made.shape != shape.dims:
+        raise HloError("HLO011", f"a value of shape {list(made.shape)} is no {shape}")
+    made.setflags(write=False)
+    return Literal(shape or array(element_type, made.shape), made)

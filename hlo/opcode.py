@@ -1,0 +1,238 @@
+"""One row for each of XLA's 133 opcodes. Everything else in the project looks them up here.
+
+A row says how the opcode is spelled, how many operands it has, which attributes and computations,
+what kind of thing it is, and in one line what it means. What it means exactly stands in the tables
+keyed by opcode: `hlo.infer` (shapes), `interpreter` (values), `emit_c` and `emit_cuda` (code).
+
+Source: `xla/hlo/ir/hlo_opcode.h`; the attributes are those that XLA's parser accepts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from hlo import attributes as a
+
+# What a set of traits says of an opcode. A pass asks for the trait, never for a list of names.
+TRAITS: Final = {
+    "elementwise": "each element of the result depends on the elements at the same place alone",
+    "commutative": "the two operands may change places",
+    "associative": "(x op y) op z is x op (y op z) for integers and pred",
+    "leaf": "no operands",
+    "movement": "elements are moved, repeated or dropped, never computed",
+    "data_dependent": "where elements go depends on values",
+    "effect": "does something besides computing its value: must stay even if unused",
+    "collective": "exchanges values with other devices",
+    "async": "starts, updates or ends something that runs meanwhile",
+    "device": "the value depends on the device, or on state that the device keeps",
+    "control": "decides which computation runs, or how often",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Opcode:
+    """What the language knows of one opcode.
+
+    Attributes
+    ----------
+    name : as in HLO text.
+    arity : number of operands; None for any number.
+    attrs : the group of its attributes.
+    called : attribute keys of the computations that it calls, in printing order. A key that ends
+        in `*` holds a list of computations; alternatives are resolved by `hlo.parse`.
+    traits : keys of TRAITS.
+    summary : one line of meaning.
+    """
+
+    name: str
+    arity: int | None
+    attrs: type[a.Attrs]
+    called: tuple[str, ...]
+    traits: frozenset[str]
+    summary: str
+
+    @property
+    def elementwise(self) -> bool:
+        """Whether it works element by element."""
+        return "elementwise" in self.traits
+
+    @property
+    def pure(self) -> bool:
+        """Whether equal operands give an equal value, and nothing else happens."""
+        return not self.traits & {"effect", "collective", "async", "device"}
+
+
+OPCODES: dict[str, Opcode] = {}
+
+
+def _op(
+    name: str,
+    arity: int | None,
+    summary: str,
+    traits: str = "",
+    attrs: type[a.Attrs] = a.Attrs,
+    called: str = "",
+) -> None:
+    marks = frozenset(traits.split())
+    if unknown := marks - TRAITS.keys():
+        raise ValueError(f"{name}: unknown traits {sorted(unknown)}")
+    OPCODES[name] = Opcode(name, arity, attrs, tuple(called.split()), marks, summary)
+
+
+# fmt: off
+# Leaves and plumbing
+_op("parameter",         0, "the n-th argument of the computation",               "leaf", a.Parameter)
+_op("constant",          0, "a literal array or tuple",                           "leaf", a.Constant)
+_op("iota",              0, "0, 1, 2, ... along a dimension",                     "leaf", a.Iota)
+_op("tuple",          None, "a tuple of the operands")
+_op("get-tuple-element", 1, "one element of a tuple",                             "", a.GetTupleElement)
+_op("copy",              1, "the same value in a buffer, layout or memory space of its own", "movement")
+_op("bitcast",           1, "the same bytes under another shape or layout",       "movement")
+_op("opt-barrier",       1, "the operand; nothing is optimized across it",        "effect")
+_op("after-all",      None, "a token that comes after all operands",              "effect")
+_op("add-dependency",    2, "the first operand, not before the second, a token, is there", "effect")
+_op("domain",            1, "the operand; ends a region of one sharding",         "", a.Domain)
+
+# Elementwise, one operand
+_op("abs",               1, "absolute value; the magnitude of a complex number",  "elementwise")
+_op("acos",              1, "arc cosine",                                         "elementwise", a.Accuracy)
+_op("acosh",             1, "inverse hyperbolic cosine",                          "elementwise", a.Accuracy)
+_op("asin",              1, "arc sine",                                           "elementwise", a.Accuracy)
+_op("asinh",             1, "inverse hyperbolic sine",                            "elementwise", a.Accuracy)
+_op("atanh",             1, "inverse hyperbolic tangent",                         "elementwise", a.Accuracy)
+_op("cbrt",              1, "cube root, with the operand's sign",                 "elementwise", a.Accuracy)
+_op("ceil",              1, "the next whole number up",                           "elementwise")
+_op("convert",           1, "the same number in another element type",            "elementwise")
+_op("cosine",            1, "cosine of an angle in radians",                      "elementwise", a.Accuracy)
+_op("cosh",              1, "hyperbolic cosine",                                  "elementwise", a.Accuracy)
+_op("count-leading-zeros", 1, "zero bits in front of the first one bit",          "elementwise")
+_op("erf",               1, "error function",                                     "elementwise", a.Accuracy)
+_op("exponential",       1, "e to the power x",                                   "elementwise", a.Accuracy)
+_op("exponential-minus-one", 1, "e to the power x, minus 1, exact near 0",        "elementwise", a.Accuracy)
+_op("floor",             1, "the next whole number down",                         "elementwise")
+_op("imag",              1, "imaginary part; 0 for real numbers",                 "elementwise")
+_op("is-finite",         1, "whether x is neither infinite nor NaN",              "elementwise")
+_op("log",               1, "natural logarithm",                                  "elementwise", a.Accuracy)
+_op("log-plus-one",      1, "natural logarithm of 1 + x, exact near 0",           "elementwise", a.Accuracy)
+_op("logistic",          1, "1 / (1 + exp(-x))",                                  "elementwise", a.Accuracy)
+_op("negate",            1, "-x",                                                 "elementwise")
+_op("not",               1, "all bits flipped; logical not of pred",              "elementwise")
+_op("popcnt",            1, "number of one bits",                                 "elementwise")
+_op("real",              1, "real part",                                          "elementwise")
+_op("reduce-precision",  1, "rounded to a smaller float format, in the same type", "elementwise", a.ReducePrecision)
+_op("round-nearest-afz", 1, "rounded to a whole number, halves away from zero",   "elementwise")
+_op("round-nearest-even", 1, "rounded to a whole number, halves to the even one", "elementwise")
+_op("rsqrt",             1, "1 / square root",                                    "elementwise", a.Accuracy)
+_op("sign",              1, "-1, 0 or 1; keeps -0 and NaN; x / abs(x) if complex", "elementwise")
+_op("sine",              1, "sine of an angle in radians",                        "elementwise", a.Accuracy)
+_op("sinh",              1, "hyperbolic sine",                                    "elementwise", a.Accuracy)
+_op("sqrt",              1, "square root",                                        "elementwise", a.Accuracy)
+_op("tan",               1, "tangent of an angle in radians",                     "elementwise", a.Accuracy)
+_op("tanh",              1, "hyperbolic tangent",                                 "elementwise", a.Accuracy)
+
+# Elementwise, two and three operands
+_op("add",               2, "x + y; pred: or",                                    "elementwise commutative associative")
+_op("and",               2, "bitwise and",                                        "elementwise commutative associative")
+_op("atan2",             2, "angle of the point (y, x): x is the second operand", "elementwise")
+_op("compare",           2, "EQ, NE, GE, GT, LE or LT, as pred",                  "elementwise", a.Compare)
+_op("complex",           2, "a complex number from its parts",                    "elementwise")
+_op("divide",            2, "x / y; integers truncate",                           "elementwise")
+_op("maximum",           2, "the larger; NaN if either is; pred: or",             "elementwise commutative associative")
+_op("minimum",           2, "the smaller; NaN if either is; pred: and",           "elementwise commutative associative")
+_op("mulhi",             2, "high half of the double-width integer product",      "elementwise commutative")
+_op("multiply",          2, "x * y; pred: and",                                   "elementwise commutative associative")
+_op("or",                2, "bitwise or",                                         "elementwise commutative associative")
+_op("power",             2, "x to the power y",                                   "elementwise")
+_op("remainder",         2, "what division leaves, with the sign of the dividend", "elementwise")
+_op("shift-left",        2, "x << y; 0 from the type's width on",                 "elementwise")
+_op("shift-right-arithmetic", 2, "x >> y, filled with the sign bit",              "elementwise")
+_op("shift-right-logical", 2, "x >> y, filled with 0",                            "elementwise")
+_op("stochastic-convert", 2, "convert that rounds up or down by random bits",     "elementwise")
+_op("subtract",          2, "x - y",                                              "elementwise")
+_op("xor",               2, "bitwise exclusive or",                               "elementwise commutative associative")
+_op("clamp",             3, "min(max(low, x), high)",                             "elementwise")
+_op("select",            3, "the second operand where the first holds, else the third", "elementwise")
+_op("map",            None, "a scalar computation applied to each element",       "", a.Map, "to_apply")
+
+# Shape and data movement
+_op("bitcast-convert",   1, "the same bits under another element type",           "")
+_op("broadcast",         1, "the operand repeated along new dimensions",          "movement", a.Broadcast)
+_op("concatenate",    None, "the operands joined along a dimension",              "movement", a.Dimensions)
+_op("dynamic-slice",  None, "a slice whose start comes at run time, clamped",     "movement data_dependent", a.DynamicSlice)
+_op("dynamic-update-slice", None, "the operand with a slice replaced, start clamped", "movement data_dependent")
+_op("gather",            2, "slices of the operand at computed places",           "movement data_dependent", a.Gather)
+_op("pad",               2, "the operand with a value around and between its elements", "movement", a.Pad)
+_op("reshape",           1, "the same elements, row-major, under other dimensions", "movement", a.Reshape)
+_op("reverse",           1, "the operand with some dimensions flipped",           "movement", a.Dimensions)
+_op("slice",             1, "every stride-th element from start to limit",        "movement", a.Slice)
+_op("transpose",         1, "result dimension i is operand dimension dimensions[i]", "movement", a.Dimensions)
+
+# Contraction, reduction, windows
+_op("convolution",       2, "a windowed dot product in any number of dimensions", "", a.Convolution)
+_op("dot",               2, "batched product of arrays, summed over contracting dimensions", "", a.DotDims)
+_op("ragged-dot",        3, "dot whose lhs rows use the weights of their group",  "", a.RaggedDotDims)
+_op("scaled-dot",        4, "dot of operands that are scaled in blocks",          "", a.DotDims)
+_op("reduce",         None, "folds dimensions with a computation",                "", a.Dimensions, "to_apply")
+_op("reduce-window",  None, "folds each place of a moving window",                "", a.Windowed, "to_apply")
+_op("select-and-scatter", 3, "scatters the source to the element selected in each window", "", a.Windowed, "select scatter")
+_op("scatter",        None, "combines updates into the operand at computed places", "data_dependent", a.Scatter, "to_apply")
+_op("sort",           None, "sorts operands together by a comparator",            "", a.Sort, "to_apply")
+_op("topk",              1, "the k extremes of the last dimension, and their indices", "", a.TopK)
+_op("scan",           None, "folds a dimension step by step, keeping each result", "", a.Scan, "to_apply")
+_op("batch-norm-grad",   5, "gradients of batch-norm-training",                   "", a.BatchNorm)
+_op("batch-norm-inference", 5, "normalises each feature by given mean and variance", "", a.BatchNorm)
+_op("batch-norm-training", 3, "normalises each feature by its own mean and variance", "", a.BatchNorm)
+
+# Linear algebra and transforms
+_op("cholesky",          1, "the triangular factor of positive definite matrices", "", a.Cholesky)
+_op("triangular-solve",  2, "solves a triangular system for many right sides",    "", a.TriangularSolve)
+_op("fft",               1, "Fourier transform over the last dimensions",         "", a.Fft)
+
+# Random numbers
+_op("rng",            None, "random numbers from the device's own generator",     "device", a.Rng)
+_op("rng-bit-generator", 1, "random bits that follow from a state, and the next state", "", a.RngBitGenerator)
+_op("rng-get-and-update-state", 0, "reads and advances the device's random state", "device effect leaf", a.RngGetAndUpdateState)
+
+# Control
+_op("call",           None, "runs a computation",                                 "control", a.Call, "to_apply")
+_op("conditional",    None, "runs one of several computations",                   "control", a.Attrs, "true_computation false_computation branch_computations*")
+_op("while",             1, "runs the body as long as the condition holds",       "control", a.Attrs, "condition body")
+_op("fusion",         None, "runs the fused computation as one kernel",           "", a.Fusion, "calls")
+_op("custom-call",    None, "runs a function that is registered under a name",    "", a.CustomCall, "to_apply called_computations*")
+_op("async-start",    None, "begins to run a computation",                        "async", a.AsyncStart, "calls")
+_op("async-update",      1, "a step on the way to async-done",                    "async")
+_op("async-done",        1, "waits for the computation and yields its result",    "async")
+_op("copy-start",        1, "begins to copy",                                     "async", a.CopyStart)
+_op("copy-done",         1, "waits for the copy",                                 "async")
+
+# Dynamic shapes
+_op("get-dimension-size", 1, "the run-time size of a dimension, s32",             "", a.Dimensions)
+_op("set-dimension-size", 2, "the operand with a run-time size for a dimension",  "", a.Dimensions)
+_op("dynamic-reshape", None, "reshape to sizes that come at run time",            "")
+
+# Devices
+_op("partition-id",      0, "the number of this partition, u32",                  "device leaf")
+_op("replica-id",        0, "the number of this replica, u32",                    "device leaf")
+_op("all-gather",     None, "the group's pieces joined along a dimension",        "collective", a.AllGather)
+_op("all-gather-start", None, "begins an all-gather",                             "collective async", a.AllGather)
+_op("all-gather-done",   1, "waits for an all-gather",                            "async")
+_op("all-reduce",     None, "the group's values folded with a computation",       "collective", a.AllReduce, "to_apply")
+_op("all-reduce-start", None, "begins an all-reduce",                             "collective async", a.AllReduce, "to_apply")
+_op("all-reduce-done",   1, "waits for an all-reduce",                            "async")
+_op("all-to-all",     None, "member i's j-th piece goes to member j",             "collective", a.AllToAll)
+_op("collective-broadcast", None, "each group's first member sends to the rest",  "collective", a.CollectiveBroadcast)
+_op("collective-permute", None, "values go from sources to targets; others get 0", "collective", a.CollectivePermute)
+_op("collective-permute-start", None, "begins a collective-permute",              "collective async", a.CollectivePermute)
+_op("collective-permute-done", 1, "waits for a collective-permute",               "async")
+_op("ragged-all-to-all", 6, "all-to-all with offsets and sizes that come at run time", "collective", a.RaggedAllToAll)
+_op("reduce-scatter", None, "all-reduce, of which each member keeps its own piece", "collective", a.ReduceScatter, "to_apply")
+
+# The host
+_op("infeed",            1, "the next value of the device's infeed queue, and a token", "device effect", a.Infeed)
+_op("outfeed",           2, "puts a value into the device's outfeed queue",       "device effect", a.Outfeed)
+_op("recv",              1, "begins to receive through a channel",                "device effect async", a.Channel)
+_op("recv-done",         1, "waits for what is received",                         "device effect async", a.Channel)
+_op("send",              2, "begins to send through a channel",                   "device effect async", a.Channel)
+_op("send-done",         1, "waits until it is sent",                             "device effect async", a.Channel)
+# fmt: on

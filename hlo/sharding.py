@@ -1,0 +1,158 @@
+"""Which device holds what: shardings of values, and groups of devices in collectives.
+
+Three generations of text exist side by side: lists of device numbers (V1), an iota that is
+reshaped and transposed (V2: `[2,4]<=[4,2]T(1,0)`), and named axes of a mesh (V3). All are kept as
+they are written; `device_array` and `groups` say what they mean.
+
+Sources: XLA's `hlo_sharding.h`, `tile_assignment.h`, `replica_group.h`; the Shardy dialect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class TileAssignment:
+    """An array of device numbers, as a list or as a transposed iota.
+
+    Attributes
+    ----------
+    dims : its shape.
+    devices : the numbers, row-major (V1); None where the iota form is used.
+    reshape, transpose : V2: arange(prod(dims)) reshaped, transposed, reshaped to dims.
+    """
+
+    dims: tuple[int, ...]
+    devices: tuple[int, ...] | None = None
+    reshape: tuple[int, ...] = ()
+    transpose: tuple[int, ...] = ()
+
+    def device_array(self) -> NDArray[np.int64]:
+        """The device numbers, in shape `dims`."""
+        if self.devices is not None:
+            return np.array(self.devices, np.int64).reshape(self.dims)
+        iota = np.arange(prod(self.reshape)).reshape(self.reshape)
+        return iota.transpose(self.transpose or range(len(self.reshape))).reshape(self.dims)
+
+
+@dataclass(frozen=True, slots=True)
+class SubAxis:
+    """A mesh axis, or part of one: `"a"`, or `"a":(pre_size)size`."""
+
+    name: str
+    pre_size: int = 0
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Mesh:
+    """Named axes over the devices; `devices` None means 0, 1, 2, ... in row-major order."""
+
+    axes: tuple[tuple[str, int], ...]
+    devices: TileAssignment | None = None
+    maximal_device: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedDim:
+    """How one dimension is split over mesh axes; `open` dimensions may be split further."""
+
+    axes: tuple[SubAxis, ...] = ()
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NamedSharding:
+    """A sharding by mesh axes (V3)."""
+
+    mesh: Mesh
+    dims: tuple[NamedDim, ...] = ()
+    replicated: tuple[SubAxis, ...] = ()
+    unreduced: tuple[SubAxis, ...] = ()
+    unreduced_kind: str = ""
+    manual: tuple[SubAxis, ...] = ()
+    metadata: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sharding:
+    """How a value is spread over devices.
+
+    Attributes
+    ----------
+    kind : "replicated", "maximal", "manual", "unknown", "unreduced", "tiled", "tuple" or "named".
+    tiles : for "tiled".
+    device : for "maximal".
+    replicate_last : the last tile dimension holds copies (`last_tile_dim_replicate`).
+    last_tile_dims : kinds of the trailing tile dimensions, such as ("manual", "replicated").
+    elements : for "tuple".
+    named : for "named".
+    group : ("shard_as", 3) or ("shard_like", 1).
+    metadata : kept as written.
+    """
+
+    kind: str
+    tiles: TileAssignment | None = None
+    device: int = 0
+    replicate_last: bool = False
+    last_tile_dims: tuple[str, ...] = ()
+    elements: tuple[Sharding, ...] = ()
+    named: NamedSharding | None = None
+    group: tuple[str, int] | None = None
+    metadata: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaGroups:
+    """The groups of devices among which a collective works.
+
+    Attributes
+    ----------
+    lists : V1: the groups; () stands for one group of all.
+    tiles : V2: a matrix with a row a group.
+    mesh, axes : V3: devices that differ only along these axes form a group.
+    """
+
+    lists: tuple[tuple[int, ...], ...] = ()
+    tiles: TileAssignment | None = None
+    mesh: Mesh | None = None
+    axes: tuple[SubAxis, ...] = ()
+
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """The groups as lists of device numbers; () stands for one group of all."""
+        if self.tiles is not None:
+            return tuple(tuple(int(d) for d in row) for row in self.tiles.device_array())
+        if self.mesh is not None:
+            return _mesh_groups(self.mesh, self.axes)
+        return self.lists
+
+
+def _mesh_groups(mesh: Mesh, axes: tuple[SubAxis, ...]) -> tuple[tuple[int, ...], ...]:
+    """Split each axis into (before, part, after), and gather the parts that vary in a group."""
+    wanted = {axis.name: axis for axis in axes}
+    sizes: list[int] = []
+    varying: dict[str, int] = {}
+    for name, size in mesh.axes:
+        axis = wanted.get(name)
+        if axis is None:
+            sizes.append(size)
+            continue
+        before, part = (axis.pre_size, axis.size) if axis.size else (1, size)
+        varying[name] = len(sizes) + 1
+        sizes += [before, part, size // (before * part)]
+    total = prod(sizes)
+    devices = mesh.devices.device_array().reshape(-1) if mesh.devices else np.arange(total)
+    grid = devices.reshape(sizes)
+    inner = [varying[axis.name] for axis in axes]
+    outer = [i for i in range(len(sizes)) if i not in inner]
+    count = prod(sizes[i] for i in inner)
+    table = grid.transpose(outer + inner).reshape(-1, count)
+    return tuple(tuple(int(d) for d in row) for row in table)

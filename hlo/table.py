@@ -1,0 +1,89 @@
+"""A table keyed by opcode: one interpretation of the language.
+
+`infers` says the shape of each opcode's result, `evaluates` its value, `emits_c` its C. A table
+refuses an opcode that `hlo.opcode` has not, and a second definition, when it is imported; so a
+misspelt name can't hide. Its entries can be replaced for a while, which is how an exercise puts a
+student's function in the place of the project's own and runs the project's tests on it.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from hlo.opcode import OPCODES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+
+Entry = TypeVar("Entry")
+Specific = TypeVar("Specific")
+
+
+class OpTable(Generic[Entry]):
+    """What one package knows of each opcode.
+
+    Parameters
+    ----------
+    name : what errors call the table.
+    not_supported : opcodes that are left out on purpose, with the reason.
+    """
+
+    def __init__(self, name: str, not_supported: Mapping[str, str] | None = None) -> None:
+        self.name = name
+        self.not_supported = dict(not_supported or {})
+        self._entries: dict[str, Entry] = {}
+
+    def __call__(self, *opcodes: str) -> Callable[[Specific], Specific]:
+        """Define opcodes by the decorated function."""
+
+        def define(entry: Specific) -> Specific:
+            for opcode in opcodes:
+                self.define(opcode, entry)  # type: ignore[arg-type]
+            return entry
+
+        return define
+
+    def define(self, opcode: str, entry: Entry) -> None:
+        """Define one opcode."""
+        if opcode not in OPCODES:
+            raise KeyError(f"{self.name}: there is no opcode {opcode!r}")
+        if opcode in self._entries:
+            raise KeyError(f"{self.name}: {opcode} is defined twice")
+        self._entries[opcode] = entry
+
+    def define_all(self, entries: Mapping[str, Entry]) -> None:
+        """Define many opcodes, a line each."""
+        for opcode, entry in entries.items():
+            self.define(opcode, entry)
+
+    def __getitem__(self, opcode: str) -> Entry:
+        """The definition of an opcode."""
+        return self._entries[opcode]
+
+    def get(self, opcode: str) -> Entry | None:
+        """The definition of an opcode, or None."""
+        return self._entries.get(opcode)
+
+    def __contains__(self, opcode: str) -> bool:
+        """Whether an opcode is defined."""
+        return opcode in self._entries
+
+    def gaps(self) -> list[str]:
+        """Opcodes that are neither defined nor listed as not supported."""
+        return [op for op in OPCODES if op not in self._entries and op not in self.not_supported]
+
+    @contextmanager
+    def replaced(self, opcode: str, entry: Entry) -> Generator[None]:
+        """Let an opcode mean something else for a while."""
+        if opcode not in OPCODES:
+            raise KeyError(f"{self.name}: there is no opcode {opcode!r}")
+        before = self._entries.get(opcode)
+        self._entries[opcode] = entry
+        try:
+            yield
+        finally:
+            if before is None:
+                del self._entries[opcode]
+            else:
+                self._entries[opcode] = before

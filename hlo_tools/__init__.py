@@ -1,0 +1,1 @@
+"""The `hlo` command and what ties the rooms together."""

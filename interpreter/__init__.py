@@ -1,0 +1,1 @@
+"""What every opcode means, in plain NumPy."""
