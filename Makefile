@@ -1,0 +1,51 @@
+# Two commands set everything up: `make run` and `make test`. Neither needs an activated environment.
+PYTHON ?= python3
+BIN := .venv/bin
+SOFTMAX := tests/models/softmax_layer
+
+.PHONY: run test docs bless bench clean
+
+# The main job: a dense softmax layer, dumped from JAX, is parsed, verified, printed and run.
+run: .venv/runs
+	$(BIN)/hlo verify $(SOFTMAX).hlo
+	$(BIN)/hlo print $(SOFTMAX).hlo
+	$(BIN)/hlo run $(SOFTMAX).hlo --seed 0
+
+test: .venv/tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/pytest -n 2 -ra -m "not slow" $(ARGS)
+
+# The pages of docs/ that are written by the program itself.
+docs: .venv/runs
+	$(BIN)/hlo explain --all > docs/codes.md
+
+# Rewrites the expected halves of golden tests, where interpreter and verifier agree.
+bless: .venv/tests
+	$(BIN)/pytest --bless -q
+
+bench: .venv/benchmarks
+	$(BIN)/python -m benchmarks.parse
+	$(BIN)/python -m benchmarks.interpret
+
+clean:
+	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis
+
+.venv/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "PyHLO needs Python 3.11 or newer: make PYTHON=python3.12 ..."; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/runs: .venv/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+.venv/tests: .venv/runs
+	$(BIN)/python -m pip install --quiet --editable '.[test,dev]'
+	@touch $@
+
+.venv/benchmarks: .venv/tests
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	@touch $@

@@ -1,0 +1,80 @@
+"""The house rules of ARCHITECTURE: who may import whom, how long a file may be, who cites."""
+
+import ast
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+# A room imports from the rooms before it, never from those after it.
+ROOMS = ("hlo", "interpreter", "optimizer", "emit_c", "emit_cuda", "hlo_tools")
+FILES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for room in ROOMS
+    for path in sorted((ROOT / room).rglob("*.py"))
+}
+TREES = {name: ast.parse(path.read_text()) for name, path in FILES.items()}
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """Every module name that a tree imports, and `module.name` for each name from one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def imported_at_once(tree: ast.Module) -> Iterator[str]:
+    """What is imported when the file is: not for type checkers alone, not inside a function."""
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from imports(node)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_rooms_import_only_from_rooms_before_them(name: str) -> None:
+    room = name.partition(".")[0]
+    behind = ROOMS[ROOMS.index(room) + 1 :]
+    wrong = {i for i in imports(TREES[name]) if i.partition(".")[0] in behind}
+    assert not wrong, f"{name} imports from rooms behind its own: {wrong}"
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    graph = {n: {i for i in imported_at_once(t) if i in FILES} - {n} for n, t in TREES.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" <- ".join(error.args[1]))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_are_short(name: str) -> None:
+    assert len(FILES[name].read_text().splitlines()) <= 600
+
+
+def defines_an_opcode_or_rule(function: ast.FunctionDef) -> bool:
+    """Whether a decorator enters the function into a table: `@evaluates("dot")`, `@rule(...)`."""
+    tables = {"infers", "evaluates", "rule"}
+    return any(
+        isinstance(d, ast.Call) and isinstance(d.func, ast.Name) and d.func.id in tables
+        for d in function.decorator_list
+    )
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in FILES if n.startswith(("hlo.infer", "interpreter", "optimizer.rules"))]
+)
+def test_meanings_cite_their_source(name: str) -> None:
+    silent = [
+        node.name
+        for node in TREES[name].body
+        if isinstance(node, ast.FunctionDef)
+        and not node.name.startswith("_")
+        and defines_an_opcode_or_rule(node)
+        and "References\n" not in (ast.get_docstring(node) or "")
+    ]
+    assert not silent, f"{name}: no References in the docstring of {silent}"
