@@ -1,1 +1,24 @@
-"""The house of HLO: opcodes, types, shapes, text, inference, verification."""
+"""The language HLO: opcodes, element types, shapes, text, inference, verification.
+
+`parse` reads a module, `str(module)` prints it as XLA does, `verify` checks it.
+"""
+
+from hlo.error import HloError, Source, Span
+from hlo.instruction import Computation, Instruction, Module
+from hlo.literal import Literal, literal
+from hlo.parse import parse
+from hlo.shape import Layout, Shape
+
+__all__ = [
+    "Computation",
+    "HloError",
+    "Instruction",
+    "Layout",
+    "Literal",
+    "Module",
+    "Shape",
+    "Source",
+    "Span",
+    "literal",
+    "parse",
+]

@@ -134,7 +134,7 @@ class Shape:
 
     @cached_property
     def bytes(self) -> int:
-        """Bytes of all elements; of a tuple, those of its arrays; packed types take part of a byte."""
+        """Bytes of all elements; of a tuple, those of its arrays; s4 takes half a byte."""
         if self.elements:
             return sum(e.bytes for e in self.elements)
         bits = (self.layout.element_bits if self.layout else 0) or self.element_type.bits

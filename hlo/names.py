@@ -1,0 +1,40 @@
+"""Unique names: a supply that hands out `add`, then `add.1`, `add.2`, as XLA's NameUniquer does."""
+
+from __future__ import annotations
+
+import re
+
+_NUMBERED = re.compile(r"(.+)\.(\d+)", re.DOTALL)
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.\-]")
+
+
+def sanitize(name: str) -> str:
+    """A name that the text form can spell: letters, digits, `_`, `.`, `-`, no digit in front."""
+    safe = _UNSAFE.sub("_", name)
+    return safe if safe[:1].isalpha() or safe[:1] == "_" else "_" + safe
+
+
+class NameSupply:
+    """Names that are taken, by what stands before their number."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, set[int]] = {}
+        self._next: dict[str, int] = {}
+
+    def unique(self, wanted: str) -> str:
+        """The wanted name if it is free, else the same with the first free number.
+
+        `add.3` stands for number 3 of `add`, and a bare `add` for number 0.
+        """
+        numbered = _NUMBERED.fullmatch(wanted)
+        root, number = (numbered[1], int(numbered[2])) if numbered else (wanted, 0)
+        taken = self._taken.setdefault(root, set())
+        if number not in taken:
+            taken.add(number)
+            return f"{root}.{number}" if numbered else wanted
+        free = self._next.get(root, 0)
+        while free in taken:
+            free += 1
+        taken.add(free)
+        self._next[root] = free + 1
+        return f"{root}.{free}" if free else root

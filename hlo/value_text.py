@@ -1,0 +1,93 @@
+"""Reads the values of attributes, and shapes: text to the objects of `hlo.values`.
+
+`values.lark` has a start rule for each kind of value. A dump repeats itself: a model of 20,000
+instructions has a few hundred distinct shapes and attributes. So each distinct text is read once,
+and the (immutable) object is shared.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lark import Lark
+from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
+
+from hlo.error import HloError, Span
+from hlo.sharding_rules import ShardingRules
+from hlo.value_rules import BadValue, ValueRules
+
+if TYPE_CHECKING:
+    from hlo.shape import Shape
+
+KINDS = (
+    "int bool float word string ints int_lists bools precisions raw_braces shape shapes "
+    "computation_layout window padding slice_ranges dim_labels operand_aliases "
+    "input_output_alias buffer_donor sharding replica_groups frontend_attributes "
+    "result_accuracy sparsity_config"
+).split()
+
+
+class _Rules(ValueRules, ShardingRules):
+    """All rules of `values.lark`."""
+
+
+@cache
+def _grammar() -> Lark:
+    text = Path(__file__).with_name("values.lark").read_text()
+    return Lark(text, parser="lalr", start=KINDS, maybe_placeholders=True, transformer=_Rules())
+
+
+@lru_cache(100_000)
+def _read(kind: str, text: str) -> Any:
+    return _grammar().parse(text, start=kind)
+
+
+def read(kind: str, text: str, span: Span | None) -> Any:
+    """The value that a text spells.
+
+    Parameters
+    ----------
+    kind : a start rule of `values.lark`.
+    span : where the text stands, for errors.
+
+    Raises
+    ------
+    HloError
+        HLO002 if the text is no value of the kind.
+    """
+    try:
+        return _read(kind, text)
+    except UnexpectedCharacters as error:
+        found = f"unexpected {text[error.pos_in_stream]!r}"
+        raise _error(kind, found, span, error.pos_in_stream, 1) from None
+    except UnexpectedToken as error:
+        start = error.token.start_pos
+        if error.token.type == "$END" or start is None:
+            raise _error(kind, "it ends too early", span, len(text), 1) from None
+        found = f"unexpected `{error.token}`"
+        raise _error(kind, found, span, start, len(error.token)) from None
+    except VisitError as error:
+        cause = error.orig_exc
+        if not isinstance(cause, BadValue):
+            raise
+        raise _bad(kind, cause, span) from None
+    except BadValue as error:
+        raise _bad(kind, error, span) from None
+
+
+def read_shape(text: str, span: Span | None) -> Shape:
+    """The shape that a text spells."""
+    return read("shape", text, span)
+
+
+def _bad(kind: str, error: BadValue, span: Span | None) -> HloError:
+    token = error.token
+    start = token.start_pos if token is not None and token.start_pos is not None else 0
+    return _error(kind, error.message, span, start, len(token or " "))
+
+
+def _error(kind: str, what: str, span: Span | None, start: int, length: int) -> HloError:
+    place = span.part(start, start + length) if span else None
+    return HloError("HLO002", f"{kind.replace('_', ' ')}: {what}", place)
