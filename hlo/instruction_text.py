@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 MAX_NESTING = 200
 _RAW = {"backend_config", "statistics", "origin"}
 _COMMON = _RAW | {"sharding", "frontend_attributes", "metadata", "control-predecessors"}
+_ENDS_ASYNC = {"async-update", "async-done"}
+_OF_ASYNC_START = {"calls", "async_execution_thread", "output_to_operand_aliasing"}
 _RENAMED = {"original_value": "origin"}
 _PIECE = re.compile(rf"({NAME})((?:\s*#\s*\d+)*)")
 _LHS = re.compile(r"(ROOT\s+)?%?([^\s=]+)")
@@ -248,6 +250,8 @@ class ComputationText:
                 control = self._control(text, at)
             elif key in _RAW:
                 common[key] = text
+            elif row.name in _ENDS_ASYNC and key in _OF_ASYNC_START:
+                pass  # they repeat what the async-start says
             elif key in _COMMON:
                 common[key] = read(key, text, self.span(at, at + len(text)))
             else:
@@ -380,7 +384,11 @@ class ComputationText:
     def _checked(
         self, instr: Instruction, shape: Shape | None, start: int, end: int
     ) -> Instruction:
-        if shape is not None and not shape.compatible(instr.shape):
+        # As XLA does, leave dynamic dimensions to the instruction itself.
+        if shape is not None and (shape.dims, shape.element_type) != (
+            instr.shape.dims,
+            instr.shape.element_type,
+        ):
             message = f"operand {instr.name} is {instr.shape}, not {shape}"
             raise HloError("HLO010", message, self.span(start, end))
         return instr

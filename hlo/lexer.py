@@ -28,12 +28,13 @@ _SPACE = re.compile(r"\s*")
 _LHS = re.compile(rf"(?:ROOT\s+)?{NAME}\s*=\s*")
 _NAME = re.compile(NAME)
 _ATTRIBUTE = re.compile(r",\s*([A-Za-z_][\w\-]*)\s*=\s*")
-_ARRAY_SHAPE = re.compile(r"[a-z]\w*\[[^\]]*\](?:\{[^{}]*\})?|b(?=\()")
+_LAYOUT = r"\{\s*(?:\d+(?:\s*,\s*\d+)*)?\s*(?::[^{}]*)?\}"
+_ARRAY_SHAPE = re.compile(rf"[a-z]\w*\s*\[[^\]]*\](?:\s*{_LAYOUT})?|b(?=\()")
 _FLAT = re.compile(r"""\([^(){}\[\]"']*\)|\{[^(){}\[\]"']*\}|\[[^(){}\[\]"']*\]""")
 _BRACKET = re.compile(r"""["'(){}\[\]]""")
 _STRING = {'"': re.compile(r'"(?:\\.|[^"\\])*"', re.DOTALL), "'": re.compile(r"'(?:\\.|[^'\\])*'")}
 _PLAIN = re.compile(r"""[^\s,(){}\[\]"']+""")
-_CONTINUES = re.compile(r"\s*(?=\{)")
+_CONTINUES = re.compile(r"\s+(?=\{)")
 _TABLE = re.compile(r"(FileNames|FunctionNames|FileLocations|StackFrames)\b\s*")
 _TABLE_ROW = re.compile(r'\s*(\d+)[ \t]+("(?:\\.|[^"\\])*"|\{[^{}]*\})')
 _QUOTED = r'"(?:[^"\\]|\\.)*+"'
@@ -120,11 +121,18 @@ class Scanner:
                 at = self.balanced(at)
             elif text[at] in "\"'":
                 at = self.string(at)
-            elif (gap := _CONTINUES.match(text, at)) and text[at - 1] == "]" and gap.end() > at:
-                at = gap.end()  # `literal=s32[2] {1,2}`
+            elif text.startswith("mesh", pos) and (gap := _CONTINUES.match(text, at)):
+                at = gap.end()  # `replica_groups=mesh["a"=2] {"a"}`
             else:
                 break
         return at
+
+    def shaped_literal(self, pos: int) -> int:
+        """The end of a literal that has its shape in front: `s32[2] {1,2}`, `f32[] 0.1`."""
+        end = self.shape(pos)
+        if end is None:
+            raise self.error("a literal begins with its shape", pos)
+        return end if self.text[pos] == "(" else self.value(self.skip_space(end))
 
     def shape(self, pos: int) -> int | None:
         """The end of the shape that starts here, if one does."""
@@ -193,7 +201,8 @@ class HloLexer(Lexer):
             found = _ATTRIBUTE.match(text, pos)
             if not found:
                 raise scanner.error("expects `key=value` after `,`", pos)
-            return "ATTRIBUTE", found.start(1), scanner.value(found.end())
+            end_of = scanner.shaped_literal if found[1] == "literal" else scanner.value
+            return "ATTRIBUTE", found.start(1), end_of(found.end())
         if before in self.LINE_FOLLOWS and (found := LINE.match(text, pos)):
             return "LINE", pos, found.end()
         if before in self.SHAPE_FOLLOWS and (end := scanner.shape(pos)):
@@ -212,5 +221,7 @@ class HloLexer(Lexer):
                 end = row.end()
             return "TABLE", pos, end
         if found := _NAME.match(text, pos):
-            return _KEYWORDS.get(found[0], "NAME"), pos, found.end()
+            # XLA lets a colon end the module's name.
+            colon = before == "HLO_MODULE" and text.startswith(":", found.end())
+            return _KEYWORDS.get(found[0], "NAME"), pos, found.end() + colon
         raise scanner.error(f"unexpected character {head!r}", pos)

@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# A literal larger than this can't stand in a text: refuse before memory is taken.
+# Characters of the longest literal that is read; nothing longer is asked for.
+MAX_LITERAL = 2**31
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z")
 _INTEGER = re.compile(r"-?\d+\Z")
 _NAN = re.compile(r"(-?)nan(?:\(0x([0-9a-fA-F]+)\))?\Z")
 _PAIR = re.compile(r"\(\s*([^(),\s]+(?:\([^()]*\))?)\s*,\s*([^(),\s]+(?:\([^()]*\))?)\s*\)")
-_BRACES = re.compile(r"[{},]")
-_ELEMENT = re.compile(r"[^\s{},()]+(?:\([^()]*\))?|\([^{}]*?\)")
+_WORD = re.compile(r"[^\s{},]+")
+_NOT_STRUCTURE = str.maketrans("", "", " ,\n\r\t")
 
 
 def read_literal(shape: Shape, text: str, span: Span | None) -> Literal:
@@ -85,20 +86,18 @@ def _literal(shape: Shape, text: str) -> Literal:
         raise _BadLiteralError("only arrays and tuples can be written as literals")
     if any(size < 0 for size in shape.dims):
         raise _BadLiteralError("a dimension without bound can't be filled")
-    if text == "{...}" or (text == "..." and not shape.dims):
+    if text in ("{...}", "..."):
         return _elided(shape)
-    expected = _skeleton(shape.dims)
-    complex_numbers = shape.element_type.is_complex
-    numbers = text
-    if complex_numbers:
-        # Commas inside of (re, im) are not separators.
-        numbers = _PAIR.sub(lambda m: f"{m[1]};{m[2]}", text)
-    found = "".join(_BRACES.findall(numbers))
-    if found != expected:
-        raise _BadLiteralError(_mismatch(found, expected, shape))
-    words = _BRACES.sub(" ", numbers).split()
-    if len(words) != shape.size:
-        raise _BadLiteralError(f"{len(words)} elements are given, {shape.size} are needed")
+    words = text if not shape.element_type.is_complex else _PAIR.sub(r"\1;\2", text)
+    if shape.dims and not words.startswith("{") and _WORD.fullmatch(words):
+        # A bare number fills the whole array.
+        array = np.broadcast_to(_convert([words], shape.element_type), shape.dims)
+        return Literal(shape, array)
+    # Braces must be as the shape says. Commas XLA skips like blanks.
+    found = _WORD.sub("w", words).translate(_NOT_STRUCTURE)
+    if found != _skeleton(shape.dims):
+        raise _BadLiteralError(_mismatch(found, shape))
+    words = _WORD.findall(words)
     array = _convert(words, shape.element_type).reshape(shape.dims)
     array.setflags(write=False)
     return Literal(shape, array)
@@ -128,23 +127,22 @@ def _tuple(shape: Shape, text: str) -> Literal:
     return Literal(shape, elements=elements)
 
 
-@lru_cache(10_000)
+@lru_cache(1_000)
 def _skeleton(dims: tuple[int, ...]) -> str:
-    """The braces and commas of a literal of these dimensions."""
-    skeleton = ""
+    """The braces of a literal of these dimensions, with a `w` for each number."""
+    skeleton = "w"
     for size in reversed(dims):
-        if (len(skeleton) + 1) * size > 2**31:
-            raise _BadLiteralError("it is too large")
-        skeleton = "{" + ",".join([skeleton] * size) + "}"
+        if len(skeleton) * size > MAX_LITERAL:
+            raise _BadLiteralError("no text is long enough for it")
+        skeleton = "{" + skeleton * size + "}"
     return skeleton
 
 
-def _mismatch(found: str, expected: str, shape: Shape) -> str:
-    if not found.startswith("{") and shape.dims:
+def _mismatch(found: str, shape: Shape) -> str:
+    if shape.dims and not found.startswith("{"):
         return "expects `{`"
-    if found.count("{") == expected.count("{"):
-        wanted = shape.dims[-1] if shape.dims else 1
-        return f"rows must have {wanted} elements"
+    if found.count("w") != shape.size:
+        return f"{found.count('w')} elements are given, {shape.size} are needed"
     return "its braces do not match the dimensions"
 
 
@@ -178,6 +176,9 @@ def _integers(words: list[str], element_type: ElementType) -> NDArray[Any]:
     bits, signed = element_type.bits, element_type.kind == "signed"
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
     values = [int(word) for word in words]
+    if bits == 64 and not signed:
+        # XLA reads a negative number for u64 as its two's complement.
+        values = [value % 2**64 if value >= -(2**63) else value for value in values]
     for value in (min(values, default=0), max(values, default=0)):
         if not low <= value <= high:
             raise _BadLiteralError(f"{value} is out of range, {low} to {high}")

@@ -129,7 +129,7 @@ class _ModuleText:
                 frames = read_stack_frames(frames, part, self.span(part))
             elif part is not None and part.data == "header":
                 _, label, *attributes = part.children
-                name = str(label).lstrip("%")
+                name = str(label).strip("%:")
                 header = read_header([(t, self.span(t)) for t in attributes])
             elif part is not None:
                 computation = self.computation(part)
