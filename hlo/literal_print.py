@@ -1,0 +1,122 @@
+"""Writes literals as XLA does: `{ { 1, 2.5 }, { -inf, nan } }`.
+
+Floating-point numbers are written with as few digits as XLA takes, which for small types are as
+many as tell any two numbers apart (`max_digits10`), and for f32 and f64 as few as read back right.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from hlo.element_type import ElementType
+    from hlo.literal import Literal
+
+
+def print_literal(literal: Literal) -> str:
+    """The text of a literal, on one line."""
+    if literal.shape.is_tuple:
+        inner = ", ".join(print_literal(element) for element in literal.elements)
+        return f"( {inner} )" if inner else "()"
+    if literal.elided or literal.array is None:
+        return "{...}"
+    array = literal.array
+    words = _words(array, literal.shape.element_type)
+    if array.ndim == 0:
+        if literal.shape.element_type.kind == "pred":
+            return "true" if array else "false"
+        return words[0]
+    return _braces(array.shape, words)
+
+
+def print_shaped_literal(literal: Literal) -> str:
+    """The text of a literal with its shape in front, as in `literal=s32[2]{0} {1, 2}`."""
+    if literal.shape.is_tuple:
+        inner = ", ".join(print_shaped_literal(element) for element in literal.elements)
+        return f"( {inner} )"
+    return f"{literal.shape} {print_literal(literal)}"
+
+
+def _braces(dims: tuple[int, ...], words: list[str]) -> str:
+    """Rows in braces. XLA spaces the braces of inner rows, and numbers the planes of rank 4 on."""
+    rank = len(dims)
+    if rank == 1:
+        return "{" + ", ".join(words) + "}"
+    width = dims[-1]
+    space = " " if width > 1 else ""
+    count = len(words) // width if width else int(np.prod(dims[:-1]))
+    rows = [
+        "{" + space + ", ".join(words[i * width : (i + 1) * width]) + space + "}"
+        for i in range(count)
+    ]
+    for axis in range(rank - 2, -1, -1):
+        size = dims[axis]
+        outer = int(np.prod(dims[:axis]))
+        label = f" /*i{axis - 1}={{}}*/ " if rank > 3 and axis > 0 else None
+        parent = dims[axis - 1] if axis else 1
+        rows = [
+            "{"
+            + (label.format(i % parent) if label else " ")
+            + ", ".join(rows[i * size : (i + 1) * size])
+            + " }"
+            for i in range(outer)
+        ]
+    return rows[0] if rows else "{ }"
+
+
+def _words(array: NDArray[Any], element_type: ElementType) -> list[str]:
+    flat = array.reshape(-1)
+    if element_type.kind == "pred":
+        return ["1" if value else "0" for value in flat.tolist()]
+    if element_type.is_integer:
+        return [str(int(value)) for value in flat]
+    if element_type.is_complex:
+        spell = _float_speller(element_type.real)
+        parts = flat.view(element_type.real.dtype).reshape(-1, 2)
+        return [f"({spell(re)}, {spell(im)})" for re, im in parts]
+    spell = _float_speller(element_type)
+    return [spell(value) for value in flat]
+
+
+def _float_speller(element_type: ElementType) -> Callable[[Any], str]:
+    if element_type.name == "f32":
+        return lambda x: _finite(x, element_type) or _shortest(x, 6, 9, np.float32)
+    if element_type.name == "f64":
+        return lambda x: _finite(x, element_type) or _shortest(x, 15, 17, np.float64)
+    # max_digits10: 1 + the mantissa's digits times log10(2), rounded up.
+    digits = 1 + -(-(int(ml_dtypes.finfo(element_type.dtype).nmant) + 1) * 30103 // 100000)
+    return lambda x: _finite(x, element_type) or f"{float(x):.{digits}g}"
+
+
+def _shortest(x: Any, few: int, many: int, kind: type[Any]) -> str:
+    text = f"{float(x):.{few}g}"
+    return text if kind(text) == x else f"{float(x):.{many}g}"
+
+
+def _finite(x: Any, element_type: ElementType) -> str | None:
+    """The text of what is no finite number; None for a finite one."""
+    if np.isfinite(x):
+        return None
+    if np.isinf(x):
+        return "inf" if x > 0 else "-inf"
+    return _nan(x, element_type)
+
+
+def _nan(x: Any, element_type: ElementType) -> str:
+    """`nan`, `-nan`, or with the payload where it is not the usual one."""
+    width = element_type.bits
+    bits = int(np.asarray(x).view(f"u{np.asarray(x).dtype.itemsize}"))
+    sign = "-" if bits >> (width - 1) else ""
+    if "fn" in element_type.name:
+        return sign + "nan" if "uz" not in element_type.name else "nan"
+    mantissa = int(ml_dtypes.finfo(element_type.dtype).nmant)
+    payload = bits & ((1 << mantissa) - 1)
+    quiet = 1 << (mantissa - 1)
+    return f"{sign}nan" if payload == quiet else f"{sign}nan({payload:#x})"
