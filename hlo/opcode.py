@@ -201,7 +201,7 @@ _op("while",             1, "runs the body as long as the condition holds",     
 _op("fusion",         None, "runs the fused computation as one kernel",           "", a.Fusion, "calls")
 _op("custom-call",    None, "runs a function that is registered under a name",    "", a.CustomCall, "to_apply called_computations*")
 _op("async-start",    None, "begins to run a computation",                        "async", a.AsyncStart, "calls")
-_op("async-update",      1, "a step on the way to async-done",                    "async")
+_op("async-update",   None, "a step on the way to async-done",                    "async")
 _op("async-done",        1, "waits for the computation and yields its result",    "async")
 _op("copy-start",        1, "begins to copy",                                     "async", a.CopyStart)
 _op("copy-done",         1, "waits for the copy",                                 "async")

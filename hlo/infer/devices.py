@@ -1,0 +1,357 @@
+"""Shapes of collectives, and of exchanges with the host.
+
+By what a gathered or scattered dimension grows or shrinks depends on the number of devices in a
+group, which the text of an instruction alone need not tell. It follows from the declared shape; the
+verifier compares it with the groups.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo.element_type import U32
+from hlo.error import HloError
+from hlo.infer.checks import (
+    compatible,
+    expect_array,
+    expect_dimensions,
+    expect_kinds,
+    expect_same_dims,
+    expect_same_type,
+    expect_token,
+    show,
+    tuple_or_one,
+)
+from hlo.infer.table import infers
+from hlo.shape import TOKEN_SHAPE, UNBOUNDED, Shape, array, tuple_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo import attributes as a
+    from hlo.instruction import Instruction
+
+
+def _expect_operands(operands: Sequence[Shape]) -> None:
+    """HLO024 unless there is an operand, HLO025 unless all are arrays."""
+    if not operands:
+        raise HloError("HLO024", "takes at least 1 operand")
+    expect_array(*operands)
+
+
+def _only_dimension(attrs: a.AllGather | a.ReduceScatter, operands: Sequence[Shape]) -> int:
+    """The one dimension that is joined or cut, which every operand has."""
+    if len(attrs.dimensions) != 1:
+        raise HloError("HLO028", f"takes 1 dimension, not {len(attrs.dimensions)}")
+    for operand in operands:
+        expect_dimensions("dimensions", attrs.dimensions, operand.rank)
+    return attrs.dimensions[0]
+
+
+def shard_count(
+    attrs: a.AllGather | a.ReduceScatter, whole: Shape | None, part: Shape | None
+) -> int:
+    """How many parts make a whole along the dimension: by the shapes, else by the groups."""
+    dim = attrs.dimensions[0]
+    known = [s for s in (whole, part) if s is not None and s.is_array and s.rank > dim]
+    if len(known) == 2 and known[1].dims[dim] > 0:
+        return -(-known[0].dims[dim] // known[1].dims[dim])
+    groups = attrs.replica_groups.groups()
+    return len(groups[0]) if groups else 1
+
+
+def _first_array(shape: Shape) -> Shape | None:
+    """The shape, or the first element of a tuple; None if that is no array."""
+    first = shape.elements[0] if shape.elements else shape
+    return first if first.is_array else None
+
+
+def _resized(shape: Shape, dim: int, size: int) -> Shape:
+    dims = (*shape.dims[:dim], size, *shape.dims[dim + 1 :])
+    return array(shape.element_type, dims, shape.dynamic)
+
+
+def _gathered(attrs: a.AllGather, declared: Shape, operands: Sequence[Shape]) -> Shape:
+    """The operands, each several times as long in the joined dimension."""
+    _expect_operands(operands)
+    dim = _only_dimension(attrs, operands)
+    count = shard_count(attrs, _first_array(declared), operands[0])
+    return tuple_or_one(
+        [
+            _resized(o, dim, UNBOUNDED if o.dims[dim] == UNBOUNDED else o.dims[dim] * count)
+            for o in operands
+        ]
+    )
+
+
+@infers("all-gather")
+def infer_all_gather(instr: Instruction, attrs: a.AllGather, *operands: Shape) -> Shape:
+    """The operands, each as many times as long in one dimension as a group has devices.
+
+    References
+    ----------
+    XLA, ShapeInference::InferAllGatherShape.
+    """
+    return _gathered(attrs, instr.shape, operands)
+
+
+@infers("all-gather-start")
+def infer_all_gather_start(instr: Instruction, attrs: a.AllGather, *operands: Shape) -> Shape:
+    """(operands, what all-gather yields).
+
+    References
+    ----------
+    XLA, ShapeInference::InferAllGatherStartShape.
+    """
+    declared = instr.shape.elements[1] if len(instr.shape.elements) > 1 else instr.shape
+    made = _gathered(attrs, declared, operands)
+    return tuple_of(tuple_or_one([o.with_default_layout() for o in operands]), made)
+
+
+@infers("all-gather-done")
+def infer_all_gather_done(_instr: Instruction, _attrs: a.Attrs, started: Shape) -> Shape:
+    """The second element of what all-gather-start yields.
+
+    References
+    ----------
+    XLA, ShapeInference::InferAllGatherDoneShape.
+    """
+    if len(started.elements) < 2:
+        raise HloError("HLO071", f"takes what all-gather-start yields, not {show(started)}")
+    return started.elements[1].with_default_layout()
+
+
+@infers("all-reduce", "all-reduce-start")
+def infer_all_reduce(_instr: Instruction, _attrs: a.AllReduce, *operands: Shape) -> Shape:
+    """The operands' shapes.
+
+    References
+    ----------
+    XLA, ShapeInference::InferAllReduceShape.
+    """
+    _expect_operands(operands)
+    return tuple_or_one([operand.with_default_layout() for operand in operands])
+
+
+@infers("all-reduce-done")
+def infer_all_reduce_done(_instr: Instruction, _attrs: a.Attrs, started: Shape) -> Shape:
+    """What all-reduce-start yields.
+
+    References
+    ----------
+    XLA, ShapeInference::InferAllReduceDoneShape.
+    """
+    return started.with_default_layout()
+
+
+@infers("reduce-scatter")
+def infer_reduce_scatter(instr: Instruction, attrs: a.ReduceScatter, *operands: Shape) -> Shape:
+    """The operands, each as many times shorter in one dimension as a group has devices.
+
+    References
+    ----------
+    XLA, ShapeInference::InferReduceScatterShape.
+    """
+    _expect_operands(operands)
+    dim = _only_dimension(attrs, operands)
+    count = shard_count(attrs, operands[0], _first_array(instr.shape))
+    made: list[Shape] = []
+    for operand in operands:
+        size = operand.dims[dim]
+        if size != UNBOUNDED and size % count:
+            raise HloError("HLO029", f"dimension {dim} of {show(operand)} in {count} parts")
+        made.append(_resized(operand, dim, UNBOUNDED if size == UNBOUNDED else size // count))
+    return tuple_or_one(made)
+
+
+@infers("all-to-all")
+def infer_all_to_all(instr: Instruction, attrs: a.AllToAll, *operands: Shape) -> Shape:
+    """A tuple of the operands; in the array form the one operand's shape.
+
+    References
+    ----------
+    XLA, ShapeInference::InferAllToAllShape and InferAllToAllTupleShape.
+    """
+    _expect_operands(operands)
+    if attrs.dimensions is not None:
+        if len(operands) != 1 or len(attrs.dimensions) != 1:
+            raise HloError("HLO028", "takes 1 operand and 1 dimension in its array form")
+        expect_dimensions("dimensions", attrs.dimensions, operands[0].rank)
+        return operands[0].with_default_layout()
+    for operand in operands:
+        expect_same_dims(operands[0], operand)
+        expect_same_type(operands[0], operand)
+    made = [operand.with_default_layout() for operand in operands]
+    # XLA yields a tuple even of a single operand, but accepts the array that some write.
+    return made[0] if len(made) == 1 and instr.shape.is_array else tuple_of(*made)
+
+
+@infers("ragged-all-to-all")
+def infer_ragged_all_to_all(
+    _instr: Instruction,
+    _attrs: a.RaggedAllToAll,
+    operand: Shape,
+    output: Shape,
+    *tables: Shape,
+) -> Shape:
+    """The shape of the second operand, into which the pieces are put.
+
+    References
+    ----------
+    XLA, ShapeInference::InferRaggedAllToAllShape.
+    """
+    expect_same_type(operand, output)
+    for table in tables:
+        expect_kinds(table, "signed", "unsigned")
+        expect_same_dims(tables[0], table)
+        if table.rank not in (1, 2):
+            raise HloError("HLO028", f"offsets and sizes have 1 or 2 dimensions: {show(table)}")
+    return output.with_default_layout()
+
+
+@infers("collective-broadcast")
+def infer_collective_broadcast(
+    _instr: Instruction, _attrs: a.CollectiveBroadcast, *operands: Shape
+) -> Shape:
+    """The operands' shapes.
+
+    References
+    ----------
+    XLA, ShapeInference::InferCollectiveBroadcastShape.
+    """
+    _expect_operands(operands)
+    return tuple_or_one([operand.with_default_layout() for operand in operands])
+
+
+def _expect_permuted(attrs: a.CollectivePermute, operands: Sequence[Shape]) -> None:
+    """HLO024 unless there are operands, and four in the form that works in place."""
+    if not operands or (attrs.slice_sizes and len(operands) != 4):
+        raise HloError("HLO024", f"takes operands, and 4 with slice_sizes, not {len(operands)}")
+
+
+@infers("collective-permute")
+def infer_collective_permute(
+    _instr: Instruction, attrs: a.CollectivePermute, *operands: Shape
+) -> Shape:
+    """The operands' shapes; in the form that works in place the second operand's.
+
+    References
+    ----------
+    XLA, ShapeInference::InferCollectivePermuteShape.
+    """
+    _expect_permuted(attrs, operands)
+    if attrs.slice_sizes:
+        return operands[1].with_default_layout()
+    expect_array(*operands)
+    return tuple_or_one([operand.with_default_layout() for operand in operands])
+
+
+@infers("collective-permute-start")
+def infer_collective_permute_start(
+    instr: Instruction, attrs: a.CollectivePermute, *operands: Shape
+) -> Shape:
+    """(operands, results, and what the backend declares besides).
+
+    References
+    ----------
+    XLA, ShapeInference::InferCollectivePermuteStartShape.
+    """
+    _expect_permuted(attrs, operands)
+    made = [operand.with_default_layout() for operand in operands]
+    context = instr.shape.elements[2:]
+    if attrs.slice_sizes:
+        return tuple_of(made[0], made[1], *context)
+    return tuple_of(tuple_or_one(made), tuple_or_one(made), *context)
+
+
+@infers("collective-permute-done")
+def infer_collective_permute_done(_instr: Instruction, _attrs: a.Attrs, started: Shape) -> Shape:
+    """The second element of what collective-permute-start yields.
+
+    References
+    ----------
+    XLA, ShapeInference::InferCollectivePermuteDoneShape.
+    """
+    if len(started.elements) < 2:
+        raise HloError("HLO071", f"takes what collective-permute-start yields, not {show(started)}")
+    return started.elements[1].with_default_layout()
+
+
+@infers("send")
+def infer_send(_instr: Instruction, _attrs: a.Channel, operand: Shape, token: Shape) -> Shape:
+    """(data, u32 context, token).
+
+    References
+    ----------
+    XLA, ShapeVerifier::HandleSend.
+    """
+    expect_token(token)
+    return tuple_of(operand.with_default_layout(), array(U32), TOKEN_SHAPE)
+
+
+@infers("send-done")
+def infer_send_done(_instr: Instruction, _attrs: a.Channel, _started: Shape) -> Shape:
+    """A token.
+
+    References
+    ----------
+    XLA, ShapeVerifier::HandleSendDone.
+    """
+    return TOKEN_SHAPE
+
+
+@infers("recv")
+def infer_recv(instr: Instruction, _attrs: a.Channel, token: Shape) -> Shape:
+    """(what is declared to be received, u32 context, token).
+
+    References
+    ----------
+    XLA, ShapeVerifier::HandleRecv.
+    """
+    expect_token(token)
+    if not instr.shape.elements:
+        raise HloError("HLO030", f"yields (data, u32[], token[]), not {show(instr.shape)}")
+    return tuple_of(instr.shape.elements[0].with_default_layout(), array(U32), TOKEN_SHAPE)
+
+
+@infers("recv-done")
+def infer_recv_done(_instr: Instruction, _attrs: a.Channel, started: Shape) -> Shape:
+    """(data, token).
+
+    References
+    ----------
+    XLA, ShapeVerifier::HandleRecvDone.
+    """
+    if not started.elements:
+        raise HloError("HLO071", f"takes what recv yields, not {show(started)}")
+    return tuple_of(started.elements[0].with_default_layout(), TOKEN_SHAPE)
+
+
+@infers("infeed")
+def infer_infeed(instr: Instruction, _attrs: a.Infeed, token: Shape) -> Shape:
+    """(what is declared to be fed, token).
+
+    References
+    ----------
+    XLA, ShapeVerifier::HandleInfeed.
+    """
+    expect_token(token)
+    if len(instr.shape.elements) != 2:
+        raise HloError("HLO030", f"yields (data, token[]), not {show(instr.shape)}")
+    return tuple_of(instr.shape.elements[0].with_default_layout(), TOKEN_SHAPE)
+
+
+@infers("outfeed")
+def infer_outfeed(_instr: Instruction, attrs: a.Outfeed, operand: Shape, token: Shape) -> Shape:
+    """A token.
+
+    References
+    ----------
+    XLA, ShapeVerifier::HandleOutfeed.
+    """
+    expect_token(token)
+    if attrs.outfeed_shape is not None and not compatible(attrs.outfeed_shape, operand):
+        raise HloError(
+            "HLO029", f"outfeed_shape is {show(attrs.outfeed_shape)}, but gets {show(operand)}"
+        )
+    return TOKEN_SHAPE

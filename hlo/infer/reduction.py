@@ -1,0 +1,258 @@
+"""Shapes of reduce, scan, sort, topk and batch normalization."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo.element_type import PRED, S32
+from hlo.error import HloError
+from hlo.infer.checks import (
+    bad_value,
+    compatible,
+    expect_array,
+    expect_dimensions,
+    expect_kinds,
+    expect_parameters,
+    expect_rank,
+    expect_same_dims,
+    expect_same_type,
+    scalar_of,
+    show,
+    sizes_agree,
+    tuple_or_one,
+)
+from hlo.infer.reducer import expect_reducer
+from hlo.infer.table import infers
+from hlo.shape import UNBOUNDED, Shape, array, tuple_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo import attributes as a
+    from hlo.element_type import ElementType
+    from hlo.instruction import Computation, Instruction
+
+
+def _without(operand: Shape, dims: Sequence[int], element_type: ElementType) -> Shape:
+    """An array without some dimensions of another."""
+    kept = [i for i in range(operand.rank) if i not in dims]
+    return array(
+        element_type,
+        tuple(operand.dims[i] for i in kept),
+        tuple(operand.dynamic_at(i) for i in kept),
+    )
+
+
+@infers("reduce")
+def infer_reduce(instr: Instruction, attrs: a.Dimensions, *operands: Shape) -> Shape:
+    """The dimensions that are not folded, of the types that the computation yields.
+
+    References
+    ----------
+    XLA, ShapeInference::InferReduceShape.
+    """
+    count, odd = divmod(len(operands), 2)
+    if odd or not count:
+        raise HloError("HLO024", f"takes n arrays and n initial values, not {len(operands)}")
+    inputs, inits = operands[:count], operands[count:]
+    for operand in inputs:
+        expect_same_dims(inputs[0], operand)
+    expect_dimensions("dimensions", attrs.dimensions, inputs[0].rank)
+    results = expect_reducer(instr.called[0], inits, inputs)
+    made = [_without(inputs[0], attrs.dimensions, result.element_type) for result in results]
+    return made[0] if instr.called[0].root.shape.is_array else tuple_of(*made)
+
+
+@infers("scan")
+def infer_scan(instr: Instruction, attrs: a.Scan, *operands: Shape) -> Shape:
+    """Each output with the scanned dimension put back, then the final carries.
+
+    The computation is of type (slice_1, ..., carry_1, ...) -> (output_1, ..., carry_1, ...), where
+    a slice is an input without the scanned dimension.
+
+    References
+    ----------
+    XLA, ShapeVerifier::HandleScan.
+    """
+    if len(attrs.dimensions) != 1:
+        raise HloError("HLO028", f"scans 1 dimension, not {len(attrs.dimensions)}")
+    (dim,) = attrs.dimensions
+    if not 0 <= attrs.num_carries <= len(operands):
+        bad_value("num_carries", attrs.num_carries, f"from 0 to {len(operands)}")
+    count = len(operands) - attrs.num_carries
+    inputs, carries = operands[:count], operands[count:]
+    for operand in inputs:
+        expect_array(operand)
+        expect_dimensions("dimensions", attrs.dimensions, operand.rank)
+        if not sizes_agree(operand.dims[dim], inputs[0].dims[dim]):
+            raise HloError(
+                "HLO021", f"{show(inputs[0])} and {show(operand)} differ in dimension {dim}"
+            )
+    (body,) = instr.called
+    slices = [_without(operand, attrs.dimensions, operand.element_type) for operand in inputs]
+    _expect_carried(body, slices, carries)
+    outputs = _results(body)[: len(_results(body)) - len(carries)]
+    size = inputs[0].dims[dim] if inputs else _declared_size(instr, dim)
+    scanned = inputs[0].dynamic_at(dim) if inputs else False
+    return tuple_of(
+        *(_with_dimension(output, dim, size, dynamic=scanned) for output in outputs),
+        *(carry.with_default_layout() for carry in carries),
+    )
+
+
+def _declared_size(instr: Instruction, dim: int) -> int:
+    """How long a scan without inputs is: only its declared outputs say."""
+    outputs = instr.shape.elements
+    if not outputs or outputs[0].rank <= dim:
+        raise HloError("HLO024", "scans nothing: it has neither inputs nor outputs")
+    return outputs[0].dims[dim]
+
+
+def _results(body: Computation) -> tuple[Shape, ...]:
+    shape = body.root.shape
+    return shape.elements if shape.is_tuple else (shape,)
+
+
+def _expect_carried(body: Computation, slices: list[Shape], carries: Sequence[Shape]) -> None:
+    """The body takes slices and carries, and yields carries of the same shapes again."""
+    count = len(slices)
+    parameters = expect_parameters(body, count + len(carries))
+    results = _results(body)
+    if len(results) < len(carries):
+        raise HloError("HLO041", f"{body.name} must yield {len(carries)} carries")
+    for i, (parameter, given) in enumerate(zip(parameters, (*slices, *carries), strict=True)):
+        if not compatible(parameter, given, precision=False):
+            raise HloError(
+                "HLO040",
+                f"parameter {i} of {body.name} is {show(parameter)}, but gets {show(given)}",
+            )
+    for parameter, result in zip(
+        parameters[count:], results[len(results) - len(carries) :], strict=True
+    ):
+        if not compatible(parameter, result, precision=False):
+            raise HloError(
+                "HLO041", f"{body.name} carries {show(parameter)}, but yields {show(result)}"
+            )
+
+
+def _with_dimension(shape: Shape, dim: int, size: int, *, dynamic: bool) -> Shape:
+    """An array with one more dimension in a given place."""
+    expect_array(shape)
+    if dim > shape.rank:
+        raise HloError("HLO026", f"no dimension {dim} can be put into {show(shape)}")
+    flags = shape.dynamic or (False,) * shape.rank
+    return array(
+        shape.element_type,
+        (*shape.dims[:dim], size, *shape.dims[dim:]),
+        (*flags[:dim], dynamic, *flags[dim:]),
+    )
+
+
+@infers("sort")
+def infer_sort(instr: Instruction, attrs: a.Sort, *operands: Shape) -> Shape:
+    """The operands' shapes: one shape, or a tuple where several are sorted together.
+
+    The comparator is of type (a, a, b, b, ...) -> pred[], two elements of each operand.
+
+    References
+    ----------
+    XLA, ShapeVerifier::HandleSort.
+    """
+    if not operands:
+        raise HloError("HLO024", "takes at least 1 operand")
+    if len(attrs.dimensions) != 1:
+        raise HloError("HLO028", f"sorts along 1 dimension, not {len(attrs.dimensions)}")
+    for operand in operands:
+        expect_same_dims(operands[0], operand)
+    expect_dimensions("dimensions", attrs.dimensions, operands[0].rank)
+    (comparator,) = instr.called
+    for i, parameter in enumerate(expect_parameters(comparator, 2 * len(operands))):
+        wanted = scalar_of(operands[i // 2])
+        if not compatible(parameter, wanted, precision=False):
+            raise HloError(
+                "HLO040",
+                f"parameter {i} of {comparator.name} is {show(parameter)}, "
+                f"but compares elements of {show(operands[i // 2])}",
+                notes=["a comparator takes two elements of each operand: (a0, a1, b0, b1, ...)"],
+            )
+    if not compatible(comparator.root.shape, array(PRED)):
+        raise HloError(
+            "HLO041", f"{comparator.name} must yield pred[], not {show(comparator.root.shape)}"
+        )
+    return tuple_or_one([operand.with_default_layout() for operand in operands])
+
+
+@infers("topk")
+def infer_topk(_instr: Instruction, attrs: a.TopK, operand: Shape) -> Shape:
+    """The operand with k elements in its last dimension, and as many s32 indices.
+
+    References
+    ----------
+    XLA, ShapeInference::InferTopKShape.
+    """
+    expect_array(operand)
+    if operand.rank < 1:
+        raise HloError("HLO028", "takes an array of at least 1 dimension")
+    if attrs.k < 0 or (attrs.k > operand.dims[-1] != UNBOUNDED):
+        bad_value("k", attrs.k, f"from 0 to {operand.dims[-1]}")
+    dims = (*operand.dims[:-1], attrs.k)
+    dynamic = (*operand.dynamic[:-1], False) if operand.dynamic else ()
+    return tuple_of(array(operand.element_type, dims, dynamic), array(S32, dims, dynamic))
+
+
+def _expect_features(attrs: a.BatchNorm, operand: Shape, factors: Sequence[Shape]) -> Shape:
+    """Check that each factor has a number a feature; give the shape that all of them have."""
+    expect_kinds(operand, "float")
+    expect_dimensions("feature_index", [attrs.feature_index], operand.rank)
+    count = operand.dims[attrs.feature_index]
+    for factor in factors:
+        expect_rank(factor, 1, "each factor")
+        expect_same_type(operand, factor)
+        if not sizes_agree(factor.dims[0], count):
+            raise HloError("HLO029", f"{show(factor)} for {count} features")
+    return array(operand.element_type, (count,), (operand.dynamic_at(attrs.feature_index),))
+
+
+@infers("batch-norm-training")
+def infer_batch_norm_training(
+    _instr: Instruction, attrs: a.BatchNorm, operand: Shape, scale: Shape, offset: Shape
+) -> Shape:
+    """The normalized operand, the mean and the variance of each feature.
+
+    References
+    ----------
+    XLA, ShapeInference::InferBatchNormTrainingShape.
+    """
+    feature = _expect_features(attrs, operand, [scale, offset])
+    return tuple_of(operand.with_default_layout(), feature, feature)
+
+
+@infers("batch-norm-inference")
+def infer_batch_norm_inference(
+    _instr: Instruction, attrs: a.BatchNorm, operand: Shape, *factors: Shape
+) -> Shape:
+    """The operand's shape.
+
+    References
+    ----------
+    XLA, ShapeInference::InferBatchNormInferenceShape.
+    """
+    _expect_features(attrs, operand, factors)
+    return operand.with_default_layout()
+
+
+@infers("batch-norm-grad")
+def infer_batch_norm_grad(
+    _instr: Instruction, attrs: a.BatchNorm, operand: Shape, *factors: Shape
+) -> Shape:
+    """Gradients of the operand, the scale and the offset.
+
+    References
+    ----------
+    XLA, ShapeInference::InferBatchNormGradShape.
+    """
+    *factors_of_features, gradient = factors
+    expect_same_type(operand, gradient)
+    expect_same_dims(operand, gradient)
+    feature = _expect_features(attrs, operand, factors_of_features)
+    return tuple_of(operand.with_default_layout(), feature, feature)
