@@ -1,1 +1,1 @@
-"""The `hlo` command and what ties the rooms together."""
+"""The `hlo` command: everything that the project does, for the terminal."""

@@ -1,0 +1,114 @@
+"""The `hlo` command: finds the verb, runs it, and turns whatever goes wrong into one message.
+
+Verbs are imported when they are used, and this file imports nothing of the project, so that
+`hlo --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# One line a verb; `hlo_tools.verbs.<verb>` does the work.
+VERBS: Final = {
+    "print": "print a module as XLA prints it",
+    "verify": "check that modules are well formed",
+    "run": "run a module, and compare it with a reference",
+    "stats": "count what a module consists of",
+    "diff": "compare two modules instruction by instruction",
+    "ops": "list the opcodes, and who knows them",
+    "explain": "tell what an error code means",
+    "doctor": "look at the installation, and say what is missing",
+}
+
+FINE: Final = 0
+BAD_INPUT: Final = 2
+# What a shell reports for a program that a signal ended: 128 + SIGINT, 128 + SIGPIPE.
+INTERRUPTED: Final = 130
+PIPE_CLOSED: Final = 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status; it never shows a traceback by itself."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # HLO may carry bytes that are no UTF-8; they were read as surrogates and go out as bytes.
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
+    try:
+        status = dispatch(words)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("hlo: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Python flushes standard output once more at its end, which would fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return PIPE_CLOSED
+    except Exception as error:  # noqa: BLE001
+        return report(error)
+    return status
+
+
+def dispatch(words: list[str]) -> int:
+    """Run the verb that the first word names on the words after it."""
+    if not words or words[0] not in VERBS:
+        return without_verb(words)
+    verb = import_module(f"hlo_tools.verbs.{words[0]}")
+    parser = argparse.ArgumentParser(
+        prog=f"hlo {words[0]}",
+        description=verb.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verb.add_arguments(parser)
+    return verb.run(parser.parse_args(words[1:]))
+
+
+def without_verb(words: list[str]) -> int:
+    """Answer a command line that names no verb: with help, the version, or a refusal."""
+    width = max(map(len, VERBS))
+    verbs = "\n".join(f"  {verb:{width}}  {summary}" for verb, summary in VERBS.items())
+    parser = argparse.ArgumentParser(
+        prog="hlo",
+        usage="hlo VERB [OPTION ...] [FILE ...]",
+        description=f"XLA to read: HLO printed, checked and run.\n\nverbs:\n{verbs}",
+        epilog="`hlo VERB --help` tells more. A FILE `-` is standard input.\n"
+        "Exit status: 0 fine, 1 a comparison failed, 2 bad input or usage.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="store_true", help="show the version and exit")
+    parser.add_argument("verb", nargs="?", help=argparse.SUPPRESS)
+    arguments = parser.parse_args(words)
+    if arguments.version:
+        print("hlo", version("pyhlo"))
+        return FINE
+    if arguments.verb:
+        near = get_close_matches(arguments.verb, VERBS, n=1)
+        hint = f"; did you mean `{near[0]}`?" if near else ""
+        parser.error(f"there is no verb `{arguments.verb}`{hint}")
+    parser.print_help()
+    return BAD_INPUT
+
+
+def report(error: Exception) -> int:
+    """Say on standard error what went wrong, in one message."""
+    from hlo.error import HloError  # noqa: PLC0415
+
+    if os.environ.get("HLO_DEBUG"):
+        raise error
+    if isinstance(error, HloError):
+        print(error, file=sys.stderr)
+    elif isinstance(error, MemoryError):
+        print(f"hlo: not enough memory: {error}", file=sys.stderr)
+    else:
+        told = f"hlo: internal error: {type(error).__name__}: {error}".replace("\n", " ")
+        print(f"{told}; please report it (HLO_DEBUG=1 shows where)", file=sys.stderr)
+    return BAD_INPUT

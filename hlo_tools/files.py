@@ -1,0 +1,45 @@
+"""Reading what a verb's FILE names."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import hlo
+from hlo.error import HloError
+
+if TYPE_CHECKING:
+    from hlo.instruction import Module
+
+STANDARD_INPUT = "-"
+
+
+def read_text(path: str) -> str:
+    """The text of a file, or of standard input for `-`, byte for byte.
+
+    Line ends stay as they are, and bytes that are no UTF-8 become surrogates, so that printing
+    gives them back.
+
+    Raises
+    ------
+    HloError
+        HLO200 if the file can't be read, HLO201 if it is binary.
+    """
+    try:
+        raw = sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
+    except OSError as error:
+        raise HloError("HLO200", f"cannot read {path}: {error.strerror}") from error
+    if b"\0" in raw:
+        raise HloError("HLO201", f"{name_of(path)} is binary, not HLO text")
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def name_of(path: str) -> str:
+    """What messages call a file."""
+    return "<stdin>" if path == STANDARD_INPUT else path
+
+
+def read_module(path: str) -> Module:
+    """Parse a file, or standard input for `-`."""
+    return hlo.parse(read_text(path), name_of(path))

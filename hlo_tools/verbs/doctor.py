@@ -1,0 +1,122 @@
+"""Look at the installation: what PyHLO needs, what it can use, and what to do where it is missing.
+
+The exit status is 0 if everything that is needed is there, and 2 if not.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
+
+OLDEST_PYTHON = (3, 11)
+COMPILERS = ("cc", "gcc", "clang")
+# What an optional package is for; the extra of `pip install 'pyhlo[EXTRA]'` that brings it.
+OPTIONAL = {
+    "pycuda": ("runs the emitted CUDA on a GPU", "cuda"),
+    "nvidia-cuda-nvrtc": ("compiles the emitted CUDA without a GPU", "cuda-compile"),
+    "pytest": ("runs the tests", "test"),
+    "jax": ("is what the benchmarks compare with", "bench"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes
+    ----------
+    name : of the thing.
+    found : where or which it is; empty if it is missing.
+    advice : what to do where it is missing, or what it would be for.
+    needed : whether nothing works without it.
+    """
+
+    name: str
+    found: str
+    advice: str = ""
+    needed: bool = False
+
+    @property
+    def mark(self) -> str:
+        """`ok`, `MISSING` if it is needed, or `absent`."""
+        return "ok" if self.found else "MISSING" if self.needed else "absent"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The verb's command line: there is nothing to choose."""
+    del parser
+
+
+def run(arguments: Namespace) -> int:
+    """Print a line a finding."""
+    del arguments
+    findings = list(examine())
+    width = max(len(finding.name) for finding in findings)
+    for finding in findings:
+        told = finding.found or finding.advice
+        print(f"{finding.mark:7}  {finding.name:{width}}  {told}")
+    return 2 if any(f.needed and not f.found for f in findings) else 0
+
+
+def examine() -> Iterator[Finding]:
+    """Look at everything, the needed things first."""
+    wanted = ".".join(map(str, OLDEST_PYTHON))
+    fresh = platform.python_version() if sys.version_info >= OLDEST_PYTHON else ""
+    yield Finding("Python", fresh, f"install Python {wanted} or newer", needed=True)
+    for name in required_packages():
+        yield package(name, f"pip install {name}", needed=True)
+    yield Finding(
+        "C compiler",
+        c_compiler(),
+        "compiles what emit_c writes: install gcc or clang (Debian, Ubuntu: apt install gcc; "
+        "macOS: xcode-select --install), or set CC",
+    )
+    for name, (purpose, extra) in OPTIONAL.items():
+        yield package(name, f"{purpose}: pip install 'pyhlo[{extra}]'")
+    yield Finding("cache", cache_folder(), "set XDG_CACHE_HOME to a folder that can be written")
+
+
+def required_packages() -> list[str]:
+    """The run-time dependencies of the installed distribution, without their versions."""
+    try:
+        lines = requires("pyhlo") or []
+    except PackageNotFoundError:
+        return []
+    plain = (line for line in lines if "extra ==" not in line)
+    return [line.split(">")[0].split("=")[0].strip() for line in plain]
+
+
+def package(name: str, advice: str, *, needed: bool = False) -> Finding:
+    """Whether a distribution is installed and its files can be found."""
+    try:
+        found = version(name)
+    except PackageNotFoundError:
+        return Finding(name, "", advice, needed)
+    module = find_spec(name.replace("-", "_"))
+    where = Path(module.origin).parent if module and module.origin else ""
+    return Finding(name, f"{found} {where}".strip(), advice, needed)
+
+
+def c_compiler() -> str:
+    """The path of the system's C compiler, `$CC` first; empty if there is none."""
+    chosen = os.environ.get("CC", "").split()[:1]
+    return next(filter(None, map(shutil.which, [*chosen, *COMPILERS])), "")
+
+
+def cache_folder() -> str:
+    """Where compiled modules are kept, if that can be written; empty if not."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(base) / "pyhlo"
+    present = next(p for p in (folder, *folder.parents) if p.exists())
+    return str(folder) if os.access(present, os.W_OK) else ""

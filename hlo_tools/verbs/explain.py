@@ -1,0 +1,57 @@
+"""Tell what an error code means, list the codes, or write the page of all of them."""
+
+from __future__ import annotations
+
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+from hlo.codes import CODES
+from hlo.error import HloError, did_you_mean
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+WIDTH = 100
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The verb's command line."""
+    parser.add_argument("code", nargs="?", metavar="CODE", help="such as HLO021, or 21")
+    parser.add_argument("--all", action="store_true", help="write all of them, as Markdown")
+
+
+def run(arguments: Namespace) -> int:
+    """Print the story of one code, the page, or the list of titles."""
+    if arguments.all:
+        print(page(), end="")
+    elif arguments.code:
+        print(story(arguments.code))
+    else:
+        print("\n".join(f"{code}  {CODES[code].title}" for code in sorted(CODES)))
+    return 0
+
+
+def story(written: str) -> str:
+    """The title and explanation of one code.
+
+    Raises
+    ------
+    HloError
+        HLO204 if there is no such code.
+    """
+    code = f"HLO{int(written):03}" if written.isdecimal() else written.upper()
+    if code not in CODES:
+        message = f"there is no error code `{written}`"
+        raise HloError("HLO204", message, notes=did_you_mean(code, CODES))
+    return f"{code}: {CODES[code].title}\n\n{fill(CODES[code].explanation, WIDTH)}"
+
+
+def page() -> str:
+    """All codes as a page of Markdown."""
+    parts = [
+        "# Error codes",
+        "Written by `hlo explain --all` from `hlo/codes.py`; `hlo explain CODE` tells one of them.",
+    ]
+    for code in sorted(CODES):
+        parts += [f"## {code}: {CODES[code].title}", fill(CODES[code].explanation, WIDTH)]
+    return "\n\n".join(parts) + "\n"
