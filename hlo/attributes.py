@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         ConvDims,
         OutputOperandAlias,
         PaddingDim,
-        RawText,
+        DomainBorder,
         ResultAccuracy,
         SliceDim,
         SparsityConfig,
@@ -44,6 +44,7 @@ class AttributeSpec:
     kind : the start rule of the grammar that reads its value.
     required : whether the parser refuses an instruction without it.
     always : whether the printer shows it even where it has its default.
+    after_called : whether it is printed after the computations that the instruction calls.
     """
 
     key: str
@@ -52,6 +53,7 @@ class AttributeSpec:
     required: bool
     always: bool
     default: Any
+    after_called: bool
 
 
 def required(kind: str) -> Any:
@@ -59,9 +61,10 @@ def required(kind: str) -> Any:
     return field(metadata={"kind": kind, "always": True})
 
 
-def optional(kind: str, default: Any, *, always: bool = False, key: str = "") -> Any:
+def optional(kind: str, default: Any, *, always: bool = False, after_called: bool = False) -> Any:
     """An attribute with a default; printed where it differs from it, or always."""
-    return field(default=default, metadata={"kind": kind, "always": always, "key": key})
+    marks = {"kind": kind, "always": always, "after_called": after_called}
+    return field(default=default, metadata=marks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +82,15 @@ def attribute_specs(group: type[Attrs]) -> dict[str, AttributeSpec]:
     for f in fields(group):
         if "kind" not in f.metadata:
             continue
-        key = f.metadata.get("key") or f.name
         default = None if f.default is MISSING else f.default
-        specs[key] = AttributeSpec(
-            key, f.name, f.metadata["kind"], f.default is MISSING, f.metadata["always"], default
+        specs[f.name] = AttributeSpec(
+            f.name,
+            f.name,
+            f.metadata["kind"],
+            required=f.default is MISSING,
+            always=f.metadata["always"],
+            default=default,
+            after_called=f.metadata.get("after_called", False),
         )
     return specs
 
@@ -233,9 +241,9 @@ class DotDims(Attrs):
     """Which dimensions are batch and which are summed over."""
 
     lhs_batch_dims: tuple[int, ...] = optional("ints", ())
-    lhs_contracting_dims: tuple[int, ...] = optional("ints", ())
+    lhs_contracting_dims: tuple[int, ...] = optional("ints", (), always=True)
     rhs_batch_dims: tuple[int, ...] = optional("ints", ())
-    rhs_contracting_dims: tuple[int, ...] = optional("ints", ())
+    rhs_contracting_dims: tuple[int, ...] = optional("ints", (), always=True)
     operand_precision: tuple[str, ...] = optional("precisions", ())
     algorithm: str = optional("word", "")
 
@@ -296,14 +304,14 @@ class Scan(Attrs):
     dimensions: tuple[int, ...] = required("ints")
     num_carries: int = required("int")
     is_reverse: bool = optional("bool", default=False)
-    is_associative: bool | None = optional("bool", None)
+    is_associative: bool = optional("bool", default=False, always=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call(Attrs):
     """Whether the called computation stands for a named composite operation."""
 
-    is_composite: bool = optional("bool", default=False)
+    is_composite: bool = optional("bool", default=False, after_called=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -487,9 +495,9 @@ class Outfeed(Attrs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Domain(Attrs):
-    """The kind of domain that ends here, kept as written."""
+    """The shardings on both sides of the border."""
 
-    domain: RawText = required("raw_braces")
+    domain: DomainBorder = required("domain")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,12 @@ class Code:
 
 
 CODES: Final[dict[str, Code]] = {
+    # Evaluation: what an opcode means for values
+    "HLO101": Code(
+        "an opcode is not defined for an element type",
+        "Square roots of integers, shifts of floats or negated preds mean nothing in HLO. Convert "
+        "the operand first, or use the logical opcodes for pred.",
+    ),
     # The command line
     "HLO200": Code(
         "a file cannot be read or written",

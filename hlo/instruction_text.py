@@ -13,7 +13,7 @@ from lark import Token, Tree
 
 from hlo.annotations import NO_ANNOTATIONS, Annotations
 from hlo.async_text import async_base, read_async
-from hlo.attributes import NO_ATTRS, Attrs, Constant, CustomCall, Parameter, attribute_specs
+from hlo.attributes import NO_ATTRS, Attrs, Constant, CustomCall, Map, Parameter, attribute_specs
 from hlo.error import HloError, Span, did_you_mean
 from hlo.instruction import Computation, Instruction
 from hlo.lexer import LINE, NAME, Scanner
@@ -21,6 +21,7 @@ from hlo.literal_text import read_literal, read_shaped_literal
 from hlo.metadata_text import read_metadata
 from hlo.opcode import OPCODES, Opcode
 from hlo.shape import Shape
+from hlo.value_rules import keep_json
 from hlo.value_text import read, read_shape
 
 if TYPE_CHECKING:
@@ -30,8 +31,15 @@ if TYPE_CHECKING:
 
 # How deep instructions may stand inside each other's parentheses.
 MAX_NESTING = 200
-_RAW = {"backend_config", "statistics", "origin"}
-_COMMON = _RAW | {"sharding", "frontend_attributes", "metadata", "control-predecessors"}
+_COMMON = {
+    "backend_config",
+    "statistics",
+    "origin",
+    "sharding",
+    "frontend_attributes",
+    "metadata",
+    "control-predecessors",
+}
 _ENDS_ASYNC = {"async-update", "async-done"}
 _OF_ASYNC_START = {"calls", "async_execution_thread", "output_to_operand_aliasing"}
 _RENAMED = {"original_value": "origin"}
@@ -199,6 +207,8 @@ class ComputationText:
             attrs = self._attrs(row, shape, arguments, own, span)
         if row.called:
             called = self._called(row, operands, calls, span)
+        if row.attrs is Map and "dimensions" not in {key for key, _, _ in own}:
+            attrs = Map(dimensions=tuple(range(operands[0].shape.rank if operands else 0)))
         if row.arity is not None and len(operands) != row.arity:
             message = f"{row.name} takes {row.arity} operands, not {len(operands)}"
             raise HloError("HLO008", message, span)
@@ -213,7 +223,9 @@ class ComputationText:
             annotations,
             span,
         )
-        return made if shape is not None else self._with_inferred_shape(made)
+        if shape is None or row.name in _SHAPE_FOLLOWS:
+            return self._with_inferred_shape(made)
+        return made
 
     def _with_inferred_shape(self, instr: Instruction) -> Instruction:
         from hlo.infer import infer  # noqa: PLC0415 - only short forms need it
@@ -248,8 +260,10 @@ class ComputationText:
                 calls.append(item)
             elif key == "control-predecessors":
                 control = self._control(text, at)
-            elif key in _RAW:
+            elif key == "statistics":
                 common[key] = text
+            elif key == "backend_config":
+                common[key] = keep_json(text)
             elif row.name in _ENDS_ASYNC and key in _OF_ASYNC_START:
                 pass  # they repeat what the async-start says
             elif key in _COMMON:
@@ -552,6 +566,8 @@ class ComputationText:
             raise HloError("HLO004", message, self.span(start, end))
 
 
+# Opcodes whose shape XLA works out even where the text gives one.
+_SHAPE_FOLLOWS = {"send", "send-done", "outfeed", "after-all"}
 # Opcodes whose shape no operand tells.
 _SHAPE_IS_INPUT = {
     "convert",

@@ -90,8 +90,10 @@ def _literal(shape: Shape, text: str) -> Literal:
         return _elided(shape)
     words = text if not shape.element_type.is_complex else _PAIR.sub(r"\1;\2", text)
     if shape.dims and not words.startswith("{") and _WORD.fullmatch(words):
-        # A bare number fills the whole array.
-        array = np.broadcast_to(_convert([words], shape.element_type), shape.dims)
+        # XLA takes a bare number for the first element, and leaves the others 0.
+        array = np.zeros(shape.dims, shape.element_type.dtype)
+        array.reshape(-1)[:1] = _convert([words], shape.element_type)
+        array.setflags(write=False)
         return Literal(shape, array)
     # Braces must be as the shape says. Commas XLA skips like blanks.
     found = _WORD.sub("w", words).translate(_NOT_STRUCTURE)

@@ -37,4 +37,4 @@ class NameSupply:
             free += 1
         taken.add(free)
         self._next[root] = free + 1
-        return f"{root}.{free}" if free else root
+        return f"{root}.{free}" if free or numbered else root

@@ -10,7 +10,7 @@ from hlo.attributes import Attrs, Constant, Parameter, attribute_specs
 from hlo.header_text import HEADER_ATTRIBUTES
 from hlo.instruction import Header
 from hlo.literal_print import print_literal
-from hlo.print_order import computation_order, instruction_order
+from hlo.print_order import computation_order, fused_computations, instruction_order
 from hlo.value_print import print_value
 
 if TYPE_CHECKING:
@@ -77,14 +77,20 @@ def print_module(module: Module, options: Options = DEFAULT) -> str:
     frames = module.stack_frames
     if frames.file_names or frames.function_names:
         parts.append(_stack_frames(module))
+    hidden = {
+        instr.called[0]
+        for instr in module.instructions()
+        if instr.opcode == "async-start" and single_instruction(instr.called[0])
+    }
+    fused = fused_computations(module) if module.header.is_scheduled else set()
     for computation in computation_order(module):
+        if computation in hidden:
+            continue
         if computation is module.entry:
             parts.append("ENTRY ")
-        order = (
-            computation.instructions
-            if module.header.is_scheduled
-            else instruction_order(computation)
-        )
+        order = None
+        if module.header.is_scheduled and computation not in fused:
+            order = computation.instructions
         parts += [print_computation(computation, options, order), "\n\n"]
     return "".join(parts)
 
@@ -149,10 +155,10 @@ def print_instruction(instr: Instruction, options: Options = DEFAULT) -> str:
     if not options.print_extra_attributes:
         return text
     if wrapped is None:
-        text += _attributes(instr.attrs) + _called(instr, percent)
+        text += _attributes_and_called(instr, percent)
     elif instr.opcode == "async-start":
         # The attributes of the instruction that runs asynchronously stand with the start.
-        text += _attributes(instr.attrs) + _attributes(wrapped.attrs) + _called(wrapped, percent)
+        text += _attributes(instr.attrs) + _attributes_and_called(wrapped, percent)
     return text + _annotations(instr, options)
 
 
@@ -181,20 +187,26 @@ def _arguments(instr: Instruction, options: Options) -> str:
     return ", ".join(words)
 
 
+def _attributes_and_called(instr: Instruction, percent: str) -> str:
+    called = _called(instr, percent) if instr.called else ""
+    after = _attributes(instr.attrs, after_called=True) if called else ""
+    return _attributes(instr.attrs) + called + after
+
+
 @lru_cache(100_000)
-def _attributes(attrs: Attrs) -> str:
+def _attributes(attrs: Attrs, *, after_called: bool = False) -> str:
     text = ""
     for key, spec in attribute_specs(type(attrs)).items():
         value: Any = getattr(attrs, spec.field)
-        if value is not None and (spec.always or value != spec.default):
+        if spec.after_called != after_called or value is None:
+            continue
+        if spec.always or value != spec.default:
             text += f", {key}={print_value(spec.kind, value)}"
     return text
 
 
 def _called(instr: Instruction, percent: str) -> str:
     keys = instr.row.called
-    if not instr.called:
-        return ""
     names = [percent + computation.name for computation in instr.called]
     if instr.opcode == "conditional" and instr.operands[0].shape.element_type.kind == "pred":
         keys = keys[:2]

@@ -1,7 +1,8 @@
 """The order in which XLA prints: operands before users, callees before callers.
 
 The text of a module that is not scheduled says nothing about the order in which its instructions
-run, so XLA prints them in the order of a depth-first walk, which starts from those without users.
+run, so XLA prints them in the order of a depth-first walk. Even in a scheduled module, what a
+fusion computes has no schedule.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hlo.instruction import Computation, Instruction, Module
 
 
@@ -16,27 +19,65 @@ def instruction_order(computation: Computation) -> tuple[Instruction, ...]:
     """The instructions in XLA's post-order; the same order if they already stand in it."""
     used: set[Instruction] = set()
     for instr in computation.instructions:
-        used.update(instr.operands, instr.control_predecessors)
+        used.update(instr.operands)
+        used.update(instr.control_predecessors)
     order: list[Instruction] = []
-    done: dict[Instruction, bool] = {}
+    emitted: dict[Instruction, bool] = {}
     for start in computation.instructions:
         if start in used:
             continue
         stack = [start]
         while stack:
             instr = stack[-1]
-            if instr not in done:
-                done[instr] = False
-                pending = [i for i in (*instr.operands, *instr.control_predecessors)]
-                stack += [i for i in reversed(pending) if i not in done]
+            if instr not in emitted:
+                emitted[instr] = False
+                before = instr.operands + instr.control_predecessors
+                stack += [i for i in reversed(before) if i not in emitted]
                 continue
             stack.pop()
-            if not done[instr]:
-                done[instr] = True
+            if not emitted[instr]:
+                emitted[instr] = True
                 order.append(instr)
     return tuple(order)
 
 
+def fused_computations(module: Module) -> set[Computation]:
+    """The computations that fusions call."""
+    return {
+        called
+        for instr in module.instructions()
+        if instr.opcode == "fusion"
+        for called in instr.called
+    }
+
+
 def computation_order(module: Module) -> tuple[Computation, ...]:
-    """The computations with callees before callers; those of sugared async forms left out."""
-    return module.computations
+    """All computations, each after those that it calls."""
+    called = {c for instr in module.instructions() for c in instr.called}
+    order: dict[Computation, None] = {}
+    for root in module.computations:
+        if root not in called:
+            order.update(dict.fromkeys(_embedded(root)))
+            order[root] = None
+    return tuple(order)
+
+
+def _embedded(root: Computation) -> list[Computation]:
+    """What a computation calls, directly or not, in XLA's post-order."""
+    order: list[Computation] = []
+    seen: set[Computation] = set()
+    stack: list[tuple[Computation, Iterator[Instruction]]] = [(root, iter(root.instructions))]
+    while stack:
+        computation, rest = stack[-1]
+        instr = next(rest, None)
+        if instr is None:
+            stack.pop()
+            order.append(computation)
+            continue
+        # A while calls its body first, whatever the order in which it is written.
+        called = instr.called if instr.opcode == "while" else instr.called[::-1]
+        for callee in called:
+            if callee not in seen:
+                seen.add(callee)
+                stack.append((callee, iter(callee.instructions)))
+    return order[:-1]

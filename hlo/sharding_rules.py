@@ -9,6 +9,7 @@ from lark import Token, Transformer
 
 from hlo.sharding import Mesh, NamedDim, NamedSharding, ReplicaGroups, Sharding, SubAxis
 from hlo.sharding import TileAssignment
+from hlo.values import DomainBorder
 from hlo.value_rules import BadValue, integer, integers, present, unquote
 
 _SIMPLE = ("replicated", "maximal", "manual", "unknown", "unreduced")
@@ -72,11 +73,20 @@ class ShardingRules(Transformer[Token, Any]):
 
     def tiled_sharding(self, items: Any) -> Any:
         """`{devices=[2,1,2]<=[4] last_tile_dim_replicate}`."""
-        return Sharding("tiled", items[0], **_merge(items[1:]))
+        merged = _merge(items[1:])
+        tiles, kinds = _sorted_subgroups(items[0], merged.pop("last_tile_dims", ()))
+        return Sharding("tiled", tiles, last_tile_dims=kinds, **merged)
 
     def tuple_sharding(self, items: Any) -> Any:
         """`{{replicated}, {manual}}`."""
         return Sharding("tuple", elements=present(items))
+
+    def domain(self, items: Any) -> Any:
+        """`{kind="sharding", entry={...}, exit={...}}`."""
+        kind, name, entry, before, exit_, after = items
+        if (kind, entry, exit_) != ("kind", "entry", "exit"):
+            raise BadValue("a domain has kind, entry and exit", kind)
+        return DomainBorder(unquote(name), before, after)
 
     # ---- meshes
 
@@ -177,6 +187,20 @@ def _tiles(dims: tuple[int, ...], devices: Any, where: Any = None) -> TileAssign
     if any(n <= 0 for n in dims) or given != prod(dims):
         raise BadValue(f"{prod(dims)} devices are arranged but {given} are given", where)
     return tiles
+
+
+def _sorted_subgroups(
+    tiles: TileAssignment, kinds: tuple[str, ...]
+) -> tuple[TileAssignment, tuple[str, ...]]:
+    """Subgroups in XLA's order: manual ones before replicated ones."""
+    if list(kinds) == sorted(kinds):
+        return tiles, kinds
+    lead = len(tiles.dims) - len(kinds)
+    order = sorted(range(len(kinds)), key=lambda i: kinds[i])
+    axes = [*range(lead), *(lead + i for i in order)]
+    moved = tiles.device_array().transpose(axes)
+    devices = tuple(int(d) for d in moved.reshape(-1))
+    return TileAssignment(moved.shape, devices), tuple(kinds[i] for i in order)
 
 
 def _merge(parts: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from hlo.literal_print import print_shaped_literal
+from hlo.value_rules import quote
 from hlo.sharding_print import print_replica_groups, print_sharding
 
 if TYPE_CHECKING:
@@ -17,13 +18,6 @@ if TYPE_CHECKING:
 
     from hlo import values as val
     from hlo.shape import Shape
-
-_ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "'": "\\'"}
-
-
-def print_string(text: str) -> str:
-    """A string in double quotes, what would end it escaped."""
-    return '"' + "".join(_ESCAPED.get(c, c) for c in text) + '"'
 
 
 def print_ints(numbers: Iterable[int]) -> str:
@@ -145,6 +139,11 @@ def _frontend_attributes(attributes: val.FrontendAttributes) -> str:
     return "{" + ",".join(f"{key}={value}" for key, value in attributes.entries) + "}"
 
 
+def _domain(border: val.DomainBorder) -> str:
+    entry, after = print_sharding(border.entry), print_sharding(border.exit)
+    return f'{{kind="{border.kind}", entry={entry}, exit={after}}}'
+
+
 def _result_accuracy(accuracy: val.ResultAccuracy) -> str:
     if accuracy.mode != "tolerance":
         return f"{{mode={accuracy.mode}}}"
@@ -166,12 +165,12 @@ PRINTERS: dict[str, Callable[[Any], str]] = {
     "bool": _bool,
     "float": print_float,
     "word": str,
-    "string": print_string,
+    "string": quote,
     "ints": print_ints,
     "int_lists": _int_lists,
     "bools": lambda values: "{" + ",".join(map(_bool, values)) + "}",
     "precisions": _precisions,
-    "raw_braces": lambda raw: raw.text,
+    "domain": _domain,
     "shape": _shape,
     "shapes": _shapes,
     "computation_layout": _computation_layout,

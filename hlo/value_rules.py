@@ -6,6 +6,7 @@ parts in brackets that were absent.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from lark import Token, Transformer
@@ -25,6 +26,9 @@ from hlo.shape import (
 )
 
 INT64 = range(-(2**63), 2**63)
+_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
+_BRACE = re.compile(r'[{}]|"(?:\\.|[^"\\])*"')
+_ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "'": "\\'"}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}
 _WINDOW_FIELDS = ("size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal")
 
@@ -40,17 +44,45 @@ class BadValue(Exception):  # noqa: N818
 
 def unquote(text: str) -> str:
     """The characters that a quoted string stands for."""
-    body, parts, at = text[1:-1], [], 0
-    if "\\" not in body:
-        return body
-    while at < len(body):
-        if body[at] == "\\" and at + 1 < len(body):
-            parts.append(_ESCAPES.get(body[at + 1], body[at + 1]))
-            at += 2
+    body = text[1:-1]
+    return _ESCAPE.sub(_unescape, body) if "\\" in body else body
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code = match[1]
+    if code[0] == "x":
+        return chr(int(code[1:], 16))
+    return chr(int(code, 8) % 256) if code.isdigit() else _ESCAPES.get(code, code)
+
+
+def quote(text: str) -> str:
+    """A string in double quotes, escaped as C does."""
+    parts: list[str] = []
+    for byte in text.encode("utf-8", "surrogateescape"):
+        char = chr(byte)
+        if char in _ESCAPED:
+            parts.append(_ESCAPED[char])
         else:
-            parts.append(body[at])
-            at += 1
-    return "".join(parts)
+            parts.append(char if 32 <= byte < 127 else f"\\{byte:03o}")
+    return '"' + "".join(parts) + '"'
+
+
+def keep_json(text: str) -> str:
+    """A string or JSON dictionary as XLA writes it: a string that is a dictionary loses its quotes."""
+    if text[0] not in "\"'":
+        return text
+    content = unquote(text)
+    return content if _is_dictionary(content) else quote(content)
+
+
+def _is_dictionary(text: str) -> bool:
+    """Whether the braces of a text open at its start and close at its end."""
+    depth = 0
+    for match in _BRACE.finditer(text):
+        depth += {"{": 1, "}": -1}.get(match[0], 0)
+        if depth == 0:
+            return text[0] == "{" and match.end() == len(text)
+    return False
 
 
 def integer(token: Any) -> int:
@@ -121,10 +153,6 @@ class ValueRules(Transformer[Token, Any]):
     def precisions(self, items: Any) -> Any:
         """`{highest,default}`."""
         return tuple(str(item).lower() for item in present(items))
-
-    def raw_braces(self, items: Any) -> Any:
-        """Text that is kept."""
-        return val.RawText(str(items[0]))
 
     # ---- shapes and layouts
 
@@ -319,11 +347,31 @@ class ValueRules(Transformer[Token, Any]):
 
     def frontend_entry(self, items: Any) -> Any:
         """`key="value"`, the value kept with its quotes or braces."""
-        return str(items[0]), str(items[1])
+        return str(items[0]), keep_json(str(items[1]))
 
     def frontend_attributes(self, items: Any) -> Any:
         """`{a="1",b={2}}`, by key as XLA keeps them."""
         return val.FrontendAttributes(tuple(sorted(dict(present(items)).items())))
+
+    def origin_leaf(self, items: Any) -> Any:
+        """`{"a" {0}}`."""
+        name, index = (*items, None)[:2]
+        inner = [str(name)] if name is not None else []
+        if index:
+            inner.append("{" + ", ".join(map(str, index)) + "}")
+        return "{" + " ".join(inner) + "}"
+
+    def origin_tuple(self, items: Any) -> Any:
+        """`({"a"}, {"b"})`."""
+        return "(" + ", ".join(present(items)) + ")"
+
+    def origin_call(self, items: Any) -> Any:
+        """`[synthetic_call]`."""
+        return f"[{items[0]}]"
+
+    def origin(self, items: Any) -> Any:
+        """`{({"a"}, {"b"})}`, kept as XLA writes it."""
+        return "{" + "".join(present(items)) + "}"
 
     def accuracy_mode(self, items: Any) -> Any:
         """`{mode=highest}`."""

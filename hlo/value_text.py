@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from hlo.shape import Shape
 
 KINDS = (
-    "int bool float word string ints int_lists bools precisions raw_braces shape shapes "
-    "computation_layout window padding slice_ranges dim_labels operand_aliases "
+    "int bool float word string ints int_lists bools precisions shape shapes "
+    "computation_layout window padding slice_ranges dim_labels operand_aliases origin domain "
     "input_output_alias buffer_donor sharding replica_groups frontend_attributes "
     "result_accuracy sparsity_config"
 ).split()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hlo.shape import Shape
+    from hlo.sharding import Sharding
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +153,12 @@ class ComputationLayout:
 
 
 @dataclass(frozen=True, slots=True)
-class RawText:
-    """A value that is kept as it was written, because nothing here interprets it."""
+class DomainBorder:
+    """Where one domain ends and another begins: `{kind="sharding", entry={...}, exit={...}}`."""
 
-    text: str
+    kind: str
+    entry: Sharding
+    exit: Sharding
 
 
 @dataclass(frozen=True, slots=True)
