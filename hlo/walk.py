@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hlo.instruction import Computation, Instruction, Module
+from hlo.names import NameSupply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 Plan = dict[Instruction, Instruction]
 
@@ -61,18 +62,19 @@ def users(computation: Computation) -> dict[Instruction, list[Instruction]]:
     return found
 
 
-def called_first(entry: Computation) -> list[Computation]:
-    """All computations that one reaches, each after those that it calls; itself last."""
+def called_first(*starts: Computation) -> list[Computation]:
+    """All computations that some reach, each after those that it calls."""
     order: dict[Computation, None] = {}
-    stack = [(entry, iter(_callees(entry)))]
-    while stack:
-        computation, pending = stack[-1]
-        callee = next((c for c in pending if c not in order), None)
-        if callee is None:
-            order[computation] = None
-            stack.pop()
-        else:
-            stack.append((callee, iter(_callees(callee))))
+    for start in starts:
+        stack = [] if start in order else [(start, iter(_callees(start)))]
+        while stack:
+            computation, pending = stack[-1]
+            callee = next((c for c in pending if c not in order), None)
+            if callee is None:
+                order[computation] = None
+                stack.pop()
+            else:
+                stack.append((callee, iter(_callees(callee))))
     return list(order)
 
 
@@ -89,32 +91,14 @@ def callers(module: Module) -> dict[Computation, list[Instruction]]:
     return found
 
 
-class NameSupply:
-    """Names that a module does not use yet: `add.3`, `add.4`, ..."""
-
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._taken = set(taken)
-        self._next: dict[str, int] = {}
-
-    @classmethod
-    def of(cls, module: Module) -> NameSupply:
-        """Names beside those of a module's instructions and computations."""
-        supply = cls(instr.name for instr in module.instructions())
-        supply.reserve(*(computation.name for computation in module.computations))
-        return supply
-
-    def reserve(self, *names: str) -> None:
-        """Never give out these names."""
-        self._taken.update(names)
-
-    def fresh(self, base: str) -> str:
-        """`<base>.<n>` for the smallest n from 1 on that was not used."""
-        n = self._next.get(base, 1)
-        while f"{base}.{n}" in self._taken:
-            n += 1
-        self._next[base] = n + 1
-        self._taken.add(name := f"{base}.{n}")
-        return name
+def names_of(module: Module) -> NameSupply:
+    """A supply of names that neither instructions nor computations of a module have."""
+    supply = NameSupply()
+    for computation in module.computations:
+        supply.unique(computation.name)
+        for instr in computation.instructions:
+            supply.unique(instr.name)
+    return supply
 
 
 def rebuild(
@@ -125,9 +109,10 @@ def rebuild(
     """Carry out a plan in one sweep.
 
     Where the plan says that `new` takes the place of `old`, all users of `old` use `new`, and the
-    root is `new` if it was `old`. A new instruction may have old ones among its operands, or other
-    new ones, to any depth: they are put in front of it, and are themselves subject to the plan.
-    What is no longer used stays; removing it is DCE's work.
+    root is `new` if it was `old`. A new instruction may have other new ones among its operands, to
+    any depth: they are put in front of it. It may have old ones too, for which again the plan
+    holds; but where it needs the very instruction whose place it takes, that stays below it, so
+    that {x: copy(x)} puts a copy behind x. What is no longer used stays: removing it is DCE's work.
 
     Parameters
     ----------
@@ -144,61 +129,66 @@ def rebuild(
         callee in called for instr in computation.instructions for callee in instr.called
     ):
         return computation
-    done: Plan = {}
-    order: dict[Instruction, None] = {}
+    sweep = _Sweep(plan, called)
     for instr in computation.instructions:
-        _settle(instr, plan, called, done, order)
-    root = done[computation.root]
-    if tuple(order) == computation.instructions and root is computation.root:
+        sweep.settle(instr)
+    instructions, root = tuple(sweep.order), sweep.done[computation.root]
+    if instructions == computation.instructions and root is computation.root:
         return computation
-    return replace(computation, instructions=tuple(order), root=root)
+    return replace(computation, instructions=instructions, root=root)
 
 
-def _settle(
-    start: Instruction,
-    plan: Mapping[Instruction, Instruction],
-    called: Mapping[Computation, Computation],
-    done: Plan,
-    order: dict[Instruction, None],
-) -> None:
-    """Find what stands for an instruction from now on, after what that needs itself."""
-    stack = [start]
-    while stack:
-        instr = stack[-1]
-        if instr in done:
-            stack.pop()
-            continue
-        target = plan.get(instr)
-        if target is not None and target is not instr:
-            if target not in done:
+class _Sweep:
+    """What stands for each instruction from now on, and the new order."""
+
+    def __init__(
+        self,
+        plan: Mapping[Instruction, Instruction],
+        called: Mapping[Computation, Computation],
+    ) -> None:
+        self.plan, self.called = plan, called
+        self.order: dict[Instruction, None] = {}
+        self.done: Plan = {}
+        # Replaced instructions that their replacements need themselves.
+        self.kept: Plan = {}
+        self.replacing: set[Instruction] = set()
+
+    def settle(self, start: Instruction) -> None:
+        """Find what stands for an instruction, after what that needs itself."""
+        stack = [start]
+        while stack:
+            instr = stack[-1]
+            target = self.plan.get(instr, instr)
+            if instr in self.done:
+                stack.pop()
+            elif target in self.done:
+                self.done[instr] = self.done[target]
+                stack.pop()
+            elif target is not instr and instr not in self.replacing:
+                self.replacing.add(instr)
                 stack.append(target)
-                continue
-            done[instr] = done[target]
-            stack.pop()
-            continue
-        pending = [n for n in _needs(instr) if n not in done]
-        if pending:
-            stack += reversed(pending)
-            continue
-        done[instr] = made = _updated(instr, called, done)
-        order[made] = None
-        stack.pop()
+            elif pending := [n for n in _needs(instr) if n not in self.done and n not in self.kept]:
+                stack += reversed(pending)
+            else:
+                made = self.updated(instr)
+                (self.done if target is instr else self.kept)[instr] = made
+                self.order[made] = None
+                stack.pop()
 
-
-def _updated(
-    instr: Instruction, called: Mapping[Computation, Computation], done: Plan
-) -> Instruction:
-    """The instruction with what now stands for its operands; itself where nothing changed."""
-    operands = tuple([done[o] for o in instr.operands])
-    before = tuple([done[p] for p in instr.control_predecessors])
-    callees = tuple([called.get(c, c) for c in instr.called]) if called else instr.called
-    if (
-        operands == instr.operands
-        and before == instr.control_predecessors
-        and callees == instr.called
-    ):
-        return instr
-    return replace(instr, operands=operands, control_predecessors=before, called=callees)
+    def updated(self, instr: Instruction) -> Instruction:
+        """The instruction with what now stands for its operands; itself where nothing changed."""
+        done, kept, called = self.done, self.kept, self.called
+        operands = tuple([done.get(o) or kept[o] for o in instr.operands])
+        before = tuple([done.get(p) or kept[p] for p in instr.control_predecessors])
+        callees = tuple([called.get(c, c) for c in instr.called])
+        same = (operands, before, callees) == (
+            instr.operands,
+            instr.control_predecessors,
+            instr.called,
+        )
+        if same:
+            return instr
+        return replace(instr, operands=operands, control_predecessors=before, called=callees)
 
 
 def rebuild_module(
@@ -218,24 +208,15 @@ def rebuild_module(
         the same object where nothing changes.
     """
     became: dict[Computation, Computation] = {}
-    for computation in _module_order(module):
-        became_callees = {c: n for c, n in became.items() if c is not n}
-        became[computation] = change(rebuild(computation, {}, became_callees))
-    computations = [became[c] for c in module.computations]
-    if all(new is old for new, old in zip(computations, module.computations, strict=True)):
+    changed: dict[Computation, Computation] = {}
+    for old in called_first(*module.computations):
+        new = became[old] = change(rebuild(old, {}, changed))
+        if new is not old:
+            changed[old] = new
+    if not changed:
         return module
     entry = became[module.entry]
-    if prune:
-        reached = called_first(entry)
-        known = dict.fromkeys(c for c in computations if c in set(reached))
-        computations = list(dict.fromkeys([*(c for c in reached if c not in known), *known]))
-        computations = _in_call_order(computations, entry)
-    return replace(module, computations=tuple(computations), entry=entry)
-
-
-def _module_order(module: Module) -> list[Computation]:
-    order: dict[Computation, None] = {}
-    for computation in module.computations:
-        for reached in called_first(computation):
-            order[reached] = None
-    return list(order)
+    reached = set(called_first(entry))
+    roots = [became[old] for old in module.computations]
+    order = called_first(*(c for c in roots if c in reached or not prune))
+    return replace(module, computations=tuple(order), entry=entry)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from hlo.error import HloError
 from hlo.infer import (
@@ -20,6 +20,7 @@ from hlo.infer import (
 from hlo.infer.checks import plural
 from hlo.infer.size import expect_bounded
 from hlo.infer.table import infers
+from hlo.shape import tuple_of
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
@@ -57,6 +58,9 @@ def infer(instr: Instruction) -> Shape:
     ----------
     XLA, `xla/service/shape_inference.cc` and the ShapeVerifier of `hlo_verifier.cc`.
     """
+    # A reader of text that leaves shapes out has none to declare yet.
+    if cast("Shape | None", instr.shape) is None:
+        instr = instr.with_(shape=tuple_of())
     try:
         _expect_arity(instr)
         shape = infers[instr.opcode](instr, instr.attrs, *[o.shape for o in instr.operands])

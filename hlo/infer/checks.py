@@ -8,7 +8,7 @@ whether a size is a bound or exact is no difference.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import ml_dtypes
 
@@ -122,7 +122,7 @@ def expect_same_type(a: Shape, b: Shape) -> None:
 @cache
 def _precision(element_type: ElementType) -> tuple[int, int, int]:
     """Order floating-point types by range, then precision, then width."""
-    info = ml_dtypes.finfo(element_type.dtype)
+    info: Any = cast("Any", ml_dtypes).finfo(element_type.dtype)
     return int(info.maxexp), int(info.nmant), element_type.bits
 
 

@@ -1,0 +1,127 @@
+"""Makes computations and modules piece by piece: what passes, tests and tracers write.
+
+A builder names instructions and infers their shapes:
+
+>>> from hlo.build import Builder
+>>> from hlo.element_type import F32
+>>> from hlo.shape import array
+>>> b = Builder("double")
+>>> x = b.parameter(array(F32, (4,)))
+>>> b.add("add", x, x)
+%add = f32[4]{0} add(%parameter.0, %parameter.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hlo.annotations import NO_ANNOTATIONS
+from hlo.error import HloError
+from hlo.infer import infer
+from hlo.instruction import Computation, Header, Instruction, Module
+from hlo.names import NameSupply
+from hlo.opcode import OPCODES
+from hlo.shape import tuple_of
+from hlo.values import ComputationLayout
+from hlo.walk import called_first
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo.annotations import Annotations
+    from hlo.literal import Literal
+    from hlo.shape import Shape
+
+# What opcodes that need no shape see as their declared one.
+_UNDECLARED = tuple_of()
+
+
+def instruction(
+    opcode: str,
+    operands: Sequence[Instruction] = (),
+    *,
+    name: str,
+    shape: Shape | None = None,
+    called: Sequence[Computation] = (),
+    control_predecessors: Sequence[Instruction] = (),
+    annotations: Annotations = NO_ANNOTATIONS,
+    **attrs: Any,
+) -> Instruction:
+    """One instruction.
+
+    Parameters
+    ----------
+    shape : of the result; inferred if None. Opcodes whose result does not follow from operands and
+        attributes (reshape, convert, iota, ...) need one.
+    attrs : fields of the opcode's attribute class.
+
+    Raises
+    ------
+    HloError
+        if the shape can't be inferred, for the reasons that `hlo.infer.infer` gives.
+    """
+    made = Instruction(
+        name,
+        opcode,
+        shape or _UNDECLARED,
+        tuple(operands),
+        OPCODES[opcode].attrs(**attrs),
+        tuple(called),
+        tuple(control_predecessors),
+        annotations,
+    )
+    return made if shape is not None else made.with_(shape=infer(made))
+
+
+class Builder:
+    """Collects the instructions of one computation.
+
+    Parameters
+    ----------
+    name : of the computation.
+    names : where instruction names come from. Names are unique in a module, so builders of one
+        module share a supply; `hlo.walk.names_of(module)` makes one for an existing module.
+    """
+
+    def __init__(self, name: str = "main", names: NameSupply | None = None) -> None:
+        self.name = name
+        self.names = names or NameSupply()
+        self._instructions: list[Instruction] = []
+
+    def parameter(self, shape: Shape, name: str | None = None) -> Instruction:
+        """The next parameter."""
+        number = sum(1 for i in self._instructions if i.opcode == "parameter")
+        return self.add("parameter", shape=shape, number=number, name=name or f"parameter.{number}")
+
+    def constant(self, literal: Literal, name: str | None = None) -> Instruction:
+        """A constant."""
+        return self.add("constant", literal=literal, name=name)
+
+    def add(
+        self, opcode: str, *operands: Instruction, name: str | None = None, **rest: Any
+    ) -> Instruction:
+        """Append an instruction; `rest` is as in `instruction`."""
+        made = instruction(opcode, operands, name=self.names.unique(name or opcode), **rest)
+        self._instructions.append(made)
+        return made
+
+    def build(self, root: Instruction | None = None) -> Computation:
+        """The computation; its root is the last instruction if none is given.
+
+        Raises
+        ------
+        HloError
+            HLO052 if the builder has no such instruction.
+        """
+        root = root or (self._instructions[-1] if self._instructions else None)
+        if root is None or root not in self._instructions:
+            raise HloError("HLO052", f"{self.name}: the root is not among its instructions")
+        return Computation(self.name, tuple(self._instructions), root)
+
+
+def module(entry: Computation, name: str = "main", header: Header | None = None) -> Module:
+    """The module of an entry computation and all that it calls, in order of calls."""
+    if header is None:
+        layout = ComputationLayout(tuple(p.shape for p in entry.parameters), entry.root.shape)
+        header = Header(entry_computation_layout=layout)
+    return Module(name, tuple(called_first(entry)), entry, header)
