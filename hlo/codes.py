@@ -27,6 +27,78 @@ class Code:
 
 
 CODES: Final[dict[str, Code]] = {
+    # Evaluation: arguments, memory, devices and the host
+    "HLO100": Code(
+        "an opcode cannot be evaluated",
+        "The interpreter has no function for this opcode. `hlo ops` lists what it evaluates.",
+    ),
+    "HLO110": Code(
+        "the number of arguments is wrong",
+        "An evaluation needs one argument for each parameter of the entry computation, in the "
+        "order of the parameters' numbers. A parameter of tuple shape takes one Python tuple.",
+    ),
+    "HLO111": Code(
+        "an argument has other dimensions than its parameter",
+        "Shapes are static in HLO: an argument has exactly its parameter's dimensions. Only a "
+        "dimension that is written `<=n` may be smaller.",
+    ),
+    "HLO112": Code(
+        "an argument has another element type than its parameter",
+        "Arrays are never converted silently. Python numbers and lists are, as long as they are "
+        "of the parameter's kind: no float becomes an integer, and no integer wraps around.",
+    ),
+    "HLO113": Code(
+        "the module is too large for the memory",
+        "From the shapes alone it can be seen that the values which are alive together do not fit "
+        "into the memory that is available. Nothing was evaluated.",
+    ),
+    "HLO114": Code(
+        "memory ran out",
+        "NumPy could not allocate the value of this instruction, or something that it needs to "
+        "compute it.",
+    ),
+    "HLO115": Code(
+        "computations call each other too deeply",
+        "Each computation that is called inside another takes a few frames of Python's stack, "
+        "which allows a few hundred of them. `sys.setrecursionlimit` raises the limit.",
+    ),
+    "HLO116": Code(
+        "the number of devices is wrong",
+        "A module runs on replica_count times num_partitions devices, as its header says, and "
+        "`per_device` needs the arguments of each. A module whose header names one replica may "
+        "run on any number.",
+    ),
+    "HLO117": Code(
+        "devices wait for each other forever",
+        "Every device waits for another: for one that has taken a different branch, for one that "
+        "joins the collectives in another order, for a message that nobody sends. The notes say "
+        "what each of them waits for.",
+    ),
+    "HLO118": Code(
+        "devices that meet do different things",
+        "A collective is one operation of several devices: all of them must run the same opcode "
+        "on the same shapes. Two collectives with one channel_id are one collective.",
+    ),
+    "HLO119": Code(
+        "the groups of a collective do not fit the devices",
+        "Groups name replicas, partitions or, with use_global_device_ids, replica * "
+        "num_partitions + partition. Each must exist, and each device that runs the collective "
+        "must be in one group. Without a channel_id the numbers are those of replicas.",
+    ),
+    "HLO120": Code(
+        "the host has sent nothing",
+        "An infeed, or a recv from the host, found its queue empty. Fill `Device.infeed` or "
+        "`Device.from_host[channel]` and pass the device to `evaluate`.",
+    ),
+    "HLO121": Code(
+        "there is no such custom call",
+        "A custom call names a function outside HLO. This one is not registered: "
+        '`@interpreter.custom_call("name")` on a function of (frame, instr, *operands) does it.',
+    ),
+    "HLO122": Code(
+        "a custom call is used wrongly",
+        "The function exists, but its operands, result or attributes are not what it expects.",
+    ),
     # Evaluation: what an opcode means for values
     "HLO101": Code(
         "an opcode is not defined for an element type",

@@ -1,0 +1,173 @@
+"""The engine: evaluates computations, instruction by instruction.
+
+A computation is first planned: each instruction becomes a step that knows its function, the slots
+of its operands and the slots that nobody needs after it. Evaluating is then one short loop, which
+matters, because the body of a `while` may run a hundred thousand times.
+
+Nothing here recurses over operands. Computations that call computations do nest, a few Python
+frames each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from hlo.error import HloError, did_you_mean
+from hlo.opcode import OPCODES
+from interpreter.table import evaluates, needs_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hlo.attributes import Parameter
+    from hlo.instruction import Computation, Instruction
+    from interpreter.device import Device
+    from interpreter.table import Value
+
+
+class Step(NamedTuple):
+    """One instruction, ready to run.
+
+    Attributes
+    ----------
+    function : takes `(instr, attrs, *operands)`; the frame, where one is wanted, is bound.
+    sources : slots of the operands.
+    target : slot of the value.
+    dead : slots that are not needed any more afterwards.
+    """
+
+    instr: Instruction
+    function: Callable[..., Value]
+    sources: tuple[int, ...]
+    target: int
+    dead: tuple[int, ...]
+
+
+class Plan(NamedTuple):
+    """A computation as steps over numbered slots; slots 0, 1, ... hold the arguments."""
+
+    steps: tuple[Step, ...]
+    arguments: int
+    slots: int
+    root: int
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What an observer sees: an instruction has its value.
+
+    Attributes
+    ----------
+    path : the computations that are running, outermost first, each with the loop iteration that it
+        runs for; -1 where it is no loop's.
+    device : where it happens.
+    """
+
+    instr: Instruction
+    value: Value
+    path: tuple[tuple[Computation, int], ...]
+    device: Device
+
+
+class Frame:
+    """Evaluates computations on one device.
+
+    Attributes
+    ----------
+    device : the device, with the state that it keeps: random numbers, queues, channels.
+    observe : called with an `Event` after every instruction; None for silence.
+    """
+
+    def __init__(self, device: Device, observe: Callable[[Event], None] | None = None) -> None:
+        self.device = device
+        self.observe = observe
+        self._path: list[tuple[Computation, int]] = []
+        self._plans: dict[Computation, Plan] = {}
+
+    def call(self, computation: Computation, *arguments: Value, iteration: int = -1) -> Value:
+        """The value of a computation for some arguments.
+
+        Parameters
+        ----------
+        iteration : for observers: which turn of a loop this is.
+        """
+        plan = self._plans.get(computation)
+        if plan is None:
+            plan = self._plans[computation] = self._planned(computation)
+        values: list[Value] = [*arguments, *[None] * (plan.slots - plan.arguments)]
+        self._path.append((computation, iteration))
+        for instr, function, sources, target, dead in plan.steps:
+            try:
+                value = function(instr, instr.attrs, *[values[i] for i in sources])
+            except Exception as error:
+                raise _placed(error, instr) from None
+            values[target] = value
+            if self.observe is not None:
+                self.observe(Event(instr, value, tuple(self._path), self.device))
+            for i in dead:
+                values[i] = None
+        self._path.pop()
+        return values[plan.root]
+
+    def _planned(self, computation: Computation) -> Plan:
+        """Number the slots, and find out after which step each is dead."""
+        arguments = 1 + max((_number(p) for p in computation.parameters), default=-1)
+        slot = {instr: arguments + i for i, instr in enumerate(computation.instructions)}
+        root = slot[computation.root]
+        last_use = {s: s for s in slot.values()}
+        for instr in computation.instructions:
+            last_use.update((s, slot[instr]) for s in _sources(instr, slot))
+        dead: dict[int, list[int]] = {}
+        for s, user in last_use.items():
+            if s != root:
+                dead.setdefault(user, []).append(s)
+        steps = tuple(
+            Step(instr, self._function(instr), _sources(instr, slot), s, tuple(dead.get(s, ())))
+            for instr, s in slot.items()
+        )
+        return Plan(steps, arguments, arguments + len(slot), root)
+
+    def _function(self, instr: Instruction) -> Callable[..., Value]:
+        function = evaluates.get(instr.opcode)
+        if function is None:
+            reason = evaluates.not_supported.get(instr.opcode, "there is no such opcode")
+            notes = () if instr.opcode in OPCODES else did_you_mean(instr.opcode, OPCODES)
+            message = f"{instr.name}: cannot evaluate {instr.opcode}: {reason}"
+            raise HloError("HLO100", message, instr.span, notes)
+        return partial(function, self) if needs_frame(instr.row) else function
+
+
+def _number(parameter: Instruction) -> int:
+    return cast("Parameter", parameter.attrs).number
+
+
+def _sources(instr: Instruction, slot: dict[Instruction, int]) -> tuple[int, ...]:
+    """The slots that an instruction reads; a parameter reads the argument of its number."""
+    if instr.opcode == "parameter":
+        return (_number(instr),)
+    return tuple(slot[operand] for operand in instr.operands)
+
+
+def _placed(error: Exception, instr: Instruction) -> Exception:
+    """The error, with the place in the text where it arose."""
+    if isinstance(error, HloError):
+        return error.at(instr.span)
+    if isinstance(error, MemoryError):
+        message = f"{instr.name}: no memory for {instr.shape.bytes:,} bytes of {instr.shape}"
+        return HloError("HLO114", message, instr.span)
+    if isinstance(error, RecursionError):
+        return HloError("HLO115", f"{instr.name}: computations call each other too deeply")
+    # Anything else is a mistake in this package, or a module that was never verified: it keeps its
+    # type and traceback, and says which instruction it was.
+    if not hasattr(error, "__notes__"):
+        error.add_note(f"while evaluating {instr!r}")
+    return error
+
+
+def quiet() -> Any:
+    """A context in which NumPy computes infinities and NaN without a warning, as XLA does."""
+    return np.errstate(all="ignore")

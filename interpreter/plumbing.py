@@ -1,0 +1,124 @@
+"""Opcodes that hand values on: parameters, constants, tuples, copies, barriers, tokens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interpreter.table import evaluates
+
+if TYPE_CHECKING:
+    from hlo.attributes import Attrs, Constant, CopyStart, GetTupleElement
+    from hlo.instruction import Instruction
+    from interpreter.frame import Frame
+    from interpreter.table import Value
+
+# What a started operation hands to its end, where XLA has a number that only it understands.
+CONTEXT = np.zeros((), np.uint32)
+
+
+@evaluates("parameter", "opt-barrier", "domain")
+def evaluate_identity(_instr: Instruction, _attrs: Attrs, operand: Value) -> Value:
+    """The operand itself; of a parameter, the argument that the engine puts in its place.
+
+    References
+    ----------
+    XLA operation semantics, OptimizationBarrier.
+    """
+    return operand
+
+
+@evaluates("constant")
+def evaluate_constant(_instr: Instruction, attrs: Constant) -> Value:
+    """The literal. One that the text elides (`{...}`) is all zeros: nobody knows its value.
+
+    References
+    ----------
+    XLA operation semantics, ConstantLiteral.
+    """
+    return attrs.literal.value
+
+
+@evaluates("tuple")
+def evaluate_tuple(_instr: Instruction, _attrs: Attrs, *operands: Value) -> Value:
+    """A tuple of the operands.
+
+    References
+    ----------
+    XLA operation semantics, Tuple.
+    """
+    return operands
+
+
+@evaluates("get-tuple-element")
+def evaluate_get_tuple_element(
+    _instr: Instruction,
+    attrs: GetTupleElement,
+    operand: tuple[Value, ...],
+) -> Value:
+    """One element of a tuple.
+
+    References
+    ----------
+    XLA operation semantics, GetTupleElement.
+    """
+    return operand[attrs.index]
+
+
+@evaluates("after-all")
+def evaluate_after_all(_instr: Instruction, _attrs: Attrs, *_tokens: None) -> None:
+    """A token. Instructions run in order here, so it has nothing to wait for.
+
+    References
+    ----------
+    XLA operation semantics, AfterAll.
+    """
+
+
+@evaluates("add-dependency")
+def evaluate_add_dependency(
+    _instr: Instruction,
+    _attrs: Attrs,
+    operand: Value,
+    _token: Any,
+) -> Value:
+    """The first operand.
+
+    References
+    ----------
+    `HloInstruction::CreateAddDependency` in XLA.
+    """
+    return operand
+
+
+@evaluates("copy-start")
+def evaluate_copy_start(
+    _frame: Frame,
+    _instr: Instruction,
+    _attrs: CopyStart,
+    operand: Value,
+) -> Value:
+    """The copy, the original, and a context without meaning.
+
+    References
+    ----------
+    `HloInstruction::CreateCopyStart` in XLA.
+    """
+    return operand, operand, CONTEXT
+
+
+@evaluates("copy-done")
+def evaluate_copy_done(
+    _frame: Frame,
+    _instr: Instruction,
+    _attrs: Attrs,
+    started: tuple[Value, ...],
+) -> Value:
+    """The copy that was started.
+
+    References
+    ----------
+    `HloInstruction::CreateCopyStart` in XLA.
+    """
+    return started[0]
