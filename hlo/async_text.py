@@ -73,15 +73,25 @@ def read_async(
         aliases = [item for item in own if item[0] == "output_to_operand_aliasing"]
         own = [item for item in own if item not in aliases]
         inner += aliases
+    # The hidden instructions take part in making names unique, under the names XLA gives them.
+    supply = reader.module.instruction_names
     parameters = tuple(
-        Instruction(f"{name}.async_param_{i}", "parameter", o.shape, (), Parameter(number=i))
+        Instruction(supply.unique("async_param"), "parameter", o.shape, (), Parameter(number=i))
         for i, o in enumerate(operands)
     )
     wrapped = reader.build(
-        f"{name}.async_wrapped", row, shape.elements[1], ("", 0), inner, span, parameters
+        supply.unique(wrapped_opcode), row, shape.elements[1], ("", 0), inner, span, parameters
     )
     thread = next((t.strip("\"'") for k, t, _ in own if k == "async_execution_thread"), "main")
-    body = Computation(f"{name}.async", (*parameters, wrapped), wrapped, thread, span)
+    if thread != "main":
+        wrapped = wrapped.with_(called=tuple(reader.on_thread(c, thread) for c in wrapped.called))
+    body = Computation(
+        reader.module.computation_names.unique("async_computation"),
+        (*parameters, wrapped),
+        wrapped,
+        thread,
+        span,
+    )
     reader.module.computations[body.name] = body
     calls = [*own, ("calls", body.name, span.start)]
     return reader.build(name, OPCODES["async-start"], shape, ("", 0), calls, span, operands)

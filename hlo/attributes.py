@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from hlo.shape import Shape
     from hlo.values import (
         ConvDims,
+        DomainBorder,
         OutputOperandAlias,
         PaddingDim,
-        DomainBorder,
         ResultAccuracy,
         SliceDim,
         SparsityConfig,
@@ -326,7 +326,7 @@ class Fusion(Attrs):
 class AsyncStart(Attrs):
     """The thread that an async computation runs on, and outputs that share operands' buffers."""
 
-    async_execution_thread: str = optional("string", "")
+    async_execution_thread: str = optional("string", "main")
     output_to_operand_aliasing: tuple[OutputOperandAlias, ...] = optional("operand_aliases", ())
 
 
@@ -487,7 +487,7 @@ class Infeed(Attrs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outfeed(Attrs):
-    """The shape that is sent, and text for the device's outfeed queue."""
+    """The shape that is sent (the operand's own if None), and text for the outfeed queue."""
 
     outfeed_shape: Shape | None = optional("shape", None, always=True)
     outfeed_config: str = optional("string", "")
@@ -504,7 +504,7 @@ class Domain(Attrs):
 class CustomCall(Attrs):
     """The function to call, and everything that a backend wants to know about it."""
 
-    window: Window = optional("window", ())
+    window: Window | None = optional("window", None)
     dim_labels: ConvDims | None = optional("dim_labels", None)
     feature_group_count: int = optional("int", 1)
     batch_group_count: int = optional("int", 1)

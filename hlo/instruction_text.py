@@ -7,20 +7,32 @@ short cut past the general way. Both end in `add`, where the opcode table says w
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lark import Token, Tree
 
 from hlo.annotations import NO_ANNOTATIONS, Annotations
 from hlo.async_text import async_base, read_async
-from hlo.attributes import NO_ATTRS, Attrs, Constant, CustomCall, Map, Parameter, attribute_specs
+from hlo.attributes import (
+    NO_ATTRS,
+    AsyncStart,
+    Attrs,
+    Constant,
+    CustomCall,
+    Map,
+    Parameter,
+    attribute_specs,
+)
+from hlo.element_type import U32
 from hlo.error import HloError, Span, did_you_mean
 from hlo.instruction import Computation, Instruction
 from hlo.lexer import LINE, NAME, Scanner
 from hlo.literal_text import read_literal, read_shaped_literal
 from hlo.metadata_text import read_metadata
 from hlo.opcode import OPCODES, Opcode
-from hlo.shape import Shape
+from hlo.shape import TOKEN_SHAPE, Shape, array, tuple_of
+from hlo.sharding import Sharding
 from hlo.value_rules import keep_json
 from hlo.value_text import read, read_shape
 
@@ -207,6 +219,8 @@ class ComputationText:
             attrs = self._attrs(row, shape, arguments, own, span)
         if row.called:
             called = self._called(row, operands, calls, span)
+        if isinstance(attrs, AsyncStart):
+            called = tuple(self.on_thread(c, attrs.async_execution_thread) for c in called)
         if row.attrs is Map and "dimensions" not in {key for key, _, _ in own}:
             attrs = Map(dimensions=tuple(range(operands[0].shape.rank if operands else 0)))
         if row.arity is not None and len(operands) != row.arity:
@@ -223,9 +237,9 @@ class ComputationText:
             annotations,
             span,
         )
-        if shape is None or row.name in _SHAPE_FOLLOWS:
-            return self._with_inferred_shape(made)
-        return made
+        if shape is None:
+            made = self._with_inferred_shape(made)
+        return _canonical(made)
 
     def _with_inferred_shape(self, instr: Instruction) -> Instruction:
         from hlo.infer import infer  # noqa: PLC0415 - only short forms need it
@@ -492,6 +506,16 @@ class ComputationText:
             return "branch_computations" in given or len(given) == 2
         return False
 
+    def on_thread(self, computation: Computation, thread: str) -> Computation:
+        """A computation that runs on the thread that its async-start names."""
+        if computation.execution_thread == thread:
+            return computation
+        moved = replace(computation, execution_thread=thread)
+        for name, known in self.module.computations.items():
+            if known is computation:
+                self.module.computations[name] = moved
+        return moved
+
     def _computations(self, text: str, at: int) -> list[Computation]:
         if not text.startswith("{"):
             return [self._computation(text, at)]
@@ -512,7 +536,13 @@ class ComputationText:
     # ---- the whole
 
     def finish(
-        self, name: str, span: Span, thread: str, signature: Tree[Token] | None
+        self,
+        name: str,
+        span: Span,
+        thread: str,
+        signature: Tree[Token] | None,
+        *,
+        reserved: bool = False,
     ) -> Computation:
         """The computation, its names made unique in the module as XLA does."""
         if not self.instructions:
@@ -540,7 +570,7 @@ class ComputationText:
             if renamed
             else tuple(self.instructions)
         )
-        unique_name = self.module.computation_names.unique(name)
+        unique_name = name if reserved else self.module.computation_names.unique(name)
         return Computation(unique_name, body, renamed.get(root, root), thread, span)
 
     def _check_parameters(self, span: Span) -> None:
@@ -566,8 +596,32 @@ class ComputationText:
             raise HloError("HLO004", message, self.span(start, end))
 
 
-# Opcodes whose shape XLA works out even where the text gives one.
-_SHAPE_FOLLOWS = {"send", "send-done", "outfeed", "after-all"}
+def _canonical(instr: Instruction) -> Instruction:
+    """The instruction with what XLA works out by itself, whatever the text says."""
+    sharding = instr.annotations.sharding
+    if sharding is not None and instr.shape.is_tuple and sharding.kind != "tuple":
+        elements = tuple(sharding for _ in instr.shape.leaves())
+        spread = replace(instr.annotations, sharding=Sharding("tuple", elements=elements))
+        instr = instr.with_(annotations=spread)
+    layout = instr.shape.layout
+    if instr.opcode == "constant" and layout is not None and layout.element_bits:
+        return instr.with_(shape=instr.shape.with_layout(replace(layout, element_bits=0)))
+    if instr.opcode == "outfeed":
+        attrs: Any = instr.attrs
+        if attrs.outfeed_shape is None:
+            attrs = replace(attrs, outfeed_shape=instr.operands[0].shape)
+        return instr.with_(attrs=attrs, shape=TOKEN_SHAPE)
+    if instr.opcode == "send-done":
+        return instr.with_(shape=TOKEN_SHAPE)
+    if instr.opcode == "send":
+        return instr.with_(shape=tuple_of(instr.operands[0].shape, array(U32), TOKEN_SHAPE))
+    if instr.opcode == "recv" and instr.shape.elements:
+        return instr.with_(shape=tuple_of(instr.shape.elements[0], array(U32), TOKEN_SHAPE))
+    if instr.opcode == "recv-done" and instr.operands[0].shape.elements:
+        return instr.with_(shape=tuple_of(instr.operands[0].shape.elements[0], TOKEN_SHAPE))
+    return instr
+
+
 # Opcodes whose shape no operand tells.
 _SHAPE_IS_INPUT = {
     "convert",

@@ -192,9 +192,7 @@ def _floats(words: list[str], element_type: ElementType) -> NDArray[Any]:
     wide = np.empty(len(words), np.float64)
     payloads: list[tuple[int, bool, int | None]] = []
     for i, word in enumerate(words):
-        if _NUMBER.match(word):
-            wide[i] = float(word)
-        elif word in ("inf", "-inf"):
+        if _NUMBER.match(word) or word in ("inf", "-inf"):
             wide[i] = float(word)
         elif nan := _NAN.match(word):
             wide[i] = np.nan

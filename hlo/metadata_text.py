@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hlo.annotations import Metadata
 from hlo.error import HloError, did_you_mean
+from hlo.value_rules import quote, unquote
 
 if TYPE_CHECKING:
     from hlo.error import Span
@@ -35,8 +36,9 @@ KEYS = (
 )
 _QUOTED = r'"(?:[^"\\]|\\.)*+"'
 # The form in which XLA prints the usual keys; then nothing needs to be put in order.
+_PLAIN = r'"(?:[^"\\\']|\\.)*+"'
 _CANONICAL = re.compile(
-    rf"\{{(?:op_type={_QUOTED} ?)?(?:op_name=({_QUOTED}) ?)?(?:source_file=({_QUOTED}) ?)?"
+    rf"\{{(?:op_type={_PLAIN} ?)?(?:op_name=({_PLAIN}) ?)?(?:source_file=({_PLAIN}) ?)?"
     rf"(?:source_line=(\d+) ?)?(?:source_end_line=\d+ ?)?(?:source_column=\d+ ?)?"
     rf"(?:source_end_column=\d+ ?)?(?:stack_frame_id=(\d+))?(?<! )\}}"
 )
@@ -82,6 +84,6 @@ def _canonical_form(text: str, span: Span | None) -> str:
             notes = did_you_mean(key, KEYS)
             place = span.part(found.start(1), found.end(1)) if span else None
             raise HloError("HLO002", f"metadata has no key `{key}`", place, notes)
-        entries[key] = value
+        entries[key] = quote(unquote(value)) if value[0] in "\"'" else value
         at = found.end()
     return "{" + " ".join(f"{key}={entries[key]}" for key in KEYS if key in entries) + "}"

@@ -20,7 +20,7 @@ from lark.exceptions import UnexpectedToken
 
 from hlo.error import HloError, Source, Span
 from hlo.header_text import read_header, read_stack_frames
-from hlo.instruction import Computation, Header, Instruction, Module, StackFrames
+from hlo.instruction import Computation, Header, Module, StackFrames
 from hlo.instruction_text import ComputationText
 from hlo.lexer import HloLexer, Scanner, blank_comments
 from hlo.names import NameSupply
@@ -194,13 +194,14 @@ class _ModuleText:
     def single(self, tree: Tree[Token]) -> Module:
         """A text that is one instruction; operands that are not defined become parameters."""
         reader = ComputationText(self, parameters_from_operands=True)
+        self.computation_names.unique("_")
         if tree.data == "unnamed":
             shape, opcode, arguments, *attributes = tree.children
             reader.add("_", shape, opcode, arguments, attributes, is_root=True)
         else:
             reader.instruction(tree)
         label = tree.children[0] or tree.children[1]
-        entry = reader.finish("_", self.span(label), "main", None)  # type: ignore[arg-type]
+        entry = reader.finish("_", self.span(label), "main", None, reserved=True)  # type: ignore[arg-type]
         self.computations["_"] = entry
         header = Header(is_scheduled=True)
         return _finish("_", tuple(self.computations.values()), entry, header, StackFrames())

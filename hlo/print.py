@@ -158,7 +158,14 @@ def print_instruction(instr: Instruction, options: Options = DEFAULT) -> str:
         text += _attributes_and_called(instr, percent)
     elif instr.opcode == "async-start":
         # The attributes of the instruction that runs asynchronously stand with the start.
-        text += _attributes(instr.attrs) + _attributes_and_called(wrapped, percent)
+        thread = instr.attrs.async_execution_thread  # type: ignore[attr-defined]
+        text += f', async_execution_thread="{thread}"' if thread != "main" else ""
+        text += _attributes_and_called(wrapped, percent)
+        if instr.annotations.frontend_attributes is None:
+            text += _annotations(wrapped, options.without("print_metadata", "print_backend_config"))
+        aliases = instr.attrs.output_to_operand_aliasing  # type: ignore[attr-defined]
+        if aliases:
+            text += f", output_to_operand_aliasing={print_value('operand_aliases', aliases)}"
     return text + _annotations(instr, options)
 
 
@@ -229,11 +236,10 @@ def _async_form(instr: Instruction) -> tuple[str, Instruction | None]:
 
 
 def single_instruction(computation: Computation) -> Instruction | None:
-    """The root of a computation that does nothing but apply it to the parameters in order."""
+    """The root of a computation that has nothing else but parameters; None if there is more."""
     root = computation.root
-    if root.operands != computation.parameters:
-        return None
-    return root if len(computation.instructions) == len(root.operands) + 1 else None
+    others = (i for i in computation.instructions if i is not root)
+    return root if all(i.opcode == "parameter" for i in others) else None
 
 
 def _annotations(instr: Instruction, options: Options) -> str:

@@ -31,8 +31,8 @@ def instruction_order(computation: Computation) -> tuple[Instruction, ...]:
             instr = stack[-1]
             if instr not in emitted:
                 emitted[instr] = False
-                before = instr.operands + instr.control_predecessors
-                stack += [i for i in reversed(before) if i not in emitted]
+                stack += [i for i in reversed(instr.operands) if i not in emitted]
+                stack += [i for i in instr.control_predecessors if i not in emitted]
                 continue
             stack.pop()
             if not emitted[instr]:

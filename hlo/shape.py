@@ -169,8 +169,11 @@ class Shape:
         return array(self.element_type, dims, dynamic)
 
     def with_type(self, element_type: ElementType) -> Shape:
-        """The same dimensions with another element type, row-major."""
-        return array(element_type, self.dims, self.dynamic)
+        """The same dimensions, in the same order, with another element type."""
+        layout = (
+            row_major(self.rank) if self.layout is None else replace(self.layout, element_bits=0)
+        )
+        return replace(self, element_type=element_type, layout=layout)
 
     def leaves(self) -> Iterator[tuple[tuple[int, ...], Shape]]:
         """Every shape in a tuple that is not itself a tuple, with its index, in order."""

@@ -10,7 +10,7 @@ Sources: XLA's `hlo_sharding.h`, `tile_assignment.h`, `replica_group.h`; the Sha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,6 +41,73 @@ class TileAssignment:
             return np.array(self.devices, np.int64).reshape(self.dims)
         iota = np.arange(prod(self.reshape)).reshape(self.reshape)
         return iota.transpose(self.transpose or range(len(self.reshape))).reshape(self.dims)
+
+    def transposed(self, axes: tuple[int, ...]) -> TileAssignment:
+        """The same devices with the dimensions in another order; an iota stays one if it can."""
+        dims = tuple(self.dims[axis] for axis in axes)
+        if self.devices is None and (factors := self._factors()):
+            # Each dimension is a run of the iota's (split) dimensions: move the runs.
+            sizes, order, runs = factors
+            moved = tuple(order[i] for axis in axes for i in runs[axis])
+            return TileAssignment(dims, None, *canonical_iota(sizes, moved))
+        moved_devices = self.device_array().transpose(axes).reshape(-1)
+        return TileAssignment(dims, tuple(int(d) for d in moved_devices))
+
+    def _factors(self) -> tuple[tuple[int, ...], tuple[int, ...], list[list[int]]] | None:
+        """The iota's dimensions split so finely that each tile dimension is a run of them.
+
+        Returns their sizes, their transposition, and for each tile dimension the places in the
+        transposition that it covers; None if the sizes do not divide.
+        """
+        order = self.transpose or tuple(range(len(self.reshape)))
+        pieces: list[tuple[int, int]] = []  # (dimension of the iota, size), in transposed order
+        runs: list[list[int]] = []
+        rest = [[axis, self.reshape[axis]] for axis in order]
+        for size in self.dims:
+            run: list[int] = []
+            while size > 1:
+                while rest and rest[0][1] == 1:
+                    rest.pop(0)
+                axis, left = rest[0]
+                part = gcd(size, left) if size % left else left
+                if left % part or size % part or part == 1 or (part != left and part != size):
+                    return None
+                # The first part split off is the major one: what is left stays behind it.
+                run.append(len(pieces))
+                pieces.append((axis, part))
+                rest[0][1] = left // part
+                size //= part
+            runs.append(run)
+        by_axis = sorted(range(len(pieces)), key=lambda i: (pieces[i][0], i))
+        rank = {piece: place for place, piece in enumerate(by_axis)}
+        sizes = tuple(pieces[i][1] for i in by_axis)
+        return sizes, tuple(rank[i] for i in range(len(pieces))), runs
+
+
+def canonical_iota(
+    reshape: tuple[int, ...], transpose: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The same iota with fewest dimensions: those of size 1 dropped, those that stay together joined.
+
+    Returns
+    -------
+    tuple
+        the sizes and their transposition, () where there is none.
+    """
+    order = [axis for axis in transpose or range(len(reshape)) if reshape[axis] > 1]
+    runs: list[list[int]] = []
+    place = {axis: i for i, axis in enumerate(sorted(order))}
+    for axis in order:
+        if runs and place[axis] == place[runs[-1][-1]] + 1:
+            runs[-1].append(axis)
+        else:
+            runs.append([axis])
+    if not runs:
+        return (prod(reshape),), ()
+    by_axis = sorted(range(len(runs)), key=lambda i: runs[i][0])
+    sizes = tuple(prod(reshape[axis] for axis in runs[i]) for i in by_axis)
+    moved = tuple(by_axis.index(i) for i in range(len(runs)))
+    return sizes, moved if len(moved) > 1 else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,21 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import numpy as np
 from lark import Token, Transformer
 
-from hlo.sharding import Mesh, NamedDim, NamedSharding, ReplicaGroups, Sharding, SubAxis
-from hlo.sharding import TileAssignment
-from hlo.values import DomainBorder
+from hlo.sharding import (
+    Mesh,
+    NamedDim,
+    NamedSharding,
+    ReplicaGroups,
+    Sharding,
+    SubAxis,
+    TileAssignment,
+    canonical_iota,
+)
 from hlo.value_rules import BadValue, integer, integers, present, unquote
+from hlo.values import DomainBorder
 
 _SIMPLE = ("replicated", "maximal", "manual", "unknown", "unreduced")
 
@@ -75,6 +84,8 @@ class ShardingRules(Transformer[Token, Any]):
         """`{devices=[2,1,2]<=[4] last_tile_dim_replicate}`."""
         merged = _merge(items[1:])
         tiles, kinds = _sorted_subgroups(items[0], merged.pop("last_tile_dims", ()))
+        if merged.get("replicate_last"):
+            tiles = _sorted_copies(tiles)
         return Sharding("tiled", tiles, last_tile_dims=kinds, **merged)
 
     def tuple_sharding(self, items: Any) -> Any:
@@ -180,8 +191,8 @@ class ShardingRules(Transformer[Token, Any]):
 
 def _tiles(dims: tuple[int, ...], devices: Any, where: Any = None) -> TileAssignment:
     if isinstance(devices, dict):
-        tiles = TileAssignment(dims, None, **devices)
-        given = prod(tiles.reshape)
+        given = prod(devices["reshape"])
+        tiles = TileAssignment(dims, None, *canonical_iota(**devices))
     else:
         tiles, given = TileAssignment(dims, devices), len(devices)
     if any(n <= 0 for n in dims) or given != prod(dims):
@@ -197,10 +208,16 @@ def _sorted_subgroups(
         return tiles, kinds
     lead = len(tiles.dims) - len(kinds)
     order = sorted(range(len(kinds)), key=lambda i: kinds[i])
-    axes = [*range(lead), *(lead + i for i in order)]
-    moved = tiles.device_array().transpose(axes)
-    devices = tuple(int(d) for d in moved.reshape(-1))
-    return TileAssignment(moved.shape, devices), tuple(kinds[i] for i in order)
+    axes = (*range(lead), *(lead + i for i in order))
+    return tiles.transposed(axes), tuple(kinds[i] for i in order)
+
+
+def _sorted_copies(tiles: TileAssignment) -> TileAssignment:
+    """Devices that hold the same copy in rising order, as XLA keeps them."""
+    if tiles.devices is None:
+        return tiles
+    rows = np.sort(tiles.device_array(), axis=-1)
+    return TileAssignment(tiles.dims, tuple(int(d) for d in rows.reshape(-1)))
 
 
 def _merge(parts: Any) -> dict[str, Any]:

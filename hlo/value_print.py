@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from hlo.literal_print import print_shaped_literal
-from hlo.value_rules import quote
 from hlo.sharding_print import print_replica_groups, print_sharding
+from hlo.value_rules import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,12 +29,7 @@ def _int_lists(lists: Iterable[Iterable[int]]) -> str:
     return "{" + ",".join(print_ints(numbers) for numbers in lists) + "}"
 
 
-def print_index(index: Iterable[int]) -> str:
-    """An index into nested tuples: `{0, 1}`."""
-    return "{" + ", ".join(map(str, index)) + "}"
-
-
-def _bool(value: bool) -> str:  # noqa: FBT001
+def _bool(value: bool) -> str:
     return "true" if value else "false"
 
 
@@ -59,6 +54,8 @@ def _window(window: val.Window) -> str:
     def by(numbers: Iterable[object]) -> str:
         return "x".join(map(str, numbers))
 
+    if not window:
+        return "{}"
     parts = ["size=" + by(w.size for w in window)]
     if any(w.stride != 1 for w in window):
         parts.append("stride=" + by(w.stride for w in window))
@@ -88,7 +85,9 @@ def _slice_ranges(dims: tuple[val.SliceDim, ...]) -> str:
 
 def _dim_labels(dims: val.ConvDims) -> str:
     def labels(roles: dict[int, str], spatial: tuple[int, ...], unknown: tuple[int, ...]) -> str:
-        roles |= {at: str(i) for i, at in enumerate(spatial)} | dict.fromkeys(unknown, "?")
+        roles |= {at: str(i) for i, at in enumerate(spatial)}
+        # XLA notices an unknown dimension only by the gap that it leaves.
+        roles |= {at: "?" for at in unknown if at < max(roles)}
         return "".join(roles[at] for at in sorted(roles))
 
     inputs = labels(
@@ -107,7 +106,7 @@ def _dim_labels(dims: val.ConvDims) -> str:
 
 def _operand_aliases(aliases: tuple[val.OutputOperandAlias, ...]) -> str:
     entries = (
-        f"{print_index(a.output_index)}: ({a.operand}, {print_index(a.operand_index)})"
+        f"{print_ints(a.output_index)}: ({a.operand}, {print_ints(a.operand_index)})"
         for a in aliases
     )
     return "{" + ", ".join(entries) + "}"
@@ -115,7 +114,7 @@ def _operand_aliases(aliases: tuple[val.OutputOperandAlias, ...]) -> str:
 
 def _input_output_alias(aliases: tuple[val.InputOutputAlias, ...]) -> str:
     entries = (
-        f"{print_index(a.output_index)}: ({a.parameter}, {print_index(a.parameter_index)}, "
+        f"{print_ints(a.output_index)}: ({a.parameter}, {print_ints(a.parameter_index)}, "
         f"{'must' if a.must else 'may'}-alias)"
         for a in aliases
     )
@@ -123,7 +122,7 @@ def _input_output_alias(aliases: tuple[val.InputOutputAlias, ...]) -> str:
 
 
 def _buffer_donor(donors: tuple[val.BufferDonor, ...]) -> str:
-    entries = (f"({d.parameter}, {print_index(d.parameter_index)})" for d in donors)
+    entries = (f"({d.parameter}, {print_ints(d.parameter_index)})" for d in donors)
     return "{ " + ", ".join(entries) + " }"
 
 

@@ -152,7 +152,9 @@ class ValueRules(Transformer[Token, Any]):
 
     def precisions(self, items: Any) -> Any:
         """`{highest,default}`."""
-        return tuple(str(item).lower() for item in present(items))
+        found = tuple(str(item).lower() for item in present(items))
+        # XLA does not tell the default from its absence.
+        return () if all(precision == "default" for precision in found) else found
 
     # ---- shapes and layouts
 

@@ -66,7 +66,7 @@ def infer_unary(instr: Instruction, _attrs: a.Attrs, operand: Shape) -> Shape:
     XLA, ShapeInference::InferUnaryOpShape.
     """
     expect_kinds(operand, *UNARY[instr.opcode])
-    return operand.with_default_layout()
+    return operand
 
 
 @infers("abs", "real", "imag")

@@ -69,7 +69,7 @@ def infer_tuple(_instr: Instruction, _attrs: a.Attrs, *elements: Shape) -> Shape
     ----------
     XLA, ShapeInference::InferVariadicOpShape.
     """
-    return tuple_of(*(element.with_default_layout() for element in elements))
+    return tuple_of(*elements)
 
 
 @infers("get-tuple-element")
@@ -84,7 +84,7 @@ def infer_get_tuple_element(_instr: Instruction, attrs: a.GetTupleElement, opera
         raise HloError("HLO025", f"takes a tuple, not {show(operand)}")
     if not 0 <= attrs.index < len(operand.elements):
         raise HloError("HLO039", f"there is no element {attrs.index} in {show(operand)}")
-    return operand.elements[attrs.index].with_default_layout()
+    return operand.elements[attrs.index]
 
 
 @infers("after-all")
