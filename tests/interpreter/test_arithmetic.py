@@ -1,0 +1,342 @@
+"""Elementwise opcodes: corner values measured on XLA CPU, and independent formulations."""
+
+import math
+import operator
+from fractions import Fraction
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from single import all_values, evaluate, values
+
+from hlo.element_type import ELEMENT_TYPES
+from hlo.error import HloError
+from hlo.opcode import OPCODES
+from interpreter.arithmetic import MEANINGS
+from interpreter.compare import BITS, compare
+from interpreter.conversion import integer_range
+from interpreter.table import evaluates
+
+INF, NAN = math.inf, math.nan
+S32_MIN = -(2**31)
+INTEGER_TYPES = [name for name, t in ELEMENT_TYPES.items() if t.is_integer]
+SMALL_FLOATS = [n for n, t in ELEMENT_TYPES.items() if t.is_floating and t.bits == 8] + ["f4e2m1fn"]
+
+# fmt: off
+# Opcode, type, operands, result: measured on XLA CPU (jaxlib 0.10.2).
+MEASURED = [
+    ("divide",    "s32", ([7, S32_MIN, -7], [0, -1, 2]),            [-1, S32_MIN, -3]),
+    ("divide",    "u32", ([7, 0], [0, 0]),                          [2**32 - 1, 2**32 - 1]),
+    ("divide",    "s4",  ([-8, 7, -8], [-1, 0, 3]),                 [-8, -1, -2]),
+    ("remainder", "s32", ([7, S32_MIN, -7], [0, -1, 2]),            [7, 0, -1]),
+    ("remainder", "f32", ([-7.0, 7.0, 1.0, -0.0], [2.0, -2.0, 0.0, 3.0]), [-1.0, 1.0, NAN, -0.0]),
+    ("power",     "s32", ([2, -1, 0, 0, 3], [-2, -3, -1, 0, 40]),   [0, -1, 0, 1, 689956897]),
+    ("power",     "f32", ([0.0, -8.0, NAN, 1.0, -1.0], [0.0, 1 / 3, 0.0, NAN, INF]),
+                                                                    [1.0, NAN, 1.0, 1.0, 1.0]),
+    ("abs",       "s32", ([S32_MIN, -3],),                          [S32_MIN, 3]),
+    ("maximum",   "f32", ([1.0, NAN, -0.0, 0.0], [NAN, 1.0, 0.0, -0.0]), [NAN, NAN, 0.0, 0.0]),
+    ("minimum",   "f32", ([1.0, NAN, -0.0, 0.0], [NAN, 1.0, 0.0, -0.0]), [NAN, NAN, -0.0, -0.0]),
+    ("maximum",   "f32", ([-0.0], [-0.0]),                          [-0.0]),
+    ("minimum",   "f32", ([0.0], [0.0]),                            [0.0]),
+    ("sign",      "f32", ([-0.0, 0.0, NAN, -INF, 1e-45],),          [-0.0, 0.0, NAN, -1.0, 1.0]),
+    ("sign",      "s8",  ([-128, 0, 5],),                           [-1, 0, 1]),
+    ("clamp",     "f32", ([2.0, 0.0, NAN, 0.0, 0.0], [0.0, NAN, 0.0, 5.0, -5.0],
+                          [1.0, 1.0, 1.0, NAN, 1.0]),               [1.0, NAN, NAN, NAN, 0.0]),
+    ("clamp",     "s32", ([5], [0], [3]),                           [3]),
+    ("round-nearest-afz",  "f32", ([2.5, -0.5, 0.49999997, -2.5],), [3.0, -1.0, 0.0, -3.0]),
+    ("round-nearest-afz",  "f32", ([8388609.0, -0.0, INF],),        [8388609.0, -0.0, INF]),
+    ("round-nearest-even", "f32", ([2.5, -0.5, 0.49999997],),       [2.0, -0.0, 0.0]),
+    ("shift-left",             "s32", ([1, 1, 1], [31, 32, -1]),    [S32_MIN, 0, 0]),
+    ("shift-right-logical",    "s32", ([-1, -1, -1], [31, 32, -1]), [1, 0, 0]),
+    ("shift-right-arithmetic", "s32", ([-4, -4, 4], [1, 32, -1]),   [-2, -1, 0]),
+    ("shift-right-arithmetic", "u8",  ([200, 127, 255], [1, 1, 9]), [228, 63, 255]),
+    ("count-leading-zeros",    "s4",  ([-8, 7, 0, 1],),             [0, 1, 4, 3]),
+    ("divide",    "c64", ([1 + 1j, complex(INF, 0), 1 + 0j], [0j, 1 + 0j, complex(INF, INF)]),
+                                         [complex(INF, INF), complex(INF, NAN), complex(0, -0.0)]),
+    ("abs",       "c64", ([3 + 4j, complex(-INF, 1)],),             [5.0, INF]),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(("opcode", "element_type", "operands", "want"), MEASURED)
+def test_measured_on_xla_cpu(opcode: str, element_type: str, operands: Any, want: Any) -> None:
+    result = "f32" if opcode == "abs" and element_type == "c64" else element_type
+    got = evaluate(opcode, result, *(values(element_type, o) for o in operands))
+    assert compare(got, values(result, want)) is None
+
+
+def test_pred_arithmetic_is_or_and_and() -> None:
+    x, y = np.array([False, False, True, True]), np.array([False, True, False, True])
+    for opcode in ("add", "maximum", "or"):
+        assert evaluate(opcode, "pred", x, y).tolist() == [False, True, True, True]
+    for opcode in ("multiply", "minimum", "and"):
+        assert evaluate(opcode, "pred", x, y).tolist() == [False, False, False, True]
+    assert evaluate("xor", "pred", x, y).tolist() == [False, True, True, False]
+    assert evaluate("not", "pred", x).tolist() == [True, True, False, False]
+
+
+def test_every_elementwise_opcode_is_defined() -> None:
+    assert {n for n, op in OPCODES.items() if op.elementwise and n not in evaluates} == set()
+
+
+@pytest.mark.parametrize("opcode", sorted({o for kind in MEANINGS.values() for o in kind}))
+def test_opcodes_refuse_types_without_meaning(opcode: str) -> None:
+    kinds = {"pred": "pred", "signed": "s4", "unsigned": "u32", "float": "bf16", "complex": "c64"}
+    for kind, element_type in kinds.items():
+        if opcode not in MEANINGS[kind]:
+            with pytest.raises(HloError, match=f"{opcode} is not defined for {element_type}"):
+                evaluate(opcode, element_type, values(element_type, [1]))
+
+
+# ---------------------------------------------------------------- integers as Python integers
+
+
+def truncated(x: int, y: int) -> int:
+    return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+
+
+def divide(x: int, y: int, _bits: int) -> int:
+    return truncated(x, y) if y else -1
+
+
+def remainder(x: int, y: int, _bits: int) -> int:
+    return x - y * truncated(x, y) if y else x
+
+
+def power(x: int, y: int, bits: int) -> int:
+    if y >= 0:
+        return pow(x, y, 2**bits)
+    return {1: 1, -1: -1 if y % 2 else 1}.get(x, 0)
+
+
+def shift_left(x: int, y: int, bits: int) -> int:
+    return x << y % 2**bits if y % 2**bits < bits else 0
+
+
+def shift_right_logical(x: int, y: int, bits: int) -> int:
+    return x % 2**bits >> min(y % 2**bits, bits)
+
+
+def shift_right_arithmetic(x: int, y: int, bits: int) -> int:
+    signed = (x + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+    return signed >> min(y % 2**bits, bits)
+
+
+# What each opcode gives before it is wrapped around.
+BY_PYTHON: dict[str, Any] = {
+    "add": lambda x, y, _: x + y,
+    "subtract": lambda x, y, _: x - y,
+    "multiply": lambda x, y, _: x * y,
+    "divide": divide,
+    "remainder": remainder,
+    "power": power,
+    "maximum": lambda x, y, _: max(x, y),
+    "minimum": lambda x, y, _: min(x, y),
+    "and": lambda x, y, _: x & y,
+    "or": lambda x, y, _: x | y,
+    "xor": lambda x, y, _: x ^ y,
+    "mulhi": lambda x, y, bits: x * y >> bits,
+    "shift-left": shift_left,
+    "shift-right-logical": shift_right_logical,
+    "shift-right-arithmetic": shift_right_arithmetic,
+    "abs": lambda x, _: abs(x),
+    "negate": lambda x, _: -x,
+    "not": lambda x, _: ~x,
+    "sign": lambda x, _: (x > 0) - (x < 0),
+    "popcnt": lambda x, bits: (x % 2**bits).bit_count(),
+    "count-leading-zeros": lambda x, bits: bits - (x % 2**bits).bit_length(),
+}
+UNARY = [opcode for opcode in BY_PYTHON if OPCODES[opcode].arity == 1]
+BINARY = [opcode for opcode in BY_PYTHON if OPCODES[opcode].arity == 2]
+
+
+def check_integers(opcode: str, element_type: str, *operands: list[int]) -> None:
+    bits = ELEMENT_TYPES[element_type].bits
+    arrays = [values(element_type, operand) for operand in operands]
+    want = [BY_PYTHON[opcode](*numbers, bits) for numbers in zip(*operands, strict=True)]
+    assert compare(evaluate(opcode, element_type, *arrays), values(element_type, want)) is None
+
+
+@pytest.mark.parametrize("element_type", ["s1", "u1", "s2", "u2", "s4", "u4"])
+@pytest.mark.parametrize("opcode", BY_PYTHON)
+def test_all_values_of_narrow_integers(opcode: str, element_type: str) -> None:
+    low, high = integer_range(ELEMENT_TYPES[element_type])
+    numbers = list(range(low, high + 1))
+    if opcode in UNARY:
+        check_integers(opcode, element_type, numbers)
+    else:
+        pairs = [(x, y) for x in numbers for y in numbers]
+        check_integers(opcode, element_type, [x for x, _ in pairs], [y for _, y in pairs])
+
+
+@st.composite
+def integer_pairs(draw: st.DrawFn) -> tuple[str, list[int], list[int]]:
+    element_type = draw(st.sampled_from(INTEGER_TYPES))
+    low, high = integer_range(ELEMENT_TYPES[element_type])
+    few = [n for n in (low, low + 1, -1, 0, 1, 2, 31, high - 1, high) if low <= n <= high]
+    numbers = st.lists(st.sampled_from(few) | st.integers(low, high), min_size=8, max_size=8)
+    return element_type, draw(numbers), draw(numbers)
+
+
+@pytest.mark.parametrize("opcode", BY_PYTHON)
+@given(integer_pairs())
+def test_integers_wrap_around(opcode: str, case: tuple[str, list[int], list[int]]) -> None:
+    element_type, x, y = case
+    check_integers(opcode, element_type, *((x,) if opcode in UNARY else (x, y)))
+
+
+# ------------------------------------------------------------- small floats as exact fractions
+
+
+@pytest.mark.parametrize("element_type", SMALL_FLOATS)
+@pytest.mark.parametrize("opcode", ["add", "subtract", "multiply", "divide"])
+def test_small_floats_are_rounded_once(opcode: str, element_type: str) -> None:
+    """All pairs of 60 values: the exact result, a fraction, rounded to the nearest value."""
+    compute = getattr(operator, {"divide": "truediv", "multiply": "mul"}.get(opcode, opcode[:3]))
+    every = all_values(element_type)
+    finite = np.unique(every[np.isfinite(every.astype(np.float32))].astype(np.float64))
+    some = finite[:: max(1, len(finite) // 60)]
+    x, y = (a.ravel() for a in np.meshgrid(some, some))
+    x, y = x[y != 0], y[y != 0]
+    got = evaluate(opcode, element_type, values(element_type, x), values(element_type, y))
+    got = got.astype(np.float64)
+    for a, b, result in zip(x, y, got, strict=True):
+        exact = compute(Fraction(a), Fraction(b))
+        # Overflow is another test's subject: nearness means nothing beyond the largest value.
+        if finite[0] <= exact <= finite[-1]:
+            nearest = min(abs(Fraction(n) - exact) for n in neighbours(finite, float(exact)))
+            assert abs(Fraction(result) - exact) == nearest, (a, b, result)
+
+
+def neighbours(numbers: Any, x: float) -> Any:
+    """The numbers around x in a sorted array, three to each side."""
+    place = int(np.searchsorted(numbers, x))
+    return numbers[max(0, place - 3) : place + 3]
+
+
+@pytest.mark.parametrize("element_type", SMALL_FLOATS)
+@pytest.mark.parametrize("opcode", ["abs", "negate", "sign", "floor", "ceil", "sqrt"])
+def test_all_values_of_small_floats(opcode: str, element_type: str) -> None:
+    x = all_values(element_type)
+    wide = x.astype(np.float64)
+    compute = {"negate": np.negative, "sign": lambda x: np.where(x == 0, x, np.sign(x))}
+    with np.errstate(all="ignore"):
+        want = compute.get(opcode, getattr(np, opcode, None))(wide)
+        if element_type.startswith(("f4", "f6")):
+            want = np.where(np.isnan(want), -0.0, want)
+        want = want.astype(x.dtype)
+    assert compare(evaluate(opcode, element_type, x), want) is None
+
+
+def test_types_without_nan_make_it_minus_zero() -> None:
+    for element_type in ("f4e2m1fn", "f6e2m3fn", "f6e3m2fn"):
+        zero = values(element_type, [0.0])
+        got = evaluate("divide", element_type, zero, zero).astype(np.float32)
+        assert got[0] == 0
+        assert np.signbit(got[0])
+
+
+def test_bf16_is_rounded_after_every_operation() -> None:
+    x = values("bf16", [256.0, 1.0])
+    # 257 lies half-way between bf16 numbers: the even one is 256.
+    assert evaluate("add", "bf16", x, values("bf16", [1.0, 2.0**-9])).tolist() == [256.0, 1.0]
+
+
+# ------------------------------------------------------------------------------- functions
+
+# fmt: off
+BY_MATH = {
+    "exponential": math.exp, "exponential-minus-one": math.expm1, "log": math.log, "tan": math.tan,
+    "log-plus-one": math.log1p, "sine": math.sin, "cosine": math.cos, "tanh": math.tanh,
+    "sinh": math.sinh, "cosh": math.cosh, "asin": math.asin, "acos": math.acos, "erf": math.erf,
+    "asinh": math.asinh, "atanh": math.atanh, "sqrt": math.sqrt, "cbrt": math.cbrt,
+    "rsqrt": lambda x: 1 / math.sqrt(x), "logistic": lambda x: 1 / (1 + math.exp(-x)),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize(
+    ("element_type", "ulps"), [("f64", 8), ("f32", 4), ("f16", 1), ("bf16", 1)]
+)
+@pytest.mark.parametrize("opcode", BY_MATH)
+def test_functions(opcode: str, element_type: str, ulps: int) -> None:
+    x = values(element_type, np.geomspace(1e-4, 0.99, 500))
+    got = evaluate(opcode, element_type, x).astype(np.float64)
+    want = np.array([BY_MATH[opcode](v) for v in x.astype(np.float64)])
+    spacing = np.abs(want) * float(ml_dtypes.finfo(x.dtype).eps)
+    assert (np.abs(got - want) <= ulps * spacing).all()
+
+
+@pytest.mark.parametrize(("element_type", "ulps"), [("f64", 4), ("f32", 1)])
+def test_erf_everywhere(element_type: str, ulps: int) -> None:
+    x = values(element_type, np.concatenate([np.linspace(-7, 7, 2001), [0.0, -0.0, INF, -INF]]))
+    want = values(element_type, [math.erf(v) for v in x.astype(np.float64)])
+    got = evaluate("erf", element_type, x)
+    assert compare(got, want, BITS.within(ulps)) is None
+    assert np.isnan(evaluate("erf", element_type, values(element_type, [NAN]))[0])
+
+
+@given(st.lists(st.floats(width=32), min_size=2, max_size=2))
+def test_maximum_and_minimum_order_zeros(pair: list[float]) -> None:
+    x, y = values("f32", pair[:1]), values("f32", pair[1:])
+    largest, smallest = evaluate("maximum", "f32", x, y)[0], evaluate("minimum", "f32", x, y)[0]
+    if any(map(math.isnan, pair)):
+        assert np.isnan(largest)
+        assert np.isnan(smallest)
+    else:
+        ordered = sorted(pair, key=lambda v: (v, math.copysign(1, v)))
+        assert compare(np.array([smallest, largest]), values("f32", ordered)) is None
+
+
+# --------------------------------------------------------------------- comparing, selecting
+
+
+@pytest.mark.parametrize("element_type", ["f8e5m2", "f16", "bf16", "f32", "f64"])
+def test_total_order(element_type: str) -> None:
+    order = [-INF, -1.0, -0.0, 0.0, 1.0, INF]
+    x = values(element_type, order)
+    # NaN with a sign stands below everything, without one above.
+    nan = np.copysign(np.full(2, NAN, np.float32), [-1, 1]).astype(x.dtype)
+    line = np.concatenate([nan[:1], x, nan[1:]])
+    for i in range(len(line)):
+        here = np.broadcast_to(line[i], line.shape)
+        below = evaluate("compare", "pred", line, here, direction="LT", type="TOTALORDER")
+        same = evaluate("compare", "pred", line, here, direction="EQ", type="TOTALORDER")
+        assert below.tolist() == [j < i for j in range(len(line))]
+        assert same.tolist() == [j == i for j in range(len(line))]
+
+
+def test_compare_without_order() -> None:
+    x, y = values("f32", [NAN, -0.0, 1.0]), values("f32", [NAN, 0.0, 2.0])
+    got = {
+        d: evaluate("compare", "pred", x, y, direction=d).tolist()
+        for d in ("EQ", "NE", "LT", "LE", "GT", "GE")
+    }
+    assert got == {
+        "EQ": [False, True, False],
+        "NE": [True, False, True],
+        "LT": [False, False, True],
+        "LE": [False, True, True],
+        "GT": [False, False, False],
+        "GE": [False, True, False],
+    }
+    z = np.array([1 + 2j, 1 + 3j], np.complex64)
+    assert evaluate("compare", "pred", z, z[:1].repeat(2), direction="EQ").tolist() == [True, False]
+
+
+@pytest.mark.parametrize("element_type", [n for n, t in ELEMENT_TYPES.items() if t.is_array])
+def test_select_of_every_type(element_type: str) -> None:
+    x, y = values(element_type, [1, 0, 1]), values(element_type, [0, 1, 1])
+    got = evaluate("select", element_type, np.array([True, False, True]), x, y)
+    assert compare(got, values(element_type, [1, 1, 1])) is None
+    assert compare(evaluate("select", element_type, np.array(False), x, y), y) is None
+
+
+def test_operands_are_left_alone() -> None:
+    x = values("f32", [1.0, -2.0])
+    x.setflags(write=False)
+    for opcode in ("abs", "real", "imag", "negate"):
+        evaluate(opcode, "f32", x)
