@@ -99,6 +99,11 @@ CODES: Final[dict[str, Code]] = {
         "a custom call is used wrongly",
         "The function exists, but its operands, result or attributes are not what it expects.",
     ),
+    "HLO123": Code(
+        "a run-time size does not fit",
+        "A dynamic dimension has a size from 0 to its bound, and a reshape to run-time sizes "
+        "keeps the number of elements.",
+    ),
     # Evaluation: what an opcode means for values
     "HLO101": Code(
         "an opcode is not defined for an element type",

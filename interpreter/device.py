@@ -6,8 +6,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from interpreter.lockstep import Lockstep
+
 if TYPE_CHECKING:
-    from interpreter.lockstep import Lockstep
     from interpreter.table import Value
 
 # XLA CPU starts here, because a generator that starts from 0 begins with poor numbers.
@@ -26,7 +27,8 @@ class Device:
     outfeed : values that `outfeed` instructions have put, oldest first.
     from_host : by channel, values that a `recv` from the host takes, oldest first.
     to_host : by channel, values that a `send` to the host has put, oldest first.
-    lockstep : the devices that run the same module at the same time; None for a lone device.
+    receiving : by which routes each `recv` expects its value; its context is the place here.
+    lockstep : the devices that run the same module at the same time, this one included.
     """
 
     replica: int = 0
@@ -36,7 +38,13 @@ class Device:
     outfeed: list[Value] = field(default_factory=list[Any])
     from_host: dict[int | None, deque[Value]] = field(default_factory=dict[int | None, Any])
     to_host: dict[int | None, list[Value]] = field(default_factory=dict[int | None, Any])
-    lockstep: Lockstep | None = None
+    receiving: list[list[Any]] = field(default_factory=list[Any])
+    lockstep: Lockstep = field(default_factory=Lockstep)
+
+    @property
+    def number(self) -> int:
+        """Its number among all devices: replica * partitions + partition."""
+        return self.replica * self.lockstep.partitions + self.partition
 
     def random_state(self, delta: int) -> int:
         """The random state before it advances by delta, modulo 2**128.

@@ -1,0 +1,118 @@
+"""Opcodes that decide which computation runs, or how often; and computations that run meanwhile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from interpreter.plumbing import CONTEXT
+from interpreter.table import evaluates
+
+if TYPE_CHECKING:
+    from hlo import attributes as a
+    from hlo.instruction import Instruction
+    from interpreter.frame import Frame
+    from interpreter.table import Value
+
+
+@evaluates("call", "fusion")
+def evaluate_call(frame: Frame, instr: Instruction, _attrs: a.Attrs, *operands: Value) -> Value:
+    """Run a computation. What kind of kernel a fusion becomes does not change what it means.
+
+    References
+    ----------
+    XLA operation semantics, Call, Fusion.
+    """
+    return frame.call(instr.called[0], *operands)
+
+
+@evaluates("conditional")
+def evaluate_conditional(
+    frame: Frame, instr: Instruction, _attrs: a.Attrs, index: Value, *operands: Value
+) -> Value:
+    """Run one of several computations, on its own operand.
+
+    Parameters
+    ----------
+    index : a pred, which chooses the first computation where it holds and else the second; or an
+        s32, for which every number out of range stands for the last computation.
+    operands : one a computation.
+
+    References
+    ----------
+    XLA operation semantics, Conditional.
+    """
+    last = len(instr.called) - 1
+    chosen = (0 if index else 1) if index.dtype == np.bool_ else int(index)
+    chosen = chosen if 0 <= chosen <= last else last
+    return frame.call(instr.called[chosen], operands[chosen])
+
+
+@evaluates("while")
+def evaluate_while(frame: Frame, instr: Instruction, _attrs: a.Attrs, state: Value) -> Value:
+    """Run the body on its own result as long as the condition holds.
+
+    References
+    ----------
+    XLA operation semantics, While.
+    """
+    condition, body = instr.called
+    iteration = 0
+    while frame.call(condition, state, iteration=iteration):
+        state = frame.call(body, state, iteration=iteration)
+        iteration += 1
+    return state
+
+
+@evaluates("async-start")
+def evaluate_async_start(
+    frame: Frame, instr: Instruction, _attrs: a.AsyncStart, *operands: Value
+) -> Value:
+    """Run the computation at once: the operands, its result, and contexts without meaning.
+
+    References
+    ----------
+    XLA operation semantics, "Async operations".
+    """
+    result = frame.call(instr.called[0], *operands)
+    return operands, result, *(CONTEXT for _ in instr.shape.elements[2:])
+
+
+@evaluates("async-update")
+def evaluate_async_update(
+    _frame: Frame, _instr: Instruction, _attrs: a.Attrs, started: tuple[Value, ...]
+) -> Value:
+    """What was started: there is nothing left to do.
+
+    References
+    ----------
+    XLA operation semantics, "Async operations".
+    """
+    return started
+
+
+@evaluates("async-done", "all-gather-done", "collective-permute-done")
+def evaluate_done(
+    _frame: Frame, _instr: Instruction, _attrs: a.Attrs, started: tuple[Value, ...]
+) -> Value:
+    """The result of what was started; it stands after the operands.
+
+    References
+    ----------
+    XLA operation semantics, "Async operations"; `HloInstruction` in XLA.
+    """
+    return started[1]
+
+
+@evaluates("all-reduce-done")
+def evaluate_all_reduce_done(
+    _frame: Frame, _instr: Instruction, _attrs: a.Attrs, started: Value
+) -> Value:
+    """The result of what was started, which is all that an all-reduce-start yields.
+
+    References
+    ----------
+    `HloInstruction` in XLA, kAllReduceStart.
+    """
+    return started
