@@ -5,6 +5,7 @@ Nothing here changes a value. Passes carry it along; the printer writes it after
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -20,16 +21,37 @@ class Metadata:
     Attributes
     ----------
     text : all of it, as XLA prints it between the braces.
-    op_name : the path of names in the framework, such as "jit(f)/dot_general".
-    source_file, source_line : the user's source; "" and 0 where unknown.
-    stack_frame_id : a row of the module's StackFrames table; 0 where there is none.
     """
 
     text: str
-    op_name: str = ""
-    source_file: str = ""
-    source_line: int = 0
-    stack_frame_id: int = 0
+
+    @property
+    def op_name(self) -> str:
+        """The path of names in the framework, such as "jit(f)/dot_general"."""
+        return self._string("op_name")
+
+    @property
+    def source_file(self) -> str:
+        """The user's source; "" where unknown."""
+        return self._string("source_file")
+
+    @property
+    def source_line(self) -> int:
+        """The line of the user's source; 0 where unknown."""
+        return self._number("source_line")
+
+    @property
+    def stack_frame_id(self) -> int:
+        """The row of the module's StackFrames table; 0 where there is none."""
+        return self._number("stack_frame_id")
+
+    def _string(self, key: str) -> str:
+        found = re.search(rf'(?:^| ){key}="((?:[^"\\]|\\.)*)"', self.text)
+        return found[1] if found else ""
+
+    def _number(self, key: str) -> int:
+        found = re.search(rf"(?:^| ){key}=(\d+)", self.text)
+        return int(found[1]) if found else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,7 @@
 
 Passes keep the names of what they leave alone and rebuild, so an instruction of one module belongs
 to the one of the same name in the other, and no search for the best match is needed. Two
-instructions of one name are the same if their text is. The order of instructions does not count,
-as long as it is no schedule.
+instructions of one name are the same if their text is. The order of instructions does not count.
 """
 
 from __future__ import annotations
@@ -86,9 +85,6 @@ def _lines(computation: Computation | None, module: Module, options: Options) ->
     if computation is module.entry:
         # No instruction's name has a space.
         lines["ENTRY "] = f"ENTRY %{computation.name}"
-    if module.header.is_scheduled:
-        for number, i in enumerate(computation.instructions):
-            lines[i.name] = f"{number}: {lines[i.name]}"
     return lines
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from lark import Token, Tree
 
-from hlo.annotations import NO_ANNOTATIONS, Annotations
+from hlo.annotations import NO_ANNOTATIONS, Annotations, Metadata
 from hlo.async_text import async_base, read_async
 from hlo.attributes import (
     NO_ATTRS,
@@ -27,7 +27,7 @@ from hlo.attributes import (
 from hlo.element_type import U32
 from hlo.error import HloError, Span, did_you_mean
 from hlo.instruction import Computation, Instruction
-from hlo.lexer import LINE, NAME, Scanner
+from hlo.lexer import ATTRIBUTE_ITEM, NAME, TYPED_OPERAND, LineToken, Scanner
 from hlo.literal_text import read_literal, read_shaped_literal
 from hlo.metadata_text import read_metadata
 from hlo.opcode import OPCODES, Opcode
@@ -58,7 +58,12 @@ _RENAMED = {"original_value": "origin"}
 _PIECE = re.compile(rf"({NAME})((?:\s*#\s*\d+)*)")
 _LHS = re.compile(r"(ROOT\s+)?%?([^\s=]+)")
 _ITEM = re.compile(r"[A-Za-z_][\w\-]*(?=\s*=)")
+# What was read from a text is kept: a dump repeats its shapes and attributes all the time. All of
+# it is immutable, so that modules may share it.
+MEMO = 100_000
+_shape_memo: dict[str, Shape] = {}
 _attrs_memo: dict[tuple[Any, ...], Attrs] = {}
+_plain_memo: dict[tuple[str, str, str], tuple[Attrs, Annotations]] = {}
 
 
 class ModuleText(Protocol):
@@ -98,31 +103,66 @@ class ComputationText:
 
     # ---- the forms of an instruction
 
-    def line(self, token: Token) -> None:
+    def line(self, token: LineToken) -> None:
         """Read an instruction in the form in which XLA prints it."""
-        start: int = token.start_pos or 0
-        found = LINE.match(self.scanner.text, start)
-        assert found  # the lexer matched the same
-        root, name, shape, opcode, arguments, rest = found.groups()
-        attributes: list[tuple[str, str, int]] = []
-        if rest:
-            at = found.start(6)
-            end = found.end(6)
-            text = self.scanner.text
-            while at < end:
-                equals = text.index("=", at)
-                stop = self.scanner.value(equals + 1)
-                attributes.append((text[at + 2 : equals], text[equals + 1 : stop], equals + 1))
-                at = stop
-        self._add(
+        found = token.match
+        root, name, shape_text, opcode, arguments, before, metadata, after = found.groups()
+        row = OPCODES.get(opcode)
+        plain = _plain_memo.get((opcode, before, after)) if row and row.arity != 0 else None
+        if plain is None or row is None:
+            self._general_line(found)
+            return
+        # The same attributes were read before, and no computation is called.
+        attrs, annotations = plain
+        if name in self.known:
+            raise HloError("HLO004", f"instruction {name} is defined twice", self._at(found, 4))
+        if metadata is not None:
+            annotations = replace(annotations, metadata=Metadata(metadata))
+        span = self._at(found, 4)
+        operands = self.operands(arguments, found.start(5))
+        if row.arity is not None and len(operands) != row.arity:
+            raise _wrong_arity(row, operands, span)
+        shape = _shape_memo.get(shape_text) or self._shape(shape_text, found.start(3))
+        made = Instruction(name, opcode, shape, operands, attrs, (), (), annotations, span)
+        self._keep(_canonical(made), is_root=root is not None)
+
+    def _general_line(self, found: re.Match[str]) -> None:
+        root, name, shape, opcode, arguments, before, metadata, after = found.groups()
+        attributes = [
+            (item[1], item[2], item.start(2))
+            for group in (6, 8)
+            for item in ATTRIBUTE_ITEM.finditer(found.string, found.start(group), found.end(group))
+        ]
+        if metadata is not None:
+            attributes.append(("metadata", f"{{{metadata}}}", found.start(7) - 1))
+        made = self._add(
             name,
-            start,
             (shape, found.start(3)),
             (opcode, found.start(4)),
             (arguments, found.start(5)),
             attributes,
             is_root=root is not None,
         )
+        row = made.row
+        if row.name == opcode and row.arity != 0 and not row.called and "control-pre" not in before:
+            if len(_plain_memo) > MEMO:
+                _plain_memo.clear()
+            annotations = made.annotations
+            if row.attrs is Map or annotations.sharding is not None:
+                return  # what is kept depends on the shape
+            if annotations.metadata is not None:
+                annotations = replace(annotations, metadata=None)
+            _plain_memo[opcode, before, after] = made.attrs, annotations
+
+    def _at(self, found: re.Match[str], group: int) -> Span:
+        return Span(self.scanner.source, found.start(group), found.end(group))
+
+    def _shape(self, text: str, at: int) -> Shape:
+        shape = read_shape(text, self.span(at, at + len(text)))
+        if len(_shape_memo) > MEMO:
+            _shape_memo.clear()
+        _shape_memo[text] = shape
+        return shape
 
     def instruction(self, tree: Tree[Token]) -> None:
         """Read an instruction in any form."""
@@ -150,7 +190,6 @@ class ComputationText:
         start = opcode.start_pos
         return self._add(
             name,
-            start,
             (str(shape), shape.start_pos) if shape is not None else None,
             (str(opcode).lstrip("%"), start),
             (arguments[1:-1], arguments.start_pos + 1),
@@ -161,7 +200,6 @@ class ComputationText:
     def _add(
         self,
         name: str,
-        start: int,
         shape_text: tuple[str, int] | None,
         opcode_text: tuple[str, int],
         arguments: tuple[str, int],
@@ -175,8 +213,7 @@ class ComputationText:
             raise HloError("HLO004", f"instruction {name} is defined twice", span)
         shape = None
         if shape_text:
-            text, place = shape_text
-            shape = read_shape(text, Span(self.scanner.source, place, place + len(text)))
+            shape = _shape_memo.get(shape_text[0]) or self._shape(*shape_text)
         base = opcode if opcode in OPCODES else async_base(opcode)
         if base is None:
             notes = did_you_mean(opcode, OPCODES)
@@ -185,11 +222,14 @@ class ComputationText:
             made = read_async(self, name, opcode, base, shape, arguments, attributes, span)
         else:
             made = self.build(name, OPCODES[opcode], shape, arguments, attributes, span)
-        self.known[name] = made
+        return self._keep(made, is_root=is_root)
+
+    def _keep(self, made: Instruction, *, is_root: bool) -> Instruction:
+        self.known[made.name] = made
         self.instructions.append(made)
         if is_root:
             if self.root is not None:
-                raise HloError("HLO004", "two instructions are ROOT", span)
+                raise HloError("HLO004", "two instructions are ROOT", made.span)
             self.root = made
         return made
 
@@ -224,8 +264,7 @@ class ComputationText:
         if row.attrs is Map and "dimensions" not in {key for key, _, _ in own}:
             attrs = Map(dimensions=tuple(range(operands[0].shape.rank if operands else 0)))
         if row.arity is not None and len(operands) != row.arity:
-            message = f"{row.name} takes {row.arity} operands, not {len(operands)}"
-            raise HloError("HLO008", message, span)
+            raise _wrong_arity(row, operands, span)
         made = Instruction(
             name,
             row.name,
@@ -314,7 +353,7 @@ class ComputationText:
         if found is None:
             found = self._read_attrs(row, shape, arguments, own, span)
             if len(arguments[0]) < 1000:
-                if len(_attrs_memo) > 100_000:
+                if len(_attrs_memo) > MEMO:
                     _attrs_memo.clear()
                 _attrs_memo[memo] = found
         return found
@@ -364,8 +403,26 @@ class ComputationText:
             # The usual form, `%a, %b`.
             return tuple([known[word.strip().lstrip("%")] for word in text.split(",")])
         except KeyError:
-            pieces = self.scanner.pieces(at, at + len(text))
-            return tuple([self._operand(start, end) for start, end in pieces])
+            end = at + len(text)
+            typed = self._typed_operands(at, end)
+            if typed is not None:
+                return typed
+            pieces = self.scanner.pieces(at, end)
+            return tuple([self._operand(start, stop) for start, stop in pieces])
+
+    def _typed_operands(self, at: int, end: int) -> tuple[Instruction, ...] | None:
+        """Operands that all have their shape in front; None if the text has another form."""
+        found: list[Instruction] = []
+        while at < end:
+            piece = TYPED_OPERAND.match(self.scanner.text, at, end)
+            instr = self.known.get(piece[2]) if piece else None
+            if piece is None or instr is None:
+                return None
+            if piece[1] != instr.shape.text:
+                self._checked(instr, self._shape(piece[1], at), at, piece.end())
+            found.append(instr)
+            at = piece.end()
+        return tuple(found)
 
     def _operand(self, start: int, end: int) -> Instruction:
         """One operand: a name, perhaps with its shape in front, or an instruction in place."""
@@ -451,7 +508,6 @@ class ComputationText:
             shape_text = (text[shape_place[0] : shape_place[1]], shape_place[0])
         made = self._add(
             self._fresh(f"{opcode}.anon"),
-            start,
             shape_text,
             (opcode, start),
             (text[opened + 1 : end - 1], opened + 1),
@@ -596,6 +652,14 @@ class ComputationText:
             raise HloError("HLO004", message, self.span(start, end))
 
 
+def _wrong_arity(row: Opcode, operands: tuple[Instruction, ...], span: Span) -> HloError:
+    return HloError("HLO008", f"{row.name} takes {row.arity} operands, not {len(operands)}", span)
+
+
+# Opcodes of which XLA works out more than the text says.
+_COMPLETED = {"constant", "outfeed", "send", "send-done", "recv", "recv-done"}
+
+
 def _canonical(instr: Instruction) -> Instruction:
     """The instruction with what XLA works out by itself, whatever the text says."""
     sharding = instr.annotations.sharding
@@ -603,6 +667,8 @@ def _canonical(instr: Instruction) -> Instruction:
         elements = tuple(sharding for _ in instr.shape.leaves())
         spread = replace(instr.annotations, sharding=Sharding("tuple", elements=elements))
         instr = instr.with_(annotations=spread)
+    if instr.opcode not in _COMPLETED:
+        return instr
     layout = instr.shape.layout
     if instr.opcode == "constant" and layout is not None and layout.element_bits:
         return instr.with_(shape=instr.shape.with_layout(replace(layout, element_bits=0)))

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 NAME = r"%?[A-Za-z_][\w.\-]*"
-_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|/\*', re.DOTALL)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+# Anything up to the next comment: strings are skipped, for they may hold `//`.
+_CODE = re.compile(r'(?:[^"/]++|"(?:[^"\\]++|\\.)*+"|/(?![/*]))*+', re.DOTALL)
 _NOT_NEWLINE = re.compile(r"[^\n]")
 _SPACE = re.compile(r"\s*")
 _LHS = re.compile(rf"(?:ROOT\s+)?{NAME}\s*=\s*")
@@ -37,16 +39,27 @@ _PLAIN = re.compile(r"""[^\s,(){}\[\]"']+""")
 _CONTINUES = re.compile(r"\s+(?=\{)")
 _TABLE = re.compile(r"(FileNames|FunctionNames|FileLocations|StackFrames)\b\s*")
 _TABLE_ROW = re.compile(r'\s*(\d+)[ \t]+("(?:\\.|[^"\\])*"|\{[^{}]*\})')
-_QUOTED = r'"(?:[^"\\]|\\.)*+"'
-_BRACES = rf"\{{(?:[^{{}}\"']++|{_QUOTED})*+\}}"
-_NESTED = rf"\{{(?:[^{{}}\"']++|{_QUOTED}|{_BRACES})*+\}}"
+QUOTED = r'"(?:[^"\\]++|\\.)*+"'
+_BRACES = rf"\{{(?:[^{{}}\"']++|{QUOTED})*+\}}"
+_NESTED = rf"\{{(?:[^{{}}\"']++|{QUOTED}|{_BRACES})*+\}}"
+_VALUE = rf"(?:[^\s,(){{}}\[\]\"']++|{_NESTED}|{QUOTED}|\[[^\[\]{{}}\"']*+\])++"
+ATTRIBUTE_ITEM = re.compile(rf", ([\w\-]+)=({_VALUE})")
+_OTHERS = rf"((?:, (?!metadata=)[\w\-]+={_VALUE})*+)"
+# The usual keys of metadata in the order in which XLA prints them, strings escaped as it does.
+_TEXT = r'"(?:[^"\\\']++|\\.)*+"'
+METADATA = (
+    rf"(?:op_type={_TEXT} ?)?(?:op_name={_TEXT} ?)?(?:source_file={_TEXT} ?)?"
+    r"(?:source_line=\d+ ?)?(?:source_end_line=\d+ ?)?(?:source_column=\d+ ?)?"
+    r"(?:source_end_column=\d+ ?)?(?:stack_frame_id=\d+)?(?<! )"
+)
 _SIMPLE_SHAPE = r"[a-z]\w*\[[^\]]*\](?:\{[^{}]*\})?|\([^()]*\)"
 # An instruction in the form in which XLA prints it, on one line: nothing nests deep in it.
 LINE = re.compile(
     rf"(ROOT )?%?([A-Za-z_][\w.\-]*) = ({_SIMPLE_SHAPE}) ([a-z][\w\-]*)"
     rf"\(((?:[^(){{}}\"']++|\{{[^{{}}()]*\}})*+)\)"
-    rf"((?:, [\w\-]+=(?:[^\s,(){{}}\[\]\"']++|{_NESTED}|{_QUOTED}|\[[^\[\]{{}}\"']*+\])++)*+)(?=\n)"
+    rf"{_OTHERS}(?:, metadata=\{{({METADATA})\}})?{_OTHERS}(?=\n)"
 )
+TYPED_OPERAND = re.compile(rf"\s*({_SIMPLE_SHAPE}) %?([A-Za-z_][\w.\-]*)\s*(?:,|$)")
 _CLOSES = {")": "(", "}": "{", "]": "["}
 _KEYWORDS = {"HloModule": "HLO_MODULE", "ENTRY": "ENTRY"}
 
@@ -56,18 +69,28 @@ def blank_comments(source: Source) -> str:
     text = source.text
     if "/*" not in text and "//" not in text:
         return text
+    parts: list[str] = []
+    at = 0
+    while at < len(text):
+        found = _CODE.match(text, at)
+        assert found  # it matches the empty text too
+        parts.append(found[0])
+        at = found.end()
+        if comment := _COMMENT.match(text, at):
+            parts.append(_NOT_NEWLINE.sub(" ", comment[0]))
+            at = comment.end()
+        elif text.startswith("/*", at):
+            raise HloError("HLO001", "the comment does not end", Span(source, at, at + 2))
+        elif at < len(text):  # a quote that nothing closes
+            parts.append(text[at])
+            at += 1
+    return "".join(parts)
 
-    def blank(match: re.Match[str]) -> str:
-        found = match[0]
-        if found[0] == '"':
-            return found
-        if found == "/*":
-            raise HloError(
-                "HLO001", "comment does not end", Span(source, match.start(), match.end())
-            )
-        return _NOT_NEWLINE.sub(" ", found)
 
-    return _COMMENT.sub(blank, text)
+class LineToken(Token):
+    """A `LINE`, with the match of the pattern that found it."""
+
+    match: re.Match[str]
 
 
 class Scanner:
@@ -188,6 +211,14 @@ class HloLexer(Lexer):
         pos = scanner.skip_space(scanner.begin)
         before = ""
         while pos < scanner.end:
+            if before in self.LINE_FOLLOWS and (line := LINE.match(text, pos)):
+                end = line.end()
+                token = LineToken("LINE", line[0], pos, end_pos=end)
+                token.match = line
+                yield token
+                pos = scanner.skip_space(end)
+                before = "LINE"
+                continue
             kind, start, end = self._next(scanner, pos, before)
             yield Token(kind, text[start:end], start, end_pos=end)
             pos = scanner.skip_space(end)
@@ -203,8 +234,6 @@ class HloLexer(Lexer):
                 raise scanner.error("expects `key=value` after `,`", pos)
             end_of = scanner.shaped_literal if found[1] == "literal" else scanner.value
             return "ATTRIBUTE", found.start(1), end_of(found.end())
-        if before in self.LINE_FOLLOWS and (found := LINE.match(text, pos)):
-            return "LINE", pos, found.end()
         if before in self.SHAPE_FOLLOWS and (end := scanner.shape(pos)):
             return "SHAPE", pos, end
         if head == "(":

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hlo.annotations import Metadata
 from hlo.error import HloError, did_you_mean
+from hlo.lexer import METADATA, QUOTED
 from hlo.value_rules import quote, unquote
 
 if TYPE_CHECKING:
@@ -34,15 +35,8 @@ KEYS = (
     "size_of_memory_working_set_in_bytes",
     "preserve_layout",
 )
-_QUOTED = r'"(?:[^"\\]|\\.)*+"'
-# The form in which XLA prints the usual keys; then nothing needs to be put in order.
-_PLAIN = r'"(?:[^"\\\']|\\.)*+"'
-_CANONICAL = re.compile(
-    rf"\{{(?:op_type={_PLAIN} ?)?(?:op_name=({_PLAIN}) ?)?(?:source_file=({_PLAIN}) ?)?"
-    rf"(?:source_line=(\d+) ?)?(?:source_end_line=\d+ ?)?(?:source_column=\d+ ?)?"
-    rf"(?:source_end_column=\d+ ?)?(?:stack_frame_id=(\d+))?(?<! )\}}"
-)
-_ENTRY = re.compile(rf"\s*(\w+)\s*=\s*({_QUOTED}|'[^']*'|\{{[^{{}}]*\}}|[\w.\-]+)\s*,?\s*")
+_CANONICAL = re.compile(rf"\{{{METADATA}\}}")
+_ENTRY = re.compile(rf"\s*(\w+)\s*=\s*({QUOTED}|'[^']*'|\{{[^{{}}]*\}}|[\w.\-]+)\s*,?\s*")
 
 
 def read_metadata(text: str, span: Span | None) -> Metadata:
@@ -53,20 +47,9 @@ def read_metadata(text: str, span: Span | None) -> Metadata:
     HloError
         HLO002 if it does not read as `{key=value key=value}`.
     """
-    found = _CANONICAL.fullmatch(text)
-    if found is None:
+    if not _CANONICAL.fullmatch(text):
         text = _canonical_form(text, span)
-        found = _CANONICAL.fullmatch(text)
-    if found is None:  # keys beyond the usual ones
-        return Metadata(text[1:-1])
-    name, file, line, frame = found.groups()
-    return Metadata(
-        text[1:-1],
-        name[1:-1] if name else "",
-        file[1:-1] if file else "",
-        int(line or 0),
-        int(frame or 0),
-    )
+    return Metadata(text[1:-1])
 
 
 def _canonical_form(text: str, span: Span | None) -> str:

@@ -21,7 +21,34 @@ from hlo.value_rules import BadValue, ValueRules
 if TYPE_CHECKING:
     from hlo.shape import Shape
 
-KINDS = ["int", "bool", "float", "word", "string", "ints", "int_lists", "bools", "precisions", "shape", "shapes", "computation_layout", "window", "padding", "slice_ranges", "dim_labels", "operand_aliases", "origin", "domain", "input_output_alias", "buffer_donor", "sharding", "replica_groups", "frontend_attributes", "result_accuracy", "sparsity_config"]
+KINDS = [
+    "int",
+    "bool",
+    "float",
+    "word",
+    "string",
+    "ints",
+    "int_lists",
+    "bools",
+    "precisions",
+    "shape",
+    "shapes",
+    "computation_layout",
+    "window",
+    "padding",
+    "slice_ranges",
+    "dim_labels",
+    "operand_aliases",
+    "origin",
+    "domain",
+    "input_output_alias",
+    "buffer_donor",
+    "sharding",
+    "replica_groups",
+    "frontend_attributes",
+    "result_accuracy",
+    "sparsity_config",
+]
 
 
 class _Rules(ValueRules, ShardingRules):
