@@ -97,11 +97,11 @@ def evaluate_compare(_instr: Instruction, attrs: Compare, x: Array, y: Array) ->
     """
     wide_x, wide_y = widened(x), widened(y)
     if attrs.type == "TOTALORDER" and type_of(x).is_floating:
-        wide_x, wide_y = _total_order(wide_x), _total_order(wide_y)
+        wide_x, wide_y = total_order(wide_x), total_order(wide_y)
     return np.asarray(COMPARISONS[attrs.direction](wide_x, wide_y))
 
 
-def _total_order(x: Array) -> Array:
+def total_order(x: Array) -> Array:
     """Integers that are ordered as floats are in total order.
 
     The bits of positive floats already are; those of negative ones count downwards, so all bits

@@ -227,7 +227,8 @@ def evaluate_rng(frame: Frame, instr: Instruction, attrs: Rng, a: Array, b: Arra
     bits, _ = philox_bits(DEVICE_KEY, start, dims, width)
     if element_type.is_integer:
         low, high = (as_unsigned(x).astype(bits.dtype) for x in (a, b))
-        return narrowed(low + remainder(bits, high - low), element_type)
+        span = (high - low) & (2**element_type.bits - 1)
+        return narrowed(low + remainder(bits, span), element_type)
     low, high = widened(a), widened(b)
     return narrowed(_unit(bits, low.dtype) * (high - low) + low, element_type)
 
