@@ -83,8 +83,7 @@ def read_async(
         supply.unique(wrapped_opcode), row, shape.elements[1], ("", 0), inner, span, parameters
     )
     thread = next((t.strip("\"'") for k, t, _ in own if k == "async_execution_thread"), "main")
-    if thread != "main":
-        wrapped = wrapped.with_(called=tuple(reader.on_thread(c, thread) for c in wrapped.called))
+    wrapped = wrapped.with_(called=tuple(reader.on_thread(c, thread) for c in wrapped.called))
     body = Computation(
         reader.module.computation_names.unique("async_computation"),
         (*parameters, wrapped),

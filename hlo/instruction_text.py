@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from lark import Token, Tree
 
@@ -57,7 +57,7 @@ _OF_ASYNC_START = {"calls", "async_execution_thread", "output_to_operand_aliasin
 _RENAMED = {"original_value": "origin"}
 _PIECE = re.compile(rf"({NAME})((?:\s*#\s*\d+)*)")
 _LHS = re.compile(r"(ROOT\s+)?%?([^\s=]+)")
-_ITEM = re.compile(r"[A-Za-z_][\w\-]*(?=\s*=)")
+_INSTRUCTION = re.compile(r"=")
 # What was read from a text is kept: a dump repeats its shapes and attributes all the time. All of
 # it is immutable, so that modules may share it.
 MEMO = 100_000
@@ -144,7 +144,8 @@ class ComputationText:
             is_root=root is not None,
         )
         row = made.row
-        if row.name == opcode and row.arity != 0 and not row.called and "control-pre" not in before:
+        repeats = row.arity != 0 and not row.called and opcode not in _COMPLETED
+        if row.name == opcode and repeats and "control-pre" not in before:
             if len(_plain_memo) > MEMO:
                 _plain_memo.clear()
             annotations = made.annotations
@@ -316,7 +317,7 @@ class ComputationText:
             elif key == "statistics":
                 common[key] = text
             elif key == "backend_config":
-                common[key] = keep_json(text)
+                common[key] = "" if text in ('""', "''") else keep_json(text)
             elif row.name in _ENDS_ASYNC and key in _OF_ASYNC_START:
                 pass  # they repeat what the async-start says
             elif key in _COMMON:
@@ -538,17 +539,14 @@ class ComputationText:
         span: Span,
     ) -> tuple[Computation, ...]:
         """The computations that the attributes name, in the order of the opcode's row."""
-        given = {key: (text, at) for key, text, at in calls}
+        # Read in the order of the text, which is that of the names that inline ones get.
+        given = {key: self._computations(text, at) for key, text, at in calls}
         found: list[Computation] = []
         missing: list[str] = []
         for key in row.called:
-            name = key.rstrip("*")
-            if name not in given:
-                missing.append(name)
-            elif key.endswith("*"):
-                found += self._computations(*given[name])
-            else:
-                found.append(self._computation(*given[name]))
+            found += given.get(key.rstrip("*"), ())
+            if key.rstrip("*") not in given:
+                missing.append(key.rstrip("*"))
         if missing and not self._may_miss(row, operands, given):
             raise HloError("HLO005", f"{row.name} needs the attribute `{missing[0]}`", span)
         return tuple(found)
@@ -563,18 +561,41 @@ class ComputationText:
         return False
 
     def on_thread(self, computation: Computation, thread: str) -> Computation:
-        """A computation that runs on the thread that its async-start names."""
+        """A computation, and all that it calls, on the thread that an async-start names."""
         if computation.execution_thread == thread:
             return computation
-        moved = replace(computation, execution_thread=thread)
+        body: dict[Instruction, Instruction] = {}
+        for instr in computation.instructions:
+            called = tuple(self.on_thread(c, thread) for c in instr.called)
+            operands = tuple(body[o] for o in instr.operands)
+            control = tuple(body[c] for c in instr.control_predecessors)
+            same = (called, operands, control) == (
+                instr.called,
+                instr.operands,
+                instr.control_predecessors,
+            )
+            body[instr] = instr if same else instr.with_(
+                called=called, operands=operands, control_predecessors=control
+            )
+        moved = replace(
+            computation,
+            instructions=tuple(body.values()),
+            root=body[computation.root],
+            execution_thread=thread,
+        )
         for name, known in self.module.computations.items():
             if known is computation:
                 self.module.computations[name] = moved
         return moved
 
     def _computations(self, text: str, at: int) -> list[Computation]:
+        """The computations of `%a`, `{%a, %b}`, `{ ... ROOT ... }` or `{ { ... }, { ... } }`."""
         if not text.startswith("{"):
             return [self._computation(text, at)]
+        if _INSTRUCTION.search(text, 0, text.find("(")):
+            head = text[1:].lstrip()
+            if not head.startswith("{"):
+                return [self.module.inline(at, at + len(text))]
         pieces = self.scanner.pieces(at + 1, at + len(text) - 1)
         return [self._computation(self.scanner.text[a:b], a) for a, b in pieces]
 
@@ -656,6 +677,8 @@ def _wrong_arity(row: Opcode, operands: tuple[Instruction, ...], span: Span) -> 
     return HloError("HLO008", f"{row.name} takes {row.arity} operands, not {len(operands)}", span)
 
 
+# How numbers of a kind are compared unless the text says otherwise.
+_COMPARE_TYPE = {"signed": "SIGNED", "unsigned": "UNSIGNED", "pred": "UNSIGNED"}
 # Opcodes of which XLA works out more than the text says.
 _COMPLETED = {"constant", "outfeed", "send", "send-done", "recv", "recv-done"}
 
@@ -667,6 +690,10 @@ def _canonical(instr: Instruction) -> Instruction:
         elements = tuple(sharding for _ in instr.shape.leaves())
         spread = replace(instr.annotations, sharding=Sharding("tuple", elements=elements))
         instr = instr.with_(annotations=spread)
+    if instr.opcode == "compare":
+        attrs = cast("Compare", instr.attrs)
+        usual = _COMPARE_TYPE.get(instr.operands[0].shape.element_type.kind, "FLOAT")
+        return instr.with_(attrs=replace(attrs, type="")) if attrs.type == usual else instr
     if instr.opcode not in _COMPLETED:
         return instr
     layout = instr.shape.layout

@@ -35,6 +35,8 @@ KEYS = (
     "size_of_memory_working_set_in_bytes",
     "preserve_layout",
 )
+# Keys that XLA reads but never writes.
+UNPRINTED = {"deduplicated_name"}
 _CANONICAL = re.compile(rf"\{{{METADATA}\}}")
 _ENTRY = re.compile(rf"\s*(\w+)\s*=\s*({QUOTED}|'[^']*'|\{{[^{{}}]*\}}|[\w.\-]+)\s*,?\s*")
 
@@ -69,4 +71,5 @@ def _canonical_form(text: str, span: Span | None) -> str:
             raise HloError("HLO002", f"metadata has no key `{key}`", place, notes)
         entries[key] = quote(unquote(value)) if value[0] in "\"'" else value
         at = found.end()
-    return "{" + " ".join(f"{key}={entries[key]}" for key in KEYS if key in entries) + "}"
+    kept = (f"{key}={entries[key]}" for key in KEYS if key in entries and key not in UNPRINTED)
+    return "{" + " ".join(kept) + "}"

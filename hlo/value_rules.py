@@ -380,7 +380,7 @@ class ValueRules(Transformer[Token, Any]):
         mode = str(items[1]).lower()
         if items[0] != "mode" or mode not in ("default", "highest"):
             raise BadValue("the mode is default or highest", items[1])
-        return val.ResultAccuracy(mode)
+        return None if mode == "default" else val.ResultAccuracy(mode)
 
     def tolerance(self, items: Any) -> Any:
         """`atol=1.0`."""

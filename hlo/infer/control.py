@@ -36,7 +36,7 @@ def infer_call(instr: Instruction, _attrs: a.Call, *operands: Shape) -> Shape:
     """
     (computation,) = instr.called
     expect_arguments(computation, operands)
-    return computation.root.shape.with_default_layout()
+    return computation.root.shape
 
 
 @infers("fusion")
@@ -49,7 +49,7 @@ def infer_fusion(instr: Instruction, _attrs: a.Fusion, *operands: Shape) -> Shap
     """
     (computation,) = instr.called
     expect_arguments(computation, operands[: len(computation.parameters)])
-    return computation.root.shape.with_default_layout()
+    return computation.root.shape
 
 
 @infers("custom-call")
@@ -60,7 +60,7 @@ def infer_custom_call(instr: Instruction, _attrs: a.CustomCall, *_operands: Shap
     ----------
     XLA, ShapeVerifier::HandleCustomCall.
     """
-    return instr.shape.with_default_layout()
+    return instr.shape
 
 
 @infers("while")
@@ -84,7 +84,7 @@ def infer_while(instr: Instruction, _attrs: a.Attrs, init: Shape) -> Shape:
             f"{body.name} takes {show(init)}, but yields {show(body.root.shape)}",
             notes=["what a loop's body yields is given to it again"],
         )
-    return init.with_default_layout()
+    return init
 
 
 @infers("conditional")
@@ -177,7 +177,7 @@ def infer_async_done(_instr: Instruction, _attrs: a.Attrs, chain: Shape) -> Shap
     ----------
     XLA, ShapeVerifier::CheckAsyncDoneOperands.
     """
-    return async_parts(chain)[1].with_default_layout()
+    return async_parts(chain)[1]
 
 
 def async_parts(chain: Shape) -> tuple[Shape, Shape]:
@@ -200,7 +200,7 @@ def is_prefix(small: Shape, large: Shape) -> bool:
 def _async_shape(instr: Instruction, operands: tuple[Shape, ...], result: Shape) -> Shape:
     """What a backend keeps after operands and result is its own affair."""
     context = instr.shape.elements[2:]
-    return tuple_of(tuple_of(*operands), result, *context).with_default_layout()
+    return tuple_of(tuple_of(*operands), result, *context)
 
 
 @infers("copy-start")
@@ -211,7 +211,7 @@ def infer_copy_start(_instr: Instruction, _attrs: a.CopyStart, operand: Shape) -
     ----------
     XLA, ShapeVerifier::HandleCopyStart.
     """
-    made = operand.with_default_layout()
+    made = operand
     return tuple_of(made, made, array(U32))
 
 
@@ -225,4 +225,4 @@ def infer_copy_done(_instr: Instruction, _attrs: a.Attrs, started: Shape) -> Sha
     """
     if len(started.elements) < 2 or not compatible(started.elements[0], started.elements[1]):
         raise HloError("HLO071", f"takes what copy-start yields, not {show(started)}")
-    return started.elements[0].with_default_layout()
+    return started.elements[0]
