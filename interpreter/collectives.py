@@ -1,0 +1,306 @@
+"""Collectives: operations in which a group of devices takes part together.
+
+Each device brings its operands to a rendezvous of its group, sees what the others brought, and
+computes its own result from that. See `interpreter.groups` for who is in a group, and
+`interpreter.lockstep` for how devices wait.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from interpreter.groups import find_group, group_of, permute_pairs
+from interpreter.lift import lifted
+from interpreter.plumbing import CONTEXT
+from interpreter.table import evaluates
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from hlo import attributes as a
+    from hlo.instruction import Instruction
+    from interpreter.frame import Frame
+    from interpreter.table import Value
+
+    Array = NDArray[Any]
+
+
+def exchange(
+    frame: Frame, instr: Instruction, channel: int | None, group: tuple[int, ...], value: Value
+) -> list[Value]:
+    """What each device of a group brings to a collective, in the group's order.
+
+    Instructions of one channel are one collective; so are those without a channel, in the order
+    in which devices run them. So two branches of a conditional can meet.
+
+    Raises
+    ------
+    HloError
+        HLO117 if a device never comes, HLO118 if one comes with something else.
+    """
+    brought = frame.device.lockstep.meet(frame.device.number, instr, group, channel, value)
+    return [brought[member] for member in group]
+
+
+def _gathered(
+    frame: Frame, instr: Instruction, attrs: a.Collective, operands: tuple[Array, ...]
+) -> tuple[list[tuple[Array, ...]], int]:
+    """For each operand what the members brought, in order; and this device's place among them."""
+    group = group_of(frame.device, instr, attrs)
+    brought = exchange(frame, instr, attrs.channel_id, group, operands)
+    return list(zip(*brought, strict=True)), group.index(frame.device.number)
+
+
+def _one_or_tuple(instr: Instruction, values: Sequence[Value]) -> Value:
+    return tuple(values) if instr.shape.is_tuple else values[0]
+
+
+def _summed(
+    frame: Frame, instr: Instruction, attrs: a.Collective, operands: tuple[Array, ...]
+) -> tuple[list[Array], int, int]:
+    """Each operand folded over the group; this device's place in the group, and the group's size.
+
+    The group's order is the order of folding; XLA leaves it open.
+    """
+    columns, place = _gathered(frame, instr, attrs, operands)
+
+    def fold(x: Array, y: Array) -> Array:
+        return lifted(frame, instr.called[0], x, y)[0]
+
+    return [reduce(fold, column) for column in columns], place, len(columns[0])
+
+
+@evaluates("all-reduce", "all-reduce-start")
+def evaluate_all_reduce(
+    frame: Frame, instr: Instruction, attrs: a.AllReduce, *operands: Array
+) -> Value:
+    """Fold the group's operands, element by element, with a computation of two scalars.
+
+    Returns
+    -------
+    Array or tuple of Array
+        for each operand one of its shape, the same on all members.
+
+    References
+    ----------
+    XLA operation semantics, AllReduce.
+    """
+    return _one_or_tuple(instr, _summed(frame, instr, attrs, operands)[0])
+
+
+@evaluates("reduce-scatter")
+def evaluate_reduce_scatter(
+    frame: Frame, instr: Instruction, attrs: a.ReduceScatter, *operands: Array
+) -> Value:
+    """Fold the group's operands as all-reduce does, and keep this member's piece of the result.
+
+    Returns
+    -------
+    Array or tuple of Array
+        dimension dimensions[0] divided by the group's size; the i-th member has the i-th piece.
+
+    References
+    ----------
+    XLA operation semantics, ReduceScatter.
+    """
+    sums, place, count = _summed(frame, instr, attrs, operands)
+    return _one_or_tuple(instr, [np.split(s, count, attrs.dimensions[0])[place] for s in sums])
+
+
+def _all_gather(
+    frame: Frame, instr: Instruction, attrs: a.AllGather, operands: tuple[Array, ...]
+) -> list[Array]:
+    columns, _ = _gathered(frame, instr, attrs, operands)
+    return [np.concatenate(column, attrs.dimensions[0]) for column in columns]
+
+
+@evaluates("all-gather")
+def evaluate_all_gather(
+    frame: Frame, instr: Instruction, attrs: a.AllGather, *operands: Array
+) -> Value:
+    """Join the group's operands along a dimension, in the group's order.
+
+    References
+    ----------
+    XLA operation semantics, AllGather.
+    """
+    return _one_or_tuple(instr, _all_gather(frame, instr, attrs, operands))
+
+
+@evaluates("all-gather-start")
+def evaluate_all_gather_start(
+    frame: Frame, instr: Instruction, attrs: a.AllGather, *operands: Array
+) -> Value:
+    """The operands and what all-gather makes of them; each a tuple, if there are several.
+
+    References
+    ----------
+    XLA operation semantics, AllGather; `HloInstruction` in XLA, kAllGatherStart.
+    """
+    results = tuple(_all_gather(frame, instr, attrs, operands))
+    return (operands, results) if instr.shape.elements[1].is_tuple else (operands[0], results[0])
+
+
+@evaluates("all-to-all")
+def evaluate_all_to_all(
+    frame: Frame, instr: Instruction, attrs: a.AllToAll, *operands: Array
+) -> Value:
+    """Send the j-th piece to the j-th member of the group, and get a piece from each.
+
+    With `dimensions` the pieces are cut from one array, and joined again, along dimensions[0].
+    Without, each operand is a piece, and so is each element of the result.
+
+    References
+    ----------
+    XLA operation semantics, AllToAll.
+    """
+    columns, place = _gathered(frame, instr, attrs, operands)
+    if not attrs.dimensions:
+        return _one_or_tuple(instr, columns[place])
+    along = attrs.dimensions[0]
+    count = len(columns[0])
+    pieces = [[np.split(x, count, along)[place] for x in column] for column in columns]
+    return _one_or_tuple(instr, [np.concatenate(column, along) for column in pieces])
+
+
+@evaluates("ragged-all-to-all")
+def evaluate_ragged_all_to_all(
+    frame: Frame, instr: Instruction, attrs: a.RaggedAllToAll, *operands: Array
+) -> Array:
+    """Send slices of rows, whose places and sizes come at run time, between all members.
+
+    Parameters
+    ----------
+    operands : input; output, of which what nobody writes is kept; and four vectors with n entries
+        for each member of the group, in order: where a slice begins in this input, how many rows
+        it has, where it goes in the member's output, how many rows come from that member.
+
+    References
+    ----------
+    XLA operation semantics, RaggedAllToAll.
+    """
+    group = group_of(frame.device, instr, attrs)
+    brought = exchange(frame, instr, attrs.channel_id, group, operands)
+    place = group.index(frame.device.number)
+    result = operands[1].copy()
+    for rows, _, starts, sizes, targets, _ in brought:
+        mine = (column.reshape(len(group), -1)[place] for column in (starts, sizes, targets))
+        for start, size, target in zip(*mine, strict=True):
+            result[target : target + size] = rows[start : start + size]
+    return result
+
+
+@evaluates("collective-broadcast")
+def evaluate_collective_broadcast(
+    frame: Frame, instr: Instruction, attrs: a.CollectiveBroadcast, *operands: Array
+) -> Value:
+    """The operands of the first member of each group; zeros on devices without a group.
+
+    With `has_dynamic_root`, the last operand is the place in the group of the member that sends.
+
+    References
+    ----------
+    XLA operation semantics, CollectiveBroadcast.
+    """
+    group = find_group(frame.device, instr, attrs)
+    data = operands[:-1] if attrs.has_dynamic_root else operands
+    if not group:
+        return _one_or_tuple(instr, [np.zeros_like(x) for x in data])
+    brought = exchange(frame, instr, attrs.channel_id, group, operands)
+    root = int(operands[-1]) if attrs.has_dynamic_root else 0
+    return _one_or_tuple(instr, brought[root][: len(data)])
+
+
+@evaluates("collective-permute")
+def evaluate_collective_permute(
+    frame: Frame, instr: Instruction, attrs: a.CollectivePermute, *operands: Value
+) -> Value:
+    """Send operands from sources to targets; what is nobody's target becomes zeros.
+
+    With four operands (input, output, places in the input, places in the output), only slices of
+    `slice_sizes` are sent, and go to their places in the output; see `_permute_slices`.
+
+    References
+    ----------
+    XLA operation semantics, CollectivePermute.
+    """
+    pairs = permute_pairs(frame.device, attrs)
+    members = tuple(sorted({device for pair in pairs for device in pair}))
+    me = frame.device.number
+    brought: dict[int, Any] = {}
+    if me in members:
+        values = exchange(frame, instr, attrs.channel_id, members, operands)
+        brought = dict(zip(members, values, strict=True))
+    if attrs.slice_sizes:
+        return _permute_slices(instr, attrs, pairs, me, brought, operands)
+    source = next((s for s, t in pairs if t == me), None)
+    nothing = tuple(np.zeros_like(x) for x in operands)
+    received = nothing if source is None else brought[source]
+    return received[0] if len(operands) == 1 else received
+
+
+def _permute_slices(
+    instr: Instruction,
+    attrs: a.CollectivePermute,
+    pairs: tuple[tuple[int, int], ...],
+    me: int,
+    brought: dict[int, Any],
+    operands: tuple[Value, ...],
+) -> Value:
+    """The output, with the slices that others send in their places.
+
+    The k-th slice of each buffer goes to the k-th target of its source. A device says itself
+    where its slices go, in the output of their target.
+    """
+    outputs = [np.array(x) for x in _buffers(operands[1])]
+    sources: dict[int, int] = {}
+    for source, target in pairs:
+        number = sources[source] = sources.get(source, -1) + 1
+        if target != me:
+            continue
+        inputs, _, reads, writes = brought[source]
+        sizes = iter(attrs.slice_sizes)
+        starts = zip(_starts(operands[0], reads), _starts(operands[1], writes), strict=True)
+        for array, output, (read, write) in zip(_buffers(inputs), outputs, starts, strict=True):
+            for k, (start, place) in enumerate(zip(read, write, strict=True)):
+                size = next(sizes)
+                if k == number or len(read) == 1:
+                    output[_region(place, size)] = array[_region(start, size)]
+    return tuple(outputs) if instr.operands[1].shape.is_tuple else outputs[0]
+
+
+def _buffers(value: Value) -> tuple[Array, ...]:
+    return cast("tuple[Array, ...]", value) if isinstance(value, tuple) else (value,)
+
+
+def _starts(buffers: Value, starts: tuple[Any, ...]) -> list[list[tuple[Array, ...]]]:
+    """For each buffer the starts of its slices; one slice may stand without its list."""
+    each: list[Any] = list(starts) if isinstance(buffers, tuple) else [starts]
+    return [list(s) if isinstance(s[0], tuple) else [s] for s in each]
+
+
+def _region(start: Sequence[Array], size: Sequence[int]) -> tuple[slice, ...]:
+    return tuple(slice(int(s), int(s) + n) for s, n in zip(start, size, strict=True))
+
+
+@evaluates("collective-permute-start")
+def evaluate_collective_permute_start(
+    frame: Frame, instr: Instruction, attrs: a.CollectivePermute, *operands: Value
+) -> Value:
+    """The operand, what collective-permute makes of it, and contexts without meaning.
+
+    In the form with four operands, the input, the output, and contexts.
+
+    References
+    ----------
+    `HloInstruction` in XLA, kCollectivePermuteStart.
+    """
+    result = evaluate_collective_permute(frame, instr, attrs, *operands)
+    plain = len(operands) > 1 and not attrs.slice_sizes
+    first = operands if plain else operands[0]
+    return first, result, *(CONTEXT for _ in instr.shape.elements[2:])

@@ -1,0 +1,104 @@
+"""Who works with whom in a collective: from `replica_groups` to device numbers.
+
+Devices form a grid of replicas and partitions. What the numbers in a group mean depends on two
+attributes:
+
+| channel_id | use_global_device_ids | numbers are | a group works together |
+| --- | --- | --- | --- |
+| no | no | replicas | within one partition |
+| yes | no (all-reduce, all-gather, reduce-scatter) | replicas | across all partitions |
+| yes | no (the other collectives) | partitions | within one replica |
+| yes | yes | replica * partitions + partition | as it is |
+
+Source: `GetCollectiveOpGroupMode` and `GetParticipatingDevices` in XLA's `collective_ops_utils`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo.attributes import AllGather, AllReduce, ReduceScatter
+from hlo.error import HloError
+
+if TYPE_CHECKING:
+    from hlo.attributes import Collective, CollectivePermute
+    from hlo.instruction import Instruction
+    from interpreter.device import Device
+
+
+def group_of(device: Device, instr: Instruction, attrs: Collective) -> tuple[int, ...]:
+    """The numbers of the devices that a device works with in a collective, itself among them.
+
+    Raises
+    ------
+    HloError
+        HLO119 if it is in no group, or if a group names a device that does not exist.
+    """
+    group = find_group(device, instr, attrs)
+    if not group:
+        message = f"{instr.name}: device {device.number} is in no group"
+        raise HloError("HLO119", message, instr.span)
+    return group
+
+
+def find_group(device: Device, instr: Instruction, attrs: Collective) -> tuple[int, ...]:
+    """The group of a device; () if it is in none.
+
+    Raises
+    ------
+    HloError
+        HLO119 if a group names a device that does not exist.
+    """
+    grid = device.lockstep
+    written = attrs.replica_groups.groups()
+    has_channel = attrs.channel_id is not None
+    if getattr(attrs, "use_global_device_ids", False):
+        groups = written or (tuple(range(grid.devices)),)
+        members = _mine(groups, device.number, grid.devices, instr)
+    elif not has_channel:
+        groups = written or (tuple(range(grid.replicas)),)
+        replicas = _mine(groups, device.replica, grid.replicas, instr)
+        members = tuple(r * grid.partitions + device.partition for r in replicas)
+    elif isinstance(attrs, AllReduce | AllGather | ReduceScatter):
+        groups = written or (tuple(range(grid.replicas)),)
+        replicas = _mine(groups, device.replica, grid.replicas, instr)
+        partitions = range(grid.partitions)
+        members = tuple(r * grid.partitions + p for r in replicas for p in partitions)
+    else:
+        groups = written or (tuple(range(grid.partitions)),)
+        partners = _mine(groups, device.partition, grid.partitions, instr)
+        members = tuple(device.replica * grid.partitions + p for p in partners)
+    return members
+
+
+def permute_pairs(device: Device, attrs: CollectivePermute) -> tuple[tuple[int, int], ...]:
+    """The source-target pairs among a device's partners, as device numbers.
+
+    They number the partitions of a replica if there is a channel, and else the replicas. XLA
+    leaves out a pair that names what does not exist, and so does this.
+    """
+    grid = device.lockstep
+    if attrs.channel_id is not None:
+        first, step, count = device.replica * grid.partitions, 1, grid.partitions
+    else:
+        first, step, count = device.partition, grid.partitions, grid.replicas
+    return tuple(
+        (first + step * source, first + step * target)
+        for source, target in attrs.source_target_pairs
+        if source < count and target < count
+    )
+
+
+def _mine(
+    groups: tuple[tuple[int, ...], ...], me: int, count: int, instr: Instruction
+) -> tuple[int, ...]:
+    mine = next((group for group in groups if me in group), ())
+    missing = [n for n in mine if not 0 <= n < count]
+    if missing:
+        raise HloError(
+            "HLO119",
+            f"{instr.name}: a group names number {missing[0]}, and there are only {count}",
+            instr.span,
+            ["`evaluate(module, per_device=[...])` runs a module on several devices"],
+        )
+    return mine
