@@ -4,10 +4,12 @@
 """
 
 from hlo.error import HloError, Source, Span
+from hlo.infer import infer
 from hlo.instruction import Computation, Instruction, Module
 from hlo.literal import Literal, literal
 from hlo.parse import parse
 from hlo.shape import Layout, Shape
+from hlo.verify import verify
 
 __all__ = [
     "Computation",
@@ -19,6 +21,8 @@ __all__ = [
     "Shape",
     "Source",
     "Span",
+    "infer",
     "literal",
     "parse",
+    "verify",
 ]
