@@ -120,14 +120,17 @@ def expect_same_type(a: Shape, b: Shape) -> None:
 
 
 @cache
-def _precision(element_type: ElementType) -> tuple[int, int, int]:
-    """Order floating-point types by range, then precision, then width."""
-    info: Any = cast("Any", ml_dtypes).finfo(element_type.dtype)
-    return int(info.maxexp), int(info.nmant), element_type.bits
+def _precision(element_type: ElementType) -> tuple[bool, int, int, int, bool]:
+    """Order element types: complex above real, then by range, precision, width and sign."""
+    part, exponent, digits = element_type.real, -1, -1
+    if part.is_floating:
+        info: Any = cast("Any", ml_dtypes).finfo(part.dtype)
+        exponent, digits = int(info.maxexp), int(info.nmant)
+    return element_type.is_complex, exponent, digits, part.bits, part.kind == "signed"
 
 
 def higher_type(*shapes: Shape) -> ElementType:
-    """The element type of the highest precision; all are floating-point, or the same."""
+    """The element type of the highest precision, as XLA orders them."""
     first = shapes[0].element_type
     if all(shape.element_type is first for shape in shapes):
         return first

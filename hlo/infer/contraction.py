@@ -15,7 +15,6 @@ from hlo.infer.checks import (
     expect_dimensions,
     expect_kinds,
     expect_rank,
-    expect_same_type,
     higher_type,
     show,
     sizes_agree,
@@ -169,7 +168,6 @@ def infer_convolution(_instr: Instruction, attrs: a.Convolution, lhs: Shape, rhs
     ----------
     XLA, ShapeInference::InferConvolveShape.
     """
-    expect_same_type(lhs, rhs)
     labels = attrs.dim_labels
     rank = len(labels.input_spatial) + 2
     expect_rank(lhs, rank + len(labels.unknown_input), "the input")

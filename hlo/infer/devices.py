@@ -258,6 +258,9 @@ def infer_collective_permute_start(
     """
     _expect_permuted(attrs, operands)
     made = [operand.with_default_layout() for operand in operands]
+    # An older form has the value of the permute itself.
+    if instr.shape.is_array:
+        return tuple_or_one(made)
     context = instr.shape.elements[2:]
     if attrs.slice_sizes:
         return tuple_of(made[0], made[1], *context)
@@ -272,20 +275,21 @@ def infer_collective_permute_done(_instr: Instruction, _attrs: a.Attrs, started:
     ----------
     XLA, ShapeInference::InferCollectivePermuteDoneShape.
     """
+    if started.is_array:
+        return started.with_default_layout()
     if len(started.elements) < 2:
         raise HloError("HLO071", f"takes what collective-permute-start yields, not {show(started)}")
     return started.elements[1].with_default_layout()
 
 
 @infers("send")
-def infer_send(_instr: Instruction, _attrs: a.Channel, operand: Shape, token: Shape) -> Shape:
-    """(data, u32 context, token).
+def infer_send(_instr: Instruction, _attrs: a.Channel, operand: Shape, _token: Shape) -> Shape:
+    """(data, u32 context, token); XLA lets it wait for a value of any shape.
 
     References
     ----------
     XLA, ShapeVerifier::HandleSend.
     """
-    expect_token(token)
     return tuple_of(operand.with_default_layout(), array(U32), TOKEN_SHAPE)
 
 
@@ -301,14 +305,13 @@ def infer_send_done(_instr: Instruction, _attrs: a.Channel, _started: Shape) -> 
 
 
 @infers("recv")
-def infer_recv(instr: Instruction, _attrs: a.Channel, token: Shape) -> Shape:
+def infer_recv(instr: Instruction, _attrs: a.Channel, _token: Shape) -> Shape:
     """(what is declared to be received, u32 context, token).
 
     References
     ----------
     XLA, ShapeVerifier::HandleRecv.
     """
-    expect_token(token)
     if not instr.shape.elements:
         raise HloError("HLO030", f"yields (data, u32[], token[]), not {show(instr.shape)}")
     return tuple_of(instr.shape.elements[0].with_default_layout(), array(U32), TOKEN_SHAPE)

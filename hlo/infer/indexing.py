@@ -64,7 +64,11 @@ def _expect_batching(
     index_dims: list[int],
     index_vector_dim: int,
 ) -> None:
-    """Batching dimensions come in pairs of the same size, one of the operand, one of indices."""
+    """Batching dimensions come in pairs, one of the operand and one of the indices.
+
+    They ought to be of one size too, but XLA never looks: it turns them into start indices, which
+    are clamped.
+    """
     (operand_name, index_name), (operand_dims, indices) = names, dims
     expect_sorted(operand_name, operand_dims)
     expect_dimensions(operand_name, operand_dims, operand.rank)
@@ -73,13 +77,6 @@ def _expect_batching(
         raise HloError("HLO037", f"{operand_name} and {index_name} differ in length")
     if index_vector_dim in indices:
         raise HloError("HLO037", f"{index_name} includes index_vector_dim {index_vector_dim}")
-    for i, j in zip(operand_dims, indices, strict=True):
-        if not sizes_agree(operand.dims[i], index_dims[j]):
-            raise HloError(
-                "HLO037",
-                f"batching dimension {i} of the operand has size {operand.dims[i]}, "
-                f"dimension {j} of the indices has {index_dims[j]}",
-            )
 
 
 @infers("gather")
@@ -130,11 +127,6 @@ def _expect_slices(attrs: a.Gather, operand: Shape) -> None:
     expect_dimensions(
         "collapsed_slice_dims and operand_batching_dims",
         (*collapsed, *attrs.operand_batching_dims),
-        operand.rank,
-    )
-    expect_dimensions(
-        "start_index_map and operand_batching_dims",
-        (*attrs.start_index_map, *attrs.operand_batching_dims),
         operand.rank,
     )
     dropped = (*collapsed, *attrs.operand_batching_dims)
@@ -210,11 +202,6 @@ def _expect_roles(attrs: a.Scatter, operand: Shape, update: Shape, index_dims: l
         attrs.scatter_dims_to_operand_dims,
         index_dims[attrs.index_vector_dim],
         operand,
-    )
-    expect_dimensions(
-        "scatter_dims_to_operand_dims and input_batching_dims",
-        (*attrs.scatter_dims_to_operand_dims, *attrs.input_batching_dims),
-        operand.rank,
     )
 
 

@@ -94,10 +94,10 @@ def infer_scan(instr: Instruction, attrs: a.Scan, *operands: Shape) -> Shape:
     outputs = _results(body)[: len(_results(body)) - len(carries)]
     size = inputs[0].dims[dim] if inputs else _declared_size(instr, dim)
     scanned = inputs[0].dynamic_at(dim) if inputs else False
-    return tuple_of(
-        *(_with_dimension(output, dim, size, dynamic=scanned) for output in outputs),
-        *(carry.with_default_layout() for carry in carries),
-    )
+    made = [_with_dimension(output, dim, size, dynamic=scanned) for output in outputs]
+    made += [carry.with_default_layout() for carry in carries]
+    # Of a single result XLA takes either form.
+    return made[0] if len(made) == 1 and instr.shape.is_array else tuple_of(*made)
 
 
 def _declared_size(instr: Instruction, dim: int) -> int:

@@ -14,12 +14,11 @@ from hlo.infer.checks import (
     expect_same_dims,
     scalar_of,
     show,
-    tuple_or_one,
     types_agree,
 )
 from hlo.infer.reducer import expect_reducer
 from hlo.infer.table import infers
-from hlo.shape import UNBOUNDED, Shape, array
+from hlo.shape import UNBOUNDED, Shape, array, tuple_of
 
 if TYPE_CHECKING:
     from hlo import attributes as a
@@ -67,12 +66,11 @@ def infer_reduce_window(instr: Instruction, attrs: a.Windowed, *operands: Shape)
     for operand in inputs:
         expect_same_dims(inputs[0], operand)
     expect_reducer(instr.called[0], inits, inputs)
-    return tuple_or_one(
-        [
-            windowed(operand, attrs.window, init.element_type)
-            for operand, init in zip(inputs, inits, strict=True)
-        ]
-    )
+    made = [
+        windowed(operand, attrs.window, init.element_type)
+        for operand, init in zip(inputs, inits, strict=True)
+    ]
+    return made[0] if instr.called[0].root.shape.is_array else tuple_of(*made)
 
 
 @infers("select-and-scatter")

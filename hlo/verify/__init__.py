@@ -1,0 +1,61 @@
+"""The verifier: whether a module is well formed, before anything relies on it.
+
+Its rules are those of XLA's HloVerifier as it runs before layouts are assigned, with mixed
+precision allowed. A rule that is broken is an `HloError` at the instruction that breaks it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo.error import HloError
+from hlo.verify import calls
+from hlo.verify.aliases import verify_entry_layout, verify_module_aliases
+from hlo.verify.asynchronous import verify_pair
+from hlo.verify.collectives import verify_constrained_layouts
+from hlo.verify.scope import ModuleScope, Scope
+from hlo.verify.shapes import verify_shape
+from hlo.verify.shardings import verify_sharding
+from hlo.verify.structure import verify_structure
+from hlo.verify.table import verifies
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction, Module
+
+__all__ = ["verifies", "verify"]
+
+# The families that fill the table; naming this one keeps its import from looking unused.
+FAMILIES = (calls,)
+
+
+def verify(module: Module) -> None:
+    """Check that a module is well formed.
+
+    Raises
+    ------
+    HloError
+        HLO020 to HLO099, at the first instruction that breaks a rule.
+
+    References
+    ----------
+    XLA, `xla/service/hlo_verifier.cc`.
+    """
+    verify_structure(module)
+    outer = ModuleScope(module)
+    known: set[int] = set()
+    all_reduce: Instruction | None = None
+    for computation in module.computations:
+        scope = Scope(outer, computation)
+        for instr in computation.instructions:
+            verify_shape(instr, known)
+            rule = verifies.get(instr.opcode)
+            if rule is not None:
+                rule(scope, instr, instr.attrs)
+            if "async" in instr.row.traits or instr.operands:
+                verify_pair(scope, instr)
+            verify_sharding(instr, outer.partitions)
+        all_reduce = verify_constrained_layouts(scope, all_reduce)
+    verify_entry_layout(module)
+    verify_module_aliases(module)
+    if not module.name:
+        raise HloError("HLO051", "the module has no name", module.span)

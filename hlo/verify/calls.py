@@ -1,0 +1,117 @@
+"""Rules of instructions that call computations, beyond the signatures that inference checks.
+
+Sources: CheckFusionInstruction and the handlers of call, custom-call, while and conditional in
+XLA's `hlo_verifier.cc`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo.element_type import U64
+from hlo.infer.checks import compatible, show
+from hlo.shape import array
+from hlo.verify.aliases import verify_output_aliases
+from hlo.verify.scope import refuse
+from hlo.verify.table import verifies
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo import attributes as a
+    from hlo.instruction import Instruction
+    from hlo.verify.scope import Scope
+
+_KINDS = ("kLoop", "kInput", "kOutput", "kCustom")
+
+
+@verifies("fusion")
+def verify_fusion(scope: Scope, instr: Instruction, attrs: a.Fusion) -> None:
+    """The fused computation is this fusion's alone, and nothing in it uses its root."""
+    (fused,) = instr.called
+    if attrs.kind not in _KINDS:
+        refuse(instr, "HLO043", f"kind={attrs.kind}: must be one of {', '.join(_KINDS)}")
+    if len(scope.outer.callers[fused]) > 1:
+        other = next(c for c in scope.outer.callers[fused] if c is not instr)
+        refuse(instr, "HLO083", f"{fused.name} is called by {other.name} too")
+    used = {operand for inner in fused.instructions for operand in inner.operands}
+    if fused.root in used:
+        refuse(fused.root, "HLO083", f"is the root of {fused.name}, but used in it")
+    shapes = [operand.shape for operand in instr.operands]
+    verify_output_aliases(instr, attrs.output_to_operand_aliasing, instr.shape, shapes)
+
+
+@verifies("call")
+def verify_call(_scope: Scope, instr: Instruction, attrs: a.Call) -> None:
+    """A composite says which operation it stands for."""
+    if not attrs.is_composite:
+        return
+    said = instr.annotations.frontend_attributes
+    if said is None or not said.get("composite.name"):
+        refuse(instr, "HLO084", 'a composite needs frontend_attributes={composite.name="..."}')
+    version = said.get("composite.version")
+    if version is not None and not version.isdecimal():
+        refuse(instr, "HLO084", f"composite.version is {version}, but must be a natural number")
+
+
+@verifies("while")
+def verify_while(scope: Scope, instr: Instruction, _attrs: a.Attrs) -> None:
+    """Shardings of the loop, its body's root and both parameters agree."""
+    condition, body = instr.called
+    _verify_one_sharding(
+        scope, instr, (instr, body.root, body.parameters[0], condition.parameters[0])
+    )
+
+
+@verifies("conditional")
+def verify_conditional(scope: Scope, instr: Instruction, _attrs: a.Attrs) -> None:
+    """Shardings of the conditional and all branches' roots agree."""
+    _verify_one_sharding(scope, instr, (instr, *(branch.root for branch in instr.called)))
+
+
+def _verify_one_sharding(scope: Scope, instr: Instruction, related: Sequence[Instruction]) -> None:
+    if scope.outer.partitions == 1:
+        return
+    sharded = [i for i in related if i.annotations.sharding is not None]
+    for other in sharded[1:]:
+        if other.annotations.sharding != sharded[0].annotations.sharding:
+            refuse(instr, "HLO079", f"{sharded[0].name} and {other.name} are sharded differently")
+
+
+@verifies("custom-call")
+def verify_custom_call(_scope: Scope, instr: Instruction, attrs: a.CustomCall) -> None:
+    """Layout constraints and aliases fit the operands."""
+    shapes = [operand.shape for operand in instr.operands]
+    wanted = attrs.operand_layout_constraints
+    free = attrs.custom_call_target in ("LayoutConstraint", "control_dep")
+    if wanted is not None and not free:
+        if len(wanted) != len(shapes):
+            refuse(
+                instr,
+                "HLO085",
+                f"operand_layout_constraints has {len(wanted)} shapes for {len(shapes)} operands",
+            )
+        for i, (said, shape) in enumerate(zip(wanted, shapes, strict=True)):
+            if not compatible(said, shape):
+                refuse(
+                    instr,
+                    "HLO085",
+                    f"operand_layout_constraints: operand {i} is {show(shape)}, not {show(said)}",
+                )
+    skipped = instr.annotations.frontend_attributes
+    if skipped is None or skipped.get("xla_skip_custom_call_alias_shape_check") is None:
+        verify_output_aliases(instr, attrs.output_to_operand_aliasing, instr.shape, shapes)
+    if attrs.custom_call_target == "GetRngSeed" and (
+        shapes or not compatible(instr.shape, array(U64))
+    ):
+        refuse(instr, "HLO085", "GetRngSeed takes nothing and yields u64[]")
+
+
+@verifies("compare")
+def verify_compare(_scope: Scope, instr: Instruction, attrs: a.Compare) -> None:
+    """The direction is one of six.
+
+    The type may be any: XLA's parser goes by the operands, whatever the text says.
+    """
+    if attrs.direction not in ("EQ", "NE", "GE", "GT", "LE", "LT"):
+        refuse(instr, "HLO043", f"direction={attrs.direction}: must be EQ, NE, GE, GT, LE or LT")

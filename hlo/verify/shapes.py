@@ -1,0 +1,94 @@
+"""Rules of shapes: each is well formed, and the declared one is the inferred one.
+
+Layouts are not compared, and sizes that are bounds count as sizes. Floating-point types of another
+precision are accepted where an instruction computes new values, since XLA's passes narrow results
+in place; not where it only hands on those of others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo.error import HloError
+from hlo.infer import infer
+from hlo.infer.checks import compatible
+from hlo.infer.size import expect_bounded
+from hlo.shape import UNBOUNDED, Shape
+from hlo.verify.scope import refuse
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction
+
+# Opcodes that hand on values, whose type is therefore exact.
+# fmt: off
+_EXACT = frozenset({
+    "call", "conditional", "constant", "copy-done", "copy-start", "custom-call", "fusion",
+    "get-tuple-element", "infeed", "opt-barrier", "outfeed", "parameter", "recv", "recv-done",
+    "send", "send-done", "tuple", "while",
+})
+# fmt: on
+# Opcodes whose element type is chosen, for a more exact or a wider result.
+_CHOSEN = frozenset({"dot", "ragged-dot", "scaled-dot", "convolution"})
+
+
+def verify_shape(instr: Instruction, known: set[int]) -> None:
+    """Check an instruction's declared shape.
+
+    Parameters
+    ----------
+    known : identities of shapes that were found well formed before.
+
+    Raises
+    ------
+    HloError
+        HLO020 to HLO049, HLO060 and HLO071.
+    """
+    declared = instr.shape
+    if id(declared) not in known:
+        _verify_form(instr, declared)
+        known.add(id(declared))
+    inferred = infer(instr)
+    if compatible(declared, inferred, precision=instr.opcode in _EXACT):
+        return
+    if instr.opcode in _CHOSEN and compatible(declared, inferred.with_type(declared.element_type)):
+        _verify_chosen_type(instr, declared, inferred)
+        return
+    refuse(
+        instr,
+        "HLO030",
+        f"declared as {declared.text_without_layout}, but is {inferred.text_without_layout}",
+    )
+
+
+def _verify_chosen_type(instr: Instruction, declared: Shape, inferred: Shape) -> None:
+    """A convolution of integers may be wider than they are, but not narrower."""
+    chosen, own = declared.element_type, inferred.element_type
+    if instr.opcode == "convolution" and own.is_integer and chosen.bits < own.bits:
+        refuse(instr, "HLO022", f"makes {chosen} of {own}: a result may not be narrower")
+
+
+def _verify_form(instr: Instruction, shape: Shape) -> None:
+    """Sizes are countable, known, and the layout is an order of all dimensions."""
+    for index, leaf in shape.leaves():
+        try:
+            expect_bounded(leaf)
+        except HloError as error:
+            refuse(instr, error.code, error.message)
+        if UNBOUNDED in leaf.dims:
+            refuse(
+                instr,
+                "HLO042",
+                f"{leaf.text_without_layout} has a size without a bound",
+                "write a bound: <=8",
+            )
+        if leaf.layout is None:
+            continue
+        order = leaf.layout.minor_to_major
+        if sorted(order) != list(range(leaf.rank)):
+            where = f" at {list(index)}" if index else ""
+            refuse(
+                instr,
+                "HLO060",
+                f"the layout {leaf.layout}{where} is no order of "
+                f"the dimensions of {leaf.text_without_layout}",
+            )

@@ -1,0 +1,73 @@
+"""Rules of shardings: a tile for each device, a device for each tile.
+
+Source: XLA's HloSharding::Validate in `hlo_sharding.cc`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo.verify.scope import refuse
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction
+    from hlo.shape import Shape
+    from hlo.sharding import Sharding, TileAssignment
+
+
+def verify_sharding(instr: Instruction, partitions: int) -> None:
+    """Check an instruction's sharding, if it has one.
+
+    Parameters
+    ----------
+    partitions : how many devices there are; 1 where the module does not say.
+
+    Raises
+    ------
+    HloError
+        HLO079.
+    """
+    sharding = instr.annotations.sharding
+    # That of an outfeed is about what it sends, with the token.
+    if sharding is None or instr.opcode == "outfeed":
+        return
+    if sharding.kind != "tuple":
+        if not instr.shape.is_tuple:
+            _verify_one(instr, instr.shape, sharding, partitions)
+        return
+    leaves = [leaf for _, leaf in instr.shape.leaves()]
+    # A tuple without elements has one sharding, which stands for nothing.
+    if len(sharding.elements) != max(len(leaves), 1):
+        refuse(
+            instr,
+            "HLO079",
+            f"{len(sharding.elements)} shardings for {len(leaves)} arrays",
+        )
+    for leaf, element in zip(leaves, sharding.elements, strict=False):
+        _verify_one(instr, leaf, element, partitions)
+
+
+def _verify_one(instr: Instruction, shape: Shape, sharding: Sharding, partitions: int) -> None:
+    if sharding.kind == "maximal" and partitions > 1 and sharding.device >= partitions:
+        refuse(instr, "HLO079", f"device {sharding.device}, but there are {partitions}")
+    if sharding.kind != "tiled" or sharding.tiles is None:
+        return
+    _verify_devices(instr, sharding.tiles, partitions)
+    extra = len(sharding.last_tile_dims) or int(sharding.replicate_last)
+    rank = len(sharding.tiles.dims) - extra
+    if shape.is_array and rank != shape.rank:
+        refuse(
+            instr,
+            "HLO079",
+            f"a sharding of {rank} dimensions for {shape.text_without_layout}",
+        )
+
+
+def _verify_devices(instr: Instruction, tiles: TileAssignment, partitions: int) -> None:
+    # The compressed form is a permutation by construction, and may be very long.
+    if tiles.devices is None:
+        return
+    if len(set(tiles.devices)) != len(tiles.devices):
+        refuse(instr, "HLO079", "a device holds two tiles")
+    if partitions > 1 and max(tiles.devices) >= partitions:
+        refuse(instr, "HLO079", f"device {max(tiles.devices)}, but there are {partitions}")
