@@ -1,0 +1,222 @@
+"""Dot products of arrays: dot, ragged-dot and scaled-dot.
+
+Every dot is a batch of matrix products: the operands' dimensions are brought into the order batch,
+free, contracting, and each of the three kinds is made one dimension. The products are NumPy's,
+which calls BLAS for f32, f64, c64 and c128.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hlo.element_type import BF16
+from interpreter.table import evaluates
+from interpreter.widths import narrowed, type_of, widened
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hlo.attributes import DotDims, RaggedDotDims
+    from hlo.element_type import ElementType
+    from hlo.instruction import Instruction
+
+    Array = NDArray[Any]
+
+
+class Roles(NamedTuple):
+    """The dimensions of one operand of a dot, by what they are for."""
+
+    batch: tuple[int, ...]
+    free: tuple[int, ...]
+    contracting: tuple[int, ...]
+
+
+def _roles(rank: int, batch: tuple[int, ...], contracting: tuple[int, ...]) -> Roles:
+    free = tuple(d for d in range(rank) if d not in batch and d not in contracting)
+    return Roles(batch, free, contracting)
+
+
+def product_type(lhs: Array, rhs: Array, result: ElementType) -> np.dtype[Any]:
+    """The NumPy type in which products of two operands are summed up.
+
+    It is the result's, so that integers wrap around there; but small floats are summed up in f32,
+    and no type is narrower than the operands'.
+    """
+    wide = (widened(lhs).dtype, widened(rhs).dtype, widened(np.empty(0, result.dtype)).dtype)
+    if result.is_integer:
+        return wide[2]
+    return np.result_type(*wide)
+
+
+def matrix_product(lhs: Array, rhs: Array, result: ElementType) -> Array:
+    """Batched products of matrices, in the result's type.
+
+    Parameters
+    ----------
+    lhs : shape (..., m, k)
+    rhs : shape (..., k, n)
+    """
+    dtype = product_type(lhs, rhs, result)
+    exact = dtype.kind in "iu" and max(type_of(lhs).bits, type_of(rhs).bits) <= 16
+    # Sums of 2^21 products of 16-bit integers are exact in f64, for which there is a BLAS.
+    computed = np.dtype(np.float64) if exact and lhs.shape[-1] <= 1 << 21 else dtype
+    with np.errstate(all="ignore"):
+        product = np.matmul(_as(lhs, computed), _as(rhs, computed))
+        return narrowed(product.astype(np.int64) if exact else product, result)
+
+
+def _as(array: Array, dtype: np.dtype[Any]) -> Array:
+    return widened(array).astype(dtype, copy=False)
+
+
+@evaluates("dot")
+def evaluate_dot(instr: Instruction, attrs: DotDims, lhs: Array, rhs: Array) -> Array:
+    """Multiply two arrays and sum over contracting dimensions.
+
+    Returns
+    -------
+    Array
+        dimensions: batch, free of the lhs, free of the rhs. Small floats are summed up in f32 and
+        rounded once; integers wrap around.
+
+    References
+    ----------
+    XLA operation semantics, Dot and DotGeneral.
+    """
+    if attrs.algorithm.startswith("dot_bf16"):
+        lhs, rhs = narrowed(lhs, BF16), narrowed(rhs, BF16)
+    return _dot(instr, attrs, lhs, rhs)
+
+
+def _dot(instr: Instruction, attrs: DotDims, lhs: Array, rhs: Array) -> Array:
+    left = _roles(lhs.ndim, attrs.lhs_batch_dims, attrs.lhs_contracting_dims)
+    right = _roles(rhs.ndim, attrs.rhs_batch_dims, attrs.rhs_contracting_dims)
+    batch, rows, depth = ([lhs.shape[d] for d in dims] for dims in left)
+    columns = [rhs.shape[d] for d in right.free]
+    a = lhs.transpose(left.batch + left.free + left.contracting)
+    b = rhs.transpose(right.batch + right.contracting + right.free)
+    product = matrix_product(
+        a.reshape(prod(batch), prod(rows), prod(depth)),
+        b.reshape(prod(batch), prod(depth), prod(columns)),
+        instr.shape.element_type,
+    )
+    return product.reshape(batch + rows + columns)
+
+
+@evaluates("ragged-dot")
+def evaluate_ragged_dot(
+    instr: Instruction, attrs: RaggedDotDims, lhs: Array, rhs: Array, group_sizes: Array
+) -> Array:
+    """Multiply each group of a ragged dimension with what belongs to the group.
+
+    The ragged dimension of the lhs is cut into groups whose sizes come at run time; what is behind
+    the last group belongs to none. What happens depends on the dimension's role:
+
+    - free: each group is multiplied with its own slice of the rhs along `rhs_group_dims`; the
+      result is 0 outside all groups;
+    - contracting: each group is summed up by itself; the groups are the result's first dimension;
+    - batch: nothing, it is a dot.
+
+    Parameters
+    ----------
+    group_sizes : shape (..., g); a size for each place of the dimensions that come before the
+        ragged one when the lhs is ordered batch, then those of the ragged dimension's role.
+
+    References
+    ----------
+    XLA operation semantics, RaggedDot; `ragged_dot_rewriter.cc`.
+    """
+    ragged = attrs.lhs_ragged_dims[0]
+    if ragged in attrs.lhs_batch_dims:
+        return _dot(instr, attrs, lhs, rhs)
+    if ragged in attrs.lhs_contracting_dims:
+        return _grouped_sums(instr, attrs, lhs, rhs, group_sizes)
+    left = _roles(lhs.ndim, attrs.lhs_batch_dims, attrs.lhs_contracting_dims)
+    group_dim = attrs.rhs_group_dims[0]
+    dims = {
+        "rhs_batch_dims": tuple(d - (d > group_dim) for d in attrs.rhs_batch_dims),
+        "rhs_contracting_dims": tuple(d - (d > group_dim) for d in attrs.rhs_contracting_dims),
+    }
+    result = np.zeros(instr.shape.dims, instr.shape.element_type.dtype)
+    masks = _group_masks(group_sizes, lhs.shape, left.batch + left.free, ragged)
+    for group, mask in enumerate(masks):
+        product = _dot(instr, replace(attrs, **dims), lhs, np.take(rhs, group, group_dim))
+        inside = mask.reshape(mask.shape + (1,) * (product.ndim - mask.ndim))
+        result = np.where(inside, product, result)
+    return result
+
+
+def _grouped_sums(
+    instr: Instruction, attrs: RaggedDotDims, lhs: Array, rhs: Array, group_sizes: Array
+) -> Array:
+    """A ragged dot along a contracting dimension."""
+    left = _roles(lhs.ndim, attrs.lhs_batch_dims, attrs.lhs_contracting_dims)
+    order = left.batch + left.contracting
+    twins = dict(zip(order, attrs.rhs_batch_dims + attrs.rhs_contracting_dims, strict=True))
+    masks = _group_masks(group_sizes, lhs.shape, order, attrs.lhs_ragged_dims[0])
+    sums: list[Array] = []
+    for mask in masks:
+        named = order[: mask.ndim]
+        # 0 on both sides, lest a NaN of another group come in as 0 * NaN.
+        a = np.where(_spread(mask, named, lhs.ndim), lhs, np.zeros((), lhs.dtype))
+        right_named = tuple(twins[d] for d in named)
+        b = np.where(_spread(mask, right_named, rhs.ndim), rhs, np.zeros((), rhs.dtype))
+        sums.append(_dot(instr, attrs, a, b))
+    return np.stack(sums)
+
+
+def _group_masks(
+    group_sizes: Array, dims: tuple[int, ...], order: tuple[int, ...], ragged: int
+) -> Array:
+    """For each group a pred: which places of the ragged dimension are the group's.
+
+    Returns
+    -------
+    Array
+        shape (g, sizes of the dimensions of `order` up to the ragged one)
+    """
+    place = order.index(ragged)
+    sizes = widened(group_sizes).astype(np.int64)
+    prefix = [dims[d] for d in order[:place]]
+    ends = np.cumsum(np.broadcast_to(sizes, (*prefix, sizes.shape[-1])), axis=-1)[..., np.newaxis]
+    starts = ends - sizes[..., np.newaxis]
+    count = np.arange(dims[ragged])
+    return np.moveaxis((starts <= count) & (count < ends), -2, 0)
+
+
+def _spread(mask: Array, named: tuple[int, ...], rank: int) -> Array:
+    """A mask whose dimensions are the named ones of an array, so that it broadcasts to it."""
+    rising = mask.transpose(np.argsort(named))
+    return np.expand_dims(rising, [d for d in range(rank) if d not in named])
+
+
+@evaluates("scaled-dot")
+def evaluate_scaled_dot(
+    instr: Instruction, attrs: DotDims, lhs: Array, rhs: Array, lhs_scale: Array, rhs_scale: Array
+) -> Array:
+    """Multiply two arrays whose blocks of elements share scales.
+
+    Parameters
+    ----------
+    lhs_scale, rhs_scale : shape (), or of the operand's rank, sizes dividing the operand's: each
+        scale multiplies a block of operand elements.
+
+    References
+    ----------
+    XLA operation semantics, ScaledDot; `scaled_dot_rewriter.cc`.
+    """
+    return _dot(instr, attrs, _scaled(lhs, lhs_scale), _scaled(rhs, rhs_scale))
+
+
+def _scaled(operand: Array, scale: Array) -> Array:
+    """Elements times the scales of their blocks, exact in f32 for all block formats."""
+    wide = widened(scale)
+    if wide.ndim:
+        for axis, (n, blocks) in enumerate(zip(operand.shape, wide.shape, strict=True)):
+            wide = np.repeat(wide, n // max(blocks, 1), axis)
+    with np.errstate(all="ignore"):
+        return widened(operand) * wide

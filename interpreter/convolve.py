@@ -1,0 +1,135 @@
+"""Convolution, in any number of dimensions.
+
+The input is padded and dilated, its windows become the rows of a matrix (a view, until NumPy
+copies it for the product), and the kernel becomes the columns. Groups, of features or of the
+batch, are a dimension in front, so one batched matrix product does all of them.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from hlo.values import PaddingDim
+from interpreter.contract import matrix_product
+from interpreter.movement import pad
+from interpreter.table import evaluates
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hlo.attributes import Convolution
+    from hlo.element_type import ElementType
+    from hlo.instruction import Instruction
+    from hlo.values import Window
+
+    Array = NDArray[Any]
+
+# Rows of windows are made for so many elements at a time: 256 MB of f32.
+CHUNK = 1 << 26
+
+
+@evaluates("convolution")
+def evaluate_convolution(instr: Instruction, attrs: Convolution, lhs: Array, rhs: Array) -> Array:
+    """Slide a kernel over an input, with a dot product at every place.
+
+    The kernel is not flipped, unless a window dimension says so. With g feature groups, output
+    features are cut into g parts, and each sees its part of the input features. With g batch
+    groups the batch is cut, and each part has its own output features.
+
+    Parameters
+    ----------
+    lhs : the input; dimensions as `dim_labels` say.
+    rhs : the kernel.
+
+    Returns
+    -------
+    Array
+        spatial sizes di' = window[i].positions(di)
+
+    References
+    ----------
+    XLA operation semantics, ConvWithGeneralPadding (convolution).
+    """
+    labels, window = attrs.dim_labels, attrs.window
+    pairs = zip(labels.kernel_spatial, window, strict=True)
+    flipped = tuple(d for d, w in pairs if w.reversal)
+    # Unknown dimensions have size 1 and no role: they come last and are dropped.
+    inputs = lhs.transpose(
+        (labels.input_batch, labels.input_feature, *labels.input_spatial, *labels.unknown_input)
+    )
+    kernel = np.flip(rhs, flipped).transpose(
+        (
+            labels.kernel_output_feature,
+            labels.kernel_input_feature,
+            *labels.kernel_spatial,
+            *labels.unknown_kernel,
+        )
+    )
+    spatial = slice(2, 2 + len(window))
+    inputs = inputs.reshape(*inputs.shape[:2], *inputs.shape[spatial])
+    kernel = kernel.reshape(*kernel.shape[:2], *kernel.shape[spatial])
+    groups = max(attrs.feature_group_count, attrs.batch_group_count)
+    grouped = _grouped(inputs, 0 if attrs.batch_group_count > 1 else 1, groups)
+    result = _convolve(grouped, _grouped(kernel, 0, groups), window, instr.shape.element_type)
+    # (group, batch, spatial, feature) to (batch, group and feature, spatial)
+    result = np.moveaxis(result, [0, -1], [1, 2])
+    result = result.reshape(result.shape[0], -1, *result.shape[3:])
+    place = (labels.output_batch, labels.output_feature, *labels.output_spatial)
+    result = np.expand_dims(result, tuple(range(result.ndim, lhs.ndim)))
+    return result.transpose(np.argsort((*place, *labels.unknown_output)))
+
+
+def _grouped(array: Array, axis: int, groups: int) -> Array:
+    """Cut an axis into groups, which become the first dimension."""
+    dims = array.shape
+    size = dims[axis] // groups
+    cut = array.reshape(*dims[:axis], groups, size, *dims[axis + 1 :])
+    return np.moveaxis(cut, axis, 0)
+
+
+def _convolve(inputs: Array, kernel: Array, window: Window, result: ElementType) -> Array:
+    """Convolve groups.
+
+    Parameters
+    ----------
+    inputs : shape (g, n, c, spatial)
+    kernel : shape (g, o, c, window)
+
+    Returns
+    -------
+    Array
+        shape (g, n, spatial, o)
+    """
+    g, n, c, *sizes = inputs.shape
+    none = (PaddingDim(0, 0),) * 3
+    padding = tuple(PaddingDim(w.pad_low, w.pad_high, w.base_dilation - 1) for w in window)
+    padded = pad(inputs, np.zeros((), inputs.dtype), none + padding)
+    counts = [w.positions(size) for w, size in zip(window, sizes, strict=True)]
+    window_sizes = [w.size for w in window]
+    steps = padded.strides[3:]
+    # Dimensions: group, batch, place of the window, feature, place in the window.
+    windows = as_strided(
+        padded,
+        (g, n, *counts, c, *window_sizes),
+        (
+            *padded.strides[:2],
+            *(s * w.stride for s, w in zip(steps, window, strict=True)),
+            padded.strides[2],
+            *(s * w.window_dilation for s, w in zip(steps, window, strict=True)),
+        ),
+        writeable=False,
+    )
+    depth = c * prod(window_sizes)
+    columns = kernel.reshape(g, -1, depth).transpose(0, 2, 1)
+    places = prod(counts)
+    chunk = max(1, CHUNK // max(1, g * places * depth))
+    parts = [
+        matrix_product(windows[:, i : i + chunk].reshape(g, -1, depth), columns, result)
+        for i in range(0, n, chunk)
+    ]
+    products = np.concatenate(parts, axis=1) if parts else np.empty((g, 0, 0), result.dtype)
+    return products.reshape(g, n, *counts, kernel.shape[1])

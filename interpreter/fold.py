@@ -1,0 +1,161 @@
+"""Opcodes that apply a computation over and over: reduce, scan and map.
+
+A computation that is one known operation, such as an addition, is a NumPy reduction. Any other is
+lifted to arrays (see `interpreter.lift`) and folds pairs of neighbours until one is left, so that
+n elements take log2(n) rounds. Both use that XLA leaves the order of a reduction open: the
+computation must be associative.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interpreter.lift import as_tuple, lifted, single_operation
+from interpreter.table import evaluates
+from interpreter.widths import narrowed, type_of, widened
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from hlo import attributes as a
+    from hlo.instruction import Computation, Instruction
+    from interpreter.frame import Frame
+
+    Array = NDArray[Any]
+
+# What a known operation is on numbers. NumPy's add and multiply of bools are or and and.
+OPERATIONS: dict[str, np.ufunc] = {
+    "add": np.add,
+    "multiply": np.multiply,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+
+
+def known_operation(computation: Computation) -> np.ufunc | None:
+    """The NumPy operation that a computation of two scalars is, if there is one."""
+    return OPERATIONS.get(single_operation(computation) or "")
+
+
+@evaluates("map")
+def evaluate_map(frame: Frame, instr: Instruction, _attrs: a.Map, *operands: Array) -> Array:
+    """Apply a computation of scalars to the elements at each place.
+
+    Parameters
+    ----------
+    operands : arrays of one shape, one a parameter of the computation.
+
+    References
+    ----------
+    XLA operation semantics, Map.
+    """
+    return lifted(frame, instr.called[0], *operands)[0]
+
+
+@evaluates("reduce")
+def evaluate_reduce(
+    frame: Frame, instr: Instruction, attrs: a.Dimensions, *operands: Array
+) -> Array | tuple[Array, ...]:
+    """Fold dimensions of arrays with a computation.
+
+    Parameters
+    ----------
+    operands : n arrays of one shape, then n initial values of shape ().
+
+    Returns
+    -------
+    Array or tuple of Array
+        the operands' shape without the reduced dimensions; one array, or a tuple of n. Where
+        nothing is folded, the initial values.
+
+    References
+    ----------
+    XLA operation semantics, Reduce.
+    """
+    half = len(operands) // 2
+    arrays, initials = operands[:half], operands[half:]
+    results = fold(frame, instr.called[0], arrays, initials, attrs.dimensions)
+    return results if instr.shape.is_tuple else results[0]
+
+
+def fold(
+    frame: Frame,
+    computation: Computation,
+    arrays: Sequence[Array],
+    initials: Sequence[Array],
+    axes: tuple[int, ...],
+) -> tuple[Array, ...]:
+    """Fold axes of arrays of one shape; what reduce does, for other opcodes that reduce."""
+    shape = arrays[0].shape
+    kept = [n for axis, n in enumerate(shape) if axis not in axes]
+    if any(shape[axis] == 0 for axis in axes):
+        return tuple(np.broadcast_to(initial, kept) for initial in initials)
+    if (operation := known_operation(computation)) is not None:
+        return (_fold_known(operation, arrays[0], initials[0], axes),)
+    # The folded axes become one, the first.
+    front = range(len(axes))
+    rows = [np.moveaxis(x, sorted(axes), front).reshape(-1, *kept) for x in arrays]
+    return lifted(frame, computation, *initials, *_fold_pairs(frame, computation, rows))
+
+
+def _fold_known(operation: np.ufunc, array: Array, initial: Array, axes: tuple[int, ...]) -> Array:
+    wide = widened(array)
+    with np.errstate(all="ignore"):
+        total = operation.reduce(wide, axis=axes, dtype=wide.dtype)
+        return narrowed(operation(widened(initial), total), type_of(array))
+
+
+def _fold_pairs(frame: Frame, computation: Computation, rows: list[Array]) -> list[Array]:
+    """Fold the first axis, which is not empty; neighbours stay neighbours, in their order."""
+    while (n := len(rows[0])) > 1:
+        even = n - n % 2
+        pairs = [x[0:even:2] for x in rows] + [x[1:even:2] for x in rows]
+        folded = lifted(frame, computation, *pairs)
+        rows = [np.concatenate([f, x[even:]]) for f, x in zip(folded, rows, strict=True)]
+    return [x[0] for x in rows]
+
+
+@evaluates("scan")
+def evaluate_scan(
+    frame: Frame, instr: Instruction, attrs: a.Scan, *operands: Array
+) -> Array | tuple[Array, ...]:
+    """Fold a dimension step by step, and keep what each step yields.
+
+    Parameters
+    ----------
+    operands : arrays whose dimension dimensions[0] is scanned, then `num_carries` initial carries.
+        The computation takes a slice of each array, without that dimension, and the carries; it
+        yields slices of the outputs and the next carries. With `is_reverse` the last slices come
+        first.
+
+    Returns
+    -------
+    Array or tuple of Array
+        the outputs, then the final carries.
+
+    References
+    ----------
+    XLA's HLO opcode list, kScan; `scan_expander.cc`.
+    """
+    split = len(operands) - attrs.num_carries
+    arrays, carries = operands[:split], operands[split:]
+    axis = attrs.dimensions[0]
+    shapes = instr.shape.elements if instr.shape.is_tuple else (instr.shape,)
+    kept = len(shapes) - attrs.num_carries
+    outputs = tuple(np.empty(s.dims, s.element_type.dtype) for s in shapes[:kept])
+    steps = range(arrays[0].shape[axis])
+    for step in reversed(steps) if attrs.is_reverse else steps:
+        at = (slice(None),) * axis + (step,)
+        value = frame.call(instr.called[0], *(x[at] for x in arrays), *carries)
+        results = as_tuple(value)
+        for output, result in zip(outputs, results[:kept], strict=True):
+            output[at] = result
+        carries = results[kept:]
+    return (*outputs, *carries) if instr.shape.is_tuple else outputs[0]

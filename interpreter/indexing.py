@@ -1,0 +1,263 @@
+"""Gather and scatter: reading and writing windows of an array at computed places.
+
+Both see the indices as a batch of index vectors. A vector gives the start of a window in some of
+the operand's dimensions; in the others the window starts at 0. Where the window covers a dimension
+that no index moves it in, the dimension is *whole* and can stay a slice: only the others need
+index arithmetic.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from interpreter.fold import known_operation
+from interpreter.lift import lifted
+from interpreter.table import evaluates
+from interpreter.widths import narrowed, type_of, widened
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from hlo import attributes as a
+    from hlo.instruction import Computation, Instruction
+    from interpreter.frame import Frame
+
+    Array = NDArray[Any]
+
+
+class Windows(NamedTuple):
+    """Windows of an array, one a place of a batch.
+
+    Attributes
+    ----------
+    batch : shape of the batch.
+    sizes : of the window, a number a dimension of the array; 1 where it has one element.
+    starts : by dimension of the array, shape `batch`; dimensions without an entry start at 0.
+    """
+
+    batch: tuple[int, ...]
+    sizes: tuple[int, ...]
+    starts: dict[int, Array]
+
+    def limits(self, dims: tuple[int, ...]) -> dict[int, int]:
+        """The last start in each dimension at which the window lies inside."""
+        return {d: dims[d] - self.sizes[d] for d in self.starts}
+
+    def moved(self, dims: tuple[int, ...]) -> list[int]:
+        """The dimensions that are not whole."""
+        return [d for d, n in enumerate(dims) if d in self.starts or self.sizes[d] != n]
+
+    def indices(self, moved: list[int], kept: Array | None = None) -> tuple[Array, ...]:
+        """Indices into the moved dimensions, of shape batch + sizes of the moved dimensions.
+
+        Parameters
+        ----------
+        kept : pred of shape `batch`; the batch becomes one dimension with these places only.
+        """
+        found: list[Array] = []
+        for axis, d in enumerate(moved):
+            steps = np.arange(self.sizes[d])
+            start = self.starts.get(d, np.zeros(self.batch, np.int64))
+            start = start if kept is None else start[kept]
+            shape = [1] * len(moved)
+            shape[axis] = self.sizes[d]
+            found.append(start.reshape(start.shape + (1,) * len(moved)) + steps.reshape(shape))
+        return tuple(found)
+
+
+def _windows(
+    indices: Array,
+    vector_dim: int,
+    index_map: tuple[int, ...],
+    batching: tuple[tuple[int, ...], tuple[int, ...]],
+    sizes: tuple[int, ...],
+) -> Windows:
+    """The windows that index vectors speak of.
+
+    Parameters
+    ----------
+    vector_dim : the dimension of `indices` that holds a vector; vectors of one if there is none.
+    index_map : the operand's dimension for each element of a vector.
+    batching : operand dimensions, and the dimensions of `indices` that count along with them.
+    """
+    if vector_dim == indices.ndim:
+        indices = indices[..., np.newaxis]
+    vectors = np.moveaxis(indices, vector_dim, -1)
+    batch = vectors.shape[:-1]
+    starts = {d: _signed(vectors[..., i]) for i, d in enumerate(index_map)}
+    for operand_dim, indices_dim in zip(*batching, strict=True):
+        axis = indices_dim - (indices_dim > vector_dim)
+        size: int = batch[axis]
+        count = np.arange(size).reshape(-1, *[1] * (len(batch) - axis - 1))
+        starts[operand_dim] = np.broadcast_to(count, batch)
+    return Windows(batch, sizes, starts)
+
+
+def _signed(indices: Array) -> Array:
+    """Indices as s64; those of u64 that it lacks are out of every range anyway."""
+    wide = widened(indices)
+    if wide.dtype == np.uint64:
+        wide = np.minimum(wide, np.uint64(np.iinfo(np.int64).max))
+    return wide.astype(np.int64)
+
+
+@evaluates("gather")
+def evaluate_gather(_instr: Instruction, attrs: a.Gather, operand: Array, indices: Array) -> Array:
+    """Collect windows of the operand that start at the index vectors.
+
+    A start is clamped so that its window lies in the operand.
+
+    Returns
+    -------
+    Array
+        the dimensions `offset_dims` are the window's, without those collapsed or batching; the
+        others are the batch's, in order.
+
+    References
+    ----------
+    XLA operation semantics, Gather.
+    """
+    batching = (attrs.operand_batching_dims, attrs.start_indices_batching_dims)
+    windows = _windows(
+        indices, attrs.index_vector_dim, attrs.start_index_map, batching, attrs.slice_sizes
+    )
+    limits = windows.limits(operand.shape)
+    starts = {d: np.clip(start, 0, limits[d]) for d, start in windows.starts.items()}
+    windows = windows._replace(starts=starts)
+    moved = windows.moved(operand.shape)
+    whole = [d for d in range(operand.ndim) if d not in moved]
+    found = operand.transpose(moved + whole)[windows.indices(moved)]
+    if not moved:
+        found = np.broadcast_to(found, windows.batch + found.shape)
+    # Now batch, moved and whole dimensions: drop those of one element, put the rest in order.
+    dropped = (*attrs.collapsed_slice_dims, *attrs.operand_batching_dims)
+    rank = len(windows.batch)
+    axis = {d: rank + i for i, d in enumerate(moved + whole)}
+    kept = [axis[d] for d in range(operand.ndim) if d not in dropped]
+    order = _interleave(list(range(rank)), kept, attrs.offset_dims)
+    gone = tuple(axis[d] for d in dropped)
+    return found.transpose((*order, *gone)).reshape([found.shape[i] for i in order])
+
+
+def _interleave(batch: list[int], window: list[int], window_dims: tuple[int, ...]) -> list[int]:
+    """One list, in which window elements take the places `window_dims` and the batch the rest."""
+    rest, places = iter(batch), dict(zip(window_dims, window, strict=True))
+    return [places[i] if i in places else next(rest) for i in range(len(batch) + len(window))]
+
+
+@evaluates("scatter")
+def evaluate_scatter(
+    frame: Frame, instr: Instruction, attrs: a.Scatter, *operands: Array
+) -> Array | tuple[Array, ...]:
+    """Combine windows of updates into the operand at the index vectors.
+
+    A window that does not lie in the operand whole is dropped. Where windows meet, the computation
+    combines them one after the other.
+
+    Parameters
+    ----------
+    operands : n arrays of one shape, the indices, then n updates of one shape.
+
+    Returns
+    -------
+    Array or tuple of Array
+        the operands' shape; one array, or a tuple of n.
+
+    References
+    ----------
+    XLA operation semantics, Scatter.
+    """
+    half = len(operands) // 2
+    arrays, indices, updates = operands[:half], operands[half], operands[half + 1 :]
+    dims = arrays[0].shape
+    dropped = (*attrs.inserted_window_dims, *attrs.input_batching_dims)
+    window_dims = [d for d in range(len(dims)) if d not in dropped]
+    sizes = [1] * len(dims)
+    for d, place in zip(window_dims, attrs.update_window_dims, strict=True):
+        sizes[d] = updates[0].shape[place]
+    batching = (attrs.input_batching_dims, attrs.scatter_indices_batching_dims)
+    index_map = attrs.scatter_dims_to_operand_dims
+    windows = _windows(indices, attrs.index_vector_dim, index_map, batching, tuple(sizes))
+    inside = np.ones(windows.batch, np.bool_)
+    for d, limit in windows.limits(dims).items():
+        inside &= (windows.starts[d] >= 0) & (windows.starts[d] <= limit)
+
+    # The operand as a matrix: a row for each place in the moved dimensions.
+    moved = windows.moved(dims)
+    whole = [d for d in range(len(dims)) if d not in moved]
+    order = moved + whole
+    into = [x.transpose(order) for x in arrays]
+    width = int(np.prod([dims[d] for d in whole]))
+    rows = _row_numbers([dims[d] for d in moved], windows.indices(moved, inside))
+    rows = np.broadcast_to(rows, (int(inside.sum()), *(sizes[d] for d in moved)))
+    flat = (rows[..., np.newaxis] * width + np.arange(width)).reshape(-1)
+    # The updates in the same order: batch, moved, whole.
+    scatter_dims = [i for i in range(updates[0].ndim) if i not in attrs.update_window_dims]
+    axis = dict(zip(window_dims, attrs.update_window_dims, strict=True))
+    update_order = scatter_dims + [axis[d] for d in order if d in axis]
+    news = [u.transpose(update_order)[inside].reshape(-1) for u in updates]
+    results = combine_at(frame, instr.called[0], [x.reshape(-1) for x in into], flat, news)
+    back = np.argsort(order)
+    shaped = tuple(r.reshape(x.shape).transpose(back) for r, x in zip(results, into, strict=True))
+    return shaped if instr.shape.is_tuple else shaped[0]
+
+
+def _row_numbers(sizes: list[int], indices: tuple[Array, ...]) -> Array:
+    """Row-major numbers of places in an array of the given sizes."""
+    number = np.zeros((1,) * (len(sizes) + 1), np.int64)
+    for size, index in zip(sizes, indices, strict=True):
+        number = number * size + index
+    return number
+
+
+def combine_at(
+    frame: Frame,
+    computation: Computation,
+    arrays: Sequence[Array],
+    places: Array,
+    updates: Sequence[Array],
+) -> list[Array]:
+    """Combine updates into one-dimensional arrays, one after the other.
+
+    Parameters
+    ----------
+    places : shape (n,), inside the arrays; a place may come many times.
+    updates : an array of shape (n,) for each of `arrays`.
+    """
+    results = [array.copy() for array in arrays]
+    operation = known_operation(computation)
+    if operation is not None:
+        wide = widened(results[0])
+        with np.errstate(all="ignore"):
+            operation.at(wide, places, widened(updates[0]))
+        return [narrowed(wide, type_of(arrays[0]))]
+    if computation.root.opcode == "parameter" and len(computation.parameters) == 2:
+        # The new value or the old one; NumPy too keeps the last of several new ones.
+        if computation.root is computation.parameters[1]:
+            results[0][places] = updates[0]
+        return results
+    for turn in _turns(places):
+        at = places[turn]
+        news = lifted(frame, computation, *(r[at] for r in results), *(u[turn] for u in updates))
+        for result, new in zip(results, news, strict=True):
+            result[at] = new
+    return results
+
+
+def _turns(places: Array) -> list[Array]:
+    """Positions of `places` in turns: each turn holds a place once, and keeps their order."""
+    if not len(places):
+        return []
+    order = np.argsort(places, kind="stable")
+    sorted_places = places[order]
+    new = np.append(True, sorted_places[1:] != sorted_places[:-1])
+    first = np.maximum.accumulate(np.where(new, np.arange(len(places)), 0))
+    # How many equal places come before.
+    rank = np.arange(len(places)) - first
+    by_rank = np.argsort(rank, kind="stable")
+    ends = np.cumsum(np.bincount(rank))
+    return np.split(order[by_rank], ends[:-1])

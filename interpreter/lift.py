@@ -1,0 +1,183 @@
+"""Running a scalar computation at all places of arrays at once.
+
+`map`, `reduce`, `sort` and others call a computation of scalars for each element. Calling it a
+million times would be slow, so it is *lifted*: run once, with an array of values in the place of
+each scalar. The array's dimensions are the *places*. Elementwise opcodes do not notice, since
+NumPy computes on arrays and scalars alike; branches and loops compute for all places and keep, at
+each, what that place chose. What remains (a dot inside the computation, say) runs place by place.
+
+An instruction's lifted value has the places' dimensions in front of its own; or only its own, if
+it is the same at all places, as a constant is. The number of dimensions tells which.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from interpreter.table import Value, evaluates, needs_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from hlo.instruction import Computation, Instruction
+    from hlo.shape import Shape
+    from interpreter.frame import Frame
+
+    Array = NDArray[Any]
+    Places = tuple[int, ...]
+
+# These yield their operand, if it is a scalar and they are lifted.
+_IDENTITIES = {"copy", "bitcast", "reshape", "broadcast", "transpose", "opt-barrier", "domain"}
+_CALLS = {"call", "fusion", "map"}
+
+
+def lifted(frame: Frame, computation: Computation, *arguments: Array) -> tuple[Array, ...]:
+    """Run a computation of scalars at all places of arrays.
+
+    Parameters
+    ----------
+    arguments : an array a parameter; their shapes are broadcast against each other.
+
+    Returns
+    -------
+    tuple of Array
+        the elements of the computation's tuple, or its one result; of the arguments' shape.
+    """
+    places = np.broadcast_shapes(*(argument.shape for argument in arguments))
+    if not places:
+        value = frame.call(computation, *arguments)
+    else:
+        value = _run(frame, computation, arguments, places)
+    return tuple(np.broadcast_to(result, places) for result in as_tuple(value))
+
+
+def as_tuple(value: Value) -> tuple[Array, ...]:
+    """The arrays of a value that is a tuple of arrays, or one array."""
+    return cast("tuple[Array, ...]", value) if isinstance(value, tuple) else (value,)
+
+
+def single_operation(computation: Computation) -> str | None:
+    """The opcode, if a computation is one commutative operation on its two parameters."""
+    root = computation.root
+    if not root.row.elementwise or "commutative" not in root.row.traits:
+        return None
+    if len(computation.parameters) != 2 or set(root.operands) != set(computation.parameters):
+        return None
+    return root.opcode
+
+
+def _run(
+    frame: Frame, computation: Computation, arguments: Sequence[Value], places: Places
+) -> Value:
+    """The computation's lifted value."""
+    values: dict[Instruction, Value] = {}
+    for instr in computation.instructions:
+        operands = [values[operand] for operand in instr.operands]
+        if instr.opcode == "parameter":
+            values[instr] = arguments[instr.attrs.number]  # type: ignore[attr-defined]
+        else:
+            values[instr] = _lift(frame, instr, operands, places)
+    return values[computation.root]
+
+
+def _lift(frame: Frame, instr: Instruction, operands: list[Value], places: Places) -> Value:
+    """One instruction's lifted value."""
+    ranks = {operand.shape.rank for operand in instr.operands}
+    scalars = ranks == {0} and instr.shape.rank == 0
+    value: Value
+    if instr.opcode in ("tuple", "get-tuple-element"):
+        value = evaluates[instr.opcode](instr, instr.attrs, *operands)
+    elif instr.opcode in _CALLS and scalars:
+        value = _run(frame, instr.called[0], operands, places)
+    elif instr.opcode == "conditional":
+        value = _branch(frame, instr, operands, places)
+    elif instr.opcode == "while":
+        value = _loop(frame, instr, operands[0], places)
+    elif instr.opcode in _IDENTITIES and scalars:
+        value = operands[0]
+    elif instr.row.elementwise and ranks == {instr.shape.rank}:
+        # Equal ranks: the operands' own dimensions meet each other, and the places each other.
+        value = evaluates[instr.opcode](instr, instr.attrs, *operands)
+    else:
+        value = _place_by_place(frame, instr, operands, places)
+    return value
+
+
+def _place_by_place(
+    frame: Frame, instr: Instruction, operands: list[Value], places: Places
+) -> Value:
+    """The lifted value of an instruction that NumPy has no arrays of."""
+    context = (frame,) if needs_frame(instr.row) else ()
+    shapes = [operand.shape for operand in instr.operands]
+
+    def at(place: Places) -> Value:
+        here = (_at(v, s, place) for v, s in zip(operands, shapes, strict=True))
+        return evaluates[instr.opcode](*context, instr, instr.attrs, *here)
+
+    if instr.row.pure and not any(map(_differs, operands, shapes)):
+        return at((0,) * len(places))
+    return _stack([at(place) for place in np.ndindex(places)], instr.shape, places)
+
+
+def _differs(value: Value, shape: Shape) -> bool:
+    """Whether a lifted value has the places' dimensions, and so may differ between them."""
+    if shape.is_tuple:
+        return any(map(_differs, value, shape.elements))
+    return shape.is_array and value.ndim > shape.rank
+
+
+def _at(value: Value, shape: Shape, place: Places) -> Value:
+    """A lifted value at one place."""
+    if shape.is_tuple:
+        return tuple(_at(v, s, place) for v, s in zip(value, shape.elements, strict=True))
+    return value[place] if _differs(value, shape) else value
+
+
+def _stack(values: list[Value], shape: Shape, places: Places) -> Value:
+    """The lifted value that has the given values at the places."""
+    if shape.is_tuple:
+        columns = [[value[i] for value in values] for i in range(len(shape.elements))]
+        return tuple(_stack(c, s, places) for c, s in zip(columns, shape.elements, strict=True))
+    if not shape.is_array:
+        return None
+    stacked = np.array(values, dtype=shape.element_type.dtype)
+    return stacked.reshape(places + shape.dims)
+
+
+def _branch(frame: Frame, instr: Instruction, operands: list[Value], places: Places) -> Value:
+    """A conditional: all branches run, and each place keeps the value of its own."""
+    index, *arguments = operands
+    last = len(instr.called) - 1
+    # A pred chooses the first branch when it holds; an index out of range, the last one.
+    chosen = np.where(index, 0, 1) if index.dtype == np.bool_ else index
+    chosen = np.where((chosen < 0) | (chosen > last), last, chosen)
+    result: Value = None
+    for number, (branch, argument) in enumerate(zip(instr.called, arguments, strict=True)):
+        if np.any(chosen == number):
+            value = _run(frame, branch, [argument], places)
+            first = result is None
+            result = value if first else _choose(chosen == number, value, result, instr.shape)
+    return result
+
+
+def _loop(frame: Frame, instr: Instruction, state: Value, places: Places) -> Value:
+    """A while: the body runs until no place goes on, and changes only those that do."""
+    condition, body = instr.called
+    while np.any(going := _run(frame, condition, [state], places)):
+        state = _choose(going, _run(frame, body, [state], places), state, instr.shape)
+    return state
+
+
+def _choose(where: Array, value: Value, other: Value, shape: Shape) -> Value:
+    """One lifted value where a pred of the places holds, else another."""
+    if shape.is_tuple:
+        triples = zip(value, other, shape.elements, strict=True)
+        return tuple(_choose(where, v, o, s) for v, o, s in triples)
+    if not shape.is_array:
+        return None
+    chosen = where.reshape(where.shape + (1,) * shape.rank)
+    return cast("Array", np.where(chosen, value, other))

@@ -1,0 +1,93 @@
+"""Opcodes that read the same bits or bytes in another way.
+
+In memory an array is a row of bits: its elements in the order that its layout says, each with its
+lowest bit first, those of less than 8 bits packed without gaps. `bitcast` reads the row under
+another shape, `bitcast-convert` reads each element, or each last dimension, under another type.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hlo.element_type import PRED
+from interpreter.table import evaluates
+from interpreter.widths import as_unsigned, narrowed, type_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hlo.attributes import Attrs
+    from hlo.element_type import ElementType
+    from hlo.instruction import Instruction
+    from hlo.shape import Shape
+
+    Array = NDArray[Any]
+
+
+@evaluates("bitcast")
+def evaluate_bitcast(instr: Instruction, _attrs: Attrs, operand: Array) -> Array:
+    """Read the operand's memory under another shape and layout.
+
+    References
+    ----------
+    XLA's HLO opcode list, kBitcast; "Shapes and Layout".
+    """
+    source, target = instr.operands[0].shape, instr.shape
+    row = operand.transpose(_major_to_minor(source)).reshape(-1)
+    order = _major_to_minor(target)
+    dims = [target.dims[d] for d in order]
+    in_memory = _reinterpret(row, target.element_type).reshape(dims)
+    return in_memory.transpose(np.argsort(order))
+
+
+def _major_to_minor(shape: Shape) -> tuple[int, ...]:
+    """The dimensions in memory order, the slowest first."""
+    order = shape.layout.minor_to_major[::-1] if shape.layout else range(shape.rank)
+    return tuple(order)
+
+
+@evaluates("bitcast-convert")
+def evaluate_bitcast_convert(instr: Instruction, _attrs: Attrs, operand: Array) -> Array:
+    """Read the bits of elements under another type.
+
+    A wider element is cut into several narrower ones, its lowest bits first, along a new last
+    dimension; narrower ones along the last dimension are joined into a wider one.
+
+    References
+    ----------
+    XLA operation semantics, BitcastConvertType.
+    """
+    source, target = type_of(operand), instr.shape.element_type
+    dims = operand.shape
+    if target.bits > source.bits:
+        dims = dims[:-1]
+    elif target.bits < source.bits:
+        dims = (*dims, source.bits // target.bits)
+    return _reinterpret(operand.reshape(-1), target).reshape(dims)
+
+
+def _reinterpret(row: Array, target: ElementType) -> Array:
+    """The bits of a one-dimensional array read as elements of another type."""
+    source = type_of(row)
+    if source is target:
+        return row
+    # A pred is a whole byte, but only 0 and 1 are values of it.
+    if source.bits % 8 == 0 and target.bits % 8 == 0 and target is not PRED:
+        return np.ascontiguousarray(row).view(target.dtype)
+    return _from_bits(_bits(row, source).reshape(-1, target.bits), target)
+
+
+def _bits(row: Array, source: ElementType) -> Array:
+    """The bits of each element along a second dimension, the lowest first."""
+    whole = np.ascontiguousarray(as_unsigned(row) if source.is_integer else row)
+    octets = whole.view(np.uint8).reshape(-1, source.bytes)
+    return np.unpackbits(octets, axis=-1, bitorder="little")[:, : source.bits]
+
+
+def _from_bits(bits: Array, target: ElementType) -> Array:
+    """Elements from their bits along the last dimension."""
+    octets = np.packbits(bits, axis=-1, bitorder="little")
+    whole = octets.reshape(-1).view(np.uint8 if target.bits <= 8 else f"u{target.bytes}")
+    return whole.view(target.dtype) if target.is_floating else narrowed(whole, target)

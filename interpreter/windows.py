@@ -1,0 +1,201 @@
+"""Opcodes that fold the places of a moving window: reduce-window and select-and-scatter.
+
+A window takes as many places along a dimension as `WindowDim.positions` says. What lies in the
+padding or between dilated elements is no element: it is skipped, not folded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hlo.values import PaddingDim
+from interpreter.fold import known_operation
+from interpreter.indexing import combine_at
+from interpreter.lift import lifted
+from interpreter.movement import pad
+from interpreter.table import evaluates
+from interpreter.widths import narrowed, type_of, widened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from hlo.attributes import Windowed
+    from hlo.instruction import Computation, Instruction
+    from hlo.values import Window
+    from interpreter.frame import Frame
+
+    Array = NDArray[Any]
+
+
+@evaluates("reduce-window")
+def evaluate_reduce_window(
+    frame: Frame, instr: Instruction, attrs: Windowed, *operands: Array
+) -> Array | tuple[Array, ...]:
+    """Fold the elements that a moving window shows, at each of its places.
+
+    Parameters
+    ----------
+    operands : n arrays of one shape, then n initial values of shape ().
+
+    Returns
+    -------
+    Array or tuple of Array
+        shape di' = window[i].positions(di); one array, or a tuple of n.
+
+    References
+    ----------
+    XLA operation semantics, ReduceWindow.
+    """
+    half = len(operands) // 2
+    arrays, initials = operands[:half], operands[half:]
+    computation, window = instr.called[0], attrs.window
+    operation = known_operation(computation)
+    if operation is not None and all(w.size > 0 for w in window):
+        return _fold_known(operation, arrays[0], initials[0], window)
+    results = _fold_in_order(frame, computation, arrays, initials, window)
+    return results if instr.shape.is_tuple else results[0]
+
+
+def _fold_known(operation: np.ufunc, array: Array, initial: Array, window: Window) -> Array:
+    """Fold one dimension of the window after the other, by an operation that commutes."""
+    wide = widened(array)
+    result = pad(wide, _identity(operation, wide.dtype), _padding(window))
+    with np.errstate(all="ignore"):
+        for axis, dim in enumerate(window):
+            result = np.moveaxis(result, axis, 0)
+            result = _slide(operation, result, dim.size, dim.window_dilation)[:: dim.stride]
+            result = np.moveaxis(result, 0, axis)
+        return narrowed(operation(widened(initial), result), type_of(array))
+
+
+def _slide(combine: Callable[[Array, Array], Array], x: Array, size: int, dilation: int) -> Array:
+    """Fold x[i], x[i + dilation], ... (`size` of them) for every i, in log2(size) rounds.
+
+    Windows of 2 w elements are pairs of windows of w elements; the binary digits of `size` say
+    which widths make up the window.
+    """
+    length = max(x.shape[0] - (size - 1) * dilation, 0)
+    folded: Array | None = None
+    offset, width = 0, dilation
+    while size:
+        if size & 1:
+            part = x[offset : offset + length]
+            folded = part if folded is None else combine(folded, part)
+            offset += width
+        size >>= 1
+        if size:
+            x = combine(x[:-width], x[width:])
+            width *= 2
+    assert folded is not None
+    return folded
+
+
+def _identity(operation: np.ufunc, dtype: np.dtype[Any]) -> Any:
+    """The number that an operation leaves all others alone with."""
+    if operation in (np.maximum, np.minimum):
+        return _extreme(dtype, lowest=operation is np.maximum)
+    zero = np.zeros((), dtype)
+    if operation is np.multiply:
+        return np.ones((), dtype)
+    if operation is np.bitwise_and:
+        return ~zero
+    # -0 + x is x, also where x is -0.
+    return -zero if dtype.kind in "fc" else zero
+
+
+def _extreme(dtype: np.dtype[Any], *, lowest: bool) -> Any:
+    """The lowest or the highest number of a type."""
+    if dtype.kind == "b":
+        return not lowest
+    if dtype.kind == "f":
+        return -np.inf if lowest else np.inf
+    limits = np.iinfo(dtype)
+    return limits.min if lowest else limits.max
+
+
+def _fold_in_order(
+    frame: Frame,
+    computation: Computation,
+    arrays: tuple[Array, ...],
+    initials: tuple[Array, ...],
+    window: Window,
+) -> tuple[Array, ...]:
+    """Fold each window's elements in row-major order, at all places at once."""
+    padding = _padding(window)
+    padded = [pad(x, i, padding) for x, i in zip(arrays, initials, strict=True)]
+    exists = pad(np.ones(arrays[0].shape, np.bool_), np.zeros((), np.bool_), padding)
+    counts = _counts(arrays[0], window)
+    results = tuple(np.broadcast_to(initial, counts) for initial in initials)
+    for at in _offsets(window, counts):
+        folded = lifted(frame, computation, *results, *(x[at] for x in padded))
+        pairs = zip(folded, results, strict=True)
+        results = tuple(np.where(exists[at], new, old) for new, old in pairs)
+    return results
+
+
+def _padding(window: Window) -> tuple[PaddingDim, ...]:
+    return tuple(PaddingDim(w.pad_low, w.pad_high, w.base_dilation - 1) for w in window)
+
+
+def _counts(array: Array, window: Window) -> tuple[int, ...]:
+    """How many places the window takes along each dimension."""
+    return tuple(w.positions(n) for w, n in zip(window, array.shape, strict=True))
+
+
+def _offsets(window: Window, counts: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
+    """For each element of the window, where the padded array holds it at all places."""
+    for offset in np.ndindex(*(w.size for w in window)):
+        firsts = [o * w.window_dilation for o, w in zip(offset, window, strict=True)]
+        yield tuple(
+            slice(first, first + max((count - 1) * w.stride + 1, 0), w.stride)
+            for first, count, w in zip(firsts, counts, window, strict=True)
+        )
+
+
+@evaluates("select-and-scatter")
+def evaluate_select_and_scatter(
+    frame: Frame,
+    instr: Instruction,
+    attrs: Windowed,
+    operand: Array,
+    source: Array,
+    initial: Array,
+) -> Array:
+    """Scatter each element of a source to the element that is selected in its window.
+
+    Parameters
+    ----------
+    operand : in each window the first element is kept, until `select(kept, next)` fails.
+    source : an element for each place of the window.
+    initial : shape (); what the result holds before `scatter` combines source elements into it.
+
+    Returns
+    -------
+    Array
+        the operand's shape
+
+    References
+    ----------
+    XLA operation semantics, SelectAndScatter.
+    """
+    select, scatter = instr.called
+    padding = _padding(attrs.window)
+    values = pad(operand, initial, padding)
+    numbers = pad(np.arange(operand.size).reshape(operand.shape), np.array(-1), padding)
+    counts = _counts(operand, attrs.window)
+    chosen_value = np.zeros(counts, operand.dtype)
+    chosen = np.full(counts, -1)
+    for at in _offsets(attrs.window, counts):
+        kept = lifted(frame, select, chosen_value, values[at])[0] & (chosen >= 0)
+        replaced = (numbers[at] >= 0) & ~kept
+        chosen_value = np.where(replaced, values[at], chosen_value)
+        chosen = np.where(replaced, numbers[at], chosen)
+    # A window that shows padding only selects nothing.
+    some = chosen >= 0
+    into = np.full(operand.size, initial, source.dtype)
+    combined = combine_at(frame, scatter, [into], chosen[some], [source[some]])
+    return combined[0].reshape(operand.shape)
