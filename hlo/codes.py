@@ -8,25 +8,15 @@ command line.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from hlo.code import Code
+from hlo.verifier_codes import VERIFIER_CODES
 
-@dataclass(frozen=True, slots=True)
-class Code:
-    """What one error code means.
-
-    Attributes
-    ----------
-    title : a few words, lower case, without a full stop.
-    explanation : why it is an error and what to do about it, in a few sentences.
-    """
-
-    title: str
-    explanation: str
-
+__all__ = ["CODES", "Code"]
 
 CODES: Final[dict[str, Code]] = {
+    **VERIFIER_CODES,
     # Evaluation: arguments, memory, devices and the host
     "HLO100": Code(
         "an opcode cannot be evaluated",
