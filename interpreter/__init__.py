@@ -1,15 +1,16 @@
 """What every opcode means, in plain NumPy."""
 
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
+from interpreter.custom_calls.registry import custom_call
 from interpreter.device import Device
 from interpreter.evaluate import evaluate
 from interpreter.frame import Event, Frame
 from interpreter.table import evaluates
 
-# A file of this folder defines its opcodes when it is imported.
-for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
+# A file of these folders defines its opcodes when it is imported.
+for _module in walk_packages(__path__, f"{__name__}."):
+    import_module(_module.name)
 
-__all__ = ["Device", "Event", "Frame", "evaluate", "evaluates"]
+__all__ = ["Device", "Event", "Frame", "custom_call", "evaluate", "evaluates"]

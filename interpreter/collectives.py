@@ -301,6 +301,6 @@ def evaluate_collective_permute_start(
     `HloInstruction` in XLA, kCollectivePermuteStart.
     """
     result = evaluate_collective_permute(frame, instr, attrs, *operands)
-    plain = len(operands) > 1 and not attrs.slice_sizes
-    first = operands if plain else operands[0]
+    variadic = instr.shape.elements[0].is_tuple and not attrs.slice_sizes
+    first = operands if variadic else operands[0]
     return first, result, *(CONTEXT for _ in instr.shape.elements[2:])

@@ -134,7 +134,7 @@ class Frame:
     def _function(self, instr: Instruction) -> Callable[..., Value]:
         function = evaluates.get(instr.opcode)
         if function is None:
-            reason = evaluates.not_supported.get(instr.opcode, "there is no such opcode")
+            reason = evaluates.not_supported.get(instr.opcode, "it has no function")
             notes = () if instr.opcode in OPCODES else did_you_mean(instr.opcode, OPCODES)
             message = f"{instr.name}: cannot evaluate {instr.opcode}: {reason}"
             raise HloError("HLO100", message, instr.span, notes)

@@ -1,0 +1,68 @@
+"""LAPACK in the shared library of the `scipy-openblas32` wheel, called through its C interface.
+
+LAPACK knows four types, s d c z, by the first letter of a routine's name, and works in place on
+matrices in column-major order.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy_openblas32
+
+# The letters of LAPACK's types, by NumPy type.
+LETTERS = {
+    np.dtype(np.float32): "s",
+    np.dtype(np.float64): "d",
+    np.dtype(np.complex64): "c",
+    np.dtype(np.complex128): "z",
+}
+COLUMN_MAJOR = 102  # LAPACK_COL_MAJOR, the first argument of every function
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    folder = Path(scipy_openblas32.get_lib_dir())
+    files = sorted(folder.glob(f"*{scipy_openblas32.get_library()}*"))
+    return ctypes.CDLL(str(next(f for f in files if f.suffix in (".so", ".dylib", ".dll"))))
+
+
+def lapack(routine: str, *arguments: int | str | np.ndarray[Any, Any]) -> int:
+    """Call a routine; what it returns: 0, or the number of the pivot at which it failed.
+
+    Parameters
+    ----------
+    routine : with its letter, such as "sgetrf"; arguments as LAPACKE's, without the order.
+    arguments : numbers, letters, and arrays that are read and written in place.
+    """
+    function = getattr(_library(), f"scipy_LAPACKE_{routine}")
+    return int(function(COLUMN_MAJOR, *map(_argument, arguments)))
+
+
+def blas(routine: str, *arguments: int | str | np.ndarray[Any, Any]) -> None:
+    """Call a routine of BLAS by its Fortran interface, which takes everything by address."""
+    converted = [_argument(value) for value in arguments]
+    by_address = [a if isinstance(a, ctypes.c_void_p) else ctypes.byref(a) for a in converted]
+    getattr(_library(), f"scipy_{routine}_")(*by_address)
+
+
+def _argument(value: int | str | np.ndarray[Any, Any]) -> Any:
+    if isinstance(value, str):
+        return ctypes.c_char(value.encode())
+    if isinstance(value, np.ndarray):
+        return ctypes.c_void_p(value.ctypes.data)
+    return ctypes.c_int(value)
+
+
+def column_major(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A copy that LAPACK may write to."""
+    return np.array(array, order="F")
+
+
+def leading(matrix: np.ndarray[Any, Any]) -> int:
+    """The leading dimension of a matrix in column-major order: its number of rows."""
+    return max(1, matrix.shape[0])
