@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from hlo import attributes as a
     from hlo.instruction import Instruction
-    from hlo.values import ConvDims
+    from hlo.values import ConvDims, Sparsity
 
 
 def _expect_roles(attrs: a.DotDims, lhs: Shape, rhs: Shape) -> None:
@@ -96,6 +96,10 @@ def infer_scaled_dot(
     ----------
     XLA, ShapeVerifier::HandleScaledDot.
     """
+    if not lhs_scale.dims and not rhs_scale.dims:
+        raise HloError(
+            "HLO028", "neither scale has dimensions", notes=["without scales, write dot"]
+        )
     for operand, scale in ((lhs, lhs_scale), (rhs, rhs_scale)):
         expect_array(scale)
         if scale.rank == 0:
@@ -168,6 +172,9 @@ def infer_convolution(_instr: Instruction, attrs: a.Convolution, lhs: Shape, rhs
     ----------
     XLA, ShapeInference::InferConvolveShape.
     """
+    sparsity = attrs.sparsity_config
+    if sparsity is not None:
+        lhs, rhs = _dense(lhs, sparsity.lhs), _dense(rhs, sparsity.rhs)
     labels = attrs.dim_labels
     rank = len(labels.input_spatial) + 2
     expect_rank(lhs, rank + len(labels.unknown_input), "the input")
@@ -197,6 +204,18 @@ def infer_convolution(_instr: Instruction, attrs: a.Convolution, lhs: Shape, rhs
         sizes[labels.output_spatial[k]] = size
         dynamic[labels.output_spatial[k]] = flags[labels.input_spatial[k]]
     return array(higher_type(lhs, rhs), tuple(sizes), tuple(dynamic))
+
+
+def _dense(operand: Shape, sparsity: Sparsity | None) -> Shape:
+    """The array that (kept values, their places) stands for: n of every m elements are kept."""
+    if sparsity is None or operand.is_array:
+        return operand
+    if len(operand.elements) != 2 or not operand.elements[0].is_array:
+        raise HloError("HLO025", f"a sparse operand is (values, places), not {show(operand)}")
+    values, dim = operand.elements[0], sparsity.dimension
+    expect_dimensions("sparsity_config", [dim], values.rank)
+    size = values.dims[dim] * sparsity.m // max(sparsity.n, 1)
+    return array(values.element_type, (*values.dims[:dim], size, *values.dims[dim + 1 :]))
 
 
 def _expect_labels(labels: ConvDims) -> None:

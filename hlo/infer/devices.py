@@ -227,6 +227,25 @@ def _expect_permuted(attrs: a.CollectivePermute, operands: Sequence[Shape]) -> N
     """HLO024 unless there are operands, and four in the form that works in place."""
     if not operands or (attrs.slice_sizes and len(operands) != 4):
         raise HloError("HLO024", f"takes operands, and 4 with slice_sizes, not {len(operands)}")
+    if attrs.slice_sizes:
+        source, target, source_offsets, target_offsets = operands
+        if len(source.elements) != len(target.elements):
+            raise HloError("HLO021", f"{show(source)} and {show(target)} are not put together")
+        _expect_offsets(source, source_offsets)
+        _expect_offsets(target, target_offsets)
+
+
+def _expect_offsets(buffers: Shape, offsets: Shape) -> None:
+    """An offset in each dimension of each array, or several such offsets."""
+    pairs = [(buffers, offsets)]
+    if buffers.is_tuple:
+        if len(offsets.elements) != len(buffers.elements):
+            raise HloError("HLO028", f"offsets {show(offsets)} for {show(buffers)}")
+        pairs = list(zip(buffers.elements, offsets.elements, strict=True))
+    for buffer, places in pairs:
+        listed = places.elements if places.elements and places.elements[0].is_tuple else (places,)
+        if any(len(place.elements) != buffer.rank for place in listed):
+            raise HloError("HLO028", f"offsets {show(places)} for {show(buffer)}")
 
 
 @infers("collective-permute")

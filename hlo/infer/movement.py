@@ -9,7 +9,7 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from hlo.element_type import S32
+from hlo.element_type import BUFFER, S32
 from hlo.error import HloError
 from hlo.infer.checks import (
     dynamic_flags,
@@ -286,7 +286,7 @@ def infer_dynamic_slice(
 
 @infers("dynamic-update-slice")
 def infer_dynamic_update_slice(
-    _instr: Instruction, _attrs: a.Attrs, operand: Shape, update: Shape, *starts: Shape
+    instr: Instruction, _attrs: a.Attrs, operand: Shape, update: Shape, *starts: Shape
 ) -> Shape:
     """The operand's shape.
 
@@ -294,6 +294,10 @@ def infer_dynamic_update_slice(
     ----------
     XLA, ShapeInference::InferDynamicUpdateSliceShape.
     """
+    if operand.element_type is BUFFER:
+        # In place, so that the result is the same buffer.
+        infer_dynamic_update_slice(instr, _attrs, operand.elements[0], update, *starts)
+        return operand
     expect_same_type(operand, update)
     _expect_starts(operand, starts)
     if update.rank != operand.rank:

@@ -12,6 +12,7 @@ from hlo.error import HloError
 from hlo.verify import calls
 from hlo.verify.aliases import verify_entry_layout, verify_module_aliases
 from hlo.verify.asynchronous import verify_pair
+from hlo.verify.buffers import has_buffers, verify_buffers
 from hlo.verify.collectives import verify_constrained_layouts
 from hlo.verify.scope import ModuleScope, Scope
 from hlo.verify.shapes import verify_shape
@@ -42,6 +43,7 @@ def verify(module: Module) -> None:
     """
     verify_structure(module)
     outer = ModuleScope(module)
+    buffers = has_buffers(module)
     known: set[int] = set()
     all_reduce: Instruction | None = None
     for computation in module.computations:
@@ -51,9 +53,10 @@ def verify(module: Module) -> None:
             rule = verifies.get(instr.opcode)
             if rule is not None:
                 rule(scope, instr, instr.attrs)
-            if "async" in instr.row.traits or instr.operands:
-                verify_pair(scope, instr)
+            verify_pair(scope, instr)
             verify_sharding(instr, outer.partitions)
+            if buffers:
+                verify_buffers(scope, instr)
         all_reduce = verify_constrained_layouts(scope, all_reduce)
     verify_entry_layout(module)
     verify_module_aliases(module)

@@ -48,8 +48,8 @@ def verify_sharding(instr: Instruction, partitions: int) -> None:
 
 
 def _verify_one(instr: Instruction, shape: Shape, sharding: Sharding, partitions: int) -> None:
-    if sharding.kind == "maximal" and partitions > 1 and sharding.device >= partitions:
-        refuse(instr, "HLO079", f"device {sharding.device}, but there are {partitions}")
+    if sharding.kind == "maximal":
+        _verify_device(instr, sharding.device, partitions)
     if sharding.kind != "tiled" or sharding.tiles is None:
         return
     _verify_devices(instr, sharding.tiles, partitions)
@@ -69,5 +69,12 @@ def _verify_devices(instr: Instruction, tiles: TileAssignment, partitions: int) 
         return
     if len(set(tiles.devices)) != len(tiles.devices):
         refuse(instr, "HLO079", "a device holds two tiles")
-    if partitions > 1 and max(tiles.devices) >= partitions:
-        refuse(instr, "HLO079", f"device {max(tiles.devices)}, but there are {partitions}")
+    for device in (min(tiles.devices), max(tiles.devices)):
+        _verify_device(instr, device, partitions)
+
+
+def _verify_device(instr: Instruction, device: int, partitions: int) -> None:
+    if device < 0:
+        refuse(instr, "HLO079", f"there is no device {device}")
+    if device >= partitions > 1:
+        refuse(instr, "HLO079", f"device {device}, but there are {partitions}")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
 
 # Opcodes that may run a computation that another execution thread owns.
-_CROSS_THREADS = frozenset({"async-start", "call", "custom-call", "fusion", "while", "conditional"})
+_CROSS_THREADS = frozenset({"async-start", "call", "fusion", "while", "conditional"})
 
 
 def verify_structure(module: Module) -> None:
