@@ -1,9 +1,10 @@
 """Opcodes that apply a computation over and over: reduce, scan and map.
 
 A computation that is one known operation, such as an addition, is a NumPy reduction. Any other is
-lifted to arrays (see `interpreter.lift`) and folds pairs of neighbours until one is left, so that
-n elements take log2(n) rounds. Both use that XLA leaves the order of a reduction open: the
-computation must be associative.
+lifted to arrays (see `interpreter.lift`). XLA leaves the order of a reduction open, and expects an
+associative computation; so many elements are folded in pairs of neighbours until one is left,
+which takes n of them log2(n) rounds. Few are folded one after the other, as XLA's evaluator does:
+then also a computation that is not associative means what its author saw it do.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ OPERATIONS: dict[str, np.ufunc] = {
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
 }
+
+# So many elements are folded one after the other, more in pairs.
+IN_ORDER = 128
 
 
 def known_operation(computation: Computation) -> np.ufunc | None:
@@ -102,7 +106,12 @@ def fold(
     # The folded axes become one, the first.
     front = range(len(axes))
     rows = [np.moveaxis(x, sorted(axes), front).reshape(-1, *kept) for x in arrays]
-    return lifted(frame, computation, *initials, *_fold_pairs(frame, computation, rows))
+    if len(rows[0]) > IN_ORDER:
+        rows = _fold_pairs(frame, computation, rows)
+    results = tuple(np.broadcast_to(initial, kept) for initial in initials)
+    for elements in zip(*rows, strict=True):
+        results = lifted(frame, computation, *results, *elements)
+    return results
 
 
 def _fold_known(operation: np.ufunc, array: Array, initial: Array, axes: tuple[int, ...]) -> Array:
@@ -113,13 +122,13 @@ def _fold_known(operation: np.ufunc, array: Array, initial: Array, axes: tuple[i
 
 
 def _fold_pairs(frame: Frame, computation: Computation, rows: list[Array]) -> list[Array]:
-    """Fold the first axis, which is not empty; neighbours stay neighbours, in their order."""
+    """Fold the first axis to one element; neighbours stay neighbours, in their order."""
     while (n := len(rows[0])) > 1:
         even = n - n % 2
         pairs = [x[0:even:2] for x in rows] + [x[1:even:2] for x in rows]
         folded = lifted(frame, computation, *pairs)
         rows = [np.concatenate([f, x[even:]]) for f, x in zip(folded, rows, strict=True)]
-    return [x[0] for x in rows]
+    return rows
 
 
 @evaluates("scan")

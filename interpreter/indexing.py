@@ -106,10 +106,11 @@ def _signed(indices: Array) -> Array:
 
 
 @evaluates("gather")
-def evaluate_gather(_instr: Instruction, attrs: a.Gather, operand: Array, indices: Array) -> Array:
+def evaluate_gather(instr: Instruction, attrs: a.Gather, operand: Array, indices: Array) -> Array:
     """Collect windows of the operand that start at the index vectors.
 
-    A start is clamped so that its window lies in the operand.
+    A start is clamped so that its window lies in the operand. Of an operand without elements a
+    gather still may have some, if slices of size 0 are collapsed: they are 0.
 
     Returns
     -------
@@ -121,6 +122,8 @@ def evaluate_gather(_instr: Instruction, attrs: a.Gather, operand: Array, indice
     ----------
     XLA operation semantics, Gather.
     """
+    if operand.size == 0:
+        return np.zeros(instr.shape.dims, operand.dtype)
     batching = (attrs.operand_batching_dims, attrs.start_indices_batching_dims)
     windows = _windows(
         indices, attrs.index_vector_dim, attrs.start_index_map, batching, attrs.slice_sizes
