@@ -7,16 +7,16 @@ Verbs are imported when they are used, and this file imports nothing of the proj
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import sys
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from io import TextIOWrapper
 
 # One line a verb; `hlo_tools.verbs.<verb>` does the work.
 VERBS: Final = {
@@ -40,9 +40,9 @@ PIPE_CLOSED: Final = 141
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status; it never shows a traceback by itself."""
     words = list(sys.argv[1:] if argv is None else argv)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # HLO may carry bytes that are no UTF-8; they were read as surrogates and go out as bytes.
-        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
+    # HLO may carry bytes that are no UTF-8; they were read as surrogates and go out as bytes.
+    cast("TextIOWrapper", sys.stdout).reconfigure(encoding="utf-8", errors="surrogateescape")
+    cast("TextIOWrapper", sys.stderr).reconfigure(errors="backslashreplace")
     try:
         status = dispatch(words)
         sys.stdout.flush()
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Python flushes standard output once more at its end, which would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return PIPE_CLOSED
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         return report(error)
     return status
 
@@ -91,9 +91,10 @@ def without_verb(words: list[str]) -> int:
         print("hlo", version("pyhlo"))
         return FINE
     if arguments.verb:
-        near = get_close_matches(arguments.verb, VERBS, n=1)
+        word: str = arguments.verb
+        near = get_close_matches(word, list(VERBS), n=1)
         hint = f"; did you mean `{near[0]}`?" if near else ""
-        parser.error(f"there is no verb `{arguments.verb}`{hint}")
+        parser.error(f"there is no verb `{word}`{hint}")
     parser.print_help()
     return BAD_INPUT
 

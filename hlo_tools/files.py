@@ -12,7 +12,8 @@ from hlo.error import HloError
 if TYPE_CHECKING:
     from hlo.instruction import Module
 
-STANDARD_INPUT = "-"
+# Stands for standard input where a file is read, for standard output where one is written.
+STANDARD = "-"
 
 
 def read_text(path: str) -> str:
@@ -27,7 +28,7 @@ def read_text(path: str) -> str:
         HLO200 if the file can't be read, HLO201 if it is binary.
     """
     try:
-        raw = sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
+        raw = sys.stdin.buffer.read() if path == STANDARD else Path(path).read_bytes()
     except OSError as error:
         raise HloError("HLO200", f"cannot read {path}: {error.strerror}") from error
     if b"\0" in raw:
@@ -37,9 +38,26 @@ def read_text(path: str) -> str:
 
 def name_of(path: str) -> str:
     """What messages call a file."""
-    return "<stdin>" if path == STANDARD_INPUT else path
+    return "<stdin>" if path == STANDARD else path
 
 
 def read_module(path: str) -> Module:
     """Parse a file, or standard input for `-`."""
     return hlo.parse(read_text(path), name_of(path))
+
+
+def write_text(path: str, text: str) -> None:
+    """Write a text to a file, or to standard output for `-`, surrogates as the bytes they were.
+
+    Raises
+    ------
+    HloError
+        HLO200 if the file can't be written.
+    """
+    if path == STANDARD:
+        sys.stdout.write(text)
+        return
+    try:
+        Path(path).write_bytes(text.encode("utf-8", "surrogateescape"))
+    except OSError as error:
+        raise HloError("HLO200", f"cannot write {path}: {error.strerror}") from error

@@ -19,13 +19,14 @@ TREES = {name: ast.parse(path.read_text()) for name, path in FILES.items()}
 
 
 def imports(tree: ast.AST) -> Iterator[str]:
-    """Every module name that a tree imports, and `module.name` for each name from one."""
+    """Every file that a tree imports, or the package where it is none of ours."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                yield name if name in FILES else node.module
 
 
 def imported_at_once(tree: ast.Module) -> Iterator[str]:

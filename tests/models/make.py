@@ -1,7 +1,8 @@
 """Writes the models beside this file: HLO as JAX hands it to XLA, and what XLA CPU makes of it.
 
 `<model>.hlo` is the text, `<model>.npz` the inputs `in0`, `in1`, ... and the outputs `out0`, ...,
-flattened in JAX's order. The tests read only these files. Only this script needs JAX:
+flattened in JAX's order; of two devices `in0_d0`, `in0_d1` and so on. The tests read only these
+files. Only this script needs JAX:
 
     python tests/models/make.py [MODEL ...]
 """
@@ -13,18 +14,18 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
 # Two devices for the data-parallel step, and its module as it is after partitioning.
 DUMPS = tempfile.mkdtemp()
 os.environ["XLA_FLAGS"] = (
     "--xla_force_host_platform_device_count=2 "
     f"--xla_dump_to={DUMPS} --xla_dump_hlo_pass_re=spmd-partitioning"
 )
-
-import jax
-import jax.numpy as jnp
-import numpy as np
-from jax import lax
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 HERE = Path(__file__).parent
 Arrays = tuple[np.ndarray, ...]
@@ -150,7 +151,7 @@ def mixed_precision(x: jax.Array, weights: jax.Array, scale: jax.Array) -> tuple
     product = jnp.dot(x.astype(jnp.bfloat16), weights.astype(jnp.bfloat16))
     quantized = jnp.clip(jnp.round(x / scale), -127, 127).astype(jnp.int8)
     accumulated = lax.dot(quantized, quantized.T, preferred_element_type=jnp.int32)
-    return product.astype(jnp.float32), x.astype(jnp.float8_e4m3fn).astype(jnp.float32), accumulated
+    return product, x.astype(jnp.float8_e4m3fn).astype(jnp.float32), accumulated
 
 
 def data_parallel_step(
@@ -186,7 +187,7 @@ def write(model: Callable[..., object], inputs: Arrays) -> None:
     """Write the module of one device, and its outputs."""
     lowered = jax.jit(model).lower(*inputs)
     text = lowered.compiler_ir(dialect="hlo").as_hlo_text(print_large_constants=True)
-    save(model.__name__, text, inputs, jax.tree.leaves(lowered.compile()(*inputs)))
+    save(model.__name__, text, arrays("in", inputs), arrays("out", lowered.compile()(*inputs)))
 
 
 def write_partitioned() -> None:
@@ -197,21 +198,36 @@ def write_partitioned() -> None:
     split = NamedSharding(mesh, PartitionSpec("batch"))
     shardings = (whole, split, split)
     step = jax.jit(data_parallel_step, in_shardings=shardings, out_shardings=(whole, whole))
-    outputs = step(*map(jax.device_put, inputs, shardings))
+    placed = jax.tree.map(jax.device_put, inputs, shardings)
+    outputs = step(*placed)
     (dump,) = Path(DUMPS).glob("*data_parallel_step*after_spmd-partitioning*.txt")
     # The paths in the metadata are of the machine that ran this script.
     text = re.sub(
         r"(?m)(, metadata=\{[^}]*\}|^FileNames\n(.*\n)*?(?=%|ENTRY))", "", dump.read_text()
     )
-    save("data_parallel_step", text, inputs, [np.asarray(output) for output in outputs])
+    save("data_parallel_step", text, shards("in", placed), shards("out", outputs))
 
 
-def save(name: str, text: str, inputs: Arrays, outputs: list[np.ndarray]) -> None:
+def arrays(prefix: str, tree: object) -> dict[str, np.ndarray]:
+    """The arrays of a tree under their names in the file."""
+    return {f"{prefix}{i}": np.asarray(array) for i, array in enumerate(jax.tree.leaves(tree))}
+
+
+def shards(prefix: str, tree: object) -> dict[str, np.ndarray]:
+    """What each device holds of the arrays of a tree, under its name in the file."""
+    return {
+        f"{prefix}{i}_d{device}": np.asarray(shard.data)
+        for i, array in enumerate(jax.tree.leaves(tree))
+        for device, shard in enumerate(array.addressable_shards)
+    }
+
+
+def save(name: str, text: str, *named: dict[str, np.ndarray]) -> None:
     """Write the two files of a model."""
-    arrays = {f"in{i}": array for i, array in enumerate(inputs)}
-    arrays |= {f"out{i}": np.asarray(array) for i, array in enumerate(outputs)}
     (HERE / f"{name}.hlo").write_text(text)
-    np.savez_compressed(HERE / f"{name}.npz", **arrays)
+    np.savez_compressed(
+        HERE / f"{name}.npz", **{k: v for arrays in named for k, v in arrays.items()}
+    )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,149 @@
+"""Values from and to `.npy` and `.npz` files, from a seed, or all of one number.
+
+A value is a tree: its arrays are its leaves, and a tuple nests. Files hold the leaves in order. In
+an archive they are named `in0`, `in1`, ... for inputs and `out0`, `out1`, ... for outputs, so that
+one archive can hold both; device 1 has `in0_d1`, ... where there are several devices. An archive
+without such names holds its arrays in their order.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from hlo.error import HloError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from hlo.shape import Shape
+
+    Array = NDArray[Any]
+
+Value = Any  # an array, None for a token, or a tuple of values
+
+
+def leaves(value: Value) -> Iterator[Array]:
+    """The arrays of a value in order; tokens are left out."""
+    if isinstance(value, tuple):
+        for element in cast("tuple[Value, ...]", value):
+            yield from leaves(element)
+    elif value is not None:
+        yield value
+
+
+def tree(shape: Shape, leaf: Callable[[Shape], Array]) -> Value:
+    """A value of a shape, each array made by a function; tokens are None."""
+    if shape.is_tuple:
+        return tuple(tree(element, leaf) for element in shape.elements)
+    return leaf(shape) if shape.is_array else None
+
+
+def typed(array: Array, shape: Shape) -> Array:
+    """The array under a shape's type, where NumPy's files have kept nothing but its bytes."""
+    dtype = shape.element_type.dtype
+    if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
+        return array.view(dtype)
+    return array
+
+
+def load(path: str, prefix: str) -> list[Array]:
+    """The arrays of a `.npy` or `.npz` file in order.
+
+    Parameters
+    ----------
+    prefix : "in" or "out": of the arrays to take, if the archive has such.
+
+    Raises
+    ------
+    HloError
+        HLO200 if the file can't be read, HLO202 if it holds no arrays.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return [cast("Array", loaded)]
+            named = _of_prefix(list(loaded.files), prefix) or list(loaded.files)
+            return [loaded[name] for name in named]
+    except OSError as error:
+        raise HloError("HLO200", f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise HloError("HLO202", f"{path} is neither .npy nor .npz: {error}") from error
+
+
+def _of_prefix(names: Sequence[str], prefix: str) -> list[str]:
+    """The names that are the prefix and a number, a device's after another's, by number."""
+    found = [(re.fullmatch(rf"{prefix}(\d+)(?:_d(\d+))?", name), name) for name in names]
+    keyed = [(int(match[2] or 0), int(match[1]), name) for match, name in found if match]
+    return [name for _, _, name in sorted(keyed)]
+
+
+def save(path: str, per_device: Sequence[Value]) -> None:
+    """Write the outputs of all devices: one array to a `.npy` file, any number to a `.npz` file.
+
+    Raises
+    ------
+    HloError
+        HLO200 if the file can't be written, HLO202 if its name asks for another format.
+    """
+    arrays = {
+        f"out{i}" + (f"_d{device}" if len(per_device) > 1 else ""): array
+        for device, value in enumerate(per_device)
+        for i, array in enumerate(leaves(value))
+    }
+    suffix = Path(path).suffix
+    if suffix not in (".npy", ".npz") or (suffix == ".npy" and len(arrays) != 1):
+        message = f"cannot write {len(arrays)} arrays to {path}"
+        raise HloError("HLO202", message, notes=["use a file name that ends in .npz"])
+    try:
+        with Path(path).open("wb") as file:
+            if suffix == ".npz":
+                np.savez(file, **arrays)  # pyright: ignore[reportArgumentType]
+            else:
+                np.save(file, arrays["out0"])
+    except OSError as error:
+        raise HloError("HLO200", f"cannot write {path}: {error.strerror}") from error
+
+
+def random_array(shape: Shape, generator: np.random.Generator) -> Array:
+    """Small numbers: standard normal floats, integers from -4 to 3 or from 0 to 7, both booleans.
+
+    Integers stay small because they are often indices, or counts of a loop.
+    """
+    kind, dims, dtype = shape.element_type.kind, shape.dims, shape.element_type.dtype
+    if kind in ("signed", "unsigned", "pred"):
+        bits = min(shape.element_type.bits, 3) if kind != "pred" else 1
+        numbers = generator.integers(0, 2**bits, dims)
+        return np.asarray(numbers - (2 ** (bits - 1) if kind == "signed" else 0)).astype(dtype)
+    numbers = generator.standard_normal(dims)
+    if kind == "complex":
+        numbers = numbers + 1j * generator.standard_normal(dims)
+    # A float without a sign holds no negative numbers.
+    return np.asarray(
+        np.abs(numbers) if shape.element_type.name == "f8e8m0fnu" else numbers
+    ).astype(dtype)
+
+
+def full_array(shape: Shape, number: float) -> Array:
+    """An array of one number.
+
+    Raises
+    ------
+    HloError
+        HLO202 if the element type has no such number.
+    """
+    dtype = shape.element_type.dtype
+    try:
+        array = np.full(shape.dims, number).astype(dtype)
+    except (OverflowError, ValueError) as error:
+        raise HloError("HLO202", f"{shape.element_type} has no {number}") from error
+    if shape.element_type.is_integer and array.size and complex(array.flat[0]) != number:
+        raise HloError("HLO202", f"{shape.element_type} has no {number}")
+    return array

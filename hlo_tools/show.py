@@ -1,0 +1,77 @@
+"""Values for people: small arrays whole, large ones by what is in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hlo.element_type import element_type_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+Value = Any  # an array, None for a token, or a tuple of values
+
+WHOLE = 100  # elements that are shown one by one
+FIRST = 5  # elements that are shown of larger arrays
+WIDTH = 96  # columns
+
+
+def spell(value: Value, index: tuple[int, ...] = ()) -> Iterator[str]:
+    """The lines of a value: each array under its shape, with its place in nested tuples."""
+    place = "".join(f"{{{i}}}" for i in index) + " " if index else ""
+    if isinstance(value, tuple):
+        if not value:
+            yield place + "()"
+        for i, element in enumerate(value):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            yield from spell(element, (*index, i))
+    elif value is None:
+        yield place + "token[]"
+    else:
+        yield place + spell_array(value)
+
+
+def spell_in_a_line(value: Value) -> str:
+    """The value in one line, however long."""
+    return " ".join(" ".join(spell(value)).split())
+
+
+def spell_array(array: Array) -> str:
+    """The shape, and the elements or a summary of them."""
+    element_type = element_type_of(array.dtype)
+    shape = f"{element_type or array.dtype}[{','.join(map(str, array.shape))}]"
+    numbers = printable(array)
+    if array.size > WHOLE:
+        return f"{shape} {summary(numbers)}"
+    text = np.array2string(numbers, max_line_width=WIDTH, separator=", ")
+    return f"{shape} {text}" if "\n" not in text else f"{shape}\n{text}"
+
+
+def summary(numbers: Array) -> str:
+    """Least, greatest and mean element, how many are NaN or infinite, and the first few."""
+    first = ", ".join(f"{x:.6g}" for x in numbers.flat[:FIRST])
+    if numbers.dtype.kind == "c":
+        return f"{first}, ..."
+    finite = numbers[np.isfinite(numbers)]
+    parts = [f"{numbers.size - finite.size} not finite"] if finite.size < numbers.size else []
+    if finite.size:
+        parts = [
+            f"min {finite.min():.6g}",
+            f"max {finite.max():.6g}",
+            f"mean {finite.mean():.6g}",
+            *parts,
+        ]
+    return f"{', '.join(parts)}: {first}, ..."
+
+
+def printable(array: Array) -> Array:
+    """The array under a type that NumPy prints by itself, and knows the functions of."""
+    element_type = element_type_of(array.dtype)
+    if element_type is None or array.dtype.isbuiltin == 1:
+        return array.astype(np.int8) if array.dtype == np.bool_ else array
+    return array.astype(np.int8 if element_type.is_integer else np.float32)

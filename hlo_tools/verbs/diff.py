@@ -1,0 +1,60 @@
+"""Compare two modules instruction by instruction, matched by name.
+
+The order of instructions and their metadata do not count. The exit status is 0 if the modules are
+the same and 1 if they differ.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from hlo.diff import Section, diff
+from hlo.print import Options
+from hlo_tools.files import read_module
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
+
+SAME, DIFFERENT = 0, 1
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The verb's command line."""
+    parser.add_argument("before", metavar="A", help="HLO text, or - for standard input")
+    parser.add_argument("after", metavar="B", help="HLO text, or - for standard input")
+    parser.add_argument("--metadata", action="store_true", help="compare metadata too")
+    parser.add_argument("--no-layouts", action="store_true", help="do not compare layouts")
+
+
+def run(arguments: Namespace) -> int:
+    """Print the differences."""
+    options = Options(
+        print_metadata=arguments.metadata, include_layout_in_shapes=not arguments.no_layouts
+    )
+    before, after = read_module(arguments.before), read_module(arguments.after)
+    sections = diff(before, after, options)
+    if not sections:
+        return SAME
+    console = Console(highlight=False, soft_wrap=True)
+    for line in report(sections):
+        console.print(line)
+    return DIFFERENT
+
+
+def report(sections: list[Section]) -> Iterator[Text]:
+    """The lines to print: `-` before what was, `+` before what is."""
+    for section in sections:
+        whole = "" if section.kind == "changed" else f" {section.kind}"
+        yield Text(section.title + whole, "bold")
+        for change in section.changes:
+            if change.before is not None:
+                yield Text(f"- {change.before}", "red")
+            if change.after is not None:
+                yield Text(f"+ {change.after}", "green")
+    kinds = Counter(change.kind for section in sections for change in section.changes)
+    yield Text(", ".join(f"{kinds[kind]} {kind}" for kind in ("changed", "added", "removed")))

@@ -1,0 +1,51 @@
+"""Print a module exactly as XLA prints it, or shorter.
+
+Without options the text is XLA's canonical one, to the byte, constants whole. The options are those
+of XLA's HloPrintOptions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from hlo.print import Options, print_module
+from hlo_tools.files import read_module, write_text
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+# Each option with the field of `hlo.print.Options` that it sets, the value, and its help.
+SWITCHES: Final = {
+    "--operand-shapes": ("print_operand_shape", True, "write the shape before each operand"),
+    "--elide-constants": ("print_large_constants", False, "write {...} for constants over 10"),
+    "--large-constants": ("print_large_constants", True, "write constants whole (the default)"),
+    "--no-metadata": ("print_metadata", False, "leave out metadata"),
+    "--no-backend-config": ("print_backend_config", False, "leave out backend configurations"),
+    "--no-layouts": ("include_layout_in_shapes", False, "leave out layouts"),
+    "--no-percent": ("print_percent", False, "leave out the %% of names"),
+    "--no-signatures": ("print_program_shape", False, "leave out the computations' types"),
+}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The verb's command line."""
+    parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write to a file")
+    parser.add_argument(
+        "--short-parsable", action="store_true", help="the shortest text that reads back"
+    )
+    for switch, (field, value, told) in SWITCHES.items():
+        parser.add_argument(
+            switch, dest="changes", action="append_const", const=(field, value), help=told
+        )
+
+
+def run(arguments: Namespace) -> int:
+    """Print the module."""
+    module = read_module(arguments.file)
+    options = Options.short_parsable() if arguments.short_parsable else Options()
+    write_text(
+        arguments.output, print_module(module, replace(options, **dict(arguments.changes or ())))
+    )
+    return 0

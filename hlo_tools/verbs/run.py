@@ -1,0 +1,152 @@
+"""Run a module on inputs from files, from a seed or all of one number, and print its value.
+
+--expect and --reference compare the value, and let the exit status be 1 if it differs: with a
+saved one, or with another platform's. The arrays of an .npz file are taken in order; if some are
+named in0, in1, ... or out0, out1, ..., --input and --expect take only those.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Console
+
+from hlo.error import HloError
+from hlo.verify import verify
+from hlo_tools.arrays import full_array, leaves, load, random_array, save, tree, typed
+from hlo_tools.files import read_module
+from hlo_tools.observers import observing
+from hlo_tools.platforms import PLATFORMS, runner
+from hlo_tools.show import spell
+from interpreter.compare import PROMISES, compare
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from hlo.instruction import Module
+    from hlo.shape import Shape
+
+    Array = NDArray[Any]
+
+Value = Any  # an array, None for a token, or a tuple of values
+SAME, DIFFERENT = 0, 1
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The verb's command line."""
+    platforms = "; ".join(f"{name}: {row.summary}" for name, row in PLATFORMS.items())
+    parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
+    parser.add_argument("--platform", default="interpreter", metavar="P", help=platforms)
+    parser.add_argument(
+        "--input",
+        action="append",
+        metavar="FILE",
+        help=".npy or .npz with the arrays of the parameters in order; may be given again",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of random inputs (default 0)")
+    parser.add_argument("--fill", type=float, metavar="NUMBER", help="fill all inputs with it")
+    parser.add_argument("-o", "--output", metavar="FILE", help="save the value as .npz or .npy")
+    parser.add_argument("--quiet", action="store_true", help="do not print the value")
+    parser.add_argument("--expect", metavar="FILE", help="compare with a saved value")
+    parser.add_argument("--reference", metavar="P", help="compare with another platform")
+    parser.add_argument(
+        "--promise", choices=PROMISES, default="ROUNDING", help="how equal (default ROUNDING)"
+    )
+    parser.add_argument("--trace", metavar="FILE", help="write every instruction's value to a file")
+    parser.add_argument("--stop-at-nan", action="store_true", help="stop where NaN arises")
+    parser.add_argument("--stop-at-inf", action="store_true", help="stop where infinity arises")
+
+
+def run(arguments: Namespace) -> int:
+    """Run, print, save and compare."""
+    run_on = runner(arguments.platform)
+    reference = runner(arguments.reference) if arguments.reference else None
+    module = read_module(arguments.file)
+    verify(module)
+    inputs = make_inputs(module, arguments)
+    with observing(
+        module,
+        trace=arguments.trace,
+        stop_at_nan=arguments.stop_at_nan,
+        stop_at_inf=arguments.stop_at_inf,
+    ) as observe:
+        values = run_on(module, inputs, observe)
+    if not arguments.quiet:
+        console = Console(highlight=False, soft_wrap=True, markup=False)
+        for device, value in enumerate(values):
+            if len(values) > 1:
+                console.print(f"device {device}:", style="bold")
+            for line in spell(value):
+                console.print(line)
+    if arguments.output:
+        save(arguments.output, values)
+    status = SAME
+    if arguments.expect:
+        status |= report(values, expected(module, arguments.expect, len(values)), arguments)
+    if reference:
+        status |= report(values, reference(module, inputs, None), arguments)
+    return status
+
+
+def make_inputs(module: Module, arguments: Namespace) -> list[list[Value]]:
+    """The arguments of each device."""
+    devices = module.header.replica_count * module.header.num_partitions
+    shapes = [parameter.shape for parameter in module.entry.parameters]
+    if arguments.input:
+        given = [array for path in arguments.input for array in load(path, "in")]
+        return deal(given, shapes, devices)
+    if arguments.fill is not None:
+        number: float = arguments.fill
+        return [[tree(s, lambda s: full_array(s, number)) for s in shapes] for _ in range(devices)]
+    made: list[list[Value]] = []
+    for device in range(devices):
+        generator = np.random.default_rng(arguments.seed + device)
+        made.append([tree(s, lambda s, g=generator: random_array(s, g)) for s in shapes])
+    return made
+
+
+def deal(given: Sequence[Array], shapes: Sequence[Shape], devices: int) -> list[list[Value]]:
+    """Arrays as values of shapes, for each device its own, or the same ones for all.
+
+    Raises
+    ------
+    HloError
+        HLO202 if there are too many or too few.
+    """
+    needed = sum(leaf.is_array for shape in shapes for _, leaf in shape.leaves())
+    if len(given) not in (needed, needed * devices):
+        several = f" for one device, or {needed * devices} for all" if devices > 1 else ""
+        message = f"{len(given)} arrays where {needed}{several} are needed"
+        raise HloError("HLO202", message)
+    shared = len(given) == needed
+    dealt: list[list[Value]] = []
+    for device in range(devices):
+        arrays = iter(given if shared else given[device * needed :])
+        dealt.append([tree(s, lambda s, a=arrays: typed(next(a), s)) for s in shapes])
+    return dealt
+
+
+def expected(module: Module, path: str, devices: int) -> list[Value]:
+    """The saved value of each device."""
+    return [value for (value,) in deal(load(path, "out"), [module.entry.root.shape], devices)]
+
+
+def report(values: Sequence[Value], wanted: Sequence[Value], arguments: Namespace) -> int:
+    """Compare the value on each device, and say on which the first difference is."""
+    for device, (value, want) in enumerate(zip(values, wanted, strict=True)):
+        difference = compare(value, want, PROMISES[arguments.promise])
+        if difference:
+            print(
+                f"different on device {device}: {difference}"
+                if device
+                else f"different: {difference}"
+            )
+            return DIFFERENT
+    print(
+        f"equal: {sum(1 for v in values for _ in leaves(v))} arrays at promise {arguments.promise}"
+    )
+    return SAME

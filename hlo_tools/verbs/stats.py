@@ -1,0 +1,73 @@
+"""Count what a module consists of: opcodes, element types and bytes.
+
+Bytes are those of the values themselves, as if each lay in memory of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo.stats import stats
+from hlo_tools.files import read_module
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from hlo.instruction import Module
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The verb's command line."""
+    parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
+    parser.add_argument(
+        "--largest", type=int, default=5, metavar="N", help="name the N largest values (default 5)"
+    )
+
+
+def run(arguments: Namespace) -> int:
+    """Print the counts."""
+    print("\n".join(report(read_module(arguments.file), arguments.largest)))
+    return 0
+
+
+def report(module: Module, largest: int) -> list[str]:
+    """The lines to print."""
+    found = stats(module, largest)
+    sizes = {
+        "parameters": found.parameter_bytes,
+        "outputs": found.output_bytes,
+        "constants": found.constant_bytes,
+        "computed values": found.value_bytes,
+    }
+    header = module.header
+    lines = [
+        f"module {module.name}",
+        f"{found.instructions} instructions in {found.computations} computations",
+        f"{found.depth} instructions in the longest chain of operands",
+        f"{header.replica_count} replicas, {header.num_partitions} partitions",
+    ]
+    lines += section("opcodes", {name: str(n) for name, n in found.opcodes.items()})
+    lines += section("element types", {name: str(n) for name, n in found.element_types.items()})
+    lines += section("bytes", {name: spell_bytes(n) for name, n in sizes.items()})
+    big = {i.name: f"{spell_bytes(i.shape.bytes)}  {i.opcode} {i.shape}" for i in found.largest}
+    return lines + section("largest values", big)
+
+
+def section(title: str, rows: dict[str, str]) -> list[str]:
+    """A title with aligned rows below it."""
+    if not rows:
+        return []
+    width = max(map(len, rows))
+    return ["", f"{title}:", *(f"  {name:{width}}  {value}" for name, value in rows.items())]
+
+
+def spell_bytes(count: int) -> str:
+    """A number of bytes with the unit that suits it: `1.5 MiB`."""
+    if count < 1024:
+        return f"{count} B"
+    size = float(count)
+    for unit in ("KiB", "MiB", "GiB"):
+        size /= 1024
+        if size < 1024:
+            return f"{size:.1f} {unit}"
+    return f"{size / 1024:.1f} TiB"

@@ -1,0 +1,139 @@
+"""The command as a whole: help, verbs that do not exist, errors, pipes, start-up."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hlo_tools import cli
+
+COMMAND = [sys.executable, "-m", "hlo_tools"]
+NAMES_READ = {"print", "verify", "run", "stats"}
+
+
+def start(*words: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """Run the command in a process of its own."""
+    return subprocess.run(
+        [*COMMAND, *words],
+        capture_output=True,
+        check=False,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_help_names_every_verb(hlo) -> None:
+    result = hlo("--help")
+    assert result.status == 0
+    assert all(verb in result.out for verb in cli.VERBS)
+
+
+@pytest.mark.parametrize("verb", cli.VERBS)
+def test_every_verb_has_help(hlo, verb: str) -> None:
+    result = hlo(verb, "--help")
+    assert result.status == 0
+    assert f"usage: hlo {verb}" in result.out
+
+
+def test_version(hlo) -> None:
+    assert hlo("--version").out.startswith("hlo 0.")
+
+
+def test_no_verb_and_wrong_verb_are_bad_usage(hlo) -> None:
+    assert hlo().status == 2
+    wrong = hlo("prnt")
+    assert wrong.status == 2
+    assert "did you mean `print`" in wrong.err
+
+
+def test_wrong_option_is_bad_usage(hlo, softmax: Path) -> None:
+    assert hlo("print", softmax, "--no-such-option").status == 2
+
+
+@pytest.mark.parametrize("verb", sorted(NAMES_READ))
+@pytest.mark.parametrize(
+    ("name", "content", "code"),
+    [
+        ("absent.hlo", None, "HLO200"),
+        ("binary.pb", b"\x0a\x00\x01", "HLO201"),
+        ("empty.hlo", b"", "HLO001"),
+        ("torn.hlo", b"HloModule m\n\nENTRY e {\n  ROOT a = f32[] add(b", "HLO0"),
+        ("latin.hlo", b"HloModule m\xe9 {", "HLO0"),
+    ],
+)
+def test_bad_input_is_one_message(
+    hlo, tmp_path: Path, verb: str, name: str, content: bytes | None, code: str
+) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    result = hlo(verb, path)
+    assert (result.status, result.out) == (2, "")
+    assert f"error[{code}" in result.err
+    assert name in result.err
+
+
+def test_an_unexpected_error_is_one_line(hlo, softmax: Path, monkeypatch) -> None:
+    monkeypatch.setattr("hlo_tools.verbs.print.read_module", lambda _: 1 // 0)
+    result = hlo("print", softmax)
+    assert result.status == 2
+    assert result.err.count("\n") == 1
+    assert "please report" in result.err
+
+
+def test_debugging_shows_the_traceback(hlo, softmax: Path, monkeypatch) -> None:
+    monkeypatch.setattr("hlo_tools.verbs.print.read_module", lambda _: 1 // 0)
+    monkeypatch.setenv("HLO_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        hlo("print", softmax)
+
+
+def test_an_interrupt_is_quiet(hlo, softmax: Path, monkeypatch) -> None:
+    def interrupt(_: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hlo_tools.verbs.print.read_module", interrupt)
+    result = hlo("print", softmax)
+    assert (result.status, result.err) == (130, "hlo: interrupted\n")
+
+
+def test_a_closed_pipe_is_quiet(softmax: Path) -> None:
+    pipe = subprocess.PIPE
+    process = subprocess.Popen([*COMMAND, "print", "-"], stdin=pipe, stdout=pipe, stderr=pipe)
+    assert process.stdout
+    # The reader goes before the command has anything to write.
+    process.stdout.close()
+    process.stdout = None
+    _, err = process.communicate(softmax.read_bytes())
+    assert (process.returncode, err) == (141, b"")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom hlo_tools.cli import main\n"
+        "try: main(['--help'])\nexcept SystemExit: pass\n"
+        "print(sorted({'numpy', 'lark', 'rich', 'ml_dtypes', 'hlo'} & sys.modules.keys()))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
+    assert out.splitlines()[-1] == b"[]"
+
+
+@pytest.mark.parametrize(
+    "words", [("ops",), ("explain", "--all"), ("stats", "{}"), ("print", "{}")]
+)
+def test_output_does_not_depend_on_hash_order(softmax: Path, words: tuple[str, ...]) -> None:
+    words = tuple(word.format(softmax) for word in words)
+    first, second = (start(*words, PYTHONHASHSEED=seed) for seed in ("1", "2"))
+    assert first.returncode == 0
+    assert first.stdout == second.stdout
+
+
+def test_bytes_that_are_no_text_survive(tmp_path: Path) -> None:
+    path = tmp_path / "latin.hlo"
+    path.write_bytes(
+        b"HloModule m\n\nENTRY e {\n"
+        b'  ROOT a = f32[] parameter(0), metadata={op_name="caf\xe9"}\n}\n'
+    )
+    assert b"caf\xe9" in start("print", str(path)).stdout

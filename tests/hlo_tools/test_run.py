@@ -1,0 +1,180 @@
+"""`hlo run`: inputs, platforms, comparison, observation, and what it prints and saves."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from hlo import parse
+from hlo_tools.observers import progress
+from interpreter import evaluate
+
+ADD = b"""HloModule m
+
+ENTRY e {
+  x = f32[2] parameter(0)
+  y = f32[2] parameter(1)
+  ROOT s = f32[2] add(x, y)
+}
+"""
+LOG_IN_A_LOOP = b"""HloModule m
+
+cond {
+  p = (s32[], f32[]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(4)
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+
+body {
+  q = (s32[], f32[]) parameter(0)
+  j = s32[] get-tuple-element(q), index=0
+  one = s32[] constant(1)
+  k = s32[] add(j, one)
+  x = f32[] get-tuple-element(q), index=1
+  l = f32[] log(x)
+  ROOT t = (s32[], f32[]) tuple(k, l)
+}
+
+ENTRY e {
+  zero = s32[] constant(0)
+  start = f32[] constant(2)
+  t0 = (s32[], f32[]) tuple(zero, start)
+  ROOT w = (s32[], f32[]) while(t0), condition=cond, body=body
+}
+"""
+
+
+def test_values_are_printed(hlo) -> None:
+    result = hlo("run", "-", "--fill", 1.5, stdin=ADD)
+    assert (result.status, result.out) == (0, "f32[2] [3., 3.]\n")
+
+
+def test_a_seed_gives_the_same_values_each_time(hlo) -> None:
+    first, again, other = (hlo("run", "-", "--seed", s, stdin=ADD).out for s in (1, 1, 2))
+    assert first == again != other
+
+
+@pytest.mark.parametrize("how", ["one .npz", "two .npy"])
+def test_inputs_come_from_files(hlo, tmp_path: Path, how: str) -> None:
+    x, y = np.array([1, 2], np.float32), np.array([10, 20], np.float32)
+    if how == "one .npz":
+        np.savez(tmp_path / "in.npz", first=x, second=y)
+        words = ["--input", tmp_path / "in.npz"]
+    else:
+        np.save(tmp_path / "x.npy", x)
+        np.save(tmp_path / "y.npy", y)
+        words = ["--input", tmp_path / "x.npy", "--input", tmp_path / "y.npy"]
+    assert hlo("run", "-", *words, stdin=ADD).out == "f32[2] [11., 22.]\n"
+
+
+def test_a_saved_value_is_expected_again(hlo, softmax: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "out.npz"
+    assert hlo("run", softmax, "-o", saved, "--quiet").out == ""
+    again = hlo("run", softmax, "--expect", saved, "--promise", "BITS", "--quiet")
+    assert (again.status, again.out) == (0, "equal: 1 arrays at promise BITS\n")
+    other = hlo("run", softmax, "--expect", saved, "--seed", 1, "--quiet")
+    assert other.status == 1
+    assert other.out.startswith("different: [0,0]: ")
+
+
+def test_one_array_can_be_saved_as_npy(hlo, tmp_path: Path) -> None:
+    hlo("run", "-", "--fill", 1, "-o", tmp_path / "out.npy", stdin=ADD)
+    assert np.load(tmp_path / "out.npy").tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("model", ["mixed_precision", "data_parallel_step", "collatz"])
+def test_models_give_what_xla_gives(hlo, softmax: Path, model: str) -> None:
+    text, arrays = softmax.with_name(f"{model}.hlo"), softmax.with_name(f"{model}.npz")
+    assert hlo("run", text, "--input", arrays, "--expect", arrays).status == 0
+
+
+def test_several_devices_are_printed_apart(hlo, softmax: Path) -> None:
+    out = hlo("run", softmax.with_name("data_parallel_step.hlo"), "--fill", 1).out
+    assert "device 0:" in out
+    assert "device 1:" in out
+
+
+def test_the_reference_agrees(hlo, softmax: Path) -> None:
+    result = hlo("run", softmax, "--reference", "interpreter", "--promise", "BITS", "--quiet")
+    assert result.status == 0
+
+
+def test_a_trace_has_a_line_a_value(hlo, tmp_path: Path) -> None:
+    assert hlo("run", "-", "--trace", tmp_path / "trace", stdin=LOG_IN_A_LOOP).status == 0
+    lines = (tmp_path / "trace").read_text().splitlines()
+    # 4 of the entry, 5 times the 4 of the condition, 4 times the 7 of the body.
+    assert len(lines) == 4 + 5 * 4 + 4 * 7
+    assert lines[0] == "0.0 e %zero = constant s32[] 0"
+    assert any(line.startswith("0.0 e/body[3] %l = log f32[] ") for line in lines)
+
+
+def test_nan_stops_the_run_where_it_arises(hlo) -> None:
+    # log(2), log(log 2) < 0, then log of a negative number.
+    result = hlo("run", "-", "--stop-at-nan", stdin=LOG_IN_A_LOOP)
+    assert (result.status, result.out) == (2, "")
+    assert "<stdin>:16:" in result.err
+    assert "error[HLO205]: log: NaN arises in %l in iteration 2" in result.err
+
+
+def test_infinity_stops_the_run_where_it_arises(hlo) -> None:
+    text = ADD.replace(b"add(x, y)", b"divide(x, y)")
+    assert "infinity arises in %s" not in hlo("run", "-", "--stop-at-inf", stdin=text).err
+    twice = text.replace(b"ROOT s", b"s").replace(b"}", b"  z = f32[2] subtract(y, y)\n}")
+    twice = twice.replace(b"}", b"  q = f32[2] divide(s, z)\n  ROOT r = f32[2] add(q, q)\n}")
+    assert "infinity arises in %q" in hlo("run", "-", "--stop-at-inf", stdin=twice).err
+
+
+def test_bad_numbers_in_the_input_do_not_stop_it(hlo, softmax: Path) -> None:
+    assert hlo("run", "-", "--fill", "nan", "--stop-at-nan", stdin=ADD).status == 0
+    # The attention's mask is made of infinities that no instruction computes.
+    attention = softmax.with_name("attention.hlo")
+    assert hlo("run", attention, "--stop-at-nan", "--stop-at-inf").status == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--platform", "cuda"], "HLO203"),
+        (["--platform", "cud"], "HLO204"),
+        (["--reference", "c"], "HLO203"),
+        (["--input", "absent.npy"], "HLO200"),
+        (["--input", __file__], "HLO202"),
+        (["--expect", __file__], "HLO202"),
+        (["-o", "out.txt"], "HLO202"),
+        (["-o", "absent/out.npz"], "HLO200"),
+        (["--trace", "absent/trace"], "HLO200"),
+    ],
+)
+def test_bad_options_are_one_message(hlo, words: list[str], code: str) -> None:
+    result = hlo("run", "-", *words, stdin=ADD)
+    assert result.status == 2
+    assert f"error[{code}]" in result.err
+
+
+def test_wrong_inputs_are_refused(hlo, tmp_path: Path) -> None:
+    np.savez(tmp_path / "one.npz", np.zeros(2, np.float32))
+    np.savez(tmp_path / "wide.npz", np.zeros(2), np.zeros(2))
+    assert "HLO202" in hlo("run", "-", "--input", tmp_path / "one.npz", stdin=ADD).err
+    assert "HLO112" in hlo("run", "-", "--input", tmp_path / "wide.npz", stdin=ADD).err
+    integers = ADD.replace(b"f32", b"s8")
+    assert "HLO202" in hlo("run", "-", "--fill", 300, stdin=integers).err
+    assert "HLO202" in hlo("run", "-", "--fill", 0.5, stdin=integers).err
+
+
+def test_a_module_that_is_not_well_formed_is_refused(hlo) -> None:
+    result = hlo("run", "-", stdin=ADD.replace(b"s = f32[2]", b"s = f32[3]"))
+    assert result.status == 2
+    assert "<stdin>:6:" in result.err
+
+
+@pytest.mark.parametrize(("patience", "shown"), [(-1.0, True), (60.0, False)])
+def test_a_bar_shows_for_long_runs(monkeypatch, patience: float, shown: bool) -> None:
+    monkeypatch.setattr("hlo_tools.observers.PATIENCE", patience)
+    module = parse(LOG_IN_A_LOOP.decode())
+    terminal = io.StringIO()
+    with progress(module, Console(file=terminal, force_terminal=True)) as observe:
+        evaluate(module, observe=observe)
+    assert ("100%" in terminal.getvalue()) == shown

@@ -1,0 +1,136 @@
+"""Each verb that reads or lists, on good and bad input."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hlo.codes import CODES
+from hlo.opcode import OPCODES
+from hlo_tools.verbs import doctor, explain
+
+PAGE = Path(__file__).parents[2] / "docs" / "codes.md"
+
+
+def test_print_is_a_fixed_point(hlo, softmax: Path) -> None:
+    once = hlo("print", softmax)
+    assert once.status == 0
+    assert once.out.startswith("HloModule jit_softmax_layer, entry_computation_layout=")
+    assert hlo("print", "-", stdin=once.out.encode()).out == once.out
+
+
+@pytest.mark.parametrize(
+    ("option", "absent", "present"),
+    [
+        ("--no-layouts", "f32[8,16]{1,0} parameter", "f32[8,16] parameter"),
+        ("--no-percent", "%", "  add.7 = "),
+        ("--no-signatures", "->", "%region_0.1 {"),
+        ("--operand-shapes", "dot(%", "dot(f32[8,16]{1,0} %x.1, f32[16,10]{1,0} %w"),
+        ("--short-parsable", "%", "dot(x.1, w"),
+    ],
+)
+def test_print_options(hlo, softmax: Path, option: str, absent: str, present: str) -> None:
+    whole, shown = hlo("print", softmax).out, hlo("print", softmax, option).out
+    body = shown.partition("\n")[2]
+    assert absent not in body
+    assert present in body.replace("weights", "w")
+    assert present not in whole.replace("weights", "w")
+
+
+def test_print_elides_large_constants_when_asked(hlo) -> None:
+    numbers = ", ".join(map(str, range(11)))
+    text = f"HloModule m\nENTRY e {{ ROOT c = s32[11] constant({{{numbers}}}) }}".encode()
+    assert numbers in hlo("print", "-", stdin=text).out
+    assert "constant({...})" in hlo("print", "-", "--elide-constants", stdin=text).out
+    both = hlo("print", "-", "--elide-constants", "--large-constants", stdin=text)
+    assert numbers in both.out
+
+
+def test_print_to_a_file(hlo, softmax: Path, tmp_path: Path) -> None:
+    result = hlo("print", softmax, "-o", tmp_path / "out.hlo")
+    assert (result.status, result.out) == (0, "")
+    assert (tmp_path / "out.hlo").read_text() == hlo("print", softmax).out
+    assert "HLO200" in hlo("print", softmax, "-o", tmp_path / "no" / "out.hlo").err
+
+
+def test_stats_counts(hlo, softmax: Path) -> None:
+    out = hlo("stats", softmax, "--largest", 1).out
+    assert "module jit_softmax_layer" in out
+    assert re.search(r"parameter +7\n", out)
+    # (8*16 + 16*10 + 10) floats come in, 8*10 go out.
+    assert re.search(r"parameters +1.2 KiB\n", out)
+    assert re.search(r"outputs +320 B\n", out)
+
+
+def test_diff_shows_what_changed(hlo, softmax: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.hlo"
+    text = softmax.read_text()
+    other.write_text(text.replace("maximum(reduce_max.3", "minimum(reduce_max.3"))
+    assert hlo("diff", softmax, softmax)[:2] == (0, "")
+    result = hlo("diff", softmax, other)
+    assert result.status == 1
+    removed, added = (line for line in result.out.splitlines() if line[0] in "-+")
+    assert "maximum" in removed
+    assert "minimum" in added
+    assert result.out.endswith("1 changed, 0 added, 0 removed\n")
+
+
+def test_diff_reads_standard_input_and_refuses_bad_files(hlo, softmax: Path) -> None:
+    assert hlo("diff", softmax, "-", stdin=softmax.read_bytes()).status == 0
+    assert hlo("diff", softmax, "-", stdin=b"HloModule").status == 2
+
+
+def test_ops_lists_all(hlo) -> None:
+    lines = hlo("ops").out.splitlines()
+    assert {line.split()[0] for line in lines[1:-2]} == set(OPCODES)
+    assert f"of {len(OPCODES)}" in lines[-1]
+
+
+def test_ops_shows_one(hlo) -> None:
+    out = hlo("ops", "dot").out
+    assert "lhs_contracting_dims" in out
+    wrong = hlo("ops", "reduce_window")
+    assert wrong.status == 2
+    assert "did you mean `reduce-window`" in wrong.err
+
+
+@pytest.mark.parametrize("written", ["HLO200", "hlo200", "200"])
+def test_explain_takes_a_code_in_any_spelling(hlo, written: str) -> None:
+    result = hlo("explain", written)
+    assert result.status == 0
+    assert result.out.startswith(f"HLO200: {CODES['HLO200'].title}")
+
+
+def test_explain_lists_and_refuses(hlo) -> None:
+    assert len(hlo("explain").out.splitlines()) == len(CODES)
+    assert hlo("explain", "HLO999").status == 2
+
+
+def test_page_of_codes_is_up_to_date(bless: bool) -> None:
+    if bless:
+        PAGE.write_text(explain.page())
+    assert PAGE.read_text() == explain.page(), "run `make docs`"
+
+
+def test_doctor_finds_what_the_tests_need(hlo) -> None:
+    result = hlo("doctor")
+    assert result.status == 0
+    assert re.search(r"ok +numpy", result.out)
+
+
+def test_doctor_fails_if_something_needed_is_missing(hlo, monkeypatch) -> None:
+    missing = doctor.Finding("numpy", "", "pip install numpy", needed=True)
+    monkeypatch.setattr(doctor, "examine", lambda: iter([missing]))
+    result = hlo("doctor")
+    assert result.status == 2
+    assert re.search(r"MISSING +numpy +pip install numpy", result.out)
+
+
+def test_doctor_takes_the_compiler_from_the_environment(monkeypatch, tmp_path: Path) -> None:
+    compiler = tmp_path / "mycc"
+    compiler.touch(mode=0o755)
+    monkeypatch.setenv("CC", f"{compiler} -O2")
+    assert doctor.c_compiler() == str(compiler)
+    monkeypatch.setenv("CC", "")
+    monkeypatch.setenv("PATH", "")
+    assert doctor.c_compiler() == ""
