@@ -100,6 +100,11 @@ CODES: Final[dict[str, Code]] = {
         "Square roots of integers, shifts of floats or negated preds mean nothing in HLO. Convert "
         "the operand first, or use the logical opcodes for pred.",
     ),
+    "HLO102": Code(
+        "a random state has the wrong size",
+        "The state of rng-bit-generator is a key of 64 bits and a counter of 64 or 128: u64[2] or "
+        "u64[3], or as many bytes of another type.",
+    ),
     # The command line
     "HLO200": Code(
         "a file cannot be read or written",

@@ -153,28 +153,36 @@ def evaluate_rng_bit_generator(
 
     Parameters
     ----------
-    state : u64, the key and the counter: 64 bits of it in shape (2,), or 128, the low ones first,
-        in shape (3,). With Philox in shape (2,) the key is the upper half of the counter too.
+    state : its bytes are words of 64 bits: the key and the counter, of which there is one word or
+        two, the low one first. With Philox and one word, the upper one is the key.
 
     Returns
     -------
     (Array, Array)
-        the new state, of the same shape, and the bits.
+        the new state, of the same shape and type, and the bits.
+
+    Raises
+    ------
+    HloError
+        HLO102 if the state is of another size.
 
     References
     ----------
     XLA operation semantics, RngBitGenerator. `rng_default` is Philox, as on XLA CPU.
     """
+    if state.nbytes not in (16, 24):
+        found = f"a state of 16 or 24 bytes is needed, not of {state.nbytes}"
+        raise HloError("HLO102", f"rng-bit-generator: {found}", instr.span)
     data = instr.shape.elements[1]
-    key, low, *high = (int(word) for word in state)
+    key, low, *high = (int(word) for word in np.ascontiguousarray(state).view(np.uint64))
     width = data.element_type.bits
     if attrs.algorithm == "rng_three_fry":
         bits, after = threefry_bits(key, low, data.dims, width)
     else:
         upper = high[0] if high else key
         bits, after = philox_bits(key, low + (upper << 64), data.dims, width)
-    words = [key, after % 2**64, after >> 64][: len(state)]
-    return np.asarray(words, state.dtype), _as_bits(bits, data.element_type)
+    words = [key, after % 2**64, after >> 64][: 2 + len(high)]
+    return np.array(words, np.uint64).view(state.dtype), _as_bits(bits, data.element_type)
 
 
 def _as_bits(words: Array, element_type: ElementType) -> Array:

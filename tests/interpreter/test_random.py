@@ -174,6 +174,20 @@ def test_the_next_state_continues_the_sequence(algorithm: str) -> None:
     assert (np.concatenate([first, second]) == whole).all()
 
 
+def test_states_of_other_types_are_read_by_their_bytes() -> None:
+    attrs = RngBitGenerator(algorithm="rng_philox")
+    state = np.array([5, 0, 7, 1], np.uint32)
+    shape = tuple_of(array(ELEMENT_TYPES["u32"], (4,)), array(ELEMENT_TYPES["u32"], (3,)))
+    instr = Instruction("r", "rng-bit-generator", shape, (), attrs)
+    after, bits = evaluates["rng-bit-generator"](instr, attrs, state)
+    want_after, want = generate("rng_philox", [5, 7 + 2**32], "u32", (3,))
+    assert after.tolist() == [5, 0, 8, 1]
+    assert want_after == [5, 8 + 2**32]
+    assert (bits == want).all()
+    with pytest.raises(HloError, match="16 or 24 bytes is needed, not of 8"):
+        evaluates["rng-bit-generator"](instr, attrs, state[:2])
+
+
 @pytest.mark.parametrize("dims", [(), (1,), (5,), (3, 5), (4, 3), (3, 4, 2), (0,), (3, 0)])
 def test_interleaving_alternates_in_one_dimension(dims: tuple[int, ...]) -> None:
     whole = np.arange(np.prod(dims, dtype=int)).reshape(dims)
