@@ -267,9 +267,9 @@ VERIFIER_CODES: Final[dict[str, Code]] = {
         "by the custom-calls Pin and Unpin, and is written at most once.",
     ),
     "HLO083": Code(
-        "a fusion is not self-contained",
-        "A fused computation belongs to one fusion, and its root is what comes out last, so "
-        "nothing in it uses the root.",
+        "a computation is not one caller's alone",
+        "A fused or asynchronous computation belongs to the one instruction that runs it; copy it "
+        "for another. In a fused computation nothing uses the root, which is what comes out last.",
     ),
     "HLO084": Code(
         "a composite is incomplete",

@@ -16,6 +16,7 @@ from hlo.infer.checks import (
     expect_kinds,
     expect_rank,
     higher_type,
+    plural,
     show,
     sizes_agree,
 )
@@ -261,7 +262,7 @@ def _expect_groups(attrs: a.Convolution, lhs: Shape, rhs: Shape) -> None:
     if UNBOUNDED not in (features, inputs) and features != inputs * groups:
         raise HloError(
             "HLO038",
-            f"{features} input features in {groups} groups, but the kernel has {inputs}",
+            f"{features} input features, but the kernel has {inputs} for each of {plural(groups, 'group')}",
         )
     if outputs != UNBOUNDED and (outputs % groups or outputs % batch_groups):
         raise HloError(

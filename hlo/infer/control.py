@@ -15,7 +15,6 @@ from hlo.infer.checks import (
     expect_parameters,
     expect_scalar,
     merge_dims,
-    plural,
     show,
 )
 from hlo.infer.table import infers
@@ -102,7 +101,9 @@ def infer_conditional(
     if selector.element_type not in (PRED, S32):
         raise HloError("HLO022", f"the selector must be pred or s32, not {show(selector)}")
     if not branches or (selector.element_type is PRED and len(branches) != 2):
-        raise HloError("HLO044", f"{plural(len(branches), 'branch')} for a {show(selector)}")
+        raise HloError(
+            "HLO044", f"cannot choose among {len(branches)} branches by a {show(selector)}"
+        )
     if len(operands) != len(branches):
         raise HloError(
             "HLO024", f"takes an operand for each of {len(branches)} branches, not {len(operands)}"

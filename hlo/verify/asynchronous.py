@@ -97,9 +97,12 @@ def _verify_follower(scope: Scope, instr: Instruction, followers: frozenset[str]
 
 
 @verifies("async-start")
-def verify_async_start(_scope: Scope, instr: Instruction, attrs: a.AsyncStart) -> None:
+def verify_async_start(scope: Scope, instr: Instruction, attrs: a.AsyncStart) -> None:
     """The thread is the computation's; on the main thread that holds a single instruction."""
     (computation,) = instr.called
+    for other in scope.outer.callers[computation]:
+        if other is not instr and other.opcode == "async-start":
+            refuse(instr, "HLO083", f"{computation.name} is called by {other.name} too")
     thread = attrs.async_execution_thread or "main"
     if thread != computation.execution_thread:
         refuse(

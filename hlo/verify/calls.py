@@ -1,4 +1,4 @@
-"""Rules of instructions that call computations, beyond the signatures that inference checks.
+"""Rules of calls, beyond the signatures that inference checks, and of a few attributes.
 
 Sources: CheckFusionInstruction and the handlers of call, custom-call, while and conditional in
 XLA's `hlo_verifier.cc`.
@@ -105,6 +105,18 @@ def verify_custom_call(_scope: Scope, instr: Instruction, attrs: a.CustomCall) -
         shapes or not compatible(instr.shape, array(U64))
     ):
         refuse(instr, "HLO085", "GetRngSeed takes nothing and yields u64[]")
+
+
+@verifies("parameter")
+def verify_parameter(_scope: Scope, instr: Instruction, attrs: a.Parameter) -> None:
+    """Replication is told of each array in the parameter, or of none."""
+    said, leaves = attrs.parameter_replication, list(instr.shape.leaves())
+    if said and len(said) != len(leaves):
+        refuse(
+            instr,
+            "HLO043",
+            f"parameter_replication has {len(said)} entries for {len(leaves)} arrays",
+        )
 
 
 @verifies("compare")

@@ -1,0 +1,48 @@
+"""Each error code has a text that provokes it, whose leading comment says what comes of it.
+
+The first line is `// CODE at line:column: message`, the next ones `// = note`. A file's name starts
+with its code.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import hlo
+from hlo.verifier_codes import VERIFIER_CODES
+
+ERRORS = Path(__file__).parents[1] / "errors"
+ROOT = Path(__file__).parents[2]
+# Codes that no text provokes, because the parser refuses it before; test_verify_structure.py
+# provokes them with modules that are put together by hand.
+NOT_FROM_TEXT = {"HLO050", "HLO051", "HLO052", "HLO053", "HLO055", "HLO056", "HLO060"}
+
+
+@pytest.mark.parametrize("path", sorted(ERRORS.glob("*.hlo")), ids=lambda path: path.stem)
+def test_text_provokes_the_error_that_its_comment_says(path: Path) -> None:
+    text = path.read_text()
+    said = []
+    for line in text.splitlines():
+        if not line.startswith("// "):
+            break
+        said.append(line.removeprefix("// "))
+    with pytest.raises(hlo.HloError) as caught:
+        hlo.verify(hlo.parse(text))
+    error = caught.value
+    assert error.span is not None
+    place = f"{error.span.line}:{error.span.column}"
+    notes = [f"= {note}" for note in error.notes]
+    assert [f"{error.code} at {place}: {error.message}", *notes] == said
+    assert path.stem.startswith(error.code)
+
+
+def test_every_code_has_a_text() -> None:
+    written = {path.stem[:6] for path in ERRORS.glob("*.hlo")}
+    assert set(VERIFIER_CODES) - written == NOT_FROM_TEXT
+
+
+def test_every_code_that_is_raised_is_explained() -> None:
+    files = [*(ROOT / "hlo" / "infer").glob("*.py"), *(ROOT / "hlo" / "verify").glob("*.py")]
+    raised = {code for path in files for code in re.findall(r'"(HLO0[2-9]\d)"', path.read_text())}
+    assert raised == set(VERIFIER_CODES)
