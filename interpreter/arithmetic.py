@@ -76,7 +76,8 @@ def evaluate_bitwise(instr: Instruction, _attrs: Attrs, *operands: Array) -> Arr
     element_type = type_of(operands[0])
     if not element_type.is_integer:
         raise HloError("HLO101", f"{instr.opcode} is not defined for {element_type}", instr.span)
-    return narrowed(BITWISE[instr.opcode](*operands), instr.shape.element_type)
+    with np.errstate(all="ignore"):
+        return narrowed(BITWISE[instr.opcode](*operands), instr.shape.element_type)
 
 
 _NAMES = {opcode for meanings in MEANINGS.values() for opcode in meanings}
@@ -98,7 +99,8 @@ def evaluate_compare(_instr: Instruction, attrs: Compare, x: Array, y: Array) ->
     wide_x, wide_y = widened(x), widened(y)
     if attrs.type == "TOTALORDER" and type_of(x).is_floating:
         wide_x, wide_y = total_order(wide_x), total_order(wide_y)
-    return np.asarray(COMPARISONS[attrs.direction](wide_x, wide_y))
+    with np.errstate(all="ignore"):
+        return np.asarray(COMPARISONS[attrs.direction](wide_x, wide_y))
 
 
 def total_order(x: Array) -> Array:

@@ -218,20 +218,19 @@ def _differences(got: Array, want: Array, promise: Promise) -> tuple[Array, Arra
     places, wanted = _places(got), _places(want)
     ulps = _distance(places, wanted)
     g, w = widened(got), widened(want)
-    either_nan = np.isnan(g) | np.isnan(w)
-    ulps = np.where(either_nan, np.zeros_like(ulps), ulps)
+    ulps = np.where(np.isnan(g) | np.isnan(w), np.zeros_like(ulps), ulps)
+    finite = np.isfinite(g) & np.isfinite(w)
     mantissa_bits = float_format(want.dtype).mantissa_bits
     allowed = min(promise.ulps, max(1, 2**mantissa_bits // 4))
-    equal = (np.isnan(g) & np.isnan(w)) | ((ulps <= allowed) & ~either_nan)
-    if not promise.zero_sign:
-        equal &= either_nan | (g != 0) | (w != 0) | (np.signbit(g) == np.signbit(w))
-    finite = np.isfinite(g) & np.isfinite(w)
-    if promise.ulps:
-        # An infinity is a neighbour of the largest number, but no rounding error makes one.
-        equal &= finite | (g == w) | either_nan
+    near = ulps <= allowed
     if promise.of_largest and finite.any():
         largest = np.abs(w[finite]).max()
-        equal |= finite & (np.abs(g - w) <= allowed * 2.0**-mantissa_bits * largest)
+        near |= np.abs(g - w) <= allowed * 2.0**-mantissa_bits * largest
+    # An infinity is a neighbour of the largest number, but no rounding error makes one.
+    near &= finite | (g == w)
+    if not promise.zero_sign:
+        near &= (np.signbit(g) == np.signbit(w)) | (g != 0) | (w != 0)
+    equal = near | (np.isnan(g) & np.isnan(w))
     if promise.finite:
         equal |= ~finite
     return ~equal, ulps

@@ -79,10 +79,11 @@ def evaluate_reduce_precision(instr: Instruction, attrs: ReducePrecision, x: Arr
     XLA operation semantics, ReducePrecision.
     """
     element_type = instr.shape.element_type
-    # 8-bit floats are rounded as the f16 that they fit into; the others by their own bits.
-    wide = x if element_type.bits >= 16 else x.astype(np.float16)
-    rounded = reduced_precision(wide, attrs.exponent_bits, attrs.mantissa_bits)
     with np.errstate(all="ignore"):
+        # Types of 8 bits and less are rounded as the f16 or f32 that they fit into.
+        if element_type.bits < 16:
+            x = x.astype(np.float16 if float_format(x.dtype).exponent_bits <= 5 else np.float32)
+        rounded = reduced_precision(x, attrs.exponent_bits, attrs.mantissa_bits)
         return narrowed(rounded, element_type)
 
 

@@ -16,6 +16,7 @@ from hlo.element_type import ELEMENT_TYPES
 from hlo.error import HloError
 from hlo.opcode import OPCODES
 from interpreter.arithmetic import MEANINGS
+from interpreter.bits import BITWISE
 from interpreter.compare import BITS, compare
 from interpreter.conversion import integer_range
 from interpreter.table import evaluates
@@ -333,6 +334,28 @@ def test_select_of_every_type(element_type: str) -> None:
     got = evaluate("select", element_type, np.array([True, False, True]), x, y)
     assert compare(got, values(element_type, [1, 1, 1])) is None
     assert compare(evaluate("select", element_type, np.array(False), x, y), y) is None
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "element_type", ["u4", "s8", "s64", "u64", "f8e4m3fn", "bf16", "f32", "c64"]
+)
+def test_nothing_warns(element_type: str) -> None:
+    """Scalars, since NumPy warns about them where it is silent about arrays."""
+    target = ELEMENT_TYPES[element_type]
+    numbers = [0, *integer_range(target)] if target.is_integer else [0.0, 1e38, INF, NAN]
+    bitwise = BITWISE if target.is_integer else {}
+    for opcode in (MEANINGS[target.kind] | bitwise).keys() - {"complex"}:
+        result = target.real.name if opcode in ("abs", "real", "imag") else element_type
+        result = "pred" if opcode == "is-finite" else result
+        for x in numbers:
+            for y in numbers:
+                operands = [values(element_type, n) for n in (x, y, x)][: OPCODES[opcode].arity]
+                evaluate(opcode, result, *operands)
+    for x in numbers:
+        for other in ("pred", "s4", "u64", "f4e2m1fn", "f16", "f64", "c128"):
+            evaluate("convert", other, values(element_type, x))
+        evaluate("compare", "pred", *[values(element_type, x)] * 2, direction="EQ")
 
 
 def test_operands_are_left_alone() -> None:

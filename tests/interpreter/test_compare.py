@@ -117,6 +117,12 @@ def test_of_largest_measures_by_the_largest_number() -> None:
     assert compare(values("f32", [1000.0, 0.01]), want, Promise(ulps=16, of_largest=True))
 
 
+def test_of_largest_does_not_forgive_the_sign_of_zero() -> None:
+    got, want = values("f32", [5.0, -0.0]), values("f32", [5.0, 0.0])
+    assert compare(got, want, Promise(ulps=4, of_largest=True)) is not None
+    assert compare(got, want, Promise(ulps=4, of_largest=True, zero_sign=True)) is None
+
+
 def test_differences_in_nested_tuples() -> None:
     x, y = values("s32", [[1, 2], [3, 4]]), values("s32", [[1, 2], [3, 9]])
     want = (x, (None, y), ())
