@@ -1,0 +1,83 @@
+"""Common subexpression elimination: keeps the first of several equal instructions.
+
+Two instructions are equal if they have the same opcode, operands, attributes and called
+computations (see `optimizer.identity`) and no effects. Operands count as equal when they were found
+equal themselves, so equal chains fall together in one sweep.
+
+    a = f32[4] exponential(x)          a = f32[4] exponential(x)
+    b = f32[4] exponential(x)
+    ROOT c = f32[4] add(a, b)          ROOT c = f32[4] add(a, a)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hlo.walk import rebuild, rebuild_module
+from optimizer.effects import effects, ordered
+from optimizer.identity import Identity
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class Cse:
+    """Replaces instructions by equal ones before them.
+
+    Attributes
+    ----------
+    is_layout_sensitive : instructions whose layouts differ are not equal.
+
+    References
+    ----------
+    XLA, `xla/service/hlo_cse.cc`.
+    """
+
+    name = "cse"
+    is_layout_sensitive: bool = False
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module without repetitions."""
+        identity = Identity(is_layout_sensitive=self.is_layout_sensitive)
+        acts = effects()
+
+        def change(computation: Computation) -> Computation:
+            tied = ordered(computation)
+            candidates = [
+                i
+                for i in computation.instructions
+                if is_candidate(i) and i not in tied and not acts(i)
+            ]
+            return rebuild(computation, repetitions(computation, candidates, identity, log))
+
+        return rebuild_module(module, change)
+
+
+def is_candidate(instr: Instruction) -> bool:
+    """Whether equality could be told: from the operands, or from the attributes of a constant."""
+    return bool(instr.operands) or instr.opcode in ("constant", "iota")
+
+
+def repetitions(
+    computation: Computation, candidates: list[Instruction], identity: Identity, log: Log
+) -> dict[Instruction, Instruction]:
+    """Which instructions are equal to earlier ones, and to which."""
+    plan: dict[Instruction, Instruction] = {}
+    first: dict[Any, Instruction] = {}
+    eligible = set(candidates)
+    # Equal instructions get the number of the first one.
+    number: dict[Instruction, int] = {}
+    for i, instr in enumerate(computation.instructions):
+        number[instr] = i
+        if instr not in eligible:
+            continue
+        kept = first.setdefault(identity.key(instr, number), instr)
+        if kept is not instr and log.rewrite("equal", instr, kept):
+            plan[instr] = kept
+            number[instr] = number[kept]
+    return plan

@@ -1,0 +1,68 @@
+"""Tuples that are taken apart at once, or put together again, disappear.
+
+get-tuple-element(tuple(x, y), index=1)                       => y
+tuple(get-tuple-element(t, index=0), ..., (t, index=n - 1))   => t, if t has n elements
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from optimizer.passes import register
+from optimizer.pattern import get_tuple_element, p, tuple_, xs
+from optimizer.rewrite import rewrite
+from optimizer.rule import RuleSet, rule
+
+if TYPE_CHECKING:
+    from hlo.attributes import GetTupleElement
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+
+@rule(get_tuple_element(tuple_(xs), p), xla="GetTupleElement(Tuple)")
+def element_of_tuple(xs: tuple[Instruction, ...], p: int) -> Instruction:
+    """The element itself.
+
+    References
+    ----------
+    XLA, `xla/service/tuple_simplifier.cc`.
+    """
+    return xs[p]
+
+
+@rule(tuple_(xs), xla="Tuple(GetTupleElement ...)")
+def tuple_of_all_elements(xs: tuple[Instruction, ...]) -> Instruction | None:
+    """The tuple whose elements are all taken, in order.
+
+    References
+    ----------
+    XLA, `xla/service/tuple_simplifier.cc`.
+    """
+    if not xs or any(x.opcode != "get-tuple-element" for x in xs):
+        return None
+    whole = xs[0].operands[0]
+    taken = [cast("GetTupleElement", x.attrs).index for x in xs]
+    if any(x.operands[0] is not whole for x in xs):
+        return None
+    return whole if taken == list(range(len(whole.shape.elements))) else None
+
+
+RULES = RuleSet([element_of_tuple, tuple_of_all_elements])
+
+
+@register
+@dataclass(frozen=True)
+class TupleSimplifier:
+    """Forwards elements through tuples, and whole tuples through their elements.
+
+    References
+    ----------
+    XLA, `xla/service/tuple_simplifier.cc`.
+    """
+
+    name = "tuple-simplifier"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module without needless tuples."""
+        return rewrite(module, RULES, log)

@@ -1,0 +1,72 @@
+"""When two instructions, or two computations, are the same but for their names.
+
+Names, metadata and positions do not count; shapes, attributes, literals, shardings and the order of
+operands do, save that a commutative opcode's operands may change places.
+
+References
+----------
+XLA, `HloInstruction::IdenticalIgnoringCommutativeOperandOrder` and `HloComputation::Equal`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hlo.walk import called_first
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hlo.instruction import Computation, Instruction
+
+
+class Identity:
+    """Numbers instructions and computations such that equal ones have equal numbers.
+
+    Parameters
+    ----------
+    is_layout_sensitive : other layouts make another instruction.
+    """
+
+    def __init__(self, *, is_layout_sensitive: bool = False) -> None:
+        self.is_layout_sensitive = is_layout_sensitive
+        self._computations: dict[Computation, int] = {}
+        self._numbers: dict[Any, int] = {}
+
+    def key(self, instr: Instruction, operands: Mapping[Instruction, int]) -> Any:
+        """What makes an instruction what it is, as a value to compare and hash.
+
+        Parameters
+        ----------
+        operands : a number for each operand, the same for operands that count as equal.
+        """
+        numbers = [operands[operand] for operand in instr.operands]
+        if "commutative" in instr.row.traits:
+            numbers.sort()
+        shape = instr.shape if self.is_layout_sensitive else instr.shape.without_layout
+        called = tuple([self.of(computation) for computation in instr.called])
+        sharding = instr.annotations.sharding
+        return instr.opcode, tuple(numbers), instr.attrs, shape, called, sharding
+
+    def of(self, computation: Computation) -> int:
+        """The number of a computation."""
+        for each in [] if computation in self._computations else called_first(computation):
+            if each not in self._computations:
+                self._computations[each] = self._number(self._structure(each))
+        return self._computations[computation]
+
+    def _structure(self, computation: Computation) -> Any:
+        """All instructions with operands by position, and the position of the root."""
+        position = {instr: i for i, instr in enumerate(computation.instructions)}
+        keys = tuple([self.key(instr, position) for instr in computation.instructions])
+        ties = tuple(
+            [
+                (position[instr], tuple([position[p] for p in instr.control_predecessors]))
+                for instr in computation.instructions
+                if instr.control_predecessors
+            ]
+        )
+        return keys, ties, position[computation.root], computation.execution_thread
+
+    def _number(self, key: Any) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))

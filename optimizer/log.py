@@ -1,0 +1,127 @@
+"""What happens while passes run: who watches, and how many rewrites may still be done.
+
+Passes report every rewrite to the log before they do it, and don't do it if the log says no. So
+*fuel*, a number of rewrites, stops the optimizer at any point, and skipping one number undoes one
+firing; both are deterministic, because passes are. The stepper, the viewer and bisection use this.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo.instruction import Instruction, Module
+    from optimizer.passes import Pass
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One rewrite.
+
+    Attributes
+    ----------
+    number : of the rewrite in the whole run, from 0.
+    path : names of the pipelines and passes that run, outermost first.
+    rule : what was done: a rule's name, or a pass's own word for it.
+    old : the instruction that is replaced or removed.
+    new : what takes its place: the replacement, last, after new instructions that it needs; empty
+        if it is removed.
+    """
+
+    number: int
+    path: tuple[str, ...]
+    rule: str
+    old: Instruction
+    new: tuple[Instruction, ...]
+
+    def __str__(self) -> str:
+        """One line."""
+        names = ", ".join(f"%{i.name}" for i in self.new) or "nothing"
+        return f"{self.number:>5} {'.'.join(self.path)}: {self.rule}: %{self.old.name} -> {names}"
+
+
+class Observer(Protocol):
+    """Someone who watches passes run. `optimizer.observers` has the standard ones."""
+
+    def before(self, pass_: Pass, module: Module, log: Log) -> None:
+        """A pass is about to run."""
+
+    def event(self, event: Event, log: Log) -> None:
+        """A pass is about to do a rewrite."""
+
+    def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:
+        """A pass has run; both modules are the same object if it changed nothing."""
+
+
+@dataclass
+class Log:
+    """One run of the optimizer.
+
+    Attributes
+    ----------
+    observers : in the order in which they are told.
+    fuel : how many rewrites may still be done; None for any number.
+    skip : numbers of rewrites that are not done.
+    path : names of the pipelines and passes that run now, outermost first.
+    numbers : how many rewrites were asked for so far.
+    denied : rewrites, as rule and instruction, that were refused once and so always are.
+    """
+
+    observers: Sequence[Observer] = ()
+    fuel: int | None = None
+    skip: frozenset[int] = frozenset()
+    path: list[str] = field(default_factory=list[str])
+    numbers: int = 0
+    denied: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+
+    def rewrite(self, rule: str, old: Instruction, *new: Instruction) -> bool:
+        """Report a rewrite, and ask whether it may be done.
+
+        Parameters
+        ----------
+        rule : what is done.
+        old : the instruction that is replaced or removed.
+        new : new instructions and, last, the one that takes its place; none if it is removed.
+        """
+        spent = self.fuel is not None and self.fuel <= 0
+        if spent or (rule, old.name) in self.denied:
+            return False
+        number = self.numbers
+        self.numbers += 1
+        if number in self.skip:
+            self.denied.add((rule, old.name))
+            return False
+        if self.fuel is not None:
+            self.fuel -= 1
+        if self.observers:
+            happened = Event(number, tuple(self.path), rule, old, new)
+            for observer in self.observers:
+                observer.event(happened, self)
+        return True
+
+    def run(self, pass_: Pass, module: Module) -> Module:
+        """Run a pass, and tell the observers before and after."""
+        self.path.append(pass_.name)
+        for observer in self.observers:
+            observer.before(pass_, module, self)
+        changed = pass_.run(module, self)
+        for observer in self.observers:
+            observer.after(pass_, module, changed, self)
+        self.path.pop()
+        return changed
+
+
+class Silent:
+    """An observer that does nothing: others override what they care for."""
+
+    def before(self, pass_: Pass, module: Module, log: Log) -> None:
+        """Nothing."""
+
+    def event(self, event: Event, log: Log) -> None:
+        """Nothing."""
+
+    def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:
+        """Nothing."""

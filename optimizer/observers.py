@@ -1,0 +1,182 @@
+"""The standard observers: they verify, time, print, dump, check values and record rewrites."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hlo.error import HloError
+from hlo.names import sanitize
+from hlo.verify import verify
+from interpreter.compare import BITS, Promise, compare
+from interpreter.evaluate import evaluate
+from optimizer.log import Event, Log, Silent
+from optimizer.passes import Fixpoint, Pass, Pipeline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from hlo.instruction import Module
+
+
+class Verify(Silent):
+    """Runs the verifier after every pass that changed something.
+
+    An error that it finds says which pass made the module wrong.
+    """
+
+    def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:
+        """Verify what a pass made."""
+        if after is before or isinstance(pass_, Pipeline | Fixpoint):
+            return
+        try:
+            verify(after)
+        except HloError as error:
+            raise error.noting(
+                f"the module was fine before the pass {'.'.join(log.path)}"
+            ) from None
+
+
+class Trace(Silent):
+    """Keeps all rewrites."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def event(self, event: Event, log: Log) -> None:  # noqa: ARG002
+        """Keep one."""
+        self.events.append(event)
+
+
+@dataclass
+class Timer(Silent):
+    """Adds up the CPU seconds that each pass takes, pipelines included.
+
+    Attributes
+    ----------
+    seconds, runs : by the name of the pass.
+    """
+
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    runs: dict[str, int] = field(default_factory=dict[str, int])
+    started: list[float] = field(default_factory=list[float])
+
+    def before(self, pass_: Pass, module: Module, log: Log) -> None:  # noqa: ARG002
+        """Look at the clock."""
+        self.started.append(time.process_time())
+
+    def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:  # noqa: ARG002
+        """Look at it again."""
+        spent = time.process_time() - self.started.pop()
+        self.seconds[pass_.name] = self.seconds.get(pass_.name, 0.0) + spent
+        self.runs[pass_.name] = self.runs.get(pass_.name, 0) + 1
+
+    def report(self) -> str:
+        """A line a pass, the slowest first."""
+        rows = sorted(self.seconds.items(), key=lambda row: -row[1])
+        return "\n".join(f"{s:8.3f} s {self.runs[name]:>4} runs  {name}" for name, s in rows)
+
+
+@dataclass
+class Print(Silent):
+    """Gives the module's text, after every pass that changed it, to a function.
+
+    Attributes
+    ----------
+    only : names of passes; empty for all.
+    """
+
+    write: Callable[[str], object]
+    only: Sequence[str] = ()
+
+    def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:
+        """Print what a pass made."""
+        if after is not before and (not self.only or pass_.name in self.only):
+            self.write(f"// after {'.'.join(log.path)}\n{after}\n")
+
+
+@dataclass
+class Dump(Silent):
+    """Writes the module to files between passes, under the names that XLA gives them.
+
+    Every pipeline starts with `module_0000.NAME.0000.PIPELINE.after_pipeline-start.before_A.txt`;
+    where the pass A changes something, `module_0000.NAME.0001.PIPELINE.after_A.before_B.txt`
+    follows, and after its last pass `...after_B.before_pipeline-end.txt`.
+
+    Attributes
+    ----------
+    directory : made if it is not there.
+    number : of the next file.
+    running : the pipelines that run, with the position of the pass that runs in each.
+    """
+
+    directory: Path
+    number: int = 0
+    running: list[tuple[Pipeline | Fixpoint, int]] = field(
+        default_factory=list[tuple[Pipeline | Fixpoint, int]]
+    )
+
+    def before(self, pass_: Pass, module: Module, log: Log) -> None:  # noqa: ARG002
+        """Write what a pipeline starts from."""
+        if isinstance(pass_, Pipeline | Fixpoint):
+            self.running.append((pass_, 0))
+            if pass_.passes:
+                self.write(pass_.name, "pipeline-start", pass_.passes[0].name, module)
+
+    def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:  # noqa: ARG002
+        """Write what a pass made."""
+        if isinstance(pass_, Pipeline | Fixpoint):
+            self.running.pop()
+        if not self.running:
+            return
+        pipeline, position = self.running[-1]
+        following = (*pipeline.passes, None)[position + 1]
+        last = len(pipeline.passes) - 1
+        self.running[-1] = pipeline, 0 if position == last else position + 1
+        if after is not before:
+            upcoming = following.name if following else "pipeline-end"
+            self.write(pipeline.name, pass_.name, upcoming, after)
+
+    def write(self, pipeline: str, previous: str, upcoming: str, module: Module) -> None:
+        """Write one file."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        place = f"{pipeline}.after_{previous}.before_{upcoming}"
+        name = f"module_0000.{sanitize(module.name)}.{self.number:04}.{place}.txt"
+        (self.directory / name).write_text(str(module), "utf-8", "surrogateescape")
+        self.number += 1
+
+
+@dataclass
+class CheckValues(Silent):
+    """Runs the interpreter before and after every pass that changed something, and compares.
+
+    Attributes
+    ----------
+    arguments : tuples of arguments of the entry computation, such as small random arrays.
+    """
+
+    arguments: Sequence[tuple[Any, ...]]
+
+    def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:
+        """Compare what the module means with what it meant.
+
+        Raises
+        ------
+        HloError
+            HLO153 if the pass breaks its promise.
+        """
+        if after is before or isinstance(pass_, Pipeline | Fixpoint):
+            return
+        for given in self.arguments:
+            want, got = evaluate(before, *given), evaluate(after, *given)
+            if difference := compare(got, want, promise_of(pass_)):
+                raise HloError(
+                    "HLO153", f"the pass {'.'.join(log.path)} changed the result: {difference}"
+                )
+
+
+def promise_of(pass_: Pass) -> Promise:
+    """How exactly a pass keeps values: its `promise`; every bit if it has none."""
+    return getattr(pass_, "promise", BITS)

@@ -1,0 +1,114 @@
+"""Passes, and what composes them: pipelines, fixpoints, and the table of all passes.
+
+A pass is a frozen dataclass with XLA's name for it and a `run`; its fields are its options:
+
+    @register
+    @dataclass(frozen=True)
+    class Dce:
+        name = "dce"
+
+        def run(self, module: Module, log: Log) -> Module:
+            ...
+
+How to add one:
+
+1. Write it in a file of its own, in the folder of its kind: `optimizer/cleanup/dce.py`. Its
+   docstring says what it does, the algebra or an example, and XLA's file under References.
+2. Decide, then rebuild once: collect a plan (old instruction to new one), ask `log.rewrite(...)`
+   for each entry, and carry it out with `hlo.walk.rebuild`. Return the same module where nothing
+   changes; the helpers do.
+3. Name its module in `optimizer/catalogue.py`, and put it into the pipelines of
+   `optimizer/pipelines.py` where XLA has it.
+4. Add golden cases, `tests/cases/<pass>/<case>.hlo`. The general tests find it by themselves: the
+   interpreter must say the same before and after, the result must verify, print and parse again,
+   and a second run must change nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from hlo.error import HloError, did_you_mean
+from optimizer.log import Log
+
+if TYPE_CHECKING:
+    from hlo.instruction import Module
+
+
+class Pass(Protocol):
+    """Something that makes a new module of a module."""
+
+    @property
+    def name(self) -> str:
+        """XLA's name for it."""
+        ...
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The new module; the same object where nothing changed."""
+        ...
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Passes, one after the other."""
+
+    name: str
+    passes: tuple[Pass, ...]
+
+    def run(self, module: Module, log: Log | None = None) -> Module:
+        """Run all passes; without a log, nobody watches."""
+        log = log or Log()
+        for each in self.passes:
+            module = log.run(each, module)
+        return module
+
+
+@dataclass(frozen=True)
+class Fixpoint:
+    """A pipeline, again and again until it changes nothing any more.
+
+    Attributes
+    ----------
+    limit : how often at most; XLA too gives up after 25 rounds.
+    """
+
+    name: str
+    passes: tuple[Pass, ...]
+    limit: int = 25
+
+    def run(self, module: Module, log: Log | None = None) -> Module:
+        """Run all passes until none changes anything."""
+        log = log or Log()
+        for _ in range(self.limit):
+            before = module
+            for each in self.passes:
+                module = log.run(each, module)
+            if module is before:
+                break
+        return module
+
+
+PASSES: dict[str, type[Any]] = {}
+Registered = TypeVar("Registered", bound=type[Any])
+
+
+def register(pass_class: Registered) -> Registered:
+    """Enter a pass into the table, so that its name finds it."""
+    if pass_class.name in PASSES:
+        raise ValueError(f"two passes are called {pass_class.name}")
+    PASSES[pass_class.name] = pass_class
+    return pass_class
+
+
+def find(name: str) -> type[Any]:
+    """The class of a pass.
+
+    Raises
+    ------
+    HloError
+        HLO151 if no pass has the name.
+    """
+    if name not in PASSES:
+        raise HloError("HLO151", f"there is no pass `{name}`", notes=did_you_mean(name, PASSES))
+    return PASSES[name]

@@ -1,0 +1,160 @@
+"""Pipelines as text: `algebraic-simplifier{strict=true},dce,fix(cse,dce)`.
+
+A pass is its name, with options in braces where they differ from their defaults. `fix(...)`
+repeats what it holds until nothing changes; any other name with parentheses is a pipeline.
+
+    pipeline := pass ("," pass)*
+    pass     := name options? | name options? "(" pipeline ")"
+    options  := "{" (key "=" value) ("," key "=" value)* "}"
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import MISSING, fields
+from typing import Any, cast
+
+from hlo.error import HloError, Source, Span, did_you_mean
+from optimizer.passes import Fixpoint, Pass, Pipeline, find
+
+_TOKEN = re.compile(r"\s*([A-Za-z0-9_.\-]+|[(){},=])")
+FIXPOINT = "fix"
+
+
+def parse_pipeline(text: str) -> Pipeline:
+    """Read a pipeline.
+
+    Raises
+    ------
+    HloError
+        HLO150 where the text makes no sense, HLO151 for an unknown pass, HLO152 for an option that
+        a pass has not, or a value that the option cannot have.
+    """
+    reader = _Reader(text)
+    passes = reader.passes()
+    if reader.token:
+        raise reader.error(f"unexpected `{reader.token}`")
+    return Pipeline("pipeline", passes)
+
+
+class _Reader:
+    """Walks over the text, a token at a time."""
+
+    def __init__(self, text: str) -> None:
+        self.source = Source(text, "<pipeline>")
+        self.start = self.end = 0
+        self.token = ""
+        self.advance()
+
+    def advance(self) -> str:
+        """Move to the next token, "" at the end, and return the one before it."""
+        passed = self.token
+        found = _TOKEN.match(self.source.text, self.end)
+        rest = self.source.text[self.end :].strip()
+        self.start = found.start(1) if found else len(self.source.text) - len(rest)
+        self.token = found[1] if found else rest[:1]
+        self.end = self.start + len(self.token)
+        return passed
+
+    def error(self, message: str, code: str = "HLO150", notes: tuple[str, ...] = ()) -> HloError:
+        """An error at the current token."""
+        return HloError(code, message, Span(self.source, self.start, self.end), notes)
+
+    def expect(self, token: str) -> None:
+        if self.token != token:
+            raise self.error(f"expected `{token}`, not `{self.token or 'the end'}`")
+        self.advance()
+
+    def word(self, what: str) -> str:
+        if not self.token or self.token in "(){},=":
+            raise self.error(f"expected {what}, not `{self.token or 'the end'}`")
+        return self.advance()
+
+    def passes(self) -> tuple[Pass, ...]:
+        """One or more, separated by commas."""
+        found = [self.one()]
+        while self.token == ",":
+            self.advance()
+            found.append(self.one())
+        return tuple(found)
+
+    def one(self) -> Pass:
+        """A pass, a pipeline or a fixpoint."""
+        span = Span(self.source, self.start, self.end)
+        name = self.word("the name of a pass")
+        given = self.options()
+        if self.token == "(":
+            self.advance()
+            inner = self.passes()
+            self.expect(")")
+            composite = Fixpoint if name == FIXPOINT else Pipeline
+            return composite(name, inner, **self.values(composite, given))
+        try:
+            pass_class = find(name)
+        except HloError as error:
+            raise error.at(span) from None
+        return pass_class(**self.values(pass_class, given))
+
+    def options(self) -> dict[str, tuple[str, Span]]:
+        """Key to value text, with the place of the key."""
+        found: dict[str, tuple[str, Span]] = {}
+        if self.token != "{":
+            return found
+        while self.token in ("{", ","):
+            self.advance()
+            span = Span(self.source, self.start, self.end)
+            key = self.word("an option")
+            self.expect("=")
+            found[key] = (self.word("a value"), span)
+        self.expect("}")
+        return found
+
+    def values(self, pass_class: type[Any], given: dict[str, tuple[str, Span]]) -> dict[str, Any]:
+        """Options as the pass wants them."""
+        defaults = option_defaults(pass_class)
+        made: dict[str, Any] = {}
+        for key, (text, span) in given.items():
+            if key not in defaults:
+                message = f"{pass_class.__name__} has no option `{key}`"
+                raise HloError("HLO152", message, span, did_you_mean(key, defaults))
+            made[key.replace("-", "_")] = _value(text, defaults[key], span)
+        return made
+
+
+def option_defaults(pass_class: type[Any]) -> dict[str, Any]:
+    """The options of a pass, as text spells them, with their defaults."""
+    return {
+        f.name.replace("_", "-"): f.default for f in fields(pass_class) if f.default is not MISSING
+    }
+
+
+def _value(text: str, default: Any, span: Span) -> Any:
+    """An option's value, of the type that its default has."""
+    try:
+        if isinstance(default, bool):
+            return {"true": True, "false": False}[text]
+        return type(default)(text)
+    except (KeyError, ValueError):
+        kind = type(default).__name__
+        raise HloError("HLO152", f"`{text}` is no {kind}", span) from None
+
+
+def pipeline_text(pass_: Pass) -> str:
+    """The text that `parse_pipeline` reads as this pass; of a pipeline without its own name."""
+    if isinstance(pass_, Pipeline):
+        return ",".join(map(_text, pass_.passes))
+    return _text(pass_)
+
+
+def _text(pass_: Any) -> str:
+    defaults = option_defaults(cast("type[Any]", type(pass_)))
+    given = {key: getattr(pass_, key.replace("-", "_")) for key in defaults}
+    shown = [f"{k}={_spell(v)}" for k, v in given.items() if v != defaults[k]]
+    text = pass_.name + ("{" + ",".join(shown) + "}" if shown else "")
+    if isinstance(pass_, Pipeline | Fixpoint):
+        text += "(" + ",".join(map(_text, pass_.passes)) + ")"
+    return text
+
+
+def _spell(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

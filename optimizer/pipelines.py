@@ -1,0 +1,57 @@
+"""The standard pipelines, in XLA's order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from optimizer.cleanup.cse import Cse
+from optimizer.cleanup.dce import Dce
+from optimizer.cleanup.tuple_simplifier import TupleSimplifier
+from optimizer.log import Log
+from optimizer.observers import Verify
+from optimizer.passes import Fixpoint, Pipeline
+from optimizer.simplification.algebraic_simplifier import AlgebraicSimplifier
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo.instruction import Module
+    from optimizer.log import Observer
+
+Target = Literal["cpu", "gpu"]
+
+
+def pipeline(target: Target = "cpu", *, strict: bool = False) -> Pipeline:
+    """The standard pipeline for a target.
+
+    Parameters
+    ----------
+    strict : only passes and rules that keep every bit.
+
+    References
+    ----------
+    XLA, `xla/service/cpu/cpu_compiler.cc` and `xla/service/gpu/gpu_compiler.cc`.
+    """
+    simplification = Fixpoint(
+        "simplification",
+        (AlgebraicSimplifier(strict=strict), TupleSimplifier(), Dce(), Cse()),
+    )
+    return Pipeline(f"{target}-optimization", (simplification,))
+
+
+def optimize(
+    module: Module,
+    target: Target = "cpu",
+    *,
+    strict: bool = False,
+    observers: Sequence[Observer] | None = None,
+) -> Module:
+    """Run the standard pipeline on a module.
+
+    Parameters
+    ----------
+    strict : only what keeps every bit of every result.
+    observers : who watches; if None, the verifier, after every pass that changes something.
+    """
+    watching = [Verify()] if observers is None else observers
+    return Log(observers=watching).run(pipeline(target, strict=strict), module)

@@ -1,0 +1,212 @@
+"""The engine of rewriting by rules: sweeps over each computation until no rule applies any more.
+
+A sweep goes through a computation once, operands first, and builds the new one as it goes: each
+instruction gets what became of its operands, and then the first rule that fits and whose guard
+holds replaces it. So an instruction always sees operands that are rewritten already, a chain of
+a thousand adds folds in one sweep, and no decision ever rebuilds anything twice.
+
+Every replaced instruction is equal, as far as its rule promises, to what replaces it. That holds
+whatever else a sweep decides, so decisions cannot disturb each other.
+
+As in XLA, an instruction with control dependencies is never replaced, and a new instruction takes
+over the annotations (metadata, sharding) of the one that it replaces.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hlo.walk import names_of, rebuild_module
+from interpreter.compare import BITS
+from optimizer.effects import ordered, without_dead
+from optimizer.rule import touches_floats
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction, Module
+    from hlo.names import NameSupply
+    from optimizer.log import Log
+    from optimizer.rule import RuleSet
+
+# XLA's simplifier gives up after so many rounds too, with a warning; no sound rules need as many.
+SWEEPS = 50
+
+
+def rewrite(
+    module: Module,
+    rules: RuleSet,
+    log: Log,
+    *,
+    strict: bool = False,
+    layout_sensitive: bool = False,
+) -> Module:
+    """Apply rules everywhere, but in fused computations, until none applies any more.
+
+    Parameters
+    ----------
+    strict : only rewrites that keep every bit.
+    layout_sensitive : a replacement must have the layout of what it replaces.
+
+    Returns
+    -------
+    Module
+        the same object where no rule applies.
+    """
+    rewriter = Rewriter(rules, log, names_of(module), strict, layout_sensitive)
+    fused = {c.name for i in module.instructions() if i.opcode == "fusion" for c in i.called}
+
+    def change(computation: Computation) -> Computation:
+        return computation if computation.name in fused else rewriter.settle(computation)
+
+    return rebuild_module(module, change)
+
+
+class Rewriter:
+    """Rules, how to apply them, and a supply of names."""
+
+    def __init__(
+        self,
+        rules: RuleSet,
+        log: Log,
+        names: NameSupply,
+        strict: bool = False,
+        layout_sensitive: bool = False,
+    ) -> None:
+        self.rules, self.log, self.names = rules, log, names
+        self.strict, self.layout_sensitive = strict, layout_sensitive
+
+    def settle(self, computation: Computation) -> Computation:
+        """Sweep over a computation until nothing changes."""
+        # Instructions that no rule fitted. They need not be tried again while they stay the same
+        # objects, for then all below them stays too; except that they may lose other users.
+        settled: set[Instruction] = set()
+        for _ in range(SWEEPS):
+            tried_all = not settled
+            swept = Sweep(self, computation, settled).run()
+            if swept is not computation:
+                computation = without_dead(swept)
+            elif tried_all:
+                break
+            else:
+                settled.clear()
+        return computation
+
+    def replacement(
+        self, instr: Instruction, uses: Counter[Instruction]
+    ) -> tuple[str, Instruction] | None:
+        """The name of the first rule that applies, and what it makes of an instruction."""
+        for rule, match, pattern in self.rules.matches(instr, uses):
+            if self.strict and rule.promise != BITS and touches_floats(pattern, instr):
+                continue
+            new = rule.replacement(match)
+            if new is not None and new is not instr and self.fits(new, instr):
+                return rule.name, new
+        return None
+
+    def fits(self, new: Instruction, old: Instruction) -> bool:
+        """Whether one instruction can stand for another: shapes and shardings agree."""
+        before, after = old.annotations.sharding, new.annotations.sharding
+        if before is not None and after is not None and before != after:
+            return False
+        if self.layout_sensitive:
+            return new.shape == old.shape
+        return new.shape.compatible(old.shape)
+
+
+class Sweep:
+    """One walk through a computation."""
+
+    def __init__(
+        self, rewriter: Rewriter, computation: Computation, settled: set[Instruction]
+    ) -> None:
+        self.rewriter, self.computation, self.settled = rewriter, computation, settled
+        self.became: dict[Instruction, Instruction] = {}
+        self.order: dict[Instruction, None] = {}
+        self.tied = ordered(computation)
+        self.uses = Counter([computation.root])
+        for instr in computation.instructions:
+            self.count(instr)
+
+    def count(self, user: Instruction) -> None:
+        """Count an instruction as a user of its operands, once each."""
+        for operand in set(user.operands):
+            self.uses[operand] += 1
+
+    def run(self) -> Computation:
+        """The computation after the walk; the same object if nothing changed."""
+        for old in self.computation.instructions:
+            instr = self.updated(old)
+            if instr not in self.settled and old not in self.tied:
+                instr = self.rewritten(instr)
+            self.order[instr] = None
+            self.became[old] = instr
+        instructions = tuple(self.order)
+        if instructions == self.computation.instructions:
+            return self.computation
+        root = self.became[self.computation.root]
+        return replace(self.computation, instructions=instructions, root=root)
+
+    def updated(self, old: Instruction) -> Instruction:
+        """The instruction over what became of its operands; it keeps its name."""
+        became = self.became
+        operands = tuple([became[o] for o in old.operands])
+        before = tuple([became[p] for p in old.control_predecessors])
+        if (operands, before) == (old.operands, old.control_predecessors):
+            return old
+        new = replace(old, operands=operands, control_predecessors=before)
+        self.uses[new] = self.uses[old]
+        return new
+
+    def rewritten(self, instr: Instruction) -> Instruction:
+        """What the first rule that applies makes of an instruction; itself if none does."""
+        found = self.rewriter.replacement(instr, self.uses)
+        if found is None:
+            self.settled.add(instr)
+            return instr
+        rule, root = found
+        made = self.adopt(root, instr)
+        new = made.get(root, root)
+        fresh = [i for i in made.values() if i is not new]
+        if not self.rewriter.log.rewrite(rule, instr, *fresh, new):
+            return instr
+        self.order.update(dict.fromkeys(made.values()))
+        # Who used the old one will use the new one. What the old one used keeps its count until
+        # the next sweep, so that a guard may see too many uses, but never too few.
+        self.uses[new] += self.uses[instr]
+        for each in made.values():
+            self.count(each)
+        return new
+
+    def adopt(self, root: Instruction, old: Instruction) -> dict[Instruction, Instruction]:
+        """Give names and the old instruction's annotations to what is new in a replacement.
+
+        A replacement of the same opcode takes the old name too, unless it needs the old one.
+        """
+        made: dict[Instruction, Instruction] = {}
+        unknown = self.unknown(root)
+        stays = any(old in instr.operands for instr in unknown)
+        for instr in unknown:
+            keeps = instr is root and instr.opcode == old.opcode and not stays
+            made[instr] = replace(
+                instr,
+                name=old.name if keeps else self.rewriter.names.unique(instr.opcode),
+                operands=tuple([made.get(o, o) for o in instr.operands]),
+                annotations=replace(old.annotations, backend_config=""),
+                span=old.span,
+            )
+        return made
+
+    def unknown(self, root: Instruction) -> list[Instruction]:
+        """The instructions of a replacement that are new, operands first."""
+        new: dict[Instruction, None] = {}
+        stack = [] if root in self.order else [root]
+        while stack:
+            instr = stack[-1]
+            pending = [o for o in instr.operands if o not in self.order and o not in new]
+            if pending:
+                stack += pending
+            else:
+                new[instr] = None
+                stack.pop()
+        return list(new)

@@ -1,0 +1,313 @@
+"""Rewrite rules: what is replaced, by what, when, and how exactly the value is kept.
+
+Both sides are data where that is possible, so that a rule can be listed, printed, drawn and tested
+without anybody writing a test for it:
+
+    Rule(divide(x, c), multiply(x, 1 / c), promise=BITS, where=reciprocal_is_exact(c))
+
+Where the right side needs code, the rule is a decorated function of the left side's variables:
+
+    @rule(transpose(transpose(x, p), q), promise=BITS)
+    def transpose_of_transpose(x, p, q):
+        return transpose(x, compose(q, p))
+
+It returns the replacement, or None where the rule does not apply after all; `root` among its
+parameters is the whole matched instruction. How to add a rule: see `optimizer.rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from inspect import signature
+from typing import TYPE_CHECKING, Any, cast
+
+from interpreter.compare import BITS, PROMISES, Promise
+from optimizer.make import fold, make, splat
+from optimizer.pattern import (
+    CONSTANT_OPCODES,
+    Application,
+    AttributeVariable,
+    Bindings,
+    ConstantVariable,
+    Exactly,
+    Folded,
+    Rest,
+    Term,
+    Variable,
+    orders,
+    term,
+)
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction
+    from hlo.shape import Shape
+    from optimizer.make import Number
+
+RightSide = Callable[..., "Instruction | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A place where the left side of a rule fits.
+
+    Attributes
+    ----------
+    found : what the variables stand for, by name.
+    uses : how many instructions use each instruction; being the root counts as a use.
+    """
+
+    root: Instruction
+    found: Bindings
+    uses: Mapping[Instruction, int]
+
+    def __getitem__(self, variable: Any) -> Any:
+        """What a variable stands for; anything else stands for itself."""
+        if isinstance(variable, Variable | ConstantVariable | AttributeVariable | Rest):
+            return self.found[variable.name]
+        return variable
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A condition on what a rule's variables stand for; `&`, `|` and `~` combine conditions."""
+
+    text: str
+    holds: Callable[[Match], bool]
+
+    def __and__(self, other: Guard) -> Guard:
+        """Both."""
+        return Guard(f"{self} and {other}", lambda m: self.holds(m) and other.holds(m))
+
+    def __or__(self, other: Guard) -> Guard:
+        """Either."""
+        return Guard(f"({self} or {other})", lambda m: self.holds(m) or other.holds(m))
+
+    def __invert__(self) -> Guard:
+        """Not."""
+        return Guard(f"not {self}", lambda m: not self.holds(m))
+
+    def __str__(self) -> str:
+        """As it is written."""
+        return self.text
+
+
+def guard(function: Callable[..., bool]) -> Callable[..., Guard]:
+    """Let a function of what variables stand for be called on the variables: it makes a guard."""
+    name = function.__name__
+
+    def make_guard(*variables: Any) -> Guard:
+        text = f"{name}({', '.join(map(str, variables))})"
+        return Guard(text, lambda match: function(*[match[v] for v in variables]))
+
+    make_guard.__doc__ = function.__doc__
+    return make_guard
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """One rewrite.
+
+    Attributes
+    ----------
+    left : what is replaced.
+    right : the replacement, or a function that makes it.
+    promise : how exactly floating-point values are kept. Integers and preds always are.
+    where : what must hold besides.
+    xla : the rule of XLA's AlgebraicSimplifier that it corresponds to; "" for none.
+    name : the text of both sides unless given.
+    witness : values of variables for which the next stronger promise is broken, as f32.
+    doc : more about it.
+    """
+
+    left: Application
+    right: Term | Number | RightSide
+    promise: Promise = BITS
+    where: Guard | None = None
+    xla: str = ""
+    name: str = ""
+    witness: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    doc: str = ""
+    patterns: tuple[Application, ...] = field(init=False)
+    arguments: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Work out the name, the orders of commutative operands and the function's parameters."""
+        set_ = object.__setattr__
+        right = self.right if callable(self.right) else term(self.right)
+        set_(self, "right", right)
+        set_(self, "patterns", tuple(orders(self.left)))
+        set_(
+            self, "arguments", () if isinstance(right, Term) else tuple(signature(right).parameters)
+        )
+        set_(self, "name", self.name or f"{self.left} => {right}")
+
+    @property
+    def promise_name(self) -> str:
+        """The promise as the table of promises spells it."""
+        return next(name for name, promise in PROMISES.items() if promise == self.promise)
+
+    def replacement(self, match: Match) -> Instruction | None:
+        """What takes the place of a match; None where the rule does not apply after all."""
+        if self.where is not None and not self.where.holds(match):
+            return None
+        if not callable(self.right):
+            return instantiate(term(self.right), match, match.root.shape, is_root=True)
+        found = {**match.found, "root": match.root}
+        return self.right(*[found[name] for name in self.arguments])
+
+    def __str__(self) -> str:
+        """Both sides and the condition."""
+        right = f"{self.name}(...)" if callable(self.right) else self.right
+        text = f"{self.left} => {right}"
+        return f"{text} where {self.where}" if self.where else text
+
+
+def rule(
+    left: Application,
+    *,
+    promise: Promise = BITS,
+    where: Guard | None = None,
+    xla: str = "",
+    witness: Mapping[str, Any] | None = None,
+) -> Callable[[RightSide], Rule]:
+    """Make a rule of a function that builds the right side from the left side's variables."""
+
+    def decorate(function: RightSide) -> Rule:
+        return Rule(
+            left,
+            function,
+            promise=promise,
+            where=where,
+            xla=xla,
+            name=function.__name__,
+            witness=witness or {},
+            doc=function.__doc__ or "",
+        )
+
+    return decorate
+
+
+def instantiate(side: Term, match: Match, like: Shape, *, is_root: bool = False) -> Instruction:
+    """Make the instructions that a right side stands for.
+
+    Parameters
+    ----------
+    like : the shape of numbers and folded constants.
+    is_root : whether the term is the whole right side, whose shape is that of what it replaces.
+    """
+    if isinstance(side, Variable | ConstantVariable):
+        return match[side]
+    if isinstance(side, Exactly):
+        return splat(side.value, like)
+    if isinstance(side, Folded):
+        return fold(side.opcode, like, *[instantiate(o, match, like) for o in side.operands])
+    application = cast("Application", side)
+    operands = _operands(application, match, like)
+    attrs = {name: match[value] for name, value in application.attributes}
+    called = [match[value] for _, value in sorted(application.called, key=lambda pair: pair[0])]
+    shape = match[application.shape].shape if application.shape else None
+    return make(
+        application.opcodes[0],
+        *operands,
+        shape=like if is_root else shape,
+        called=called,
+        **attrs,
+    )
+
+
+def _operands(application: Application, match: Match, like: Shape) -> list[Instruction]:
+    """The operands of a new instruction; numbers get their shape from the operands beside them."""
+    opcode = application.opcodes[0]
+    made: list[Any] = []
+    for operand in application.operands:
+        if isinstance(operand, Rest):
+            made += match[operand]
+        elif isinstance(operand, Exactly | Folded):
+            made.append(operand)
+        else:
+            made.append(instantiate(operand, match, like))
+    telling = made[1:] if opcode == "select" else made
+    shape = next((o.shape for o in telling if not isinstance(o, Term)), like)
+    return [instantiate(o, match, shape) if isinstance(o, Term) else o for o in made]
+
+
+class RuleSet:
+    """Rules in the order in which they are tried, found by opcodes."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self.rules = tuple(rules)
+        names = [rule.name for rule in self.rules]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"two rules are called {twice}")
+        # Which rules may fit an opcode over certain opcodes is asked for again and again.
+        self.candidates = lru_cache(maxsize=None)(self._candidates)
+
+    def __iter__(self) -> Iterator[Rule]:
+        """The rules."""
+        return iter(self.rules)
+
+    def _candidates(self, opcode: str, *operands: str) -> list[tuple[Rule, Application]]:
+        return [
+            (rule, pattern)
+            for rule in self.rules
+            for pattern in rule.patterns
+            if opcode in pattern.opcodes and _may_match(pattern, operands)
+        ]
+
+    def matches(
+        self, instr: Instruction, uses: Mapping[Instruction, int]
+    ) -> Iterator[tuple[Rule, Match, Application]]:
+        """Every rule whose left side fits an instruction, guards not yet asked, in order."""
+        opcodes = [operand.opcode for operand in instr.operands]
+        for candidate, pattern in self.candidates(instr.opcode, *opcodes):
+            found: Bindings = {}
+            if pattern.mismatch(instr, found) is None:
+                yield candidate, Match(instr, found, uses), pattern
+
+
+def _may_match(pattern: Application, opcodes: tuple[str, ...]) -> bool:
+    """Whether operands of these opcodes can fit a pattern's operands."""
+    if not pattern.rest and len(opcodes) != len(pattern.operands):
+        return False
+    return all(map(_may_be, pattern.operands, opcodes))
+
+
+def _may_be(side: Term, opcode: str) -> bool:
+    if isinstance(side, Application):
+        return opcode in side.opcodes
+    return opcode in CONSTANT_OPCODES or not isinstance(side, ConstantVariable | Exactly)
+
+
+def explain(pattern: Application, instr: Instruction) -> str:
+    """Why a pattern does not match an instruction; "it matches" if it does.
+
+    Of the orders of commutative operands, the one that comes furthest gives the reason.
+
+    >>> from optimizer.pattern import add, x
+    >>> from optimizer.make import constant, make
+    >>> import numpy as np
+    >>> one = constant(np.float32(1))
+    >>> explain(add(x, 0), make("add", one, one))
+    '%constant, a constant, is not 0 everywhere'
+    """
+    reasons: list[tuple[int, str]] = []
+    for order in orders(pattern):
+        found: Bindings = {}
+        failed = order.mismatch(instr, found)
+        if failed is None:
+            return "it matches"
+        side, met = failed
+        reasons.append((len(found), side.reason(met, found)))
+    return max(reasons, key=lambda reason: reason[0])[1]
+
+
+def touches_floats(pattern: Term, instr: Instruction) -> bool:
+    """Whether any instruction that a pattern looks at computes with floating-point numbers."""
+    kind = instr.shape.element_type.kind
+    if kind in ("float", "complex"):
+        return True
+    if not isinstance(pattern, Application):
+        return False
+    return any(map(touches_floats, pattern.operands, instr.operands))

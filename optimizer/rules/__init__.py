@@ -1,0 +1,41 @@
+"""The rules of the algebraic simplifier, one file a family of root opcodes.
+
+How to add a rule:
+
+1. Find the family: the file of the left side's outermost opcode. Add it to `FAMILIES` if it is new.
+2. Write the rule as a row of the file's `RULES`, more special ones before more general ones:
+
+       Rule(subtract(x, negate(y)), add(x, y), promise=BITS, xla="A - (-B) => A + B"),
+
+   or, where the right side needs code, as a decorated function named for what it does, whose
+   docstring ends in References, and put its name into `RULES`.
+3. State the promise: how exactly floating-point values are kept (`interpreter.compare`). Integers
+   and preds must always be kept exactly; where a rule holds for some types only, say so by a guard
+   (`optimizer.guards`). A `witness`, such as `{"x": -0.0}`, is an input that breaks the next
+   stronger promise; it documents the rule and makes its test deterministic.
+4. `pytest tests/optimizer/test_rules.py -k <rule>`: the test writes itself. It builds left sides of
+   many types and shapes from the pattern, and compares both sides by the interpreter at the
+   promise; it looks for an input that breaks the next stronger promise, and complains if there is
+   none; integer rules it tries on all values of four bits. Where the left side needs shapes that
+   it can't guess, give it a sampler in `tests/optimizer/samplers.py`.
+
+A rule must make progress: fewer or cheaper instructions, or a more canonical form. Two rules that
+undo each other never end; the tests that run passes twice find them.
+"""
+
+from __future__ import annotations
+
+from optimizer.rule import RuleSet
+from optimizer.rules import add, divide, logic, movement, multiply, subtract, unary
+
+FAMILIES = {
+    "add": add.RULES,
+    "subtract": subtract.RULES,
+    "multiply": multiply.RULES,
+    "divide": divide.RULES,
+    "logic": logic.RULES,
+    "unary": unary.RULES,
+    "movement": movement.RULES,
+}
+
+ALL_RULES = RuleSet(rule for family in FAMILIES.values() for rule in family)

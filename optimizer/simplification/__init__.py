@@ -1,0 +1,1 @@
+"""Passes that replace instructions by simpler ones of the same value."""
