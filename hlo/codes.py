@@ -105,6 +105,28 @@ CODES: Final[dict[str, Code]] = {
         "The state of rng-bit-generator is a key of 64 bits and a counter of 64 or 128: u64[2] or "
         "u64[3], or as many bytes of another type.",
     ),
+    # The optimizer
+    "HLO150": Code(
+        "a pipeline cannot be read",
+        "A pipeline is names of passes between commas, with options in braces: "
+        "`algebraic-simplifier{strict=true},dce`. `fix(cse,dce)` repeats passes until nothing "
+        "changes. `hlo passes` lists the passes and their options.",
+    ),
+    "HLO151": Code(
+        "there is no such pass",
+        "No pass has this name. `hlo passes` lists them; their names are XLA's.",
+    ),
+    "HLO152": Code(
+        "a pass has no such option",
+        "The pass does not have this option, or the option cannot have this value. `hlo passes` "
+        "lists the options of each pass with their defaults.",
+    ),
+    "HLO153": Code(
+        "a pass changed a result",
+        "The interpreter gives another value after the pass than before it, beyond what the pass "
+        "promises. That is a bug in the pass, or in one of its rules; `hlo bisect` finds which "
+        "rewrite does it.",
+    ),
     # The command line
     "HLO200": Code(
         "a file cannot be read or written",
