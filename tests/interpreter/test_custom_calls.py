@@ -1,0 +1,309 @@
+"""Custom calls: linear algebra beside its definitions, placement, selection, the registry."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import interpreter
+from hlo.error import HloError
+from hlo.parse import parse
+from interpreter.custom_calls.registry import CUSTOM_CALLS, config
+
+TYPES = {"s": ("f32", "float32"), "d": ("f64", "float64"), "c": ("c64", "complex64")}
+TYPES["z"] = ("c128", "complex128")
+# How far a factorization may be from its definition, for numbers of about 1.
+TOLERANCE = {"s": 1e-4, "c": 1e-4, "d": 1e-12, "z": 1e-12}
+
+
+def call(target: str, shape: str, *operands: Any, backend: str = "", **kwargs: str) -> Any:
+    """What a custom call gives for operands; `shape` spells the result's."""
+    names = {np.dtype(dtype): hlo for hlo, dtype in TYPES.values()}
+    names |= {np.dtype(np.int32): "s32", np.dtype(np.bool_): "pred"}
+    lines = [
+        f"  p{i} = {names[x.dtype]}[{','.join(map(str, x.shape))}] parameter({i})"
+        for i, x in enumerate(operands)
+    ]
+    arguments = ", ".join(f"p{i}" for i in range(len(operands)))
+    attrs = "".join(f", {key}={value}" for key, value in kwargs.items())
+    attrs += f", backend_config={backend}" if backend else ""
+    lines.append(
+        f'  ROOT r = {shape} custom-call({arguments}), custom_call_target="{target}"{attrs}'
+    )
+    return interpreter.evaluate(
+        parse("HloModule m\nENTRY main {\n" + "\n".join(lines) + "\n}"), *operands
+    )
+
+
+def matrix(letter: str, *dims: int, seed: int = 0) -> Any:
+    generator = np.random.default_rng(seed)
+    real, imaginary = generator.standard_normal((2, *dims))
+    dtype = np.dtype(TYPES[letter][1])
+    return (real + 1j * imaginary if dtype.kind == "c" else real).astype(dtype)
+
+
+def adjoint(x: Any) -> Any:
+    return x.conj().swapaxes(-1, -2)
+
+
+def close(letter: str, got: Any, wanted: Any) -> None:
+    np.testing.assert_allclose(got, wanted, rtol=0, atol=TOLERANCE[letter])
+
+
+letters = pytest.mark.parametrize("letter", "sdcz")
+
+
+@letters
+@pytest.mark.parametrize("uplo", "LU")
+def test_potrf(letter: str, uplo: str) -> None:
+    x = matrix(letter, 2, 4, 4)
+    a = x @ adjoint(x) + 4 * np.eye(4, dtype=x.dtype)
+    t = TYPES[letter][0]
+    backend = f"{{uplo = {ord(uplo)} : ui8}}"
+    got, info = call(f"lapack_{letter}potrf_ffi", f"({t}[2,4,4], s32[2])", a, backend=backend)
+    factor = np.tril(got) if uplo == "L" else adjoint(np.triu(got))
+    close(letter, factor @ adjoint(factor), a)
+    np.testing.assert_array_equal(info, [0, 0])
+
+
+def test_potrf_says_which_pivot_failed() -> None:
+    a = np.diag([1.0, 2.0, -3.0]).astype(np.float32)
+    _, info = call("lapack_spotrf_ffi", "(f32[3,3], s32[])", a, backend="{uplo = 76 : ui8}")
+    assert info == 3
+
+
+def permuted(x: Any, pivots: Any) -> Any:
+    rows = list(range(len(x)))
+    for i, pivot in enumerate(pivots):
+        rows[i], rows[pivot - 1] = rows[pivot - 1], rows[i]
+    return x[rows]
+
+
+@letters
+@pytest.mark.parametrize(("m", "n"), [(4, 4), (5, 3), (3, 5), (0, 3)])
+def test_getrf(letter: str, m: int, n: int) -> None:
+    a, t, k = matrix(letter, m, n), TYPES[letter][0], min(m, n)
+    shape = f"({t}[{m},{n}], s32[{k}], s32[])"
+    lu, pivots, info = call(f"lapack_{letter}getrf_ffi", shape, a)
+    lower = np.tril(lu[:, :k], -1) + np.eye(m, k, dtype=a.dtype)
+    close(letter, lower @ np.triu(lu[:k]), permuted(a, pivots))
+    assert info == 0
+
+
+@letters
+@pytest.mark.parametrize("side", "LR")
+@pytest.mark.parametrize("uplo", "LU")
+@pytest.mark.parametrize("trans", "NTC")
+@pytest.mark.parametrize("diag", "NU")
+def test_trsm(letter: str, side: str, uplo: str, trans: str, diag: str) -> None:
+    a = matrix(letter, 3, 3) + 4 * np.eye(3, dtype=TYPES[letter][1])
+    b = matrix(letter, 3, 2, seed=1) if side == "L" else matrix(letter, 2, 3, seed=1)
+    options = {"diag": diag, "side": side, "trans_x": trans, "uplo": uplo}
+    backend = "{" + ", ".join(f"{k} = {ord(v)} : ui8" for k, v in options.items()) + "}"
+    dims = ",".join(map(str, b.shape))
+    x = call(f"lapack_{letter}trsm_ffi", f"{TYPES[letter][0]}[{dims}]", a, b, backend=backend)
+    triangle = np.tril(a) if uplo == "L" else np.triu(a)
+    if diag == "U":
+        np.fill_diagonal(triangle, 1)
+    operated = {"N": triangle, "T": triangle.T, "C": adjoint(triangle)}[trans]
+    close(letter, operated @ x if side == "L" else x @ operated, b)
+
+
+@letters
+@pytest.mark.parametrize(("m", "n"), [(4, 4), (5, 3), (3, 5)])
+def test_geqrf_and_orgqr(letter: str, m: int, n: int) -> None:
+    a, t, k = matrix(letter, 2, m, n), TYPES[letter][0], min(m, n)
+    packed, tau = call(f"lapack_{letter}geqrf_ffi", f"({t}[2,{m},{n}], {t}[2,{k}])", a)
+    name = "orgqr" if letter in "sd" else "ungqr"
+    q = call(f"lapack_{letter}{name}_ffi", f"{t}[2,{m},{k}]", packed[..., :k].copy(), tau)
+    close(letter, q @ np.triu(packed[:, :k]), a)
+    close(letter, adjoint(q) @ q, np.broadcast_to(np.eye(k), (2, k, k)))
+
+
+def test_the_names_of_tensorflow_are_geqrf_and_orgqr() -> None:
+    a = matrix("s", 4, 3)
+    packed, tau = call("Qr", "(f32[4,3], f32[3])", a)
+    q = call("ProductOfElementaryHouseholderReflectors", "f32[4,3]", packed, tau)
+    close("s", q @ np.triu(packed[:3]), a)
+
+
+@letters
+def test_geqp3(letter: str) -> None:
+    a, t = matrix(letter, 4, 3), TYPES[letter][0]
+    shape = f"({t}[4,3], s32[3], {t}[3])"
+    packed, columns, tau = call(
+        f"lapack_{letter}geqp3_ffi", shape, a, np.zeros(3, np.int32), backend="{}"
+    )
+    name = "orgqr" if letter in "sd" else "ungqr"
+    q = call(f"lapack_{letter}{name}_ffi", f"{t}[4,3]", packed, tau)
+    close(letter, q @ np.triu(packed[:3]), a[:, columns - 1])
+    diagonal = np.abs(np.diag(packed))
+    assert (np.diff(diagonal) <= 0).all()
+
+
+@letters
+@pytest.mark.parametrize("uplo", "LU")
+def test_syevd(letter: str, uplo: str) -> None:
+    x, t = matrix(letter, 4, 4), TYPES[letter][0]
+    a = x + adjoint(x)
+    half = np.tril(a) if uplo == "L" else np.triu(a)
+    name, real = (
+        ("syevd", t) if letter in "sd" else ("heevd", TYPES["s" if letter == "c" else "d"][0])
+    )
+    backend = f"{{mode = 86 : ui8, uplo = {ord(uplo)} : ui8}}"
+    shape = f"({t}[4,4], {real}[4], s32[])"
+    vectors, values, info = call(f"lapack_{letter}{name}_ffi", shape, half, backend=backend)
+    close(letter, a @ vectors, vectors * values)
+    assert (np.diff(values) >= 0).all()
+    assert info == 0
+
+
+def test_eigh_of_tensorflow() -> None:
+    x = matrix("s", 4, 4)
+    a = x + x.T
+    vectors, values = call("Eigh", "(f32[4,4], f32[4])", np.tril(a), backend='"1,1,100,0.000001"')
+    close("s", a @ vectors, vectors * values)
+
+
+@letters
+@pytest.mark.parametrize(("m", "n"), [(4, 3), (3, 4)])
+@pytest.mark.parametrize("job", "AS")
+def test_gesdd(letter: str, m: int, n: int, job: str) -> None:
+    a, t, k = matrix(letter, m, n), TYPES[letter][0], min(m, n)
+    real = TYPES["s" if letter in "sc" else "d"][0]
+    u_columns, v_rows = (m, n) if job == "A" else (k, k)
+    shape = f"({t}[{m},{n}], {real}[{k}], {t}[{m},{u_columns}], {t}[{v_rows},{n}], s32[])"
+    backend = f"{{mode = {ord(job)} : ui8}}"
+    _, s, u, vh, info = call(f"lapack_{letter}gesdd_ffi", shape, a, backend=backend)
+    close(letter, (u[:, :k] * s) @ vh[:k], a)
+    close(letter, adjoint(u) @ u, np.eye(u_columns))
+    assert info == 0
+
+
+@letters
+def test_geev(letter: str) -> None:
+    a, t = matrix(letter, 5, 5), TYPES[letter][0]
+    vector = TYPES["c" if letter in "sc" else "z"][0]
+    values = f"{t}[5], {t}[5]" if letter in "sd" else f"{t}[5]"
+    shape = f"({values}, {vector}[5,5], {vector}[5,5], s32[])"
+    backend = "{compute_left = 86 : ui8, compute_right = 86 : ui8}"
+    *w, left, right, info = call(f"lapack_{letter}geev_ffi", shape, a, backend=backend)
+    eigenvalues = w[0] + 1j * w[1] if letter in "sd" else w[0]
+    close(letter, a @ right, right * eigenvalues)
+    close(letter, adjoint(left) @ a, eigenvalues[:, None] * adjoint(left))
+    assert info == 0
+
+
+@letters
+def test_gees(letter: str) -> None:
+    a, t = matrix(letter, 5, 5), TYPES[letter][0]
+    values = f"{t}[5], {t}[5]" if letter in "sd" else f"{t}[5]"
+    shape = f"({t}[5,5], {t}[5,5], {values}, s32[], s32[])"
+    backend = "{mode = 86 : ui8, sort = 78 : ui8}"
+    schur, vectors, *_, info = call(f"lapack_{letter}gees_ffi", shape, a, backend=backend)
+    close(letter, vectors @ schur @ adjoint(vectors), a)
+    close(letter, np.tril(schur, -2), 0)
+    assert info == 0
+
+
+@letters
+def test_gehrd(letter: str) -> None:
+    a, t = matrix(letter, 4, 4), TYPES[letter][0]
+    backend = "{high = 4 : i32, low = 1 : i32}"
+    shape = f"({t}[4,4], {t}[3], s32[])"
+    packed, tau, info = call(f"lapack_{letter}gehrd_ffi", shape, a, backend=backend)
+    name = "orgqr" if letter in "sd" else "ungqr"
+    q = np.eye(4, dtype=a.dtype)
+    q[1:, 1:] = call(f"lapack_{letter}{name}_ffi", f"{t}[3,3]", packed[1:, :3].copy(), tau)
+    close(letter, q @ np.triu(packed, -1) @ adjoint(q), a)
+    assert info == 0
+
+
+@letters
+def test_sytrd_keeps_the_eigenvalues(letter: str) -> None:
+    x, t = matrix(letter, 5, 5), TYPES[letter][0]
+    a = x + adjoint(x)
+    name, real = (
+        ("sytrd", t) if letter in "sd" else ("hetrd", TYPES["s" if letter == "c" else "d"][0])
+    )
+    shape = f"({t}[5,5], {real}[5], {real}[4], {t}[4], s32[])"
+    _, d, e, _, info = call(f"lapack_{letter}{name}_ffi", shape, a, backend="{uplo = 76 : ui8}")
+    tridiagonal = np.diag(d) + np.diag(e, 1) + np.diag(e, -1)
+    close(letter, np.linalg.eigvalsh(tridiagonal), np.linalg.eigvalsh(a))
+    assert info == 0
+
+
+@letters
+def test_gtsv(letter: str) -> None:
+    n, t = 5, TYPES[letter][0]
+    lower, upper = matrix(letter, n, seed=1), matrix(letter, n, seed=2)
+    diagonal, b = matrix(letter, n, seed=3) + 5, matrix(letter, n, 2, seed=4)
+    vectors = ", ".join([f"{t}[{n}]"] * 3)
+    shape = f"({vectors}, {t}[{n},2], s32[])"
+    *_, x, info = call(f"lapack_{letter}gtsv_ffi", shape, lower, diagonal.astype(b.dtype), upper, b)
+    tridiagonal = np.diag(diagonal) + np.diag(lower[1:], -1) + np.diag(upper[:-1], 1)
+    close(letter, tridiagonal @ x, b)
+    assert info == 0
+
+
+@pytest.mark.parametrize("target", ["Sharding", "MoveToHost", "LayoutConstraint"])
+def test_placement_leaves_the_value(target: str) -> None:
+    x = matrix("s", 3)
+    np.testing.assert_array_equal(call(target, "f32[3]", x), x)
+
+
+def test_a_shard_of_another_shape_needs_a_partitioned_module() -> None:
+    with pytest.raises(HloError) as caught:
+        call("SPMDFullToShardShape", "f32[2]", matrix("s", 4))
+    assert caught.value.code == "HLO122"
+
+
+def test_top_k() -> None:
+    x = np.array([[3, 1, 2, 3], [-1, 0, -0.0, np.nan]], np.float32)
+    values, indices = call("TopK", "(f32[2,2], s32[2,2])", x)
+    np.testing.assert_array_equal(values, [[3, 3], [np.nan, 0]])
+    np.testing.assert_array_equal(indices, [[0, 3], [3, 1]])
+
+
+def test_approximate_top_k_along_a_dimension() -> None:
+    module = parse("""HloModule m
+greater { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  i = s32[] parameter(2)
+  j = s32[] parameter(3)
+  ROOT g = pred[] compare(a, b), direction=GT }
+ENTRY main { x = f32[4,2] parameter(0)
+  i = s32[4,2] iota(), iota_dimension=0
+  low = f32[] constant(-inf)
+  none = s32[] constant(-1)
+  ROOT r = (f32[2,2], s32[2,2]) custom-call(x, i, low, none), custom_call_target="ApproxTopK",
+    called_computations={greater}, backend_config={"reduction_dim":0,"top_k":2,"recall_target":0.9}
+}""")
+    x = matrix("s", 4, 2)
+    values, indices = interpreter.evaluate(module, x)
+    order = np.argsort(-x, axis=0)[:2]
+    np.testing.assert_array_equal(indices, order)
+    np.testing.assert_array_equal(values, np.take_along_axis(x, order, 0))
+
+
+def test_an_unknown_target_says_how_to_register_one() -> None:
+    with pytest.raises(HloError) as caught:
+        call("lapack_spotf_ffi", "f32[]", matrix("s"))
+    assert caught.value.code == "HLO121"
+    assert caught.value.notes[0] == "did you mean `lapack_spotrf_ffi`?"
+    assert "custom_call('lapack_spotf_ffi')" in caught.value.notes[1]
+
+
+def test_a_function_can_be_registered() -> None:
+    try:
+
+        @interpreter.custom_call("my_scale")
+        def scale(_frame: object, instr: Any, x: Any) -> Any:
+            return x * np.float32(config(instr)["by"])
+
+        got = call("my_scale", "f32[2]", np.array([1, 2], np.float32), backend="{by = 3 : i32}")
+        np.testing.assert_array_equal(got, [3, 6])
+        with pytest.raises(KeyError, match="defined twice"):
+            interpreter.custom_call("my_scale")(scale)
+    finally:
+        CUSTOM_CALLS.pop("my_scale", None)
