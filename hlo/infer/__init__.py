@@ -44,7 +44,7 @@ FAMILIES = (
 
 
 def infer(instr: Instruction) -> Shape:
-    """The shape of an instruction's result, in the default layout.
+    """The shape of an instruction's result.
 
     Where the operands leave something open (a reshape's dimensions, the element type of a convert,
     everything of a parameter), that part is taken from the declared `instr.shape` and checked.

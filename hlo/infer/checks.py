@@ -204,7 +204,7 @@ def merge_dims(element_type: ElementType, first: Shape, *others: Shape) -> Shape
     An unknown size gives way to a known one or to a bound; a bound stays a bound.
     """
     if all(other.dims == first.dims and other.dynamic == first.dynamic for other in others):
-        return array(element_type, first.dims, first.dynamic)
+        return first if first.element_type is element_type else first.with_type(element_type)
     dims: list[int] = []
     dynamic: list[bool] = []
     for i in range(first.rank):

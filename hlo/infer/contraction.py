@@ -262,7 +262,8 @@ def _expect_groups(attrs: a.Convolution, lhs: Shape, rhs: Shape) -> None:
     if UNBOUNDED not in (features, inputs) and features != inputs * groups:
         raise HloError(
             "HLO038",
-            f"{features} input features, but the kernel has {inputs} for each of {plural(groups, 'group')}",
+            f"{features} input features, but the kernel has {inputs} "
+            f"for each of {plural(groups, 'group')}",
         )
     if outputs != UNBOUNDED and (outputs % groups or outputs % batch_groups):
         raise HloError(

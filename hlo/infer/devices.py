@@ -105,7 +105,7 @@ def infer_all_gather_start(instr: Instruction, attrs: a.AllGather, *operands: Sh
     """
     declared = instr.shape.elements[1] if len(instr.shape.elements) > 1 else instr.shape
     made = _gathered(attrs, declared, operands)
-    return tuple_of(tuple_or_one([o.with_default_layout() for o in operands]), made)
+    return tuple_of(tuple_or_one(operands), made)
 
 
 @infers("all-gather-done")
@@ -118,7 +118,7 @@ def infer_all_gather_done(_instr: Instruction, _attrs: a.Attrs, started: Shape) 
     """
     if len(started.elements) < 2:
         raise HloError("HLO071", f"takes what all-gather-start yields, not {show(started)}")
-    return started.elements[1].with_default_layout()
+    return started.elements[1]
 
 
 @infers("all-reduce", "all-reduce-start")
@@ -130,7 +130,7 @@ def infer_all_reduce(_instr: Instruction, _attrs: a.AllReduce, *operands: Shape)
     XLA, ShapeInference::InferAllReduceShape.
     """
     _expect_operands(operands)
-    return tuple_or_one([operand.with_default_layout() for operand in operands])
+    return tuple_or_one(operands)
 
 
 @infers("all-reduce-done")
@@ -141,7 +141,7 @@ def infer_all_reduce_done(_instr: Instruction, _attrs: a.Attrs, started: Shape) 
     ----------
     XLA, ShapeInference::InferAllReduceDoneShape.
     """
-    return started.with_default_layout()
+    return started
 
 
 @infers("reduce-scatter")
@@ -177,13 +177,13 @@ def infer_all_to_all(instr: Instruction, attrs: a.AllToAll, *operands: Shape) ->
         if len(operands) != 1 or len(attrs.dimensions) != 1:
             raise HloError("HLO028", "takes 1 operand and 1 dimension in its array form")
         expect_dimensions("dimensions", attrs.dimensions, operands[0].rank)
-        return operands[0].with_default_layout()
+        return operands[0]
     for operand in operands:
         expect_same_dims(operands[0], operand)
         expect_same_type(operands[0], operand)
-    made = [operand.with_default_layout() for operand in operands]
     # XLA yields a tuple even of a single operand, but accepts the array that some write.
-    return made[0] if len(made) == 1 and instr.shape.is_array else tuple_of(*made)
+    is_one = len(operands) == 1 and instr.shape.is_array
+    return operands[0] if is_one else tuple_of(*operands)
 
 
 @infers("ragged-all-to-all")
@@ -206,7 +206,7 @@ def infer_ragged_all_to_all(
         expect_same_dims(tables[0], table)
         if table.rank not in (1, 2):
             raise HloError("HLO028", f"offsets and sizes have 1 or 2 dimensions: {show(table)}")
-    return output.with_default_layout()
+    return output
 
 
 @infers("collective-broadcast")
@@ -220,7 +220,7 @@ def infer_collective_broadcast(
     XLA, ShapeInference::InferCollectiveBroadcastShape.
     """
     _expect_operands(operands)
-    return tuple_or_one([operand.with_default_layout() for operand in operands])
+    return tuple_or_one(operands)
 
 
 def _expect_permuted(attrs: a.CollectivePermute, operands: Sequence[Shape]) -> None:
@@ -260,9 +260,9 @@ def infer_collective_permute(
     """
     _expect_permuted(attrs, operands)
     if attrs.slice_sizes:
-        return operands[1].with_default_layout()
+        return operands[1]
     expect_array(*operands)
-    return tuple_or_one([operand.with_default_layout() for operand in operands])
+    return tuple_or_one(operands)
 
 
 @infers("collective-permute-start")
@@ -276,14 +276,14 @@ def infer_collective_permute_start(
     XLA, ShapeInference::InferCollectivePermuteStartShape.
     """
     _expect_permuted(attrs, operands)
-    made = [operand.with_default_layout() for operand in operands]
     # An older form has the value of the permute itself.
     if instr.shape.is_array:
-        return tuple_or_one(made)
+        return tuple_or_one(operands)
     context = instr.shape.elements[2:]
     if attrs.slice_sizes:
-        return tuple_of(made[0], made[1], *context)
-    return tuple_of(tuple_or_one(made), tuple_or_one(made), *context)
+        return tuple_of(operands[0], operands[1], *context)
+    made = tuple_or_one(operands)
+    return tuple_of(made, made, *context)
 
 
 @infers("collective-permute-done")
@@ -295,10 +295,10 @@ def infer_collective_permute_done(_instr: Instruction, _attrs: a.Attrs, started:
     XLA, ShapeInference::InferCollectivePermuteDoneShape.
     """
     if started.is_array:
-        return started.with_default_layout()
+        return started
     if len(started.elements) < 2:
         raise HloError("HLO071", f"takes what collective-permute-start yields, not {show(started)}")
-    return started.elements[1].with_default_layout()
+    return started.elements[1]
 
 
 @infers("send")
@@ -309,7 +309,7 @@ def infer_send(_instr: Instruction, _attrs: a.Channel, operand: Shape, _token: S
     ----------
     XLA, ShapeVerifier::HandleSend.
     """
-    return tuple_of(operand.with_default_layout(), array(U32), TOKEN_SHAPE)
+    return tuple_of(operand, array(U32), TOKEN_SHAPE)
 
 
 @infers("send-done")
@@ -333,7 +333,7 @@ def infer_recv(instr: Instruction, _attrs: a.Channel, _token: Shape) -> Shape:
     """
     if not instr.shape.elements:
         raise HloError("HLO030", f"yields (data, u32[], token[]), not {show(instr.shape)}")
-    return tuple_of(instr.shape.elements[0].with_default_layout(), array(U32), TOKEN_SHAPE)
+    return tuple_of(instr.shape.elements[0], array(U32), TOKEN_SHAPE)
 
 
 @infers("recv-done")
@@ -346,7 +346,7 @@ def infer_recv_done(_instr: Instruction, _attrs: a.Channel, started: Shape) -> S
     """
     if not started.elements:
         raise HloError("HLO071", f"takes what recv yields, not {show(started)}")
-    return tuple_of(started.elements[0].with_default_layout(), TOKEN_SHAPE)
+    return tuple_of(started.elements[0], TOKEN_SHAPE)
 
 
 @infers("infeed")
@@ -360,7 +360,7 @@ def infer_infeed(instr: Instruction, _attrs: a.Infeed, token: Shape) -> Shape:
     expect_token(token)
     if len(instr.shape.elements) != 2:
         raise HloError("HLO030", f"yields (data, token[]), not {show(instr.shape)}")
-    return tuple_of(instr.shape.elements[0].with_default_layout(), TOKEN_SHAPE)
+    return tuple_of(instr.shape.elements[0], TOKEN_SHAPE)
 
 
 @infers("outfeed")

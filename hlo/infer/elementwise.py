@@ -107,7 +107,7 @@ def infer_reduce_precision(_instr: Instruction, attrs: a.ReducePrecision, operan
         bad_value("exponent_bits", attrs.exponent_bits, "at least 1")
     if attrs.mantissa_bits < 0:
         bad_value("mantissa_bits", attrs.mantissa_bits, "at least 0")
-    return operand.with_default_layout()
+    return operand
 
 
 @infers("convert")
@@ -207,7 +207,7 @@ def infer_clamp(
         expect_same_type(operand, bound)
         if bound.dims:
             expect_same_dims(operand, bound)
-    return array(higher_type(low, operand, high), operand.dims, operand.dynamic)
+    return merge_dims(higher_type(low, operand, high), operand)
 
 
 @infers("select")
@@ -250,4 +250,4 @@ def infer_map(instr: Instruction, attrs: a.Map, *operands: Shape) -> Shape:
     result = computation.root.shape
     if not compatible(result, array(result.element_type)):
         raise HloError("HLO041", f"{computation.name} must yield a scalar, not {show(result)}")
-    return array(result.element_type, first.dims, first.dynamic)
+    return merge_dims(result.element_type, first)

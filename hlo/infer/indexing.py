@@ -168,7 +168,7 @@ def infer_scatter(instr: Instruction, attrs: a.Scatter, *operands: Shape) -> Sha
         _expect_roles(attrs, operand, update, index_dims)
         _expect_updates(attrs, operand, update, index_dims)
     expect_reducer(instr.called[0], [scalar_of(operand) for operand in inputs], updates)
-    return tuple_or_one([operand.with_default_layout() for operand in inputs])
+    return tuple_or_one(inputs)
 
 
 def _expect_roles(attrs: a.Scatter, operand: Shape, update: Shape, index_dims: list[int]) -> None:

@@ -45,7 +45,7 @@ def infer_constant(_instr: Instruction, attrs: a.Constant) -> Shape:
     ----------
     XLA, ShapeVerifier::HandleConstant.
     """
-    return attrs.literal.shape.with_default_layout()
+    return attrs.literal.shape
 
 
 @infers("iota")
@@ -58,7 +58,7 @@ def infer_iota(instr: Instruction, attrs: a.Iota) -> Shape:
     """
     expect_kinds(instr.shape, "signed", "unsigned", "float", "complex")
     expect_dimensions("iota_dimension", [attrs.iota_dimension], instr.shape.rank)
-    return instr.shape.with_default_layout()
+    return instr.shape
 
 
 @infers("tuple")
@@ -109,7 +109,7 @@ def infer_add_dependency(
     XLA, ShapeVerifier::HandleAddDependency.
     """
     expect_token(token)
-    return operand.with_default_layout()
+    return operand
 
 
 @infers("opt-barrier", "domain")
@@ -120,7 +120,7 @@ def infer_same(_instr: Instruction, _attrs: a.Attrs, operand: Shape) -> Shape:
     ----------
     XLA, ShapeVerifier::HandleOptimizationBarrier and HandleDomain.
     """
-    return operand.with_default_layout()
+    return operand
 
 
 @infers("rng")
@@ -146,7 +146,7 @@ def infer_rng(instr: Instruction, attrs: a.Rng, *bounds: Shape) -> Shape:
         expect_kinds(low, "float", "signed", "unsigned", "pred")
     if not types_agree(low, instr.shape):
         raise HloError("HLO023", f"makes {instr.shape.element_type} of {low.element_type} operands")
-    return instr.shape.with_default_layout()
+    return instr.shape
 
 
 @infers("rng-bit-generator")
@@ -167,7 +167,7 @@ def infer_rng_bit_generator(instr: Instruction, attrs: a.RngBitGenerator, state:
             raise HloError(
                 "HLO030", f"makes a state {show(declared.elements[0])} out of {show(state)}"
             )
-    return declared.with_default_layout()
+    return declared
 
 
 @infers("rng-get-and-update-state")

@@ -31,7 +31,7 @@ def infer_cholesky(_instr: Instruction, _attrs: a.Cholesky, operand: Shape) -> S
     XLA, ShapeInference::InferCholeskyShape.
     """
     _expect_square(operand)
-    return operand.with_default_layout()
+    return operand
 
 
 @infers("triangular-solve")
@@ -52,7 +52,7 @@ def infer_triangular_solve(
         raise HloError("HLO029", f"matrices {show(matrices)} do not fit {show(right)}")
     if attrs.transpose_a not in ("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"):
         bad_value("transpose_a", attrs.transpose_a, "NO_TRANSPOSE, TRANSPOSE or ADJOINT")
-    return right.with_default_layout()
+    return right
 
 
 @infers("fft")
@@ -70,7 +70,7 @@ def infer_fft(_instr: Instruction, attrs: a.Fft, operand: Shape) -> Shape:
         raise HloError("HLO028", f"{len(length)} dimensions of {show(operand)}")
     if attrs.fft_type in ("FFT", "IFFT"):
         expect_kinds(operand, "complex")
-        return operand.with_default_layout()
+        return operand
     if attrs.fft_type == "RFFT":
         made = {F32: C64, F64: C128}.get(operand.element_type)
         if made is None:

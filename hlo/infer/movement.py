@@ -52,7 +52,7 @@ def infer_broadcast(instr: Instruction, attrs: a.Broadcast, operand: Shape) -> S
                 f"dimension {i} of {show(operand)} cannot become dimension {dim} of {show(result)}",
                 notes=["a broadcast repeats the operand along new dimensions, and stretches none"],
             )
-    return result.with_default_layout()
+    return result
 
 
 @infers("reshape")
@@ -66,7 +66,7 @@ def infer_reshape(instr: Instruction, _attrs: a.Reshape, operand: Shape) -> Shap
     expect_array(operand, instr.shape)
     _expect_kept_type(operand, instr.shape)
     _expect_same_size(operand, instr.shape)
-    return instr.shape.with_default_layout()
+    return instr.shape
 
 
 @infers("dynamic-reshape")
@@ -91,7 +91,7 @@ def infer_dynamic_reshape(
         if size.element_type is not S32:
             raise HloError("HLO022", f"each size must be s32, not {size.element_type}")
     _expect_same_size(operand, instr.shape)
-    return instr.shape.with_default_layout()
+    return instr.shape
 
 
 @infers("bitcast")
@@ -102,7 +102,7 @@ def infer_bitcast(instr: Instruction, _attrs: a.Attrs, _operand: Shape) -> Shape
     ----------
     XLA, HloVerifier::HandleBitcast.
     """
-    return instr.shape.with_default_layout()
+    return instr.shape
 
 
 @infers("bitcast-convert")
@@ -167,7 +167,7 @@ def infer_reverse(_instr: Instruction, attrs: a.Dimensions, operand: Shape) -> S
     """
     expect_array(operand)
     expect_dimensions("dimensions", attrs.dimensions, operand.rank)
-    return operand.with_default_layout()
+    return operand
 
 
 @infers("slice")
@@ -348,7 +348,7 @@ def infer_copy(_instr: Instruction, _attrs: a.Attrs, operand: Shape) -> Shape:
     ----------
     XLA, ShapeInference::InferUnaryOpShape.
     """
-    return operand.with_default_layout()
+    return operand
 
 
 @infers("get-dimension-size")
@@ -379,7 +379,7 @@ def infer_set_dimension_size(
         raise HloError("HLO022", f"the size must be s32, not {size.element_type}")
     dynamic = list(dynamic_flags(operand))
     dynamic[attrs.dimensions[0]] = True
-    return replace(operand, dynamic=tuple(dynamic)).with_default_layout()
+    return replace(operand, dynamic=tuple(dynamic))
 
 
 def _expect_countable(attrs: a.Dimensions, operand: Shape) -> None:

@@ -95,7 +95,7 @@ def infer_scan(instr: Instruction, attrs: a.Scan, *operands: Shape) -> Shape:
     size = inputs[0].dims[dim] if inputs else _declared_size(instr, dim)
     scanned = inputs[0].dynamic_at(dim) if inputs else False
     made = [_with_dimension(output, dim, size, dynamic=scanned) for output in outputs]
-    made += [carry.with_default_layout() for carry in carries]
+    made += carries
     # Of a single result XLA takes either form.
     return made[0] if len(made) == 1 and instr.shape.is_array else tuple_of(*made)
 
@@ -179,7 +179,7 @@ def infer_sort(instr: Instruction, attrs: a.Sort, *operands: Shape) -> Shape:
         raise HloError(
             "HLO041", f"{comparator.name} must yield pred[], not {show(comparator.root.shape)}"
         )
-    return tuple_or_one([operand.with_default_layout() for operand in operands])
+    return tuple_or_one(operands)
 
 
 @infers("topk")
@@ -224,7 +224,7 @@ def infer_batch_norm_training(
     XLA, ShapeInference::InferBatchNormTrainingShape.
     """
     feature = _expect_features(attrs, operand, [scale, offset])
-    return tuple_of(operand.with_default_layout(), feature, feature)
+    return tuple_of(operand, feature, feature)
 
 
 @infers("batch-norm-inference")
@@ -238,7 +238,7 @@ def infer_batch_norm_inference(
     XLA, ShapeInference::InferBatchNormInferenceShape.
     """
     _expect_features(attrs, operand, factors)
-    return operand.with_default_layout()
+    return operand
 
 
 @infers("batch-norm-grad")
@@ -255,4 +255,4 @@ def infer_batch_norm_grad(
     expect_same_type(operand, gradient)
     expect_same_dims(operand, gradient)
     feature = _expect_features(attrs, operand, factors_of_features)
-    return tuple_of(operand.with_default_layout(), feature, feature)
+    return tuple_of(operand, feature, feature)

@@ -1,8 +1,11 @@
 """The table of shapes: one short function an opcode that says what its result looks like.
 
 A function takes `(instr, attrs, *shapes)`: the instruction (for what it calls, and for a shape
-that can't be inferred), its attributes and its operands' shapes. It returns the result's shape in
-the default layout, or raises an `HloError` without a position; `hlo.infer.infer` adds that.
+that can't be inferred), its attributes and its operands' shapes. It returns the result's shape, or
+raises an `HloError` without a position; `hlo.infer.infer` adds that.
+
+Layouts are as in XLA: a result that is shaped like an operand is laid out like it, any other is
+row-major.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def infer_select_and_scatter(
         raise HloError(
             "HLO029", f"the source is {show(source)}, but the window takes {show(wanted)}"
         )
-    return operand.with_default_layout()
+    return operand
 
 
 def _expect_selector(select: Computation, element: Shape) -> None:
