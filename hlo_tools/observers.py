@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from hlo.error import HloError
 from hlo_tools.arrays import leaves
 from hlo_tools.show import printable, spell_in_a_line
+from interpreter.observe import Recorder, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -36,11 +37,7 @@ def observing(
     with ExitStack() as stack:
         observers: list[Observer] = []
         if trace:
-            try:
-                file = stack.enter_context(Path(trace).open("w", errors="surrogateescape"))
-            except OSError as error:
-                raise HloError("HLO200", f"cannot write {trace}: {error.strerror}") from error
-            observers.append(tracer(file))
+            observers.append(stack.enter_context(_traced(trace)))
         if stop_at_nan:
             observers.append(Alarm("NaN", np.isnan))
         if stop_at_inf:
@@ -62,16 +59,27 @@ def _all(observers: list[Observer]) -> Observer:
     return observe
 
 
+@contextmanager
+def _traced(path: str) -> Generator[Observer]:
+    """An observer that writes to a file: all arrays if it is an archive, or else lines of text."""
+    try:
+        with Path(path).open("w", errors="surrogateescape") as file:
+            if not path.endswith(".npz"):
+                yield tracer(file)
+                return
+        recorder = Recorder()
+        yield recorder
+        recorder.save(path)
+    except OSError as error:
+        raise HloError("HLO200", f"cannot write {path}: {error.strerror}") from error
+
+
 def tracer(file: TextIO) -> Observer:
-    """An observer that writes a line a value: device, place, iteration, instruction and value."""
+    """An observer that writes a line a value: where it arose, the opcode, and what it is."""
 
     def observe(event: Event) -> None:
-        place = "/".join(
-            c.name + (f"[{iteration}]" if iteration >= 0 else "") for c, iteration in event.path
-        )
-        device = f"{event.device.replica}.{event.device.partition}"
         value = spell_in_a_line(event.value)
-        file.write(f"{device} {place} %{event.instr.name} = {event.instr.opcode} {value}\n")
+        file.write(f"{place(event)} = {event.instr.opcode} {value}\n")
 
     return observe
 

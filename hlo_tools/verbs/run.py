@@ -56,7 +56,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--promise", choices=PROMISES, default="ROUNDING", help="how equal (default ROUNDING)"
     )
-    parser.add_argument("--trace", metavar="FILE", help="write every instruction's value to a file")
+    parser.add_argument(
+        "--trace", metavar="FILE", help="write every value: whole to .npz, else as text"
+    )
     parser.add_argument("--stop-at-nan", action="store_true", help="stop where NaN arises")
     parser.add_argument("--stop-at-inf", action="store_true", help="stop where infinity arises")
 

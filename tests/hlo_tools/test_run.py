@@ -107,8 +107,14 @@ def test_a_trace_has_a_line_a_value(hlo, tmp_path: Path) -> None:
     lines = (tmp_path / "trace").read_text().splitlines()
     # 4 of the entry, 5 times the 4 of the condition, 4 times the 7 of the body.
     assert len(lines) == 4 + 5 * 4 + 4 * 7
-    assert lines[0] == "0.0 e %zero = constant s32[] 0"
-    assert any(line.startswith("0.0 e/body[3] %l = log f32[] ") for line in lines)
+    assert lines[0] == "device 0/e/zero = constant s32[] 0"
+    assert any(line.startswith("device 0/e/body[3]/l = log f32[] ") for line in lines)
+
+
+def test_a_trace_can_keep_whole_values(hlo, tmp_path: Path) -> None:
+    assert hlo("run", "-", "--fill", 2, "--trace", tmp_path / "t.npz", stdin=ADD).status == 0
+    with np.load(tmp_path / "t.npz") as trace:
+        assert trace["device 0/e/s"].tolist() == [4, 4]
 
 
 def test_nan_stops_the_run_where_it_arises(hlo) -> None:

@@ -1,0 +1,286 @@
+"""For each opcode: which operands and attributes give a result of a wanted shape.
+
+This is shape inference backwards, and as it has many answers, a random one. It serves for left
+sides of rules as well as for whole modules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hlo.element_type import C64, C128, ELEMENT_TYPES, F32, F64, PRED, S32, ElementType
+from hlo.opcode import OPCODES
+from hlo.shape import Shape, array
+from hlo.table import OpTable
+from hlo.values import PaddingDim, SliceDim
+
+if TYPE_CHECKING:
+    from random import Random
+
+# Common types of every kind, and of each the narrow ones.
+_NAMES = (
+    *("pred", "s4", "s8", "s32", "s64", "u4", "u8", "u32"),
+    *("f16", "bf16", "f32", "f64", "f8e5m2", "f8e4m3fn", "c64", "c128"),
+)
+TYPES: tuple[ElementType, ...] = tuple(ELEMENT_TYPES[name] for name in _NAMES)
+SIZES = (0, 1, 1, 2, 2, 3, 3, 4)
+
+
+class UnfitError(Exception):
+    """The opcode can't have a result of the wanted shape."""
+
+
+@dataclass
+class Wanted:
+    """What an instruction needs.
+
+    Attributes
+    ----------
+    operands : shapes of the operands; None for one that may have any shape.
+    attrs : fields of the attribute class.
+    reducer : the opcode of the binary computation that it calls, for opcodes that call one.
+    """
+
+    operands: list[Shape]
+    attrs: dict[str, Any] = field(default_factory=dict[str, Any])
+    reducer: str = ""
+
+
+# (random, shape, attributes that are given already) -> what the instruction needs
+Generate = Callable[["Random", Shape, dict[str, Any]], Wanted]
+operands_for: OpTable[Generate] = OpTable("operands_for")
+
+
+def random_dims(random: Random, limit: int = 3) -> tuple[int, ...]:
+    """Dimensions in which 0 and 1 are common."""
+    return tuple(random.choice(SIZES) for _ in range(random.randint(0, limit)))
+
+
+def random_shape(random: Random, types: tuple[ElementType, ...] = TYPES) -> Shape:
+    """An array shape of any element type."""
+    return array(random.choice(types), random_dims(random))
+
+
+def need(condition: bool) -> None:
+    """Give up unless a condition holds."""
+    if not condition:
+        raise UnfitError
+
+
+def elementwise(opcode: str) -> Generate:
+    """Operands of the result's shape, or with other element types where the opcode says so."""
+
+    def generate(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
+        arity = OPCODES[opcode].arity or 1
+        kinds = ELEMENTWISE_OPERANDS.get(opcode)
+        if kinds is None:
+            return Wanted([shape] * arity)
+        return Wanted([shape.with_type(t) for t in kinds(random, shape.element_type)])
+
+    return generate
+
+
+def _predicate(arity: int) -> Callable[[Random, ElementType], list[ElementType]]:
+    def kinds(random: Random, result: ElementType) -> list[ElementType]:
+        need(result is PRED)
+        return [random.choice(TYPES)] * arity
+
+    return kinds
+
+
+def _parts(_random: Random, result: ElementType) -> list[ElementType]:
+    need(result in (F32, F64))
+    return [C64 if result is F32 else C128]
+
+
+def _magnitude(random: Random, result: ElementType) -> list[ElementType]:
+    wider = {F32: C64, F64: C128}.get(result, result)
+    need(not result.is_complex)
+    return [random.choice((result, result, wider))]
+
+
+def _from_parts(_random: Random, result: ElementType) -> list[ElementType]:
+    need(result.is_complex)
+    return [result.real] * 2
+
+
+ELEMENTWISE_OPERANDS: dict[str, Callable[[Random, ElementType], list[ElementType]]] = {
+    "compare": _predicate(2),
+    "is-finite": _predicate(1),
+    "real": _parts,
+    "imag": _parts,
+    "abs": _magnitude,
+    "complex": _from_parts,
+    "select": lambda _, t: [PRED, t, t],
+    "convert": lambda random, t: [random.choice((t, *TYPES))],
+}
+for _opcode, _row in OPCODES.items():
+    if _row.elementwise and _opcode not in ("compare", "reduce-precision", "stochastic-convert"):
+        operands_for.define(_opcode, elementwise(_opcode))
+operands_for.define("copy", lambda _random, shape, _given: Wanted([shape]))
+
+
+@operands_for("compare")
+def _compare(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
+    """Two operands of any type."""
+    wanted = elementwise("compare")(random, shape, given)
+    return Wanted(
+        wanted.operands, {"direction": random.choice(("EQ", "NE", "GE", "GT", "LE", "LT"))}
+    )
+
+
+@operands_for("reduce-precision")
+def _reduce_precision(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
+    """Some smaller format, or the format of the type itself."""
+    exponent, mantissa = random.choice(((8, 7), (5, 10), (8, 23), (5, 2), (11, 52)))
+    return Wanted([shape], {"exponent_bits": exponent, "mantissa_bits": mantissa})
+
+
+@operands_for("iota")
+def _iota(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
+    """Along any dimension."""
+    need(shape.rank > 0)
+    return Wanted([], {"iota_dimension": random.randrange(shape.rank)})
+
+
+@operands_for("broadcast")
+def _broadcast(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
+    """From some of the result's dimensions."""
+    kept = given.get("dimensions")
+    if kept is None:
+        kept = tuple(d for d in range(shape.rank) if random.random() < 0.6)
+    need(all(d < shape.rank for d in kept))
+    return Wanted([shape.with_dims(tuple(shape.dims[d] for d in kept))], {"dimensions": kept})
+
+
+@operands_for("transpose")
+def _transpose(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
+    """By any permutation."""
+    moved = given.get("dimensions") or tuple(random.sample(range(shape.rank), shape.rank))
+    need(len(moved) == shape.rank)
+    dims = [0] * shape.rank
+    for i, d in enumerate(moved):
+        dims[d] = shape.dims[i]
+    return Wanted([shape.with_dims(tuple(dims))], {"dimensions": moved})
+
+
+@operands_for("reshape")
+def _reshape(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
+    """From the same dimensions, or with ones put in or taken out, or neighbours joined or split."""
+    dims = list(shape.dims)
+    for _ in range(random.randint(0, 3)):
+        place = random.randint(0, len(dims))
+        change = random.randrange(3)
+        if change == 0:
+            dims.insert(place, 1)
+        elif change == 1 and place + 1 < len(dims):
+            dims[place : place + 2] = [dims[place] * dims[place + 1]]
+        elif place < len(dims) and dims[place] in (1, 4):
+            dims[place : place + 1] = [] if dims[place] == 1 else [2, 2]
+    return Wanted([shape.with_dims(tuple(dims))])
+
+
+@operands_for("reverse")
+def _reverse(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
+    """Any dimensions flipped."""
+    flipped = tuple(d for d in range(shape.rank) if random.random() < 0.5)
+    return Wanted([shape], {"dimensions": flipped})
+
+
+@operands_for("slice")
+def _slice(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
+    """Of a larger operand, with strides; often of all of it in some dimensions."""
+    ranges: list[SliceDim] = []
+    dims: list[int] = []
+    for size in shape.dims:
+        start, stride = (random.choice((0, 0, 1, 2)), random.choice((1, 1, 2, 3)))
+        limit = start + max(0, (size - 1) * stride + 1)
+        ranges.append(SliceDim(start, limit, stride))
+        dims.append(limit + random.choice((0, 0, 1, 2)))
+    return Wanted([shape.with_dims(tuple(dims))], {"slice": tuple(ranges)})
+
+
+@operands_for("pad")
+def _pad(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
+    """Around, and between the elements of, an operand; negative padding too."""
+    padding: list[PaddingDim] = []
+    dims: list[int] = []
+    for size in shape.dims:
+        interior = random.choice((0, 0, 0, 1))
+        inner = random.randint(0, size + 1)
+        spread = inner + max(inner - 1, 0) * interior
+        low = random.randint(min(0, size - spread), max(0, size - spread))
+        padding.append(PaddingDim(low, size - spread - low, interior))
+        dims.append(inner)
+    operands = [shape.with_dims(tuple(dims)), shape.with_dims(())]
+    return Wanted(operands, {"padding": tuple(padding)})
+
+
+@operands_for("concatenate")
+def _concatenate(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
+    """Of pieces of some dimension; a piece may be empty."""
+    need(shape.rank > 0)
+    (along,) = given.get("dimensions") or (random.randrange(shape.rank),)
+    need(along < shape.rank)
+    pieces: list[int] = []
+    left = shape.dims[along]
+    count = given.get("operands") or random.randint(1, 3)
+    for _ in range(count - 1):
+        pieces.append(random.randint(0, left))
+        left -= pieces[-1]
+    sizes = [*pieces, left]
+    made = [shape.with_dims((*shape.dims[:along], n, *shape.dims[along + 1 :])) for n in sizes]
+    return Wanted(made, {"dimensions": (along,)})
+
+
+@operands_for("dynamic-slice")
+def _dynamic_slice(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
+    """Of a larger operand."""
+    larger = tuple(n + random.choice((0, 0, 1, 2)) for n in shape.dims)
+    starts = [array(S32)] * shape.rank
+    return Wanted([shape.with_dims(larger), *starts], {"dynamic_slice_sizes": shape.dims})
+
+
+@operands_for("dynamic-update-slice")
+def _dynamic_update_slice(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
+    """With an update that is no larger."""
+    update = tuple(random.choice((n, random.randint(0, n))) for n in shape.dims)
+    return Wanted([shape, shape.with_dims(update), *[array(S32)] * shape.rank])
+
+
+@operands_for("dot")
+def _dot(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
+    """Batch dimensions first, then those of the left side, then those of the right."""
+    need(not shape.element_type.kind == "pred")
+    batch = random.randint(0, min(1, shape.rank))
+    free = random.randint(batch, shape.rank)
+    summed = tuple(random.choice(SIZES) for _ in range(random.choice((0, 1, 1, 1, 2))))
+    lhs = (*shape.dims[:free], *summed)
+    rhs = (*shape.dims[:batch], *summed, *shape.dims[free:])
+    attrs = {
+        "lhs_batch_dims": tuple(range(batch)),
+        "rhs_batch_dims": tuple(range(batch)),
+        "lhs_contracting_dims": tuple(range(free, len(lhs))),
+        "rhs_contracting_dims": tuple(range(batch, batch + len(summed))),
+    }
+    return Wanted([shape.with_dims(lhs), shape.with_dims(rhs)], attrs)
+
+
+@operands_for("reduce")
+def _reduce(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
+    """Over dimensions put in anywhere."""
+    dims: list[int] = list(shape.dims)
+    folded = given.get("dimensions")
+    if folded is None:
+        rank = shape.rank + random.randint(0, 2)
+        folded = tuple(sorted(random.sample(range(rank), rank - shape.rank)))
+    for d in sorted(folded):
+        need(d <= len(dims))
+        dims.insert(d, random.choice(SIZES))
+    kind = shape.element_type.kind
+    reducers = ("and", "or") if kind == "pred" else ("add", "maximum", "minimum", "multiply")
+    reducer = random.choice(("add",) if kind == "complex" else reducers)
+    operands = [shape.with_dims(tuple(dims)), shape.with_dims(())]
+    return Wanted(operands, {"dimensions": folded}, reducer)

@@ -1,0 +1,93 @@
+"""Random arrays in which what usually goes wrong is common: NaN, zeros, infinities, extremes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+
+from hlo_tools.arrays import tree
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from numpy.typing import NDArray
+
+    from hlo.element_type import ElementType
+    from hlo.shape import Shape
+
+    Array = NDArray[Any]
+
+_WHOLE = (0, 1, -1, 2, 3, -2, 5, 7)
+_SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, np.inf, -np.inf, np.nan, 3.0, -1.5)
+
+
+def nasty_value(shape: Shape, random: Random) -> Any:
+    """A value of a shape with all that may surprise: about half of its numbers are special."""
+    return tree(shape, lambda leaf: nasty(leaf, random))
+
+
+def nasty(shape: Shape, random: Random) -> Array:
+    """An array of special numbers, extremes of the type, and ordinary ones."""
+    element_type = shape.element_type
+    if element_type.is_complex:
+        return _complex(shape, random, nasty)
+    numbers = [_nasty_number(element_type, random) for _ in range(shape.size)]
+    return _array(numbers, shape)
+
+
+def tame_value(shape: Shape, random: Random) -> Any:
+    """A value of a shape whose floats are neither special, large nor small."""
+    return tree(shape, lambda leaf: tame(leaf, random))
+
+
+def tame(shape: Shape, random: Random) -> Array:
+    """An array of floats from 0.25 to 4 of either sign; other types as in `nasty`."""
+    element_type = shape.element_type
+    if element_type.is_complex:
+        return _complex(shape, random, tame)
+    if not element_type.is_floating:
+        return nasty(shape, random)
+    numbers = [random.choice((-1, 1)) * 4 ** random.uniform(-1, 1) for _ in range(shape.size)]
+    return _array(numbers, shape)
+
+
+def _array(numbers: list[Any], shape: Shape) -> Array:
+    with np.errstate(all="ignore"):
+        dtype = shape.element_type.dtype
+        wide = np.array(numbers, dtype=None if numbers else np.float32)
+        return wide.astype(dtype).reshape(shape.dims)
+
+
+def _nasty_number(element_type: ElementType, random: Random) -> Any:
+    if element_type.kind == "pred":
+        return random.random() < 0.5
+    special = random.random() < 0.5
+    if element_type.is_integer:
+        return _nasty_integer(element_type, random, special)
+    info = ml_dtypes.finfo(element_type.dtype)
+    if not special:
+        return random.gauss(0, 1) * random.choice((1, 1, 1, 100))
+    if random.random() < 0.3:
+        limits = (info.max, info.min, info.tiny, info.smallest_subnormal, info.eps)
+        return float(random.choice(limits))
+    return random.choice(_SPECIAL)
+
+
+def _nasty_integer(element_type: ElementType, random: Random, special: bool) -> int:
+    bits = element_type.bits
+    low = -(1 << bits - 1) if element_type.kind == "signed" else 0
+    high = low + (1 << bits) - 1
+    if special:
+        chosen = random.choice((low, high, *_WHOLE))
+    else:
+        chosen = random.randint(max(low, -100), min(high, 100))
+    return min(max(chosen, low), high)
+
+
+def _complex(shape: Shape, random: Random, part: Any) -> Array:
+    real = shape.with_type(shape.element_type.real)
+    whole = np.empty(shape.dims, shape.element_type.dtype)
+    whole.real, whole.imag = part(real, random), part(real, random)
+    return whole
