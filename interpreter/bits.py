@@ -40,10 +40,7 @@ def shift_right_logical(x: Array, distance: Array) -> Array:
 
 def shift_right_arithmetic(x: Array, distance: Array) -> Array:
     """Bits moved down, copies of the top bit moved in, for unsigned types too."""
-    # The sign fills the number after width - 1 steps, and that many fit into a signed number.
-    steps = np.minimum(as_unsigned(distance), type_of(x).bits - 1)
-    signed = as_signed(x)
-    return np.right_shift(signed, steps.astype(signed.dtype))
+    return np.right_shift(as_signed(x), as_signed(distance))
 
 
 def popcnt(x: Array) -> Array:

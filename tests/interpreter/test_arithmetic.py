@@ -173,20 +173,16 @@ def test_all_values_of_narrow_integers(opcode: str, element_type: str) -> None:
         check_integers(opcode, element_type, [x for x, _ in pairs], [y for _, y in pairs])
 
 
-@st.composite
-def integer_pairs(draw: st.DrawFn) -> tuple[str, list[int], list[int]]:
-    element_type = draw(st.sampled_from(INTEGER_TYPES))
-    low, high = integer_range(ELEMENT_TYPES[element_type])
-    few = [n for n in (low, low + 1, -1, 0, 1, 2, 31, high - 1, high) if low <= n <= high]
-    numbers = st.lists(st.sampled_from(few) | st.integers(low, high), min_size=8, max_size=8)
-    return element_type, draw(numbers), draw(numbers)
+EDGES = [s * 2**n + d for s in (1, -1) for n in (0, 1, 5, 7, 15, 31, 63) for d in (-1, 0, 1)]
+NUMBERS = st.lists(st.sampled_from(EDGES) | st.integers(-(2**63), 2**64), min_size=8, max_size=8)
 
 
 @pytest.mark.parametrize("opcode", BY_PYTHON)
-@given(integer_pairs())
-def test_integers_wrap_around(opcode: str, case: tuple[str, list[int], list[int]]) -> None:
-    element_type, x, y = case
-    check_integers(opcode, element_type, *((x,) if opcode in UNARY else (x, y)))
+@given(NUMBERS, NUMBERS)
+def test_integers_wrap_around(opcode: str, left: list[int], right: list[int]) -> None:
+    for element_type in INTEGER_TYPES:
+        x, y = ([int(n) for n in values(element_type, numbers)] for numbers in (left, right))
+        check_integers(opcode, element_type, *((x,) if opcode in UNARY else (x, y)))
 
 
 # ------------------------------------------------------------- small floats as exact fractions
