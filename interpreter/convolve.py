@@ -17,6 +17,7 @@ from hlo.values import PaddingDim
 from interpreter.contract import matrix_product
 from interpreter.movement import pad
 from interpreter.table import evaluates
+from interpreter.widths import widened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,7 +78,7 @@ def evaluate_convolution(instr: Instruction, attrs: Convolution, lhs: Array, rhs
     result = _convolve(grouped, _grouped(kernel, 0, groups), window, instr.shape.element_type)
     # (group, batch, spatial, feature) to (batch, group and feature, spatial)
     result = np.moveaxis(result, [0, -1], [1, 2])
-    result = result.reshape(result.shape[0], -1, *result.shape[3:])
+    result = result.reshape(result.shape[0], groups * result.shape[2], *result.shape[3:])
     place = (labels.output_batch, labels.output_feature, *labels.output_spatial)
     result = np.expand_dims(result, tuple(range(result.ndim, lhs.ndim)))
     return result.transpose(np.argsort((*place, *labels.unknown_output)))
@@ -104,6 +105,8 @@ def _convolve(inputs: Array, kernel: Array, window: Window, result: ElementType)
     Array
         shape (g, n, spatial, o)
     """
+    # NumPy cannot make strided views of every narrow type.
+    inputs = widened(inputs)
     g, n, c, *sizes = inputs.shape
     none = (PaddingDim(0, 0),) * 3
     padding = tuple(PaddingDim(w.pad_low, w.pad_high, w.base_dilation - 1) for w in window)
@@ -124,12 +127,14 @@ def _convolve(inputs: Array, kernel: Array, window: Window, result: ElementType)
         writeable=False,
     )
     depth = c * prod(window_sizes)
-    columns = kernel.reshape(g, -1, depth).transpose(0, 2, 1)
+    features = kernel.shape[1]
+    columns = kernel.reshape(g, features, depth).transpose(0, 2, 1)
     places = prod(counts)
     chunk = max(1, CHUNK // max(1, g * places * depth))
-    parts = [
-        matrix_product(windows[:, i : i + chunk].reshape(g, -1, depth), columns, result)
-        for i in range(0, n, chunk)
-    ]
-    products = np.concatenate(parts, axis=1) if parts else np.empty((g, 0, 0), result.dtype)
-    return products.reshape(g, n, *counts, kernel.shape[1])
+    products = np.empty((g, n, places, features), result.dtype)
+    for i in range(0, n, chunk):
+        rows = windows[:, i : i + chunk]
+        matrix = rows.reshape(g, rows.shape[1] * places, depth)
+        product = matrix_product(matrix, columns, result)
+        products[:, i : i + chunk] = product.reshape(g, rows.shape[1], places, features)
+    return products.reshape(g, n, *counts, features)
