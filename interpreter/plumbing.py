@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlo.element_type import PRED
 from interpreter.table import evaluates
 
 if TYPE_CHECKING:
     from hlo.attributes import Attrs, Constant, CopyStart, GetTupleElement
     from hlo.instruction import Instruction
+    from hlo.shape import Shape
     from interpreter.frame import Frame
     from interpreter.table import Value
 
@@ -31,13 +33,33 @@ def evaluate_identity(_instr: Instruction, _attrs: Attrs, operand: Value) -> Val
 
 @evaluates("constant")
 def evaluate_constant(_instr: Instruction, attrs: Constant) -> Value:
-    """The literal. One that the text elides (`{...}`) is all zeros: nobody knows its value.
+    """The literal; one that the text elides (`{...}`) is made up, as XLA makes it up.
 
     References
     ----------
     XLA operation semantics, ConstantLiteral.
     """
-    return attrs.literal.value
+    return _made_up(attrs.literal.shape) if attrs.literal.elided else attrs.literal.value
+
+
+def _made_up(shape: Shape) -> Value:
+    """Values for a constant that nobody knows: its bytes hold the 32-bit numbers 0, 1, 2, ...
+
+    XLA's parser does so too, but counts on from one constant to the next, so that no two are equal.
+
+    References
+    ----------
+    `HloParserImpl::ParseDenseLiteral` in XLA.
+    """
+    if shape.is_tuple:
+        return tuple(map(_made_up, shape.elements))
+    values = np.zeros(shape.dims, shape.element_type.dtype)
+    words = values.reshape(-1).view(np.uint8)[: values.nbytes // 4 * 4].view(np.uint32)
+    words[:] = np.arange(words.size)
+    if shape.element_type.bits < 8 or shape.element_type is PRED:
+        # A byte of these types must not hold more than the type's own bits.
+        words &= np.uint32(0x01010101)
+    return values
 
 
 @evaluates("tuple")

@@ -1,6 +1,6 @@
 """Custom calls for linear algebra: what JAX calls `lapack_*_ffi`, and TensorFlow Qr and Eigh.
 
-Each function here works on one matrix, in place; `_batched` runs it for every matrix of a batch,
+Each function here works on one matrix, in place; `batched` runs it for every matrix of a batch,
 for all four types. Options come as numbers of letters: `uplo = 76 : ui8` is "L".
 """
 
@@ -43,22 +43,35 @@ def lapack_call(*names: str, ranks: Sequence[int]) -> Callable[[Routine], Routin
             real_only, complex_only = name[:2] in ("or", "sy"), name[:2] in ("un", "he")
             letters = "sd" if real_only else "cz" if complex_only else "sdcz"
             targets = [f"lapack_{letter}{name}_ffi" for letter in letters]
-            custom_call(*targets)(_batched(routine, ranks))
+            custom_call(*targets)(batched(routine, ranks))
         return routine
 
     return register
 
 
-def _batched(routine: Routine, ranks: Sequence[int]) -> Callable[..., Value]:
+def batched(
+    routine: Routine, ranks: Sequence[int], read: Callable[..., Options] | None = None
+) -> Callable[..., Value]:
+    """A custom call that runs a routine for every matrix of a batch.
+
+    Parameters
+    ----------
+    ranks : dimensions of each array; those in front of them are the batch.
+    read : makes options of operands that stand in front of the arrays; None if there are none, and
+        the backend configuration holds the options.
+    """
+
     def call(_frame: Frame, instr: Instruction, *operands: Array) -> Value:
-        options = config(instr)
-        letter = LETTERS[operands[0].dtype]
-        batch = operands[0].shape[: operands[0].ndim - ranks[0]]
+        scalars, arrays = operands[: -len(ranks)], operands[-len(ranks) :]
+        options = read(*scalars) if read else config(instr)
+        letter = LETTERS[arrays[0].dtype]
+        batch = arrays[0].shape[: arrays[0].ndim - ranks[0]]
         shapes = instr.shape.elements if instr.shape.is_tuple else (instr.shape,)
+        # Some calls leave out the info; the old ones count room to work in among their results.
         results = [np.zeros(s.dims, s.element_type.dtype) for s in shapes]
         for index in np.ndindex(batch):
-            values = routine(letter, options, *(column_major(x[index]) for x in operands))
-            for result, value in zip(results, values, strict=True):
+            values = routine(letter, options, *(column_major(x[index]) for x in arrays))
+            for result, value in zip(results, values, strict=False):
                 result[index] = value
         return tuple(results) if instr.shape.is_tuple else results[0]
 
@@ -101,11 +114,11 @@ def trsm(letter: str, options: Options, a: Array, b: Array) -> tuple[Any, ...]:
 
 @lapack_call("geqrf", ranks=(2,))
 def geqrf(letter: str, _options: Options, a: Array) -> tuple[Any, ...]:
-    """R, and below it the reflectors whose product is Q; and the factor of each reflector."""
+    """R, and below it the reflectors whose product is Q; the factor of each; info, which is 0."""
     m, n = a.shape
     tau = np.zeros(min(m, n), a.dtype)
-    lapack(letter + "geqrf", m, n, a, leading(a), tau)
-    return a, tau
+    info = lapack(letter + "geqrf", m, n, a, leading(a), tau)
+    return a, tau, info
 
 
 @lapack_call("geqp3", ranks=(2, 1))
@@ -119,18 +132,18 @@ def geqp3(letter: str, _options: Options, a: Array, pivots: Array) -> tuple[Any,
 
 @lapack_call("orgqr", "ungqr", ranks=(2, 1))
 def orgqr(letter: str, _options: Options, a: Array, tau: Array) -> tuple[Any, ...]:
-    """The first columns of Q, from the reflectors that geqrf leaves."""
+    """The first columns of Q, from the reflectors that geqrf leaves; info, which is 0."""
     name = "orgqr" if letter in "sd" else "ungqr"
     m, n = a.shape
-    lapack(letter + name, m, n, len(tau), a, leading(a), tau)
-    return (a,)
+    info = lapack(letter + name, m, n, len(tau), a, leading(a), tau)
+    return a, info
 
 
 @lapack_call("ormqr", "unmqr", ranks=(2, 1, 2))
 def ormqr(letter: str, options: Options, a: Array, tau: Array, c: Array) -> tuple[Any, ...]:
     """Q C, C Q, or either with the adjoint of Q, from the reflectors that geqrf leaves."""
-    name = "ormqr" if letter in "sd" else "unmqr"
-    how = [_letter(options, key) for key in ("side", "trans")]
+    name, adjoint = ("ormqr", "T") if letter in "sd" else ("unmqr", "C")
+    how = ["L" if options["left"] else "R", adjoint if options["transpose"] else "N"]
     lapack(letter + name, *how, *c.shape, len(tau), a, leading(a), tau, c, leading(c))
     return (c,)
 
@@ -243,7 +256,7 @@ def qr(_frame: Frame, instr: Instruction, a: Array) -> tuple[Array, Array]:
     ----------
     `qr_expander.cc` in XLA.
     """
-    return _batched(geqrf, (2,))(_frame, instr, a)
+    return batched(geqrf, (2,))(_frame, instr, a)
 
 
 @custom_call("ProductOfElementaryHouseholderReflectors")
@@ -254,7 +267,7 @@ def product_of_reflectors(_frame: Frame, instr: Instruction, a: Array, tau: Arra
     ----------
     `householder_transform_expander` in XLA.
     """
-    return _batched(orgqr, (2, 1))(_frame, instr, a, tau)
+    return batched(orgqr, (2, 1))(_frame, instr, a, tau)
 
 
 @custom_call("Eigh")

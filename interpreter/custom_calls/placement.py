@@ -108,3 +108,14 @@ def random_seed(frame: Frame, _instr: Instruction) -> Value:
     XLA's GetRngSeed, which reads the seed of the execution.
     """
     return np.array(frame.device.state % 2**64, np.uint64)
+
+
+@custom_call("dce_sink")
+def sink(_frame: Frame, _instr: Instruction, *_operands: Value) -> Value:
+    """An empty tuple: the call only keeps its operands from being removed.
+
+    References
+    ----------
+    `jax.experimental.xla_metadata` and `dce_sink` in JAX.
+    """
+    return ()

@@ -128,6 +128,22 @@ def test_the_names_of_tensorflow_are_geqrf_and_orgqr() -> None:
 
 
 @letters
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("transpose", [True, False])
+def test_ormqr(letter: str, left: bool, transpose: bool) -> None:
+    a, t = matrix(letter, 4, 4), TYPES[letter][0]
+    c = matrix(letter, 4, 2, seed=1) if left else matrix(letter, 2, 4, seed=1)
+    packed, tau = call(f"lapack_{letter}geqrf_ffi", f"({t}[4,4], {t}[4])", a)
+    prefix = "or" if letter in "sd" else "un"
+    q = call(f"lapack_{letter}{prefix}gqr_ffi", f"{t}[4,4]", packed, tau)
+    backend = f"{{left = {str(left).lower()}, transpose = {str(transpose).lower()}}}"
+    shape = f"{t}[{c.shape[0]},{c.shape[1]}]"
+    got = call(f"lapack_{letter}{prefix}mqr_ffi", shape, packed, tau, c, backend=backend)
+    factor = adjoint(q) if transpose else q
+    close(letter, got, factor @ c if left else c @ factor)
+
+
+@letters
 def test_geqp3(letter: str) -> None:
     a, t = matrix(letter, 4, 3), TYPES[letter][0]
     shape = f"({t}[4,3], s32[3], {t}[3])"
@@ -244,6 +260,41 @@ def test_gtsv(letter: str) -> None:
     tridiagonal = np.diag(diagonal) + np.diag(lower[1:], -1) + np.diag(upper[:-1], 1)
     close(letter, tridiagonal @ x, b)
     assert info == 0
+
+
+def number(value: int) -> Any:
+    return np.array(value, np.int32)
+
+
+@letters
+def test_the_names_before_ffi(letter: str) -> None:
+    x, t, two, three = matrix(letter, 2, 3, 3), TYPES[letter][0], number(2), number(3)
+    real = TYPES["s" if letter in "sc" else "d"][0]
+    a = x @ adjoint(x) + np.eye(3, dtype=x.dtype)
+    shape = f"({t}[2,3,3], s32[2])"
+    factor, _ = call(f"lapack_{letter}potrf", shape, number(1), two, three, a)
+    close(letter, np.tril(factor) @ adjoint(np.tril(factor)), a)
+    sizes = (two, three, three)
+    shape = f"({t}[2,3,3], {t}[2,3], s32[2], {t}[8])"
+    packed, tau, *_ = call(f"lapack_{letter}geqrf", shape, *sizes, number(8), x)
+    name, evd = ("orgqr", "syevd") if letter in "sd" else ("ungqr", "heevd")
+    shape = f"({t}[2,3,3], s32[2], {t}[8])"
+    q, *_ = call(f"lapack_{letter}{name}", shape, *sizes, three, number(8), packed, tau)
+    close(letter, q @ np.triu(packed), x)
+    shape = f"({t}[2,3,3], {real}[2,3], s32[2], {t}[8])"
+    vectors, values, *_ = call(f"lapack_{letter}{evd}", shape, number(1), two, three, a)
+    close(letter, a @ vectors, vectors * values[:, None, :])
+    shape = f"({t}[2,3,3], {real}[2,3], {t}[2,3,3], {t}[2,3,3], s32[2], s32[2], {t}[8])"
+    flags = (number(1), number(1))
+    _, s, u, vh, *_ = call(f"lapack_{letter}gesdd", shape, *flags, *sizes, number(8), x)
+    close(letter, (u * s[:, None, :]) @ vh, x)
+    shape = f"({t}[2,3,3], s32[2,3], s32[2])"
+    lu, pivots, _ = call(f"lapack_{letter}getrf", shape, *sizes, x)
+    close(letter, (np.tril(lu[0], -1) + np.eye(3)) @ np.triu(lu[0]), permuted(x[0], pivots[0]))
+    flags = (number(1), number(1), number(2), number(0))
+    alpha = np.array(2, x.dtype)
+    solved = call(f"blas_{letter}trsm", f"{t}[2,3,3]", *flags, *sizes, alpha, lu, x)
+    close(letter, adjoint(np.tril(lu)) @ solved, 2 * x)
 
 
 @pytest.mark.parametrize("target", ["Sharding", "MoveToHost", "LayoutConstraint"])

@@ -236,3 +236,16 @@ def test_a_recorder_saves_tuples_and_types_that_numpy_lacks(tmp_path: object) ->
     recorder.save(tmp_path / "values.npz")
     with np.load(tmp_path / "values.npz") as saved:
         np.testing.assert_array_equal(saved["bfloat16:device 0/main/t.1"], [0x3F80, 0xBF80])
+
+
+@pytest.mark.parametrize("element_type", ["f32", "s64", "pred", "s4", "c128", "bf16", "f8e5m2"])
+def test_an_elided_constant_is_made_up_of_its_type(element_type: str) -> None:
+    got = interpreter.evaluate(module(f"ROOT c = {element_type}[3,3] constant({{...}})"))
+    again = interpreter.evaluate(module(f"ROOT c = {element_type}[3,3] constant({{...}})"))
+    assert got.shape == (3, 3)
+    assert got.tobytes() == again.tobytes()
+
+
+def test_an_elided_constant_counts_in_its_bytes() -> None:
+    got = interpreter.evaluate(module("ROOT c = s32[5] constant({...})"))
+    np.testing.assert_array_equal(got, range(5))
