@@ -25,12 +25,12 @@ def evaluate_convert(instr: Instruction, _attrs: Attrs, x: Array) -> Array:
     """Put numbers into another element type.
 
     To pred: whether x is not 0 (NaN is not). Integers to integers wrap around. Floats to integers
-    are truncated, saturate, and NaN becomes 0. To floats: rounded to nearest even. Complex to
-    real: the imaginary part is dropped.
+    are truncated, saturate, and NaN becomes 0. To floats: rounded to nearest even; f64 to bf16
+    by way of f32, so twice. Complex to real: the imaginary part is dropped.
 
     References
     ----------
-    XLA operation semantics, ConvertElementType; saturation is as on XLA CPU.
+    XLA operation semantics, ConvertElementType; saturation and rounding twice are as on XLA CPU.
     """
     return converted(x, instr.shape.element_type)
 
