@@ -41,6 +41,14 @@ FAMILIES = (
     reduction,
     window,
 )
+# How many operands the opcodes that take any number cannot do without.
+_LEAST_OPERANDS = {
+    "async-update": 1,
+    "conditional": 1,
+    "dynamic-reshape": 1,
+    "dynamic-slice": 1,
+    "dynamic-update-slice": 2,
+}
 
 
 def infer(instr: Instruction) -> Shape:
@@ -76,6 +84,9 @@ def _expect_arity(instr: Instruction) -> None:
     row = instr.row
     if row.arity is not None and len(instr.operands) != row.arity:
         raise HloError("HLO024", f"takes {plural(row.arity, 'operand')}, not {len(instr.operands)}")
+    least = _LEAST_OPERANDS.get(instr.opcode, 0)
+    if len(instr.operands) < least:
+        raise HloError("HLO024", f"takes at least {plural(least, 'operand')}")
     # How many branches a conditional has, or computations a custom-call, is up to it.
     if not any(key.endswith("*") for key in row.called) and len(instr.called) != len(row.called):
         raise HloError(

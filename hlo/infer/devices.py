@@ -55,9 +55,9 @@ def shard_count(
     dim = attrs.dimensions[0]
     known = [s for s in (whole, part) if s is not None and s.is_array and s.rank > dim]
     if len(known) == 2 and known[1].dims[dim] > 0:
-        return -(-known[0].dims[dim] // known[1].dims[dim])
+        return max(1, -(-known[0].dims[dim] // known[1].dims[dim]))
     groups = attrs.replica_groups.groups()
-    return len(groups[0]) if groups else 1
+    return max(1, len(groups[0])) if groups else 1
 
 
 def _first_array(shape: Shape) -> Shape | None:

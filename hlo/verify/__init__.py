@@ -41,7 +41,18 @@ def verify(module: Module) -> None:
     ----------
     XLA, `xla/service/hlo_verifier.cc`.
     """
-    verify_structure(module)
+    try:
+        verify_structure(module)
+        _verify_instructions(module)
+        verify_entry_layout(module)
+        verify_module_aliases(module)
+    except HloError as error:
+        # An instruction that no text has, such as a parameter that is implied, has no position.
+        raise error.at(module.span) from None
+
+
+def _verify_instructions(module: Module) -> None:
+    """Check shapes, and the rules of each opcode."""
     outer = ModuleScope(module)
     buffers = has_buffers(module)
     known: set[int] = set()
@@ -58,7 +69,3 @@ def verify(module: Module) -> None:
             if buffers:
                 verify_buffers(scope, instr)
         all_reduce = verify_constrained_layouts(scope, all_reduce)
-    verify_entry_layout(module)
-    verify_module_aliases(module)
-    if not module.name:
-        raise HloError("HLO051", "the module has no name", module.span)

@@ -73,7 +73,8 @@ def _verify_form(instr: Instruction, shape: Shape) -> None:
         try:
             expect_bounded(leaf)
         except HloError as error:
-            refuse(instr, error.code, error.message)
+            message = f"{instr.opcode}: {error.message}"
+            raise HloError(error.code, message, instr.span) from None
         if UNBOUNDED in leaf.dims:
             refuse(
                 instr,

@@ -27,6 +27,8 @@ def verify_structure(module: Module) -> None:
     HloError
         HLO050 to HLO059.
     """
+    if not module.name:
+        raise HloError("HLO051", "the module has no name")
     _verify_computations(module)
     names: dict[str, Instruction] = {}
     for computation in module.computations:
