@@ -1,13 +1,36 @@
-"""Every pass: importing this file enters them all into `optimizer.passes.PASSES`."""
+"""Every pass and every set of rules: importing this file enters the passes into `PASSES`."""
 
 from __future__ import annotations
 
+from optimizer.calls import (
+    call_inliner,
+    computation_deduplicator,
+    flatten_call_graph,
+    map_inliner,
+)
 from optimizer.cleanup import cse, dce, tuple_simplifier
-from optimizer.simplification import algebraic_simplifier
+from optimizer.rules import ALL_RULES
+from optimizer.simplification import (
+    algebraic_simplifier,
+    constant_folding,
+    zero_sized_hlo_elimination,
+)
 
 MODULES = (
     algebraic_simplifier,
+    call_inliner,
+    computation_deduplicator,
+    constant_folding,
     cse,
     dce,
+    flatten_call_graph,
+    map_inliner,
     tuple_simplifier,
+    zero_sized_hlo_elimination,
+)
+
+# The tests hold every rule of these against the interpreter, and `hlo rules` lists them.
+ALL_RULE_SETS = (
+    ALL_RULES,
+    tuple_simplifier.RULES,
 )

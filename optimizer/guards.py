@@ -98,17 +98,14 @@ def is_splat(c: Instruction) -> bool:
 
 @guard
 def reciprocal_is_exact(c: Instruction) -> bool:
-    """Powers of two whose reciprocal is a normal number too: then x / c is x * (1 / c)."""
+    """Powers of two whose reciprocal is a power of two too: then x / c is x * (1 / c)."""
     value = value_of(c)
-    if value is None or c.shape.element_type.kind != "float":
+    if value is None or not c.shape.element_type.is_floating:
         return False
-    wide = value.astype(np.float64)
-    mantissa, exponent = np.frexp(wide)
-    reciprocal = (1.0 / wide.astype(value.dtype).astype(np.float64)).astype(value.dtype)
-    exact = reciprocal.astype(np.float64) * wide == 1
-    return bool(
-        (np.isfinite(wide) & (np.abs(mantissa) == 0.5) & (abs(exponent) < 1000) & exact).all()
-    )
+    with np.errstate(all="ignore"):
+        number = value.astype(np.float64)
+        reciprocal = (1 / number).astype(value.dtype).astype(np.float64)
+        return bool((number * reciprocal == 1).all() and (np.abs(np.frexp(number)[0]) == 0.5).all())
 
 
 @guard

@@ -191,7 +191,10 @@ class Exactly(Term):
             return False
         if self.value != 0 or isinstance(self.value, int) or value.dtype.kind in "biu":
             return True
-        return bool((np.signbit(value.real) == np.signbit(cast("float", self.value))).all())
+        # Of a complex number both parts count.
+        parts = (value.real, value.imag) if value.dtype.kind == "c" else (value,)
+        sign = np.signbit(cast("float", self.value))
+        return all(bool((np.signbit(part) == sign).all()) for part in parts)
 
     def reason(self, instr: Instruction, found: Bindings) -> str:  # noqa: ARG002
         """It is no constant, or holds another number."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlo.element_type import C64, C128, ELEMENT_TYPES, F32, F64, PRED, S32, ElementType
 from hlo.opcode import OPCODES
-from hlo.shape import Shape, array
+from hlo.shape import Shape, array, tuple_of
 from hlo.table import OpTable
 from hlo.values import PaddingDim, SliceDim
 
@@ -138,6 +138,21 @@ def _reduce_precision(random: Random, shape: Shape, _given: dict[str, Any]) -> W
     return Wanted([shape], {"exponent_bits": exponent, "mantissa_bits": mantissa})
 
 
+@operands_for("tuple")
+def _tuple(_random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
+    """Of the elements."""
+    need(shape.is_tuple)
+    return Wanted(list(shape.elements))
+
+
+@operands_for("get-tuple-element")
+def _get_tuple_element(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
+    """From anywhere in a tuple of up to three."""
+    around = [random_shape(random) for _ in range(random.randint(0, 2))]
+    index = random.randint(0, len(around))
+    return Wanted([tuple_of(*around[:index], shape, *around[index:])], {"index": index})
+
+
 @operands_for("iota")
 def _iota(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
     """Along any dimension."""
@@ -253,7 +268,7 @@ def _dynamic_update_slice(random: Random, shape: Shape, _given: dict[str, Any]) 
 @operands_for("dot")
 def _dot(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
     """Batch dimensions first, then those of the left side, then those of the right."""
-    need(not shape.element_type.kind == "pred")
+    need(shape.element_type.kind != "pred")
     batch = random.randint(0, min(1, shape.rank))
     free = random.randint(batch, shape.rank)
     summed = tuple(random.choice(SIZES) for _ in range(random.choice((0, 1, 1, 1, 2))))

@@ -23,32 +23,32 @@ _WHOLE = (0, 1, -1, 2, 3, -2, 5, 7)
 _SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, np.inf, -np.inf, np.nan, 3.0, -1.5)
 
 
-def nasty_value(shape: Shape, random: Random) -> Any:
+def nasty(shape: Shape, random: Random) -> Any:
     """A value of a shape with all that may surprise: about half of its numbers are special."""
-    return tree(shape, lambda leaf: nasty(leaf, random))
+    return tree(shape, lambda leaf: _nasty_array(leaf, random))
 
 
-def nasty(shape: Shape, random: Random) -> Array:
+def _nasty_array(shape: Shape, random: Random) -> Array:
     """An array of special numbers, extremes of the type, and ordinary ones."""
     element_type = shape.element_type
     if element_type.is_complex:
-        return _complex(shape, random, nasty)
+        return _complex(shape, random, _nasty_array)
     numbers = [_nasty_number(element_type, random) for _ in range(shape.size)]
     return _array(numbers, shape)
 
 
-def tame_value(shape: Shape, random: Random) -> Any:
+def tame(shape: Shape, random: Random) -> Any:
     """A value of a shape whose floats are neither special, large nor small."""
-    return tree(shape, lambda leaf: tame(leaf, random))
+    return tree(shape, lambda leaf: _tame_array(leaf, random))
 
 
-def tame(shape: Shape, random: Random) -> Array:
-    """An array of floats from 0.25 to 4 of either sign; other types as in `nasty`."""
+def _tame_array(shape: Shape, random: Random) -> Array:
+    """An array of floats from 0.25 to 4 of either sign; other types as nasty ones."""
     element_type = shape.element_type
     if element_type.is_complex:
-        return _complex(shape, random, tame)
+        return _complex(shape, random, _tame_array)
     if not element_type.is_floating:
-        return nasty(shape, random)
+        return _nasty_array(shape, random)
     numbers = [random.choice((-1, 1)) * 4 ** random.uniform(-1, 1) for _ in range(shape.size)]
     return _array(numbers, shape)
 
@@ -60,16 +60,19 @@ def _array(numbers: list[Any], shape: Shape) -> Array:
         return wide.astype(dtype).reshape(shape.dims)
 
 
+_finfo: Any = ml_dtypes.finfo
+
+
 def _nasty_number(element_type: ElementType, random: Random) -> Any:
     if element_type.kind == "pred":
         return random.random() < 0.5
     special = random.random() < 0.5
     if element_type.is_integer:
         return _nasty_integer(element_type, random, special)
-    info = ml_dtypes.finfo(element_type.dtype)
     if not special:
         return random.gauss(0, 1) * random.choice((1, 1, 1, 100))
     if random.random() < 0.3:
+        info = _finfo(element_type.dtype)
         limits = (info.max, info.min, info.tiny, info.smallest_subnormal, info.eps)
         return float(random.choice(limits))
     return random.choice(_SPECIAL)

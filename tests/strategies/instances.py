@@ -1,0 +1,202 @@
+"""Random instances of patterns: instructions that a rule's left side may match."""
+
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from hlo.attributes import Parameter
+from hlo.build import Builder, instruction, module
+from hlo.element_type import ElementType
+from hlo.error import HloError
+from hlo.instruction import Computation, Instruction, Module
+from hlo.literal import literal
+from hlo.names import NameSupply
+from hlo.opcode import OPCODES
+from hlo.shape import Shape, array, tuple_of
+from hlo_tools.generate.operands import TYPES, UnfitError, need, operands_for, random_shape
+from hlo_tools.generate.values import nasty
+from optimizer.pattern import (
+    Application,
+    AttributeVariable,
+    ConstantVariable,
+    Exactly,
+    Rest,
+    Term,
+    Variable,
+)
+
+
+@dataclass
+class Instance:
+    """Builds one instance of a pattern, from the root to the operands.
+
+    Attributes
+    ----------
+    fixed : values of constants that are not random, by variable.
+    values : makes random constants: `nasty` or `tame`.
+    """
+
+    random: Random
+    values: Any = nasty
+    fixed: dict[str, Any] = field(default_factory=dict)
+    found: dict[str, Any] = field(default_factory=dict)
+    names: NameSupply = field(default_factory=NameSupply)
+
+    def __post_init__(self) -> None:
+        self.builder = Builder("main", self.names)
+
+    def build(self, pattern: Application, shape: Shape) -> Module:
+        """A module whose root is an instance of a pattern, of a wanted shape.
+
+        Raises
+        ------
+        UnfitError
+            if there is none, or the random choices have led nowhere.
+        """
+        try:
+            return module(self.builder.build(self.make(pattern, shape)))
+        except HloError as error:
+            raise UnfitError from error
+
+    def make(self, side: Term, shape: Shape) -> Instruction:
+        if isinstance(side, Variable):
+            return self.variable(side, shape)
+        if isinstance(side, ConstantVariable):
+            return self.constant(side, shape)
+        if isinstance(side, Exactly):
+            return self.exactly(side, shape)
+        assert isinstance(side, Application)
+        return self.application(side, shape)
+
+    def variable(self, side: Variable, shape: Shape) -> Instruction:
+        known = self.found.get(side.name)
+        if known is None:
+            known = self.found[side.name] = self.builder.parameter(shape, side.name)
+        need(known.shape.compatible(shape))
+        return known
+
+    def constant(self, side: ConstantVariable, shape: Shape) -> Instruction:
+        known = self.found.get(side.name)
+        if known is None:
+            value = self.fixed.get(side.name)
+            if value is None and self.random.random() < 0.3:
+                known = self.builder.constant(literal(self.values(shape, self.random)))
+            else:
+                scalar = array(shape.element_type)
+                value = self.likely(scalar) if value is None else value
+                known = self.splat(value, shape)
+            self.found[side.name] = known
+        need(known.shape.compatible(shape))
+        return known
+
+    def likely(self, scalar: Shape) -> Any:
+        """A constant: often a power of two, since rules like those."""
+        if self.random.random() < 0.5 and scalar.element_type.kind != "pred":
+            return self.random.choice((1, 2, 4, 0.5, 8, -1))
+        return self.values(scalar, self.random)
+
+    def exactly(self, side: Exactly, shape: Shape) -> Instruction:
+        kind = shape.element_type.kind
+        need(kind != "unsigned" or not side.value < 0)
+        need(kind in ("float", "complex") or side.value == int(side.value))
+        value = side.value
+        if value == 0 and isinstance(value, int) and kind == "float":
+            # A whole 0 in a pattern is either zero.
+            value = self.random.choice((0.0, -0.0))
+        # Both parts of a complex zero have its sign.
+        if value == 0 and kind == "complex":
+            value = complex(value, value)
+        if self.random.random() < 0.3:
+            full = np.full(shape.dims, value).astype(shape.element_type.dtype)
+            return self.builder.constant(literal(full))
+        return self.splat(value, shape)
+
+    def splat(self, value: Any, shape: Shape) -> Instruction:
+        with np.errstate(all="ignore"):
+            number = np.asarray(value).astype(shape.element_type.dtype)
+        scalar = self.builder.constant(literal(number))
+        if not shape.dims:
+            return scalar
+        return self.builder.add("broadcast", scalar, shape=shape, dimensions=())
+
+    def application(self, side: Application, shape: Shape) -> Instruction:
+        opcode = self.random.choice(side.opcodes)
+        rest = isinstance(side.operands[-1], Rest) if side.operands else False
+        given = {k: v for k, v in self.known(side.attributes) if v is not None}
+        if OPCODES[opcode].arity is None and not rest:
+            given["operands"] = len(side.operands)
+        wanted = operands_for[opcode](self.random, shape, given)
+        attrs = {**wanted.attrs, **{k: v for k, v in given.items() if k != "operands"}}
+        for name, value in side.attributes:
+            if isinstance(value, AttributeVariable):
+                need(self.found.setdefault(value.name, attrs[name]) == attrs[name])
+        terms = list(side.operands[:-1]) if rest else list(side.operands)
+        need(rest or len(terms) == len(wanted.operands))
+        terms += [Variable(f"more{i}") for i in range(len(wanted.operands) - len(terms))]
+        order = sorted(range(len(terms)), key=lambda i: not isinstance(terms[i], Application))
+        shapes = [self.settled(t, s) for t, s in zip(terms, wanted.operands, strict=True)]
+        made = {i: self.make(terms[i], shapes[i]) for i in order}
+        operands = [made[i] for i in range(len(terms))]
+        called = self.called(side, wanted.reducer, operands)
+        declared = opcode in ("reshape", "convert", "broadcast", "iota", "bitcast-convert")
+        new = self.builder.add(
+            opcode, *operands, shape=shape if declared else None, called=called, **attrs
+        )
+        # What must be declared is checked too: inference has its own opinion of it.
+        checked = instruction(opcode, operands, name="x", shape=shape, called=called, **attrs)
+        need(new.shape.compatible(checked.shape))
+        if side.binds:
+            self.found[side.binds] = new
+        return new
+
+    def settled(self, side: Term, shape: Shape) -> Shape:
+        """The wanted shape of an operand, or that of the variable which it is already."""
+        known = self.found.get(side.name) if isinstance(side, Variable) else None
+        return known.shape if known is not None else shape
+
+    def known(self, attributes: Any) -> Any:
+        for name, value in attributes:
+            is_variable = isinstance(value, AttributeVariable)
+            yield name, self.found.get(value.name) if is_variable else value
+
+    def called(self, side: Application, reducer: str, operands: Any) -> list[Computation]:
+        if not reducer:
+            return []
+        wanted = [value.name for _, value in side.called]
+        known = [self.found[name] for name in wanted if name in self.found]
+        if known:
+            return known
+        made = binary(reducer, operands[0].shape.element_type, self.names)
+        self.found.update(dict.fromkeys(wanted, made))
+        return [made]
+
+
+def binary(opcode: str, element_type: ElementType, names: NameSupply) -> Computation:
+    """A computation of two scalars."""
+    builder = Builder(names.unique(f"to_{opcode}"), names)
+    x, y = (builder.parameter(array(element_type)) for _ in range(2))
+    builder.add(opcode, x, y)
+    return builder.build()
+
+
+def instance(
+    pattern: Application, random: Random, types: tuple[ElementType, ...] = TYPES, **options: Any
+) -> Module:
+    """An instance of a pattern, of any shape."""
+    shape = random_shape(random, types)
+    if pattern.opcodes == ("tuple",):
+        shape = tuple_of(*(random_shape(random, types) for _ in range(random.randint(0, 3))))
+    return Instance(random, **options).build(pattern, shape)
+
+
+def arguments(made: Module, random: Random, values: Any = nasty) -> list[Any]:
+    """Random arguments for the entry computation."""
+    return [values(p.shape, random) for p in made.entry.parameters]
+
+
+def variable_of(parameter: Instruction) -> str:
+    """The variable that a parameter of an instance stands for."""
+    assert isinstance(parameter.attrs, Parameter)
+    return parameter.name
