@@ -7,6 +7,7 @@ verifier compares it with the groups.
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 from hlo.element_type import U32
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from hlo import attributes as a
     from hlo.instruction import Instruction
+    from hlo.sharding import ReplicaGroups
 
 
 def _expect_operands(operands: Sequence[Shape]) -> None:
@@ -56,8 +58,17 @@ def shard_count(
     known = [s for s in (whole, part) if s is not None and s.is_array and s.rank > dim]
     if len(known) == 2 and known[1].dims[dim] > 0:
         return max(1, -(-known[0].dims[dim] // known[1].dims[dim]))
-    groups = attrs.replica_groups.groups()
-    return max(1, len(groups[0])) if groups else 1
+    return max(1, _group_size(attrs.replica_groups))
+
+
+def _group_size(groups: ReplicaGroups) -> int:
+    """How many devices the first group has; 1 where the text does not say."""
+    if groups.tiles is not None:
+        return groups.tiles.dims[-1] if groups.tiles.dims else 1
+    if groups.mesh is not None:
+        sizes = dict(groups.mesh.axes)
+        return prod(axis.size or sizes.get(axis.name, 1) for axis in groups.axes)
+    return len(groups.lists[0]) if groups.lists else 1
 
 
 def _first_array(shape: Shape) -> Shape | None:

@@ -17,6 +17,8 @@ Sources: XLA's `collective_ops_utils.cc`, CheckReplicaGroups in `hlo_verifier.cc
 
 from __future__ import annotations
 
+from collections import Counter
+from math import prod
 from typing import TYPE_CHECKING
 
 from hlo.error import HloError
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from hlo.shape import Shape
     from hlo.verify.scope import Scope
 
+# Groups are written out to be checked; no machine has so many devices.
+_MOST_DEVICES = 1 << 20
 _MODES = ("cross_replica", "cross_partition", "cross_replica_and_partition", "flattened_id")
 
 
@@ -51,10 +55,16 @@ def group_mode(instr: Instruction) -> str:
 
 def _groups(instr: Instruction, attrs: a.Collective) -> tuple[tuple[int, ...], ...]:
     """The groups; HLO065 if their compressed form makes no sense."""
+    said = attrs.replica_groups
+    count = prod(size for _, size in said.mesh.axes) if said.mesh else 0
+    if said.tiles:
+        count = max(prod(said.tiles.dims), prod(said.tiles.reshape))
+    if count > _MOST_DEVICES:
+        refuse(instr, "HLO065", f"replica_groups name {count} devices")
     try:
-        return attrs.replica_groups.groups()
-    except ValueError as error:
-        return refuse(instr, "HLO065", f"replica_groups: {error}")
+        return said.groups()
+    except (ValueError, KeyError, ZeroDivisionError):
+        return refuse(instr, "HLO065", "replica_groups do not come out even")
 
 
 def _verify_groups(
@@ -90,7 +100,7 @@ def _verify_partition(
         refuse(instr, "HLO065", "a replica group is empty")
     missing = set(range(len(members))) - set(members)
     if missing:
-        repeated = next((m for m in members if members.count(m) > 1), None)
+        repeated = next((m for m, count in Counter(members).items() if count > 1), None)
         said = f"{repeated} is in it twice" if repeated is not None else f"{min(missing)} is not"
         refuse(
             instr,
@@ -190,12 +200,12 @@ def verify_collective_permute(scope: Scope, instr: Instruction, attrs: a.Collect
         if len(pair) != 2:
             refuse(instr, "HLO067", f"source_target_pairs: {list(pair)} is no pair")
     for side, name in enumerate(("source", "target")):
-        devices = [pair[side] for pair in attrs.source_target_pairs]
-        for device in devices:
+        counts = Counter(pair[side] for pair in attrs.source_target_pairs)
+        for device, count in counts.items():
             if device < 0 or (known != 1 and device >= known):
                 refuse(instr, "HLO067", f"{name} {device}, but there are {known} devices")
-            if devices.count(device) > allowed:
-                refuse(instr, "HLO067", f"{name} {device} stands in {devices.count(device)} pairs")
+            if count > allowed:
+                refuse(instr, "HLO067", f"{name} {device} stands in {count} pairs")
 
 
 def verify_constrained_layouts(scope: Scope, first: Instruction | None) -> Instruction | None:
