@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interpreter.lift import as_tuple, lifted, single_operation
+from interpreter.lift import as_tuple, lifted
+from interpreter.operation import known_operation
 from interpreter.table import evaluates
-from interpreter.widths import narrowed, type_of, widened
+from interpreter.widths import type_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,27 +26,12 @@ if TYPE_CHECKING:
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
     from interpreter.frame import Frame
+    from interpreter.operation import Operation
 
     Array = NDArray[Any]
 
-# What a known operation is on numbers. NumPy's add and multiply of bools are or and and.
-OPERATIONS: dict[str, np.ufunc] = {
-    "add": np.add,
-    "multiply": np.multiply,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-}
-
 # So many elements are folded one after the other, more in pairs.
 IN_ORDER = 128
-
-
-def known_operation(computation: Computation) -> np.ufunc | None:
-    """The NumPy operation that a computation of two scalars is, if there is one."""
-    return OPERATIONS.get(single_operation(computation) or "")
 
 
 @evaluates("map")
@@ -114,11 +100,11 @@ def fold(
     return results
 
 
-def _fold_known(operation: np.ufunc, array: Array, initial: Array, axes: tuple[int, ...]) -> Array:
-    wide = widened(array)
+def _fold_known(operation: Operation, array: Array, initial: Array, axes: tuple[int, ...]) -> Array:
+    numbers, first = operation.encode(array), operation.encode(initial)
     with np.errstate(all="ignore"):
-        total = operation.reduce(wide, axis=axes, dtype=wide.dtype)
-        return narrowed(operation(widened(initial), total), type_of(array))
+        total = operation.ufunc.reduce(numbers, axis=axes, dtype=numbers.dtype)
+        return operation.decode(operation.ufunc(first, total), type_of(array))
 
 
 def _fold_pairs(frame: Frame, computation: Computation, rows: list[Array]) -> list[Array]:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from interpreter.fold import known_operation
 from interpreter.lift import lifted
+from interpreter.operation import known_operation
 from interpreter.table import evaluates
-from interpreter.widths import narrowed, type_of, widened
+from interpreter.widths import type_of, widened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -234,10 +234,10 @@ def combine_at(
     results = [array.copy() for array in arrays]
     operation = known_operation(computation)
     if operation is not None:
-        wide = widened(results[0])
+        numbers = operation.encode(results[0])
         with np.errstate(all="ignore"):
-            operation.at(wide, places, widened(updates[0]))
-        return [narrowed(wide, type_of(arrays[0]))]
+            operation.ufunc.at(numbers, places, operation.encode(updates[0]))
+        return [operation.decode(numbers, type_of(arrays[0]))]
     if computation.root.opcode == "parameter" and len(computation.parameters) == 2:
         # The new value or the old one; NumPy too keeps the last of several new ones.
         if computation.root is computation.parameters[1]:

@@ -60,16 +60,6 @@ def as_tuple(value: Value) -> tuple[Array, ...]:
     return cast("tuple[Array, ...]", value) if isinstance(value, tuple) else (value,)
 
 
-def single_operation(computation: Computation) -> str | None:
-    """The opcode, if a computation is one commutative operation on its two parameters."""
-    root = computation.root
-    if not root.row.elementwise or "commutative" not in root.row.traits:
-        return None
-    if len(computation.parameters) != 2 or set(root.operands) != set(computation.parameters):
-        return None
-    return root.opcode
-
-
 def _run(
     frame: Frame, computation: Computation, arguments: Sequence[Value], places: Places
 ) -> Value:

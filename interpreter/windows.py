@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.values import PaddingDim
-from interpreter.fold import known_operation
 from interpreter.indexing import combine_at
 from interpreter.lift import lifted
 from interpreter.movement import pad
+from interpreter.operation import known_operation
 from interpreter.table import evaluates
-from interpreter.widths import narrowed, type_of, widened
+from interpreter.widths import type_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
     from hlo.values import Window
     from interpreter.frame import Frame
+    from interpreter.operation import Operation
 
     Array = NDArray[Any]
 
@@ -60,16 +61,16 @@ def evaluate_reduce_window(
     return results if instr.shape.is_tuple else results[0]
 
 
-def _fold_known(operation: np.ufunc, array: Array, initial: Array, window: Window) -> Array:
+def _fold_known(operation: Operation, array: Array, initial: Array, window: Window) -> Array:
     """Fold one dimension of the window after the other, by an operation that commutes."""
-    wide = widened(array)
-    result = pad(wide, _identity(operation, wide.dtype), _padding(window))
+    numbers, first = operation.encode(array), operation.encode(initial)
+    result = pad(numbers, operation.identity(numbers.dtype), _padding(window))
     with np.errstate(all="ignore"):
         for axis, dim in enumerate(window):
             result = np.moveaxis(result, axis, 0)
-            result = _slide(operation, result, dim.size, dim.window_dilation)[:: dim.stride]
+            result = _slide(operation.ufunc, result, dim.size, dim.window_dilation)[:: dim.stride]
             result = np.moveaxis(result, 0, axis)
-        return narrowed(operation(widened(initial), result), type_of(array))
+        return operation.decode(operation.ufunc(first, result), type_of(array))
 
 
 def _slide(combine: Callable[[Array, Array], Array], x: Array, size: int, dilation: int) -> Array:
@@ -92,29 +93,6 @@ def _slide(combine: Callable[[Array, Array], Array], x: Array, size: int, dilati
             width *= 2
     assert folded is not None
     return folded
-
-
-def _identity(operation: np.ufunc, dtype: np.dtype[Any]) -> Any:
-    """The number that an operation leaves all others alone with."""
-    if operation in (np.maximum, np.minimum):
-        return _extreme(dtype, lowest=operation is np.maximum)
-    zero = np.zeros((), dtype)
-    if operation is np.multiply:
-        return np.ones((), dtype)
-    if operation is np.bitwise_and:
-        return ~zero
-    # -0 + x is x, also where x is -0.
-    return -zero if dtype.kind in "fc" else zero
-
-
-def _extreme(dtype: np.dtype[Any], *, lowest: bool) -> Any:
-    """The lowest or the highest number of a type."""
-    if dtype.kind == "b":
-        return not lowest
-    if dtype.kind == "f":
-        return -np.inf if lowest else np.inf
-    limits = np.iinfo(dtype)
-    return limits.min if lowest else limits.max
 
 
 def _fold_in_order(

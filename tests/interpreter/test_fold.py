@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from programs import SIZES, binary, listed, run, seeds, specials, wholes
+from programs import SIZES, binary, listed, run, seeds, specials, wholes, window
 from single import values
 
 from hlo.element_type import ARRAY_TYPES
@@ -79,13 +79,27 @@ def test_reduce_of_every_type(name: str, opcode: str) -> None:
 
 
 def test_reduce_propagates_nan_and_keeps_integers_wrapping() -> None:
-    nan = np.array([1, np.nan, 3], np.float32)
-    for opcode in PYTHON:
-        text = f"reduce(p0, p1), dimensions={{0}}, to_apply={opcode}"
-        assert np.isnan(run(text, nan, nan[0], computations=binary(opcode, "f32")))
+    for nan in (np.nan, -np.nan):
+        row = np.array([1, nan, 3, -np.inf, np.inf], np.float32)
+        for opcode in PYTHON:
+            text = f"reduce(p0, p1), dimensions={{0}}, to_apply={opcode}"
+            assert np.isnan(run(text, row, row[0], computations=binary(opcode, "f32")))
     row = np.array([127, 1, 1], np.int8)
     text = "reduce(p0, p1), dimensions={0}, to_apply=add"
     assert run(text, row, np.int8(0), computations=binary("add", "s8")) == -127
+
+
+@pytest.mark.parametrize("name", ["f32", "bf16", "f64"])
+def test_the_larger_zero_is_positive(name: str) -> None:
+    zeros = values(name, [[-0.0, 0.0, -0.0], [-0.0, -0.0, -0.0], [0.0, 0.0, 0.0]])
+    for opcode, want in {"maximum": [0.0, -0.0, 0.0], "minimum": [-0.0, -0.0, 0.0]}.items():
+        infinity = values(name, -np.inf if opcode == "maximum" else np.inf)
+        text = f"reduce(p0, p1), dimensions={{1}}, to_apply={opcode}"
+        got = run(text, zeros, infinity, computations=binary(opcode, name))
+        assert compare(values(name, want), got) is None
+        text = f"reduce-window(p0, p1), {window(size=[1, 3])}, to_apply={opcode}"
+        got = run(text, zeros, infinity, computations=binary(opcode, name))
+        assert compare(values(name, want), got[:, 0]) is None
 
 
 def test_reduce_of_small_floats_rounds_once() -> None:
