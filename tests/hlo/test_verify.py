@@ -235,15 +235,6 @@ REFUSED = {
             ROOT r = f32[4] all-reduce(p), replica_groups={{0,1}}, to_apply=add_f32
         """,
     ),
-    "more devices than there are": (
-        "HLO065",
-        "",
-        """
-            p = f32[4] parameter(0)
-            ROOT r = f32[4] all-reduce(p), replica_groups=[1,1099511627776]<=[1099511627776],
-                to_apply=add_f32
-        """,
-    ),
     "a device that there is not": (
         "HLO067",
         "replica_count=2",

@@ -11,6 +11,7 @@ from hlo.element_type import BF16, F32, S32
 from hlo.instruction import Computation, Module
 from hlo.literal import literal
 from hlo.shape import Layout, array
+from hlo.sharding import Mesh, ReplicaGroups, SubAxis, TileAssignment
 
 VECTOR = array(F32, (4,))
 
@@ -113,6 +114,23 @@ def test_a_layout_of_another_rank_is_refused() -> None:
     shape = array(F32, (2, 3)).with_layout(Layout((0,)))
     x = instruction("parameter", name="x", shape=shape, number=0)
     assert caught(with_instructions(x))[0] == "HLO060"
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        ReplicaGroups(tiles=TileAssignment((1, 1 << 40), None, (1 << 40,))),
+        ReplicaGroups(tiles=TileAssignment((2, 4), None, (7,))),
+        ReplicaGroups(mesh=Mesh((("a", 2),)), axes=(SubAxis("b"),)),
+    ],
+)
+def test_compressed_groups_must_come_out_even(groups: ReplicaGroups) -> None:
+    add = Builder("add_f32")
+    x, y = add.parameter(array(F32)), add.parameter(array(F32))
+    called = (add.build(add.add("add", x, y)),)
+    b = Builder("main", add.names)
+    b.add("all-reduce", b.parameter(VECTOR), replica_groups=groups, called=called)
+    assert caught(module(b.build()))[0] == "HLO065"
 
 
 def test_a_deep_chain_is_no_problem() -> None:
