@@ -9,18 +9,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.attributes import Parameter
+from hlo.completion import complete
 from hlo.error import HloError
 from hlo.instruction import Computation, Instruction
 from hlo.opcode import OPCODES
+from hlo.scanner import Item, Piece
 
 if TYPE_CHECKING:
     from hlo.error import Span
-    from hlo.instruction_text import ComputationText
-    from hlo.shape import Shape
+    from hlo.instruction_text import InstructionText
+    from hlo.syntax import InstructionSyntax
 
 _SUFFIXES = ("-start", "-update", "-done")
-_OF_START = {"async_execution_thread", "output_to_operand_aliasing"}
-_OF_WRAPPER = {
+# Attributes that belong to the async-start; the others are the wrapped instruction's.
+_OF_START = {
+    "async_execution_thread",
+    "output_to_operand_aliasing",
     "metadata",
     "sharding",
     "frontend_attributes",
@@ -29,6 +33,8 @@ _OF_WRAPPER = {
     "origin",
     "statistics",
 }
+# Opcodes that have aliasing themselves.
+_ALIASING = {"custom-call", "fusion"}
 
 
 def async_base(opcode: str) -> str | None:
@@ -40,57 +46,72 @@ def async_base(opcode: str) -> str | None:
 
 
 def read_async(
-    reader: ComputationText,
-    name: str,
-    opcode: str,
-    base: str,
-    shape: Shape | None,
-    arguments: tuple[str, int],
-    attributes: list[tuple[str, str, int]],
-    span: Span,
+    reader: InstructionText, syntax: InstructionSyntax, base: str, span: Span
 ) -> Instruction:
-    """The async instruction that a sugared form means."""
-    if shape is None:
+    """The async instruction that a sugared form means.
+
+    Raises
+    ------
+    HloError
+        HLO008 if an update or done has not the start that it needs, HLO009 if the shape is missing.
+    """
+    opcode = syntax.opcode.text
+    if syntax.shape is None:
         raise HloError("HLO009", f"{opcode} needs its shape: nothing else says it", span)
-    operands = reader.operands(*arguments)
-    wrapped_opcode = opcode.removesuffix(base.removeprefix("async"))
+    operands = reader.operands.read(syntax.arguments)
+    wrapped = opcode.removesuffix(base.removeprefix("async"))
     if base != "async-start":
-        start = operands[0] if operands else None
-        while start is not None and start.opcode == "async-update":
-            start = start.operands[0]
-        if start is None or start.opcode != "async-start":
-            raise HloError("HLO008", f"{opcode} takes an async-start or async-update", span)
-        if start.called[0].root.opcode != wrapped_opcode:
-            message = f"{opcode} ends a {start.called[0].root.opcode}-start"
-            raise HloError("HLO008", message, span)
-        return reader.build(name, OPCODES[base], shape, arguments, attributes, span, operands)
+        _check_start(operands, opcode, wrapped, span)
+        return reader.build(syntax, OPCODES[base], span, operands)
+    shape = reader.scope.shape(syntax.shape)
     if not shape.is_tuple or len(shape.elements) < 2:
         raise HloError("HLO008", f"{opcode} yields a tuple of operands, result and context", span)
-    own = [item for item in attributes if item[0] in _OF_START or item[0] in _OF_WRAPPER]
-    inner = [item for item in attributes if item not in own]
-    row = OPCODES[wrapped_opcode]
-    if wrapped_opcode in ("custom-call", "fusion"):
-        aliases = [item for item in own if item[0] == "output_to_operand_aliasing"]
-        own = [item for item in own if item not in aliases]
-        inner += aliases
-    # The hidden instructions take part in making names unique, under the names XLA gives them.
-    supply = reader.module.instruction_names
+    own, inner = _split(syntax, wrapped)
+    result = Piece(shape.elements[1].text, syntax.shape.start)
+    hidden = syntax._replace(shape=result, opcode=Piece(wrapped, span.start), attributes=inner)
+    body = _wrapping(reader, hidden, operands, span)
+    module = reader.scope.module
+    module.computations[body.name] = body
+    calls = Item(Piece("calls", span.start), Piece(body.name, span.start))
+    return reader.build(
+        syntax._replace(attributes=[*own, calls]), OPCODES["async-start"], span, operands
+    )
+
+
+def _check_start(operands: tuple[Instruction, ...], opcode: str, wrapped: str, span: Span) -> None:
+    """Follow an update or done to its start, and see that it starts the same opcode."""
+    start = operands[0] if operands else None
+    while start is not None and start.opcode == "async-update" and start.operands:
+        start = start.operands[0]
+    if start is None or start.opcode != "async-start":
+        raise HloError("HLO008", f"{opcode} takes an async-start or async-update", span)
+    started = start.called[0].root.opcode
+    if started != wrapped:
+        raise HloError("HLO008", f"{opcode} ends a {started}-start", span)
+
+
+def _split(syntax: InstructionSyntax, wrapped: str) -> tuple[list[Item], list[Item]]:
+    """The attributes of the async-start, and those of the instruction that it wraps."""
+    of_start = _OF_START - ({"output_to_operand_aliasing"} if wrapped in _ALIASING else set())
+    own = [item for item in syntax.attributes if item.key.text in of_start]
+    return own, [item for item in syntax.attributes if item.key.text not in of_start]
+
+
+def _wrapping(
+    reader: InstructionText,
+    hidden: InstructionSyntax,
+    operands: tuple[Instruction, ...],
+    span: Span,
+) -> Computation:
+    """The computation that an async-start runs: one instruction, its operands parameters."""
+    # What is hidden takes part in making names unique, under the names that XLA gives it.
+    module, row = reader.scope.module, OPCODES[hidden.opcode.text]
+    unique = module.instruction_names.unique
     parameters = tuple(
-        Instruction(supply.unique("async_param"), "parameter", o.shape, (), Parameter(number=i))
+        Instruction(unique("async_param"), "parameter", o.shape, (), Parameter(number=i))
         for i, o in enumerate(operands)
     )
-    wrapped = reader.build(
-        supply.unique(wrapped_opcode), row, shape.elements[1], ("", 0), inner, span, parameters
-    )
-    thread = next((t.strip("\"'") for k, t, _ in own if k == "async_execution_thread"), "main")
-    wrapped = wrapped.with_(called=tuple(reader.on_thread(c, thread) for c in wrapped.called))
-    body = Computation(
-        reader.module.computation_names.unique("async_computation"),
-        (*parameters, wrapped),
-        wrapped,
-        thread,
-        span,
-    )
-    reader.module.computations[body.name] = body
-    calls = [*own, ("calls", body.name, span.start)]
-    return reader.build(name, OPCODES["async-start"], shape, ("", 0), calls, span, operands)
+    hidden = hidden._replace(name=unique(row.name))
+    root = complete(reader.build(hidden, row, span, parameters))
+    name = module.computation_names.unique("async_computation")
+    return Computation(name, (*parameters, root), root, span=span)

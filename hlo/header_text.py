@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from hlo.error import HloError, did_you_mean
 from hlo.instruction import Header, StackFrames
+from hlo.lexer import QUOTED
 from hlo.value_text import read
 
 if TYPE_CHECKING:
-    from lark import Token
+    from collections.abc import Sequence
 
-    from hlo.error import Span
+    from hlo.scanner import Item, Piece, Scanner
 
 # Attributes of the header by the rule that reads them; "raw" ones are kept as written.
 HEADER_ATTRIBUTES = {
@@ -30,7 +31,7 @@ HEADER_ATTRIBUTES = {
     "origin_recovery_table": "raw",
     "debug_attributes": "raw",
 }
-_ROW = re.compile(r'(\d+)[ \t]+("(?:\\.|[^"\\])*"|\{[^{}]*\})')
+_ROW = re.compile(rf"(\d+)[ \t]+({QUOTED}|\{{[^{{}}]*\}})", re.ASCII)
 _TABLES = {
     "FileNames": "file_names",
     "FunctionNames": "function_names",
@@ -39,39 +40,48 @@ _TABLES = {
 }
 
 
-def split_attribute(text: str, span: Span) -> tuple[str, str, Span]:
-    """Key, value and the value's place, of a `key=value` token."""
-    key, _, value = text.partition("=")
-    lead = len(key) + 1 + len(value) - len(value.lstrip())
-    return key.rstrip(), value.strip(), span.part(lead, len(text))
+def read_header(items: Sequence[Item], scanner: Scanner) -> Header:
+    """The header of a module from its attributes.
 
-
-def read_header(attributes: list[tuple[Token, Span]]) -> Header:
-    """The header of a module from its attributes."""
+    Raises
+    ------
+    HloError
+        HLO002 if a value can't be read, HLO005 if an attribute is unknown or given twice.
+    """
     fields: dict[str, Any] = {}
     others: list[tuple[str, str]] = []
-    for token, span in attributes:
-        key, text, place = split_attribute(token, span)
-        kind = HEADER_ATTRIBUTES.get(key)
+    for key, value in items:
+        kind = HEADER_ATTRIBUTES.get(key.text)
+        span = scanner.span(key)
         if kind is None:
-            notes = did_you_mean(key, HEADER_ATTRIBUTES)
-            raise HloError("HLO005", f"HloModule has no attribute `{key}`", span, notes)
-        if key in fields or any(key == other for other, _ in others):
-            raise HloError("HLO005", f"attribute `{key}` is given twice", span)
+            notes = did_you_mean(key.text, HEADER_ATTRIBUTES)
+            raise HloError("HLO005", f"HloModule has no attribute `{key.text}`", span, notes)
+        if key.text in fields or any(key.text == other for other, _ in others):
+            raise HloError("HLO005", f"attribute `{key.text}` is given twice", span)
         if kind == "raw":
-            others.append((key, text))
+            others.append((key.text, value.text))
         else:
-            value = read(kind, text, place)
-            fields[key] = value if kind != "bools" or isinstance(value, tuple) else (value,)
+            fields[key.text] = read(kind, value.text, scanner.span(value))
     return Header(**fields, others=tuple(others))
 
 
-def read_stack_frames(tables: StackFrames, token: Token, span: Span) -> StackFrames:
-    """The tables with one more filled in."""
-    heading = token.split(None, 1)[0]
-    rows: list[str] = []
-    for row in _ROW.finditer(token):
-        if int(row[1]) != len(rows) + 1:
-            raise HloError("HLO006", f"row {row[1]} of {heading} should be {len(rows) + 1}", span)
-        rows.append(row[2])
-    return replace(tables, **{_TABLES[heading]: tuple(rows)})
+def read_stack_frames(tables: Sequence[Piece], scanner: Scanner) -> StackFrames:
+    """The tables that stand between the header and the computations.
+
+    Raises
+    ------
+    HloError
+        HLO006 if the rows of one are not numbered 1, 2, 3, ...
+    """
+    frames = StackFrames()
+    for table in tables:
+        heading = table.text.split(None, 1)[0]
+        rows: list[str] = []
+        for row in _ROW.finditer(table.text):
+            number = str(len(rows) + 1)
+            if row[1] != number:
+                message = f"row {row[1][:20]} of {heading} should be {number}"
+                raise HloError("HLO006", message, scanner.span(table).part(*row.span(1)))
+            rows.append(row[2])
+        frames = replace(frames, **{_TABLES[heading]: tuple(rows)})
+    return frames

@@ -46,17 +46,17 @@ class Literal:
         return self.array
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have the same type, dimensions and bits."""
+        """Whether both have the same type, dimensions and bits, or are both elided."""
         if not isinstance(other, Literal) or not self.shape.compatible(other.shape):
             return False
-        if self.array is None or other.array is None:
-            return self.elements == other.elements
-        return self.elided == other.elided and self.array.tobytes() == other.array.tobytes()
+        if self.elided or other.elided or self.array is None or other.array is None:
+            return self.elided == other.elided and self.elements == other.elements
+        return self.array.tobytes() == other.array.tobytes()
 
     def __hash__(self) -> int:
-        """A hash of the bits."""
-        if self.array is None:
-            return hash(self.elements)
+        """A hash of the bits; an elided literal may be too large to look at them."""
+        if self.elided or self.array is None:
+            return hash((self.shape.without_layout, self.elements))
         return hash((self.shape.without_layout, self.array.tobytes()))
 
 
@@ -70,6 +70,8 @@ def literal(value: Value, shape: Shape | None = None) -> Literal:
     """
     if isinstance(value, tuple):
         values = cast("tuple[Value, ...]", value)
+        if shape is not None and len(values) != len(shape.elements):
+            raise HloError("HLO011", f"a tuple of {len(values)} values is no {shape}")
         shapes = shape.elements if shape else (None,) * len(values)
         elements = tuple(literal(v, s) for v, s in zip(values, shapes, strict=True))
         return Literal(shape or tuple_of(*(e.shape for e in elements)), elements=elements)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import ml_dtypes
 import numpy as np
+
+from hlo.nan_text import mantissa_bits, spell_nan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,21 +79,25 @@ def _words(array: NDArray[Any], element_type: ElementType) -> list[str]:
     if element_type.is_integer:
         return [str(int(value)) for value in flat]
     if element_type.is_complex:
-        spell = _float_speller(element_type.real)
-        parts = flat.view(element_type.real.dtype).reshape(-1, 2)
-        return [f"({spell(re)}, {spell(im)})" for re, im in parts]
+        parts = _float_words(flat.view(element_type.real.dtype), element_type.real)
+        return [f"({re}, {im})" for re, im in zip(parts[::2], parts[1::2], strict=True)]
+    return _float_words(flat, element_type)
+
+
+def _float_words(flat: NDArray[Any], element_type: ElementType) -> list[str]:
     spell = _float_speller(element_type)
-    return [spell(value) for value in flat]
+    with np.errstate(invalid="ignore"):  # some small types warn about their own NaNs
+        return [spell(x) if x == x else _nan(x, element_type) for x in flat]
 
 
 def _float_speller(element_type: ElementType) -> Callable[[Any], str]:
     if element_type.name == "f32":
-        return lambda x: _finite(x, element_type) or _shortest(x, 6, 9, np.float32)
+        return lambda x: _shortest(x, 6, 9, np.float32)
     if element_type.name == "f64":
-        return lambda x: _finite(x, element_type) or _shortest(x, 15, 17, np.float64)
+        return lambda x: _shortest(x, 15, 17, np.float64)
     # max_digits10: 1 + the mantissa's digits times log10(2), rounded up.
-    digits = 1 + -(-(int(ml_dtypes.finfo(element_type.dtype).nmant) + 1) * 30103 // 100000)
-    return lambda x: _finite(x, element_type) or f"{float(x):.{digits}g}"
+    digits = 1 + -(-(mantissa_bits(element_type) + 1) * 30103 // 100000)
+    return lambda x: f"{float(x):.{digits}g}"
 
 
 def _shortest(x: Any, few: int, many: int, kind: type[Any]) -> str:
@@ -100,23 +105,5 @@ def _shortest(x: Any, few: int, many: int, kind: type[Any]) -> str:
     return text if kind(text) == x else f"{float(x):.{many}g}"
 
 
-def _finite(x: Any, element_type: ElementType) -> str | None:
-    """The text of what is no finite number; None for a finite one."""
-    if np.isfinite(x):
-        return None
-    if np.isinf(x):
-        return "inf" if x > 0 else "-inf"
-    return _nan(x, element_type)
-
-
 def _nan(x: Any, element_type: ElementType) -> str:
-    """`nan`, `-nan`, or with the payload where it is not the usual one."""
-    width = element_type.bits
-    bits = int(np.asarray(x).view(f"u{np.asarray(x).dtype.itemsize}"))
-    sign = "-" if bits >> (width - 1) else ""
-    if "fn" in element_type.name:
-        return sign + "nan" if "uz" not in element_type.name else "nan"
-    mantissa = int(ml_dtypes.finfo(element_type.dtype).nmant)
-    payload = bits & ((1 << mantissa) - 1)
-    quiet = 1 << (mantissa - 1)
-    return f"{sign}nan" if payload == quiet else f"{sign}nan({payload:#x})"
+    return spell_nan(int(x.view(f"u{x.dtype.itemsize}")), element_type)

@@ -13,25 +13,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlo.element_type import ElementType
 from hlo.error import HloError, Source, Span
-from hlo.lexer import Scanner
 from hlo.literal import Literal
-from hlo.shape import Shape
+from hlo.nan_text import nan_bits
+from hlo.scanner import Scanner
+from hlo.shape import Shape, tuple_of
 from hlo.value_text import read_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
-# Characters of the longest literal that is read; nothing longer is asked for.
-MAX_LITERAL = 2**31
-_NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z")
-_INTEGER = re.compile(r"-?\d+\Z")
+    from hlo.element_type import ElementType
+
+# Elements that a literal may have beside those that are written out: memory is taken for them.
+MAX_FILLED = 2**20
+# NumPy's arrays have no more dimensions.
+MAX_RANK = 64
+_NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z", re.ASCII)
+# More digits than any integer type takes are no integer, however many.
+_INTEGER = re.compile(r"-?\d{1,40}\Z", re.ASCII)
 _NAN = re.compile(r"(-?)nan(?:\(0x([0-9a-fA-F]+)\))?\Z")
-_PAIR = re.compile(r"\(\s*([^(),\s]+(?:\([^()]*\))?)\s*,\s*([^(),\s]+(?:\([^()]*\))?)\s*\)")
-_WORD = re.compile(r"[^\s{},]+")
+_PART = r"\s*([^(){},;\s]+(?:\([^()]*\))?)\s*"
+_PAIR = re.compile(rf"\({_PART},{_PART}\)", re.ASCII)
+_WORD = re.compile(r"[^\s{},]+", re.ASCII)
 _NOT_STRUCTURE = str.maketrans("", "", " ,\n\r\t")
 
 
@@ -52,7 +56,8 @@ def read_literal(shape: Shape, text: str, span: Span | None) -> Literal:
     try:
         return _literal(shape, text.strip())
     except _BadLiteralError as error:
-        raise HloError("HLO003", f"literal of {shape}: {error}", span) from None
+        message = f"literal of {shape}: {error}"
+        raise HloError("HLO003", message, span and error.place(text, span)) from None
 
 
 def read_shaped_literal(text: str, span: Span | None) -> Literal:
@@ -61,22 +66,26 @@ def read_shaped_literal(text: str, span: Span | None) -> Literal:
     start = scanner.skip_space(0)
     if text[start : start + 1] == "(":
         inner = scanner.balanced(start) - 1
-        pieces = [text[a:b] for a, b in scanner.pieces(start + 1, inner)]
+        pieces = [piece.text for piece in scanner.pieces(start + 1, inner)]
         elements = tuple(read_shaped_literal(piece, span) for piece in pieces)
-        return Literal(_tuple_shape(elements), elements=elements)
+        return Literal(tuple_of(*(e.shape for e in elements)), elements=elements)
     end = scanner.shape(start)
     if end is None:
         raise HloError("HLO003", "a literal begins with its shape", span)
     return read_literal(read_shape(text[start:end], span), text[end:], span)
 
 
-def _tuple_shape(elements: Iterable[Literal]) -> Shape:
-    from_elements = tuple(element.shape for element in elements)
-    return Shape(read_shape("()", None).element_type, elements=from_elements)
-
-
 class _BadLiteralError(Exception):
-    """Why a text is no literal of its shape."""
+    """Why a text is no literal of its shape; `word` is what is wrong in it, if known."""
+
+    def __init__(self, message: str, word: str = "") -> None:
+        super().__init__(message)
+        self.word = word
+
+    def place(self, text: str, span: Span) -> Span:
+        """Where the word stands in a text that fills a span."""
+        found = re.search(rf"(?<![^\s{{}},(]){re.escape(self.word)}(?![^\s{{}},)])", text)
+        return span.part(*found.span()) if found and self.word else span
 
 
 def _literal(shape: Shape, text: str) -> Literal:
@@ -86,21 +95,28 @@ def _literal(shape: Shape, text: str) -> Literal:
         raise _BadLiteralError("only arrays and tuples can be written as literals")
     if any(size < 0 for size in shape.dims):
         raise _BadLiteralError("a dimension without bound can't be filled")
+    if shape.rank > MAX_RANK:
+        raise _BadLiteralError(f"it has more than {MAX_RANK} dimensions")
     if text in ("{...}", "..."):
         return _elided(shape)
     words = text if not shape.element_type.is_complex else _PAIR.sub(r"\1;\2", text)
-    if shape.dims and not words.startswith("{") and _WORD.fullmatch(words):
-        # XLA takes a bare number for the first element, and leaves the others 0.
-        array = np.zeros(shape.dims, shape.element_type.dtype)
-        array.reshape(-1)[:1] = _convert([words], shape.element_type)
-        array.setflags(write=False)
-        return Literal(shape, array)
+    if shape.dims and _WORD.fullmatch(words):
+        return _first_element(shape, words)
     # Braces must be as the shape says. Commas XLA skips like blanks.
     found = _WORD.sub("w", words).translate(_NOT_STRUCTURE)
-    if found != _skeleton(shape.dims):
+    if len(found) != _skeleton_length(shape.dims) or found != _skeleton(shape.dims):
         raise _BadLiteralError(_mismatch(found, shape))
-    words = _WORD.findall(words)
-    array = _convert(words, shape.element_type).reshape(shape.dims)
+    array = _convert(_WORD.findall(words), shape.element_type).reshape(shape.dims)
+    array.setflags(write=False)
+    return Literal(shape, array)
+
+
+def _first_element(shape: Shape, word: str) -> Literal:
+    """XLA takes a bare number for the first element, and leaves the others 0."""
+    if shape.size > MAX_FILLED:
+        raise _BadLiteralError(f"1 element is given, {shape.size} are needed")
+    array = np.zeros(shape.dims, shape.element_type.dtype)
+    array.reshape(-1)[:1] = _convert([word], shape.element_type)
     array.setflags(write=False)
     return Literal(shape, array)
 
@@ -108,7 +124,11 @@ def _literal(shape: Shape, text: str) -> Literal:
 def _elided(shape: Shape) -> Literal:
     # One zero, repeated by a stride of 0: an elided constant takes no memory, however large.
     zero = np.zeros((), shape.element_type.dtype)
-    return Literal(shape, np.broadcast_to(zero, shape.dims), elided=True)
+    try:
+        array = np.broadcast_to(zero, shape.dims)
+    except ValueError:
+        raise _BadLiteralError("it has more elements than there are addresses") from None
+    return Literal(shape, array, elided=True)
 
 
 def _tuple(shape: Shape, text: str) -> Literal:
@@ -120,7 +140,7 @@ def _tuple(shape: Shape, text: str) -> Literal:
     try:
         scanner = Scanner(Source(text), text)
         end = scanner.balanced(0)
-        pieces = [text[a:b] for a, b in scanner.pieces(1, end - 1)]
+        pieces = [piece.text for piece in scanner.pieces(1, end - 1)]
     except HloError as error:
         raise _BadLiteralError(error.message) from None
     if len(pieces) != len(shape.elements):
@@ -129,13 +149,21 @@ def _tuple(shape: Shape, text: str) -> Literal:
     return Literal(shape, elements=elements)
 
 
+def _skeleton_length(dims: tuple[int, ...]) -> int:
+    length = 1
+    for size in reversed(dims):
+        length = 2 + size * length
+    return length
+
+
 @lru_cache(1_000)
 def _skeleton(dims: tuple[int, ...]) -> str:
     """The braces of a literal of these dimensions, with a `w` for each number."""
+    # Nothing is written inside of an empty dimension, so what follows it may be any size.
+    if 0 in dims:
+        dims = dims[: dims.index(0) + 1]
     skeleton = "w"
     for size in reversed(dims):
-        if len(skeleton) * size > MAX_LITERAL:
-            raise _BadLiteralError("no text is long enough for it")
         skeleton = "{" + skeleton * size + "}"
     return skeleton
 
@@ -154,7 +182,9 @@ def _convert(words: list[str], element_type: ElementType) -> NDArray[Any]:
     if element_type.is_integer:
         return _integers(words, element_type)
     if element_type.is_complex:
-        halves = [half for word in words for half in (word.split(";") + ["0"])[:2]]
+        if not all(";" in word for word in words):
+            raise _BadLiteralError("a complex number is (real, imaginary)", words[0])
+        halves = [half for word in words for half in word.split(";")]
         parts = _floats(halves, element_type.real)
         return parts.view(element_type.dtype)
     return _floats(words, element_type)
@@ -166,7 +196,7 @@ def _predicates(words: list[str]) -> NDArray[Any]:
     for word in set(words):
         if word not in known:
             if not _INTEGER.match(word):
-                raise _BadLiteralError(f"`{word}` is no predicate")
+                raise _BadLiteralError("a predicate is true, false or an integer", word)
             known[word] = int(word) != 0
     return np.array([known[word] for word in words], np.bool_)
 
@@ -174,7 +204,7 @@ def _predicates(words: list[str]) -> NDArray[Any]:
 def _integers(words: list[str], element_type: ElementType) -> NDArray[Any]:
     for word in words:
         if not _INTEGER.match(word):
-            raise _BadLiteralError(f"`{word}` is no integer")
+            raise _BadLiteralError("expects an integer", word)
     bits, signed = element_type.bits, element_type.kind == "signed"
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
     values = [int(word) for word in words]
@@ -183,29 +213,31 @@ def _integers(words: list[str], element_type: ElementType) -> NDArray[Any]:
         values = [value % 2**64 if value >= -(2**63) else value for value in values]
     for value in (min(values, default=0), max(values, default=0)):
         if not low <= value <= high:
-            raise _BadLiteralError(f"{value} is out of range, {low} to {high}")
+            message = f"{value} is out of range, {low} to {high}"
+            raise _BadLiteralError(message, words[values.index(value)])
     wide = np.array(values, np.int64 if signed else np.uint64)
     return wide.astype(element_type.dtype)
 
 
 def _floats(words: list[str], element_type: ElementType) -> NDArray[Any]:
-    wide = np.empty(len(words), np.float64)
+    values: list[float] = []
     payloads: list[tuple[int, bool, int | None]] = []
-    for i, word in enumerate(words):
+    for word in words:
         if _NUMBER.match(word) or word in ("inf", "-inf"):
-            wide[i] = float(word)
+            values.append(float(word))
         elif nan := _NAN.match(word):
-            wide[i] = np.nan
-            payloads.append((i, nan[1] == "-", int(nan[2], 16) if nan[2] else None))
+            payloads.append((len(values), nan[1] == "-", int(nan[2], 16) if nan[2] else None))
+            values.append(np.nan)
         elif word in ("true", "false"):
-            wide[i] = word == "true"
+            values.append(word == "true")
         else:
-            raise _BadLiteralError(f"`{word}` is no number")
+            raise _BadLiteralError("expects a number", word)
+    wide = np.array(values, np.float64)
     with np.errstate(all="ignore"):
         array = wide.astype(element_type.dtype)
     _check_range(words, wide, array, element_type)
     for i, negative, payload in payloads:
-        _set_nan(array, i, negative, payload, element_type)
+        _set_nan(array, i, payload, element_type, negative=negative)
     return array
 
 
@@ -216,28 +248,16 @@ def _check_range(
     lost = np.isfinite(wide) & ~np.isfinite(array.astype(np.float64))
     if lost.any():
         word = words[int(lost.argmax())]
-        raise _BadLiteralError(f"{word} is out of range for {element_type}")
+        raise _BadLiteralError(f"{word} is out of range for {element_type}", word)
 
 
 def _set_nan(
-    array: NDArray[Any], i: int, negative: bool, payload: int | None, element_type: ElementType
+    array: NDArray[Any], i: int, payload: int | None, element_type: ElementType, *, negative: bool
 ) -> None:
     """Give a NaN its sign and payload, in the types that have both."""
-    import ml_dtypes
-
-    if array[i] == array[i]:
-        return  # a type without NaN
-    width = array.dtype.itemsize * 8
     bits = array.view(f"u{array.dtype.itemsize}")
-    info = ml_dtypes.finfo(array.dtype)
-    if "fn" in element_type.name:
-        if negative and "uz" not in element_type.name and "fnu" not in element_type.name:
-            bits[i] |= bits.dtype.type(1 << (width - 1))
-        return
-    mantissa = (1 << int(info.nmant)) - 1
-    if payload is not None:
-        if not 0 < payload <= mantissa:
-            raise _BadLiteralError(f"NaN payload {payload:#x} is out of range")
-        bits[i] = (int(bits[i]) & ~mantissa) | payload
-    sign = 1 << (width - 1)
-    bits[i] = int(bits[i]) | sign if negative else int(bits[i]) & ~sign
+    if array[i] != array[i]:
+        try:
+            bits[i] = nan_bits(int(bits[i]), element_type, payload, negative=negative)
+        except ValueError as error:
+            raise _BadLiteralError(str(error)) from None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_NUMBERED = re.compile(r"(.+)\.(\d+)", re.DOTALL)
+# A number has at most 18 digits: XLA, too, takes longer ones for part of the name.
+_NUMBERED = re.compile(r"(.+)\.(\d{1,18})", re.DOTALL | re.ASCII)
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.\-]")
 
 

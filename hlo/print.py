@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hlo.attributes import Attrs, Constant, Parameter, attribute_specs
 from hlo.header_text import HEADER_ATTRIBUTES
@@ -14,6 +14,7 @@ from hlo.print_order import computation_order, fused_computations, instruction_o
 from hlo.value_print import print_value
 
 if TYPE_CHECKING:
+    from hlo.attributes import AsyncStart
     from hlo.instruction import Computation, Instruction, Module
     from hlo.shape import Shape
 
@@ -82,7 +83,7 @@ def print_module(module: Module, options: Options = DEFAULT) -> str:
         for instr in module.instructions()
         if instr.opcode == "async-start" and single_instruction(instr.called[0])
     }
-    fused = fused_computations(module) if module.header.is_scheduled else set()
+    fused: set[Computation] = fused_computations(module) if module.header.is_scheduled else set()
     for computation in computation_order(module):
         if computation in hidden:
             continue
@@ -158,13 +159,13 @@ def print_instruction(instr: Instruction, options: Options = DEFAULT) -> str:
         text += _attributes_and_called(instr, percent)
     elif instr.opcode == "async-start":
         # The attributes of the instruction that runs asynchronously stand with the start.
-        thread = instr.attrs.async_execution_thread  # type: ignore[attr-defined]
+        start = cast("AsyncStart", instr.attrs)
+        thread = start.async_execution_thread
         text += f', async_execution_thread="{thread}"' if thread != "main" else ""
         text += _attributes_and_called(wrapped, percent)
         if instr.annotations.frontend_attributes is None:
             text += _annotations(wrapped, options.without("print_metadata", "print_backend_config"))
-        aliases = instr.attrs.output_to_operand_aliasing  # type: ignore[attr-defined]
-        if aliases:
+        if aliases := start.output_to_operand_aliasing:
             text += f", output_to_operand_aliasing={print_value('operand_aliases', aliases)}"
     return text + _annotations(instr, options)
 

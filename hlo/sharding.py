@@ -63,8 +63,9 @@ class TileAssignment:
         pieces: list[tuple[int, int]] = []  # (dimension of the iota, size), in transposed order
         runs: list[list[int]] = []
         rest = [[axis, self.reshape[axis]] for axis in order]
-        for size in self.dims:
+        for whole in self.dims:
             run: list[int] = []
+            size = whole
             while size > 1:
                 while rest and rest[0][1] == 1:
                     rest.pop(0)
@@ -87,7 +88,9 @@ class TileAssignment:
 def canonical_iota(
     reshape: tuple[int, ...], transpose: tuple[int, ...]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The same iota with fewest dimensions: those of size 1 dropped, those that stay together joined.
+    """The same iota with fewest dimensions.
+
+    Those of size 1 are dropped, and those that stay together are joined.
 
     Returns
     -------

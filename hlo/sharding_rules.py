@@ -1,13 +1,15 @@
-"""What the rules of `values.lark` build that speak of devices: shardings, meshes, replica groups."""
+"""What the rules of `values.lark` that speak of devices build: shardings and replica groups."""
 
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from lark import Token, Transformer
 
+from hlo.quoting import unquote
+from hlo.rule_tools import BadValue, integer, integers, present
 from hlo.sharding import (
     Mesh,
     NamedDim,
@@ -18,10 +20,18 @@ from hlo.sharding import (
     TileAssignment,
     canonical_iota,
 )
-from hlo.value_rules import BadValue, integer, integers, present, unquote
 from hlo.values import DomainBorder
 
+# More than any machine has: device lists are written out in memory.
+MAX_DEVICES = 2**20
 _SIMPLE = ("replicated", "maximal", "manual", "unknown", "unreduced")
+
+
+class Iota(NamedTuple):
+    """`<=[4,2]T(1,0)`: consecutive numbers, reshaped and transposed."""
+
+    reshape: tuple[int, ...]
+    transpose: tuple[int, ...]
 
 
 class ShardingRules(Transformer[Token, Any]):
@@ -36,7 +46,9 @@ class ShardingRules(Transformer[Token, Any]):
         reshape, transpose = items
         if transpose and sorted(transpose) != list(range(len(reshape))):
             raise BadValue("the transposition is no order of the dimensions")
-        return {"reshape": reshape, "transpose": transpose or ()}
+        if any(size <= 0 for size in reshape):
+            raise BadValue("the sizes of an iota are positive")
+        return Iota(reshape, transpose or ())
 
     def tile_dims(self, items: Any) -> Any:
         """`devices=[2,2]<=[4]`, `devices=[2]0,1`."""
@@ -107,7 +119,12 @@ class ShardingRules(Transformer[Token, Any]):
 
     def mesh(self, items: Any) -> Any:
         """`mesh["a"=2,"b"=4]`."""
-        return Mesh(present(items))
+        axes = present(items)
+        if len({name for name, _ in axes}) < len(axes):
+            raise BadValue("the mesh has two axes of one name")
+        if any(size <= 0 for _, size in axes) or prod(size for _, size in axes) > MAX_DEVICES:
+            raise BadValue(f"a mesh has from 1 to {MAX_DEVICES} devices")
+        return Mesh(axes)
 
     def maximal_mesh(self, items: Any) -> Any:
         """`maximal_mesh[device_id=1]`."""
@@ -115,19 +132,19 @@ class ShardingRules(Transformer[Token, Any]):
 
     def mesh_iota(self, items: Any) -> Any:
         """`[4]<=[2,2]T(1,0)`."""
-        return TileAssignment(items[0], None, **items[1])
+        return _tiles(items[0], items[1])
 
     def mesh_devices(self, items: Any) -> Any:
         """`device_ids=(3,2,1,0)`."""
-        devices = items[-1]
-        if isinstance(devices, tuple):
+        devices: TileAssignment | tuple[int, ...] = items[-1]
+        if not isinstance(devices, TileAssignment):
             devices = TileAssignment((len(devices),), devices)
         return {"devices": devices}
 
     def sub_axis(self, items: Any) -> Any:
         """`"a"`, `"a":(1)2`."""
         name, before, size = items
-        return SubAxis(name, integer(before or 0), integer(size or 0))
+        return SubAxis(name, integer(before), integer(size)) if before else SubAxis(name)
 
     def named_dim(self, items: Any) -> Any:
         """`{"a", ?}`."""
@@ -162,7 +179,7 @@ class ShardingRules(Transformer[Token, Any]):
         mesh, *parts = items
         merged = _merge(parts)
         if devices := merged.pop("devices", None):
-            mesh = Mesh(mesh.axes, devices, mesh.maximal_device)
+            mesh = _on_devices(mesh, devices)
         return Sharding("named", named=NamedSharding(mesh, **merged))
 
     # ---- replica groups
@@ -179,9 +196,7 @@ class ShardingRules(Transformer[Token, Any]):
         """`mesh["a"=2,"b"=4] {"a"}`."""
         mesh, devices, axes = items
         if devices is not None:
-            mesh = Mesh(mesh.axes, devices["devices"])
-            if prod(mesh.devices.dims) != prod(size for _, size in mesh.axes):
-                raise BadValue("the mesh has not as many devices as its axes say")
+            mesh = _on_devices(mesh, devices["devices"])
         names = [name for name, _ in mesh.axes]
         for axis in axes:
             if axis.name not in names:
@@ -189,15 +204,26 @@ class ShardingRules(Transformer[Token, Any]):
         return ReplicaGroups(mesh=mesh, axes=axes)
 
 
-def _tiles(dims: tuple[int, ...], devices: Any, where: Any = None) -> TileAssignment:
-    if isinstance(devices, dict):
-        given = prod(devices["reshape"])
-        tiles = TileAssignment(dims, None, *canonical_iota(**devices))
+def _tiles(
+    dims: tuple[int, ...], devices: tuple[int, ...] | Iota, where: Any = None
+) -> TileAssignment:
+    if isinstance(devices, Iota):
+        given = prod(devices.reshape)
+        if given > MAX_DEVICES:
+            raise BadValue(f"no more than {MAX_DEVICES} devices can be named", where)
+        tiles = TileAssignment(dims, None, *canonical_iota(*devices))
     else:
         tiles, given = TileAssignment(dims, devices), len(devices)
     if any(n <= 0 for n in dims) or given != prod(dims):
         raise BadValue(f"{prod(dims)} devices are arranged but {given} are given", where)
     return tiles
+
+
+def _on_devices(mesh: Mesh, devices: TileAssignment) -> Mesh:
+    """The mesh over the devices that are listed."""
+    if prod(devices.dims) != prod(size for _, size in mesh.axes):
+        raise BadValue("the mesh has not as many devices as its axes say")
+    return Mesh(mesh.axes, devices, mesh.maximal_device)
 
 
 def _sorted_subgroups(

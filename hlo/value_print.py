@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from hlo.literal_print import print_shaped_literal
+from hlo.quoting import quote
 from hlo.sharding_print import print_replica_groups, print_sharding
-from hlo.value_rules import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""What each rule of `values.lark` builds: plain values, shapes, windows, dimension labels.
+"""What the rules of `values.lark` for plain values, windows, labels and annotations build.
 
 A method a rule. Each gets what its rule matched: tokens, results of inner rules, and None for
 parts in brackets that were absent.
@@ -6,107 +6,20 @@ parts in brackets that were absent.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from lark import Token, Transformer
 
 from hlo import values as val
-from hlo.element_type import ELEMENT_TYPES
 from hlo.error import did_you_mean
-from hlo.shape import (
-    OPAQUE_SHAPE,
-    TOKEN_SHAPE,
-    UNBOUNDED,
-    Layout,
-    Shape,
-    buffer_of,
-    row_major,
-    tuple_of,
-)
+from hlo.quoting import keep_json, unquote
+from hlo.rule_tools import BadValue, by, integer, integers, present
 
-INT64 = range(-(2**63), 2**63)
-_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
-_BRACE = re.compile(r'[{}]|"(?:\\.|[^"\\])*"')
-_ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "'": "\\'"}
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}
 _WINDOW_FIELDS = ("size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal")
 
 
-class BadValue(Exception):  # noqa: N818
-    """A value that the grammar reads but that means nothing; `token` is where, if known."""
-
-    def __init__(self, message: str, token: Any = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.token = token if isinstance(token, Token) else None
-
-
-def unquote(text: str) -> str:
-    """The characters that a quoted string stands for."""
-    body = text[1:-1]
-    return _ESCAPE.sub(_unescape, body) if "\\" in body else body
-
-
-def _unescape(match: re.Match[str]) -> str:
-    code = match[1]
-    if code[0] == "x":
-        return chr(int(code[1:], 16))
-    return chr(int(code, 8) % 256) if code.isdigit() else _ESCAPES.get(code, code)
-
-
-def quote(text: str) -> str:
-    """A string in double quotes, escaped as C does."""
-    parts: list[str] = []
-    for byte in text.encode("utf-8", "surrogateescape"):
-        char = chr(byte)
-        if char in _ESCAPED:
-            parts.append(_ESCAPED[char])
-        else:
-            parts.append(char if 32 <= byte < 127 else f"\\{byte:03o}")
-    return '"' + "".join(parts) + '"'
-
-
-def keep_json(text: str) -> str:
-    """A string or JSON dictionary as XLA writes it: a string that is a dictionary loses its quotes."""
-    if text[0] not in "\"'":
-        return text
-    content = unquote(text)
-    return content if _is_dictionary(content) else quote(content)
-
-
-def _is_dictionary(text: str) -> bool:
-    """Whether the braces of a text open at its start and close at its end."""
-    depth = 0
-    for match in _BRACE.finditer(text):
-        depth += {"{": 1, "}": -1}.get(match[0], 0)
-        if depth == 0:
-            return text[0] == "{" and match.end() == len(text)
-    return False
-
-
-def integer(token: Any) -> int:
-    number = int(token)
-    if number not in INT64:
-        raise BadValue("integer does not fit into 64 bits", token)
-    return number
-
-
-def integers(tokens: Any) -> tuple[int, ...]:
-    return tuple(integer(t) for t in tokens if t is not None)
-
-
-def present(items: Any) -> tuple[Any, ...]:
-    return tuple(item for item in items if item is not None)
-
-
-def by(token: Any) -> tuple[tuple[int, ...], ...]:
-    """The numbers of `1_2x3_4`: a tuple for each dimension."""
-    return tuple(tuple(map(int, part.split("_"))) for part in str(token).split("x"))
-
-
 class ValueRules(Transformer[Token, Any]):
-    """The rules for everything but devices."""
+    """The rules for everything but shapes and devices."""
 
     # ---- plain values
 
@@ -147,6 +60,7 @@ class ValueRules(Transformer[Token, Any]):
         """`{{0,1},{2}}`: a list of what an inner rule reads, like the next ones."""
         return present(items)
 
+    # `bools` may also be one bare word, which makes a list of one.
     bools = shapes = slice_ranges = int_lists
     operand_aliases = input_output_alias = buffer_donor = int_lists
 
@@ -155,108 +69,6 @@ class ValueRules(Transformer[Token, Any]):
         found = tuple(str(item).lower() for item in present(items))
         # XLA does not tell the default from its absence.
         return () if all(precision == "default" for precision in found) else found
-
-    # ---- shapes and layouts
-
-    def tuple_shape(self, items: Any) -> Any:
-        """`(f32[], s32[])`."""
-        return tuple_of(*present(items))
-
-    def buffer_shape(self, items: Any) -> Any:
-        """`b(f32[4])`."""
-        return buffer_of(items[1])
-
-    def array_shape(self, items: Any) -> Any:
-        """`f32[2,<=3]{1,0}`, `token[]`, `opaque[]`."""
-        name, *dims, layout = items
-        if name == "token":
-            return TOKEN_SHAPE
-        if name == "opaque":
-            return OPAQUE_SHAPE
-        element_type = ELEMENT_TYPES.get(str(name))
-        if element_type is None or not element_type.is_array:
-            hint = "".join(did_you_mean(name, [*ELEMENT_TYPES, "token"]))
-            raise BadValue(f"`{name}` is no element type" + (f": {hint}" if hint else ""), name)
-        pairs = present(dims)
-        sizes = tuple(size for size, _ in pairs)
-        dynamic = tuple(is_dynamic for _, is_dynamic in pairs)
-        if layout is None:
-            layout = row_major(len(sizes))
-        elif sorted(layout.minor_to_major) != list(range(len(sizes))):
-            raise BadValue("the layout does not order the dimensions of the shape", name)
-        return Shape(element_type, sizes, layout, dynamic if any(dynamic) else ())
-
-    def static_dim(self, items: Any) -> Any:
-        """`4`."""
-        size = integer(items[0])
-        if size < 0:
-            raise BadValue("a dimension can't have a negative size", items[0])
-        return size, False
-
-    def bounded_dim(self, items: Any) -> Any:
-        """`<=4`."""
-        return self.static_dim(items)[0], True
-
-    def unbounded_dim(self, _: Any) -> Any:
-        """`?`."""
-        return UNBOUNDED, True
-
-    def layout(self, items: Any) -> Any:
-        """`{1,0:T(8,128)S(1)}`."""
-        order = [i for i in items if isinstance(i, Token)]
-        parts: dict[str, Any] = {}
-        for part in items:
-            if isinstance(part, dict):
-                parts |= part
-        return Layout(integers(order), **parts)
-
-    def dim_levels(self, _: Any) -> Any:
-        """`D(D,C)`: sparse levels, which XLA reads and drops."""
-        return {}
-
-    def tiles(self, items: Any) -> Any:
-        """`T(8,128)(2,1)`."""
-        return {"tiles": tuple(present(items))}
-
-    def tile(self, items: Any) -> Any:
-        """`(8,128)`; -1 stands for `*`."""
-        return tuple(-1 if t == "*" else integer(t) for t in present(items))
-
-    def tail_padding(self, items: Any) -> Any:
-        """`L(1024)`."""
-        return {"tail_padding": integer(items[-1])}
-
-    def index_type(self, items: Any) -> Any:
-        """`#(u32)`."""
-        return {"index_type": str(items[0])}
-
-    def pointer_type(self, items: Any) -> Any:
-        """`*(u32)`."""
-        return {"pointer_type": str(items[-1])}
-
-    def element_bits(self, items: Any) -> Any:
-        """`E(4)`."""
-        return {"element_bits": integer(items[-1])}
-
-    def memory_space(self, items: Any) -> Any:
-        """`S(5)`."""
-        return {"memory_space": integer(items[-1])}
-
-    def splits(self, items: Any) -> Any:
-        """`SC(1:200,300)`."""
-        return {"splits": tuple(present(items))}
-
-    def split(self, items: Any) -> Any:
-        """`(1:200,300)`."""
-        return integer(items[0]), integers(items[1:])
-
-    def metadata_bytes(self, items: Any) -> Any:
-        """`M(8)`."""
-        return {"dynamic_metadata_bytes": integer(items[-1])}
-
-    def computation_layout(self, items: Any) -> Any:
-        """`{(f32[2])->f32[2]}`."""
-        return val.ComputationLayout(present(items[:-1]), items[-1])
 
     # ---- windows, paddings, slices, dimension labels
 
@@ -316,15 +128,23 @@ class ValueRules(Transformer[Token, Any]):
         if not arrow:
             raise BadValue("dimension labels are input_kernel->output", items[0])
         rank = sum(c.isdigit() for c in inputs)
-        roles = []
-        for labels, letters in ((inputs, "bf"), (kernel, "io"), (output, "bf")):
-            if sorted(labels.replace("?", "")) != sorted("".join(map(str, range(rank))) + letters):
-                raise BadValue(f"`{labels}` is no labelling by {letters} and digits", items[0])
-            unknown = tuple(i for i, c in enumerate(labels) if c == "?")
-            spatial = tuple(labels.index(str(d)) for d in range(rank))
-            roles.append((labels.index(letters[0]), labels.index(letters[1]), spatial, unknown))
-        (ib, if_, is_, iu), (ki, ko, ks, ku), (ob, of, os, ou) = roles
-        return val.ConvDims(ib, if_, is_, ki, ko, ks, ob, of, os, iu, ku, ou)
+        batch, feature, spatial, unknown = _roles(inputs, "bf", rank, items[0])
+        i, o, kernel_spatial, unknown_kernel = _roles(kernel, "io", rank, items[0])
+        out_batch, out_feature, out_spatial, unknown_output = _roles(output, "bf", rank, items[0])
+        return val.ConvDims(
+            batch,
+            feature,
+            spatial,
+            i,
+            o,
+            kernel_spatial,
+            out_batch,
+            out_feature,
+            out_spatial,
+            unknown,
+            unknown_kernel,
+            unknown_output,
+        )
 
     # ---- buffers
 
@@ -393,7 +213,10 @@ class ValueRules(Transformer[Token, Any]):
         if items[0] != "tolerance":
             raise BadValue("expects mode or tolerance", items[0])
         bounds = dict(present(items[1:]))
-        ulps = int(bounds.pop("ulps", 0))
+        ulps = bounds.pop("ulps", 0.0)
+        if not 0 <= ulps < 2**63:  # NaN is neither
+            raise BadValue("ulps is a number from 0 on", items[0])
+        ulps = int(ulps)
         return val.ResultAccuracy("tolerance", **bounds, ulps=ulps)
 
     def sparsity_field(self, items: Any) -> Any:
@@ -416,3 +239,16 @@ class ValueRules(Transformer[Token, Any]):
             else:
                 operands[str(item)] = {}
         return val.SparsityConfig(**{k: val.Sparsity(**v) for k, v in operands.items()})
+
+
+def _roles(
+    labels: str, letters: str, rank: int, token: Any
+) -> tuple[int, int, tuple[int, ...], tuple[int, ...]]:
+    """Where the two letters, the spatial dimensions and the unknown ones stand among labels."""
+    wanted = [*map(str, range(rank)), *letters]
+    # Spatial dimensions are single digits, so there can't be more than ten.
+    if sorted(labels.replace("?", "")) != sorted(wanted):
+        raise BadValue(f"`{labels}` does not name {', '.join(wanted)}, each once", token)
+    spatial = tuple(labels.index(str(d)) for d in range(rank))
+    unknown = tuple(i for i, c in enumerate(labels) if c == "?")
+    return labels.index(letters[0]), labels.index(letters[1]), spatial, unknown

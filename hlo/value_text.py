@@ -7,18 +7,23 @@ and the (immutable) object is shared.
 
 from __future__ import annotations
 
+import re
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lark import Lark
+from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 
 from hlo.error import HloError, Span
+from hlo.rule_tools import BadValue
+from hlo.shape_rules import ShapeRules
 from hlo.sharding_rules import ShardingRules
-from hlo.value_rules import BadValue, ValueRules
+from hlo.value_rules import ValueRules
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hlo.shape import Shape
 
 KINDS = [
@@ -51,19 +56,27 @@ KINDS = [
 ]
 
 
-class _Rules(ValueRules, ShardingRules):
+class _Rules(ShapeRules, ValueRules, ShardingRules):
     """All rules of `values.lark`."""
 
 
 @cache
-def _grammar() -> Lark:
+def _parser() -> Callable[[str, str], Any]:
     text = Path(__file__).with_name("values.lark").read_text()
-    return Lark(text, parser="lalr", start=KINDS, maybe_placeholders=True, transformer=_Rules())
+    grammar: Any = Lark(
+        text,
+        parser="lalr",
+        start=KINDS,
+        maybe_placeholders=True,
+        transformer=_Rules(),
+        g_regex_flags=re.ASCII,
+    )
+    return grammar.parse
 
 
 @lru_cache(100_000)
 def _read(kind: str, text: str) -> Any:
-    return _grammar().parse(text, start=kind)
+    return _parser()(text, kind)
 
 
 def read(kind: str, text: str, span: Span | None) -> Any:
@@ -82,14 +95,16 @@ def read(kind: str, text: str, span: Span | None) -> Any:
     try:
         return _read(kind, text)
     except UnexpectedCharacters as error:
-        found = f"unexpected {text[error.pos_in_stream]!r}"
-        raise _error(kind, found, span, error.pos_in_stream, 1) from None
+        at: int = error.pos_in_stream  # type: ignore[reportUnknownMemberType]  # untyped in Lark
+        found = f"unexpected {text[at]!r}"
+        raise _error(kind, found, span, at, 1) from None
     except UnexpectedToken as error:
-        start = error.token.start_pos
-        if error.token.type == "$END" or start is None:
+        token: Token = error.token
+        if token.type == "$END" or token.start_pos is None:
             raise _error(kind, "it ends too early", span, len(text), 1) from None
-        found = f"unexpected `{error.token}`"
-        raise _error(kind, found, span, start, len(error.token)) from None
+        found = f"unexpected `{token[:40]}`"
+        start: int = token.start_pos
+        raise _error(kind, found, span, start, len(token)) from None
     except VisitError as error:
         cause = error.orig_exc
         if not isinstance(cause, BadValue):

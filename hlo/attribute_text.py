@@ -1,0 +1,159 @@
+"""Sorts and reads the attributes of an instruction: its opcode's own, and what any may carry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hlo.annotations import NO_ANNOTATIONS, Annotations
+from hlo.attributes import Attrs, Constant, Parameter, attribute_specs
+from hlo.error import HloError, did_you_mean
+from hlo.literal_text import read_literal, read_shaped_literal
+from hlo.metadata_text import read_metadata
+from hlo.quoting import keep_json
+from hlo.scope import MEMO
+from hlo.value_text import read
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo.error import Span
+    from hlo.opcode import Opcode
+    from hlo.scanner import Item, Piece, Scanner
+    from hlo.shape import Shape
+
+# What any instruction may carry beside its meaning.
+_ANNOTATIONS = (
+    "backend_config",
+    "statistics",
+    "origin",
+    "sharding",
+    "frontend_attributes",
+    "metadata",
+)
+_CONTROL = "control-predecessors"
+_RENAMED = {"original_value": "origin"}
+# An async-update or async-done may repeat what its async-start says.
+_ENDS_ASYNC = {"async-update", "async-done"}
+_OF_ASYNC_START = {"calls", "async_execution_thread", "output_to_operand_aliasing"}
+
+
+class SortedAttributes(NamedTuple):
+    """The attributes of one instruction, by what reads them."""
+
+    own: list[Item]
+    called: list[Item]
+    control: Piece | None
+    annotations: Annotations
+
+
+def sort_attributes(row: Opcode, items: Sequence[Item], scanner: Scanner) -> SortedAttributes:
+    """Split attributes into the opcode's own, called computations, and what any may carry.
+
+    Raises
+    ------
+    HloError
+        HLO005 if one is unknown or given twice.
+    """
+    own: list[Item] = []
+    called: list[Item] = []
+    annotations: dict[str, Any] = {}
+    control: Piece | None = None
+    specs = attribute_specs(row.attrs)
+    seen: set[str] = set()
+    for item in items:
+        key = _RENAMED.get(item.key.text, item.key.text)
+        if key in seen:
+            raise HloError("HLO005", f"attribute `{key}` is given twice", scanner.span(item.key))
+        seen.add(key)
+        if key in specs:
+            own.append(item)
+        elif key in row.called or key + "*" in row.called:
+            called.append(item)
+        elif key in _ANNOTATIONS:
+            annotations[key] = _annotation(key, item.value.text, scanner.span(item.value))
+        elif key == _CONTROL:
+            control = item.value
+        elif row.name not in _ENDS_ASYNC or key not in _OF_ASYNC_START:
+            raise _unknown(row, key, scanner.span(item.key))
+    made = Annotations(**annotations) if annotations else NO_ANNOTATIONS
+    return SortedAttributes(own, called, control, made)
+
+
+def _annotation(key: str, text: str, span: Span) -> Any:
+    if key == "metadata":
+        return read_metadata(text, span)
+    if key == "backend_config":
+        return "" if text in ('""', "''") else keep_json(text)
+    return text if key == "statistics" else read(key, text, span)
+
+
+def _unknown(row: Opcode, key: str, span: Span) -> HloError:
+    called = [name.rstrip("*") for name in row.called]
+    special = [*attribute_specs(row.attrs), *called]
+    notes = did_you_mean(key, [*special, *_ANNOTATIONS, _CONTROL])
+    if special and not notes:
+        notes = (f"{row.name} has: {', '.join(special)}",)
+    return HloError("HLO005", f"{row.name} has no attribute `{key}`", span, notes)
+
+
+# Attributes by their texts; a literal or number in the parentheses belongs to them.
+_memo: dict[tuple[object, ...], Attrs] = {}
+# Longer arguments, which are literals, are not worth being looked up.
+_LONGEST_KEY = 1_000
+
+
+def read_attrs(
+    row: Opcode, shape: Shape | None, arguments: Piece, own: Sequence[Item], scanner: Scanner
+) -> Attrs:
+    """The opcode's own attributes; the same text gives the same object.
+
+    Parameters
+    ----------
+    shape : of the instruction, if the text says it: the shape of a constant's literal.
+    arguments : what stands in the parentheses, which only opcodes without operands read.
+
+    Raises
+    ------
+    HloError
+        HLO002 or HLO003 if a value can't be read, HLO005 if a required one is missing.
+    """
+    inside = arguments.text if row.arity == 0 else ""
+    texts = [(key.text, value.text) for key, value in own]
+    key = (row.attrs, shape if row.attrs is Constant else None, inside, *texts)
+    found = _memo.get(key)
+    if found is None:
+        found = _read_attrs(row, shape, arguments, own, scanner)
+        if len(inside) < _LONGEST_KEY:
+            if len(_memo) > MEMO:
+                _memo.clear()
+            _memo[key] = found
+    return found
+
+
+def _read_attrs(
+    row: Opcode, shape: Shape | None, arguments: Piece, own: Sequence[Item], scanner: Scanner
+) -> Attrs:
+    specs = attribute_specs(row.attrs)
+    values: dict[str, Any] = {}
+    span = scanner.span(arguments)
+    if row.attrs is Constant:
+        if shape is None:
+            raise HloError("HLO009", "constant needs its shape: nothing else says it", span)
+        values["literal"] = read_literal(shape, arguments.text, span)
+    elif row.attrs is Parameter:
+        values["number"] = read("int", arguments.text.strip(), span)
+        if values["number"] < 0:
+            raise HloError("HLO008", "a parameter's number can't be negative", span)
+    elif row.arity == 0 and arguments.text.strip():
+        raise HloError("HLO008", f"{row.name} takes no operands", span)
+    for key, value in own:
+        spec = specs[key.text]
+        place = scanner.span(value)
+        if spec.kind == "literal":
+            values[spec.field] = read_shaped_literal(value.text, place)
+        else:
+            values[spec.field] = read(spec.kind, value.text, place)
+    for name, spec in specs.items():
+        if spec.required and spec.field not in values:
+            raise HloError("HLO005", f"{row.name} needs the attribute `{name}`", span)
+    return row.attrs(**values)

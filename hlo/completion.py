@@ -1,0 +1,167 @@
+"""What XLA's parser works out by itself, whatever the text says or leaves open.
+
+A short text leaves out shapes that follow from the operands; and some facts XLA never reads from
+the text at all, such as the shape of a send. Everything here is applied to an instruction as soon
+as it is read, or to the module as a whole, so that it prints as XLA prints it.
+
+Source: `xla/hlo/parser/hlo_parser.cc` and the constructors that it calls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from hlo.attributes import AsyncStart, Compare, Map, Outfeed
+from hlo.element_type import U32
+from hlo.error import HloError
+from hlo.infer import infer
+from hlo.shape import TOKEN_SHAPE, array, tuple_of
+from hlo.sharding import Sharding
+from hlo.values import ComputationLayout
+from hlo.walk import called_first, rebuild_module
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hlo.instruction import Computation, Header, Instruction, Module
+
+# Opcodes whose shape no operand tells.
+_SHAPE_IS_INPUT = {
+    "convert",
+    "bitcast-convert",
+    "bitcast",
+    "reshape",
+    "dynamic-reshape",
+    "broadcast",
+    "rng",
+    "rng-bit-generator",
+    "custom-call",
+    "infeed",
+    "recv",
+    "stochastic-convert",
+    "async-start",
+    "all-to-all",
+}
+
+
+def with_inferred_shape(instr: Instruction) -> Instruction:
+    """An instruction that was written without its shape, with the shape that its operands imply.
+
+    Raises
+    ------
+    HloError
+        HLO009 if they imply none; what `infer` raises if they do not fit the opcode.
+    """
+    if instr.row.arity == 0 or instr.opcode in _SHAPE_IS_INPUT:
+        message = f"{instr.opcode} needs its shape: nothing else says it"
+        raise HloError("HLO009", message, instr.span)
+    return instr.with_(shape=infer(instr))
+
+
+def complete(instr: Instruction) -> Instruction:
+    """The instruction with what XLA works out by itself."""
+    sharding = instr.annotations.sharding
+    if sharding is not None and instr.shape.is_tuple and sharding.kind != "tuple":
+        elements = tuple(sharding for _ in instr.shape.leaves())
+        spread = replace(instr.annotations, sharding=Sharding("tuple", elements=elements))
+        instr = instr.with_(annotations=spread)
+    rule = _COMPLETIONS.get(instr.opcode)
+    return rule(instr) if rule else instr
+
+
+# How numbers of a kind are compared unless the text says otherwise.
+_COMPARE_TYPE = {"signed": "SIGNED", "unsigned": "UNSIGNED", "pred": "UNSIGNED"}
+
+
+def _compare(instr: Instruction) -> Instruction:
+    """A comparison that names the type which it has anyway does not print it."""
+    attrs = cast("Compare", instr.attrs)
+    usual = _COMPARE_TYPE.get(instr.operands[0].shape.element_type.kind, "FLOAT")
+    return instr.with_(attrs=replace(attrs, type="")) if attrs.type == usual else instr
+
+
+def _map(instr: Instruction) -> Instruction:
+    """A map works on all dimensions, in order, unless it names them."""
+    attrs = cast("Map", instr.attrs)
+    if attrs.dimensions or not instr.operands:
+        return instr
+    return instr.with_(attrs=Map(dimensions=tuple(range(instr.operands[0].shape.rank))))
+
+
+def _constant(instr: Instruction) -> Instruction:
+    """A literal is stored unpacked, whatever its layout says of element bits."""
+    layout = instr.shape.layout
+    if layout is None or not layout.element_bits:
+        return instr
+    return instr.with_(shape=instr.shape.with_layout(replace(layout, element_bits=0)))
+
+
+def _outfeed(instr: Instruction) -> Instruction:
+    attrs = cast("Outfeed", instr.attrs)
+    if attrs.outfeed_shape is None:
+        attrs = replace(attrs, outfeed_shape=instr.operands[0].shape)
+    return instr.with_(attrs=attrs, shape=TOKEN_SHAPE)
+
+
+def _send(instr: Instruction) -> Instruction:
+    return instr.with_(shape=tuple_of(instr.operands[0].shape, array(U32), TOKEN_SHAPE))
+
+
+def _send_done(instr: Instruction) -> Instruction:
+    return instr.with_(shape=TOKEN_SHAPE)
+
+
+def _recv(instr: Instruction) -> Instruction:
+    if not instr.shape.elements:
+        return instr
+    return instr.with_(shape=tuple_of(instr.shape.elements[0], array(U32), TOKEN_SHAPE))
+
+
+def _recv_done(instr: Instruction) -> Instruction:
+    received = instr.operands[0].shape.elements
+    return instr.with_(shape=tuple_of(received[0], TOKEN_SHAPE)) if received else instr
+
+
+_COMPLETIONS: dict[str, Callable[[Instruction], Instruction]] = {
+    "compare": _compare,
+    "map": _map,
+    "constant": _constant,
+    "outfeed": _outfeed,
+    "send": _send,
+    "send-done": _send_done,
+    "recv": _recv,
+    "recv-done": _recv_done,
+}
+
+
+def with_entry_layout(header: Header, entry: Computation) -> Header:
+    """The header with the layout of the entry filled in, where the text leaves it open."""
+    if header.entry_computation_layout is not None:
+        return header
+    shapes = tuple(p.shape for p in entry.parameters)
+    return replace(header, entry_computation_layout=ComputationLayout(shapes, entry.root.shape))
+
+
+def on_their_threads(module: Module) -> Module:
+    """The module with each computation on the thread that the async-start around it names.
+
+    An async-start moves the computation that it runs, and all that this calls, except where that
+    is started asynchronously again.
+    """
+    threads: dict[Computation, str] = {}
+    for instr in module.instructions():
+        if isinstance(instr.attrs, AsyncStart):
+            for computation in called_first(*instr.called):
+                threads[computation] = instr.attrs.async_execution_thread
+    if all(c.execution_thread == thread for c, thread in threads.items()):
+        return module
+    names = {c.name: thread for c, thread in threads.items()}
+
+    def move(computation: Computation) -> Computation:
+        thread = names.get(computation.name, computation.execution_thread)
+        if thread == computation.execution_thread:
+            return computation
+        return replace(computation, execution_thread=thread)
+
+    return rebuild_module(module, move, prune=False)

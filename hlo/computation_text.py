@@ -1,0 +1,103 @@
+"""Reads a computation, and checks what can be checked only when all of it is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from hlo.error import HloError
+from hlo.instruction import Computation
+from hlo.instruction_text import InstructionText
+from hlo.scope import Scope
+from hlo.value_text import read_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo.attributes import Parameter
+    from hlo.error import Span
+    from hlo.instruction import Instruction
+    from hlo.lexer import LineToken
+    from hlo.scanner import Piece
+    from hlo.scope import ModuleText
+    from hlo.syntax import InstructionSyntax
+
+
+def read_computation(
+    module: ModuleText,
+    name: Piece,
+    body: Sequence[LineToken | InstructionSyntax],
+    *,
+    thread: str = "main",
+    parameters_from_operands: bool = False,
+) -> Computation:
+    """The computation with a body, all names in it made unique in the module as XLA does.
+
+    Parameters
+    ----------
+    name : kept as it is: the caller knows whether it must be made unique.
+    parameters_from_operands : operands that are not defined become parameters of their shape.
+
+    Raises
+    ------
+    HloError
+        HLO004 if it is empty, or its parameters are not numbered 0, 1, 2, ...
+    """
+    scope = Scope(module, parameters_from_operands=parameters_from_operands)
+    reader = InstructionText(scope)
+    for syntax in body:
+        reader.read(syntax)
+    span = module.scanner.span(name)
+    if not scope.instructions:
+        raise HloError("HLO004", f"computation {name.text} has no instructions", span)
+    _check_parameters(scope.instructions)
+    renamed = _uniquely_named(module, scope.instructions)
+    instructions = tuple([renamed.get(i, i) for i in scope.instructions])
+    root = scope.root or scope.instructions[-1]
+    return Computation(name.text, instructions, renamed.get(root, root), thread, span)
+
+
+def _uniquely_named(
+    module: ModuleText, instructions: list[Instruction]
+) -> dict[Instruction, Instruction]:
+    """What stands for the instructions whose names are taken, and for all that use them."""
+    renamed: dict[Instruction, Instruction] = {}
+    unique_name = module.instruction_names.unique
+    for instr in instructions:
+        unique = unique_name(instr.name)
+        operands, control = instr.operands, instr.control_predecessors
+        if renamed and (operands or control):
+            operands = tuple([renamed.get(o, o) for o in operands])
+            control = tuple([renamed.get(c, c) for c in control])
+        if (unique, operands, control) != (instr.name, instr.operands, instr.control_predecessors):
+            renamed[instr] = instr.with_(
+                name=unique, operands=operands, control_predecessors=control
+            )
+    return renamed
+
+
+def _check_parameters(instructions: list[Instruction]) -> None:
+    parameters = [i for i in instructions if i.opcode == "parameter"]
+    seen: set[int] = set()
+    for instr in parameters:
+        number = cast("Parameter", instr.attrs).number
+        if number in seen:
+            raise HloError("HLO004", f"parameter {number} is defined twice", instr.span)
+        seen.add(number)
+    missing = next((n for n in range(len(parameters)) if n not in seen), None)
+    if missing is not None:
+        message = f"there are {len(parameters)} parameters but no parameter({missing})"
+        raise HloError("HLO004", message, parameters[0].span)
+
+
+def check_result(declared: Piece, computation: Computation, span: Span) -> None:
+    """Compare the result that a signature declares with the root.
+
+    Raises
+    ------
+    HloError
+        HLO004 if they differ.
+    """
+    shape = read_shape(declared.text, span)
+    if not shape.compatible(computation.root.shape):
+        message = f"the root is {computation.root.shape}, but the computation says {shape}"
+        raise HloError("HLO004", message, span)

@@ -1,0 +1,60 @@
+"""Strings in quotes, and the JSON that XLA writes in their place.
+
+XLA's strings are bytes. Those that are no UTF-8 are kept as Python keeps them in file names: as
+lone surrogates, which `quote` turns back into the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+
+_ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
+_ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r"}
+_ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "'": "\\'"}
+_BRACE = re.compile(r'[{}]|"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+
+
+def unquote(text: str) -> str:
+    """The characters that a quoted string stands for."""
+    body = text[1:-1]
+    if "\\" not in body:
+        return body
+    data = _ESCAPE.sub(_unescape, body.encode("utf-8", "surrogateescape"))
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _unescape(match: re.Match[bytes]) -> bytes:
+    code = match[1]
+    if code[:1] == b"x" and len(code) > 1:
+        return bytes([int(code[1:], 16)])
+    return bytes([int(code, 8) % 256]) if code.isdigit() else _ESCAPES.get(code, code)
+
+
+def quote(text: str) -> str:
+    """A string in double quotes, escaped as C does."""
+    parts: list[str] = []
+    for byte in text.encode("utf-8", "surrogateescape"):
+        char = chr(byte)
+        if char in _ESCAPED:
+            parts.append(_ESCAPED[char])
+        else:
+            parts.append(char if 32 <= byte < 127 else f"\\{byte:03o}")
+    return '"' + "".join(parts) + '"'
+
+
+def keep_json(text: str) -> str:
+    """A string or JSON dictionary as XLA writes it: a string that is a dictionary has no quotes."""
+    if text[0] not in "\"'":
+        return text
+    content = unquote(text)
+    return content if _is_dictionary(content) else quote(content)
+
+
+def _is_dictionary(text: str) -> bool:
+    """Whether the braces of a text open at its start and close at its end."""
+    depth = 0
+    for match in _BRACE.finditer(text):
+        depth += {"{": 1, "}": -1}.get(match[0], 0)
+        if depth == 0:
+            return text[0] == "{" and match.end() == len(text)
+    return False
