@@ -208,7 +208,8 @@ def evaluate_dynamic_update_slice(
     ----------
     XLA operation semantics, DynamicUpdateSlice.
     """
-    result = operand.copy()
+    # An operand without dimensions may be a NumPy scalar, which can't be written to.
+    result = np.array(operand)
     result[_window(operand, starts, update.shape)] = update
     return result
 

@@ -24,6 +24,8 @@ from optimizer.effects import ordered, without_dead
 from optimizer.rule import touches_floats
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from hlo.instruction import Computation, Instruction, Module
     from hlo.names import NameSupply
     from optimizer.log import Log
@@ -93,25 +95,33 @@ class Rewriter:
         return computation
 
     def replacement(
-        self, instr: Instruction, uses: Counter[Instruction]
+        self, instr: Instruction, uses: Counter[Instruction], known: Container[Instruction]
     ) -> tuple[str, Instruction] | None:
-        """The name of the first rule that applies, and what it makes of an instruction."""
+        """The name of the first rule that applies, and what it makes of an instruction.
+
+        Parameters
+        ----------
+        known : instructions that are there already.
+        """
         for rule, match, pattern in self.rules.matches(instr, uses):
             if self.strict and rule.promise != BITS and touches_floats(pattern, instr):
                 continue
             new = rule.replacement(match)
-            if new is not None and new is not instr and self.fits(new, instr):
+            if new is None or new is instr or not new.shape.compatible(instr.shape):
+                continue
+            if new not in known and new.opcode != "bitcast":
+                # Whatever is computed anew can be laid out as what it replaces.
+                new = new.with_(shape=instr.shape)
+            if self.fits(new, instr):
                 return rule.name, new
         return None
 
     def fits(self, new: Instruction, old: Instruction) -> bool:
-        """Whether one instruction can stand for another: shapes and shardings agree."""
+        """Whether one instruction can stand for another: shardings and layouts agree."""
         before, after = old.annotations.sharding, new.annotations.sharding
         if before is not None and after is not None and before != after:
             return False
-        if self.layout_sensitive:
-            return new.shape == old.shape
-        return new.shape.compatible(old.shape)
+        return new.shape == old.shape or not self.layout_sensitive
 
 
 class Sweep:
@@ -160,7 +170,7 @@ class Sweep:
 
     def rewritten(self, instr: Instruction) -> Instruction:
         """What the first rule that applies makes of an instruction; itself if none does."""
-        found = self.rewriter.replacement(instr, self.uses)
+        found = self.rewriter.replacement(instr, self.uses, self.order)
         if found is None:
             self.settled.add(instr)
             return instr

@@ -15,6 +15,7 @@ from hlo.opcode import OPCODES
 from hlo.shape import Shape, array, tuple_of
 from hlo.table import OpTable
 from hlo.values import PaddingDim, SliceDim
+from interpreter.arithmetic import MEANINGS
 
 if TYPE_CHECKING:
     from random import Random
@@ -24,8 +25,13 @@ _NAMES = (
     *("pred", "s4", "s8", "s32", "s64", "u4", "u8", "u32"),
     *("f16", "bf16", "f32", "f64", "f8e5m2", "f8e4m3fn", "c64", "c128"),
 )
-TYPES: tuple[ElementType, ...] = tuple(ELEMENT_TYPES[name] for name in _NAMES)
+Types = tuple[ElementType, ...]
+TYPES: Types = tuple(ELEMENT_TYPES[name] for name in _NAMES)
 SIZES = (0, 1, 1, 2, 2, 3, 3, 4)
+
+
+# Opcodes that mean something for some kinds of numbers only.
+ARITHMETIC = frozenset(opcode for meanings in MEANINGS.values() for opcode in meanings)
 
 
 class UnfitError(Exception):
@@ -48,7 +54,8 @@ class Wanted:
     reducer: str = ""
 
 
-# (random, shape, attributes that are given already) -> what the instruction needs
+# (random, shape, what is given already) -> what the instruction needs. Given are attributes, under
+# "operands" their number, and under "types" the element types that operands may have.
 Generate = Callable[["Random", Shape, dict[str, Any]], Wanted]
 operands_for: OpTable[Generate] = OpTable("operands_for")
 
@@ -58,7 +65,7 @@ def random_dims(random: Random, limit: int = 3) -> tuple[int, ...]:
     return tuple(random.choice(SIZES) for _ in range(random.randint(0, limit)))
 
 
-def random_shape(random: Random, types: tuple[ElementType, ...] = TYPES) -> Shape:
+def random_shape(random: Random, types: Types = TYPES) -> Shape:
     """An array shape of any element type."""
     return array(random.choice(types), random_dims(random))
 
@@ -72,49 +79,57 @@ def need(condition: bool) -> None:
 def elementwise(opcode: str) -> Generate:
     """Operands of the result's shape, or with other element types where the opcode says so."""
 
-    def generate(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
+    def generate(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
+        need(shape.is_array)
         arity = OPCODES[opcode].arity or 1
         kinds = ELEMENTWISE_OPERANDS.get(opcode)
-        if kinds is None:
-            return Wanted([shape] * arity)
-        return Wanted([shape.with_type(t) for t in kinds(random, shape.element_type)])
+        types = (
+            kinds(random, shape.element_type, given.get("types", TYPES))
+            if kinds
+            else [shape.element_type] * arity
+        )
+        need(opcode not in ARITHMETIC or opcode in MEANINGS[types[0].kind])
+        return Wanted([shape.with_type(t) for t in types])
 
     return generate
 
 
-def _predicate(arity: int) -> Callable[[Random, ElementType], list[ElementType]]:
-    def kinds(random: Random, result: ElementType) -> list[ElementType]:
-        need(result is PRED)
-        return [random.choice(TYPES)] * arity
-
-    return kinds
+def _compared(random: Random, result: ElementType, types: Types) -> list[ElementType]:
+    need(result is PRED)
+    return [random.choice(types)] * 2
 
 
-def _parts(_random: Random, result: ElementType) -> list[ElementType]:
+def _is_finite(random: Random, result: ElementType, types: Types) -> list[ElementType]:
+    floats = [t for t in types if t.is_floating]
+    need(result is PRED and bool(floats))
+    return [random.choice(floats)]
+
+
+def _parts(_random: Random, result: ElementType, _types: Types) -> list[ElementType]:
     need(result in (F32, F64))
     return [C64 if result is F32 else C128]
 
 
-def _magnitude(random: Random, result: ElementType) -> list[ElementType]:
+def _magnitude(random: Random, result: ElementType, _types: Types) -> list[ElementType]:
     wider = {F32: C64, F64: C128}.get(result, result)
     need(not result.is_complex)
     return [random.choice((result, result, wider))]
 
 
-def _from_parts(_random: Random, result: ElementType) -> list[ElementType]:
+def _from_parts(_random: Random, result: ElementType, _types: Types) -> list[ElementType]:
     need(result.is_complex)
     return [result.real] * 2
 
 
-ELEMENTWISE_OPERANDS: dict[str, Callable[[Random, ElementType], list[ElementType]]] = {
-    "compare": _predicate(2),
-    "is-finite": _predicate(1),
+ELEMENTWISE_OPERANDS: dict[str, Callable[[Random, ElementType, Types], list[ElementType]]] = {
+    "compare": _compared,
+    "is-finite": _is_finite,
     "real": _parts,
     "imag": _parts,
     "abs": _magnitude,
     "complex": _from_parts,
-    "select": lambda _, t: [PRED, t, t],
-    "convert": lambda random, t: [random.choice((t, *TYPES))],
+    "select": lambda _random, t, _types: [PRED, t, t],
+    "convert": lambda random, t, types: [random.choice((t, *types))],
 }
 for _opcode, _row in OPCODES.items():
     if _row.elementwise and _opcode not in ("compare", "reduce-precision", "stochastic-convert"):
@@ -146,9 +161,10 @@ def _tuple(_random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
 
 
 @operands_for("get-tuple-element")
-def _get_tuple_element(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
+def _get_tuple_element(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
     """From anywhere in a tuple of up to three."""
-    around = [random_shape(random) for _ in range(random.randint(0, 2))]
+    types = given.get("types", TYPES)
+    around = [random_shape(random, types) for _ in range(random.randint(0, 2))]
     index = random.randint(0, len(around))
     return Wanted([tuple_of(*around[:index], shape, *around[index:])], {"index": index})
 
@@ -220,6 +236,7 @@ def _slice(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
 @operands_for("pad")
 def _pad(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
     """Around, and between the elements of, an operand; negative padding too."""
+    need(shape.rank > 0)
     padding: list[PaddingDim] = []
     dims: list[int] = []
     for size in shape.dims:

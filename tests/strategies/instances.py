@@ -128,7 +128,10 @@ class Instance:
         if OPCODES[opcode].arity is None and not rest:
             given["operands"] = len(side.operands)
         wanted = operands_for[opcode](self.random, shape, given)
-        attrs = {**wanted.attrs, **{k: v for k, v in given.items() if k != "operands"}}
+        attrs = {
+            **wanted.attrs,
+            **{k: v for k, v in given.items() if k not in ("operands", "types")},
+        }
         for name, value in side.attributes:
             if isinstance(value, AttributeVariable):
                 need(self.found.setdefault(value.name, attrs[name]) == attrs[name])

@@ -1,0 +1,206 @@
+"""Random modules: well-typed, of all element types, with calls, branches and loops inside.
+
+A value of a wanted shape is made from the result to the operands: some opcode that can have such a
+result, over operands of the shapes that it needs, and so on until parameters, constants or values
+that are there already end it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hlo.build import Builder, instruction, module
+from hlo.element_type import PRED, S32
+from hlo.error import HloError
+from hlo.infer import infer
+from hlo.literal import literal
+from hlo.names import NameSupply
+from hlo.opcode import OPCODES
+from hlo.shape import array, tuple_of
+from hlo_tools.generate.operands import (
+    TYPES,
+    UnfitError,
+    Wanted,
+    operands_for,
+    random_shape,
+)
+from hlo_tools.generate.values import nasty
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from hlo.element_type import ElementType
+    from hlo.instruction import Computation, Instruction, Module
+    from hlo.shape import Shape
+
+# What needs its shape said, since it does not follow from operands and attributes.
+DECLARED = frozenset({"reshape", "convert", "broadcast", "iota", "bitcast-convert"})
+# How many opcodes to try for a shape before a parameter or constant has to do.
+TRIES = 6
+
+
+def random_module(random: Random, size: int = 12, types: tuple[ElementType, ...] = TYPES) -> Module:
+    """A module whose entry computation yields some random values.
+
+    Parameters
+    ----------
+    size : of the entry computation: about as many instructions, besides those that they call.
+    types : the element types that occur; beside s32 for what counts and chooses.
+    """
+    maker = Maker(random, NameSupply(), types)
+    return module(maker.computation("main", None, None, size, depth=2))
+
+
+class Maker:
+    """Makes computations that share a supply of names."""
+
+    def __init__(self, random: Random, names: NameSupply, types: tuple[ElementType, ...]) -> None:
+        self.random, self.names, self.types = random, names, types
+
+    def computation(
+        self,
+        name: str,
+        parameters: list[Shape] | None,
+        result: Shape | None,
+        size: int,
+        depth: int,
+    ) -> Computation:
+        """One computation.
+
+        Parameters
+        ----------
+        parameters : None if it may have any.
+        result : None for a tuple of random values.
+        size : about how many instructions.
+        depth : how deep calls may nest.
+        """
+        body = Body(self, Builder(self.names.unique(name), self.names), size, depth)
+        body.may_add_parameters = parameters is None
+        for shape in parameters or ():
+            body.builder.parameter(shape)
+        if result is not None:
+            return body.builder.build(body.value(result, size))
+        wanted = [random_shape(self.random, self.types) for _ in range(self.random.randint(1, 3))]
+        values = [body.value(shape, size) for shape in wanted]
+        return body.builder.build(body.keep("tuple", *values))
+
+
+class Body:
+    """One computation that is being made."""
+
+    def __init__(self, maker: Maker, builder: Builder, size: int, depth: int) -> None:
+        self.maker, self.builder, self.depth = maker, builder, depth
+        self.random, self.left = maker.random, size
+        self.may_add_parameters = False
+        self.made: list[Instruction] = []
+
+    def keep(self, opcode: str, *operands: Instruction, **rest: Any) -> Instruction:
+        """Add an instruction, or raise an HloError if there is no such one."""
+        # A declared shape is taken as it is, so it is checked before.
+        infer(instruction(opcode, operands, name=opcode, **rest))
+        new = self.builder.add(opcode, *operands, **rest)
+        self.made.append(new)
+        return new
+
+    def value(self, shape: Shape, height: int) -> Instruction:
+        """An instruction of a shape, at most so many operands away from the leaves."""
+        there = [i for i in self.made if i.shape.compatible(shape)]
+        if there and self.random.random() < 0.4:
+            return self.random.choice(there)
+        if height > 0 and self.left > 0:
+            for _ in range(TRIES):
+                self.left -= 1
+                try:
+                    return self.computed(shape, height)
+                except (UnfitError, HloError):
+                    continue
+        return self.random.choice(there) if there else self.leaf(shape)
+
+    def leaf(self, shape: Shape) -> Instruction:
+        """A parameter or a constant."""
+        if self.may_add_parameters and self.random.random() < 0.7:
+            new = self.builder.parameter(shape)
+            self.made.append(new)
+            return new
+        if shape.is_tuple:
+            return self.keep("tuple", *[self.leaf(element) for element in shape.elements])
+        if shape.dims and self.random.random() < 0.7:
+            scalar = self.leaf(array(shape.element_type))
+            return self.keep("broadcast", scalar, shape=shape, dimensions=())
+        return self.keep("constant", shape=shape, literal=literal(nasty(shape, self.random), shape))
+
+    def computed(self, shape: Shape, height: int) -> Instruction:
+        """The result of some opcode, or of something that calls computations."""
+        if self.depth > 0 and self.random.random() < 0.15:
+            return self.random.choice((self.call, self.conditional, self.loop))(shape)
+        opcode = "tuple" if shape.is_tuple else self.random.choice(OPCODES_MADE)
+        wanted = operands_for[opcode](self.random, shape, {"types": self.maker.types})
+        operands = [self.value(each, height - 1) for each in wanted.operands]
+        return self.keep(
+            opcode,
+            *operands,
+            shape=shape if opcode in DECLARED else None,
+            called=self.reducer(wanted, shape),
+            **wanted.attrs,
+        )
+
+    def reducer(self, wanted: Wanted, shape: Shape) -> list[Computation]:
+        """The computation of two scalars that an opcode calls."""
+        if not wanted.reducer:
+            return []
+        names = self.maker.names
+        builder = Builder(names.unique(wanted.reducer), names)
+        x, y = (builder.parameter(array(shape.element_type)) for _ in range(2))
+        builder.add(wanted.reducer, x, y)
+        return [builder.build()]
+
+    def inner(self, name: str, parameters: list[Shape], result: Shape) -> Computation:
+        """A computation that this one calls."""
+        return self.maker.computation(name, parameters, result, 5, self.depth - 1)
+
+    def some(self) -> list[Instruction]:
+        """A few values that are there, or new ones."""
+        count = self.random.randint(1, 2)
+        new = [self.leaf(random_shape(self.random, self.maker.types)) for _ in range(count)]
+        return [self.random.choice([*self.made, each]) for each in new]
+
+    def call(self, shape: Shape) -> Instruction:
+        """A call of a computation."""
+        arguments = self.some()
+        callee = self.inner("callee", [a.shape for a in arguments], shape)
+        return self.keep("call", *arguments, called=[callee])
+
+    def conditional(self, shape: Shape) -> Instruction:
+        """A choice between two or three branches, by a pred or a number."""
+        count = self.random.choice((2, 2, 3))
+        by_pred = count == 2 and self.random.random() < 0.7
+        index = self.value(array(PRED if by_pred else S32), 1)
+        arguments = [self.some()[0] for _ in range(count)]
+        branches = [self.inner("branch", [a.shape], shape) for a in arguments]
+        return self.keep("conditional", index, *arguments, called=branches)
+
+    def loop(self, shape: Shape) -> Instruction:
+        """A while that counts to a small number and changes a value at each turn."""
+        state_shape = tuple_of(array(S32), shape)
+        names = self.maker.names
+        turns = self.random.choice((0, 1, 2, 3))
+        condition = Builder(names.unique("condition"), names)
+        state = condition.parameter(state_shape)
+        counter = condition.add("get-tuple-element", state, index=0)
+        limit = condition.constant(literal(turns, array(S32)))
+        condition.add("compare", counter, limit, direction="LT")
+        body = Builder(names.unique("body"), names)
+        state = body.parameter(state_shape)
+        counter = body.add("get-tuple-element", state, index=0)
+        value = body.add("get-tuple-element", state, index=1)
+        step = body.constant(literal(1, array(S32)))
+        following = body.add("add", counter, step)
+        changed = body.add("call", value, called=[self.inner("turn", [shape], shape)])
+        body.add("tuple", following, changed)
+        start = self.keep("constant", shape=array(S32), literal=literal(0, array(S32)))
+        initial = self.keep("tuple", start, self.value(shape, 2))
+        final = self.keep("while", initial, called=[condition.build(), body.build()])
+        return self.keep("get-tuple-element", final, index=1)
+
+
+OPCODES_MADE = tuple(opcode for opcode in OPCODES if opcode in operands_for and opcode != "tuple")

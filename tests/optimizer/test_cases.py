@@ -1,0 +1,69 @@
+"""Golden cases: `tests/cases/<pass>/<case>.hlo` holds an input and the whole expected output.
+
+    // What the case shows.
+    // RUN: algebraic-simplifier,dce
+    HloModule ...
+    // EXPECT
+    HloModule ...
+
+`pytest tests/optimizer/test_cases.py --bless` rewrites what is expected, but only if the output
+verifies, the interpreter gives the same values as for the input, and a second run changes nothing.
+"""
+
+import re
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import hlo
+import interpreter
+from hlo.verify import verify
+from hlo_tools.generate.values import tame
+from interpreter.compare import Promise, compare
+from optimizer import Log, parse_pipeline
+from optimizer.observers import Silent, promise_of
+
+CASES = Path(__file__).parents[1] / "cases"
+FILES = sorted(CASES.glob("*/*.hlo"))
+FORM = re.compile(r"(?P<head>(//[^\n]*\n)*)// RUN: (?P<run>[^\n]+)\n(?P<input>.*)", re.DOTALL)
+EXPECT = "// EXPECT\n"
+
+
+class Promises(Silent):
+    """Adds up what the passes that change something promise."""
+
+    def __init__(self) -> None:
+        self.promise = Promise()
+
+    def after(self, pass_, before, after, log):  # noqa: ARG002
+        if after is not before:
+            self.promise |= promise_of(pass_)
+
+
+def check(before, after, pipeline, promise):
+    """The checks that hold for every case, whatever it expects."""
+    verify(after)
+    assert str(hlo.parse(str(after))) == str(after)
+    assert pipeline.run(after) is after, "a second run changes the module again"
+    for seed in range(3):
+        given = [tame(p.shape, Random(seed)) for p in before.entry.parameters]
+        want, got = interpreter.evaluate(before, *given), interpreter.evaluate(after, *given)
+        assert compare(got, want, promise) is None
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_case(path, bless):
+    text = path.read_text()
+    form = FORM.fullmatch(text)
+    assert form, "no `// RUN:` line"
+    source, _, expected = form["input"].partition(EXPECT)
+    before, pipeline, promises = hlo.parse(source), parse_pipeline(form["run"]), Promises()
+    after = pipeline.run(before, Log(observers=[promises]))
+    check(before, after, pipeline, promises.promise)
+    got = str(after).strip() + "\n"
+    if bless:
+        head = text[: text.index(source)] if source in text else text
+        path.write_text(head + source.rstrip() + "\n\n" + EXPECT + got)
+    else:
+        assert got == expected.strip() + "\n"

@@ -1,0 +1,94 @@
+"""Every pass on random modules: same values, well-formed, nothing left for a second run.
+
+A pass that may change floats by more than their bits is tried on integers and preds only, which it
+must keep exactly, since nothing bounds what a rounding error becomes further down.
+"""
+
+from random import Random
+
+import pytest
+from hypothesis import settings
+
+import hlo
+from hlo.element_type import ELEMENT_TYPES
+from hlo.verify import verify
+from hlo_tools.generate.modules import random_module
+from hlo_tools.generate.operands import TYPES
+from hlo_tools.generate.values import nasty
+from interpreter import evaluate
+from interpreter.compare import BITS, compare
+from optimizer import PASSES, Log, parse_pipeline, pipeline
+from optimizer.observers import promise_of
+
+EXACT_TYPES = tuple(
+    ELEMENT_TYPES[name] for name in ("pred", "s4", "s8", "s32", "s64", "u4", "u8", "u32")
+)
+RUNS = [
+    *sorted(PASSES),
+    *(f"{name}{{strict=true}}" for name in sorted(PASSES) if hasattr(PASSES[name], "strict")),
+]
+BY_PASS = pytest.mark.parametrize("text", RUNS)
+
+
+def modules(text, types):
+    for seed in range(settings.default.max_examples):
+        random = Random(f"{text}/{seed}")
+        made = hlo.parse(str(random_module(random, types=types)))
+        yield made, random
+
+
+@BY_PASS
+def test_pass_keeps_values(text):
+    run = parse_pipeline(text)
+    exact = all(promise_of(each) == BITS for each in run.passes)
+    for before, random in modules(text, TYPES if exact else EXACT_TYPES):
+        after = run.run(before)
+        if after is before:
+            continue
+        verify(after)
+        given = [nasty(p.shape, random) for p in before.entry.parameters]
+        broken = compare(evaluate(after, *given), evaluate(before, *given))
+        assert broken is None, f"{broken}\n{before}\n{after}"
+
+
+@BY_PASS
+def test_pass_is_stable(text):
+    """Any module verifies, reads back as it prints, and a second run changes nothing."""
+    run = parse_pipeline(text)
+    for before, _ in modules(text, TYPES):
+        after = run.run(before)
+        verify(after)
+        printed = str(after)
+        assert str(hlo.parse(str(hlo.parse(printed)))) == str(hlo.parse(printed))
+        assert run.run(after) is after, f"a second run changes\n{after}\nto\n{run.run(after)}"
+
+
+@BY_PASS
+def test_fuel_stops_a_pass(text):
+    """With no fuel nothing happens; with enough, the same as without a limit."""
+    run = parse_pipeline(text)
+    for before, _ in list(modules(text, TYPES))[:5]:
+        assert run.run(before, Log(fuel=0)) is before
+        log = Log()
+        whole = run.run(before, log)
+        assert str(run.run(before, Log(fuel=log.numbers))) == str(whole)
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu"])
+def test_strict_pipeline_keeps_every_bit(target):
+    run = pipeline(target, strict=True)
+    for before, random in modules(target, TYPES):
+        after = run.run(before)
+        verify(after)
+        given = [nasty(p.shape, random) for p in before.entry.parameters]
+        broken = compare(evaluate(after, *given), evaluate(before, *given))
+        assert broken is None, f"{broken}\n{before}\n{after}"
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu"])
+def test_pipeline_keeps_integers(target):
+    for before, random in modules(target, EXACT_TYPES):
+        after = pipeline(target).run(before)
+        given = [nasty(p.shape, random) for p in before.entry.parameters]
+        broken = compare(evaluate(after, *given), evaluate(before, *given))
+        assert broken is None, f"{broken}\n{before}\n{after}"
