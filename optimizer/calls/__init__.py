@@ -1,0 +1,1 @@
+"""Passes about who calls what: inlining, flattening, deduplication, mapping."""

@@ -1,0 +1,70 @@
+"""Inlines calls: the body of the called computation takes the place of the call.
+
+    double { x = f32[] parameter(0)        ROOT y = f32[] add(p, p)
+             ROOT y = f32[] add(x, x) }
+    ROOT c = f32[] call(p), to_apply=double
+
+What follows sees through the call then; and the body may be optimized for this caller alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from hlo.walk import callers, names_of, rebuild, rebuild_module
+from optimizer.calls.clone import inlined, reachable
+from optimizer.effects import effects
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.attributes import Call
+    from hlo.instruction import Computation, Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class CallInliner:
+    """Replaces calls by the bodies that they call.
+
+    A composite call stays, for its name is what later passes look for; so does one on another
+    thread, and one of a body with effects that its root does not need, which would be lost.
+
+    Attributes
+    ----------
+    single_call_site : only computations that one instruction alone calls.
+
+    References
+    ----------
+    XLA, `xla/service/call_inliner.cc`.
+    """
+
+    name = "inline"
+    single_call_site: bool = False
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module without calls."""
+        names, acts = names_of(module), effects()
+        sites = {c.name: len(found) for c, found in callers(module).items()}
+
+        def inlines(instr: Instruction, thread: str) -> bool:
+            if instr.opcode != "call" or cast("Call", instr.attrs).is_composite:
+                return False
+            body = instr.called[0]
+            if body.execution_thread != thread:
+                return False
+            if self.single_call_site and sites.get(body.name, 1) > 1:
+                return False
+            needed = reachable(body)
+            return all(i in needed or not acts(i) for i in body.instructions)
+
+        def change(computation: Computation) -> Computation:
+            plan: dict[Instruction, Instruction] = {}
+            for instr in computation.instructions:
+                if inlines(instr, computation.execution_thread) and log.rewrite("inline", instr):
+                    before = instr.control_predecessors
+                    plan[instr] = inlined(instr.called[0], instr.operands, names, before)
+            return rebuild(computation, plan)
+
+        return rebuild_module(module, change)

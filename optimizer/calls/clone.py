@@ -1,0 +1,79 @@
+"""Copies of computations and of their bodies, under fresh names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hlo.instruction import Computation, Instruction
+    from hlo.names import NameSupply
+
+
+def inlined(
+    computation: Computation,
+    arguments: Sequence[Instruction],
+    names: NameSupply,
+    after: tuple[Instruction, ...] = (),
+) -> Instruction:
+    """What a computation computes, with arguments in place of its parameters.
+
+    Parameters
+    ----------
+    after : instructions before which nothing of the body may run.
+
+    Returns
+    -------
+    Instruction
+        the copy of the root; an argument itself if the root is a parameter.
+    """
+    became = dict(zip(computation.parameters, arguments, strict=True))
+    for instr in computation.instructions:
+        if instr not in became:
+            became[instr] = replace(
+                instr,
+                name=names.unique(instr.name),
+                operands=tuple([became[o] for o in instr.operands]),
+                control_predecessors=after + tuple([became[p] for p in instr.control_predecessors]),
+            )
+    return became[computation.root]
+
+
+def cloned(
+    computation: Computation,
+    names: NameSupply,
+    callee: Callable[[Instruction], tuple[Computation, ...]] | None = None,
+) -> Computation:
+    """A copy of a computation, all of whose instructions are new.
+
+    Parameters
+    ----------
+    callee : what an instruction of the copy calls; the same as the original's if None.
+    """
+    became: dict[Instruction, Instruction] = {}
+    for instr in computation.instructions:
+        became[instr] = replace(
+            instr,
+            name=names.unique(f"{instr.name}.clone"),
+            operands=tuple([became[o] for o in instr.operands]),
+            control_predecessors=tuple([became[p] for p in instr.control_predecessors]),
+            called=callee(instr) if callee else instr.called,
+        )
+    return replace(
+        computation,
+        name=names.unique(f"{computation.name}.clone"),
+        instructions=tuple(became.values()),
+        root=became[computation.root],
+    )
+
+
+def reachable(computation: Computation) -> set[Instruction]:
+    """The instructions that a computation's root needs."""
+    found = {computation.root}
+    for instr in reversed(computation.instructions):
+        if instr in found:
+            found.update(instr.operands)
+            found.update(instr.control_predecessors)
+    return found

@@ -1,0 +1,53 @@
+"""Lets callers of equal computations share one of them.
+
+Frameworks emit the same scalar `add` once for every reduce. Only computations without loops and
+calls of their own count, as in XLA: sharing must never make two sequential call sites one, nor may
+two fusions share a body.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hlo.walk import rebuild, rebuild_module
+from optimizer.calls.flatten_call_graph import SEQUENTIAL
+from optimizer.identity import Identity
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class ComputationDeduplicator:
+    """Keeps the first of several equal computations.
+
+    References
+    ----------
+    XLA, `xla/hlo/transforms/simplifiers/hlo_computation_deduplicator.cc`.
+    """
+
+    name = "computation-deduplicator"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module with each computation once."""
+        identity = Identity(is_layout_sensitive=True)
+        kept: dict[int, Computation] = {}
+
+        def first(computation: Computation) -> Computation:
+            return kept.setdefault(identity.of(computation), computation)
+
+        def change(computation: Computation) -> Computation:
+            plan: dict[Instruction, Instruction] = {}
+            for instr in computation.instructions:
+                if not instr.called or instr.opcode in SEQUENTIAL or instr.opcode == "fusion":
+                    continue
+                called = tuple([first(c) for c in instr.called])
+                if called != instr.called and log.rewrite("share", instr):
+                    plan[instr] = replace(instr, called=called)
+            return rebuild(computation, plan)
+
+        return rebuild_module(module, change)

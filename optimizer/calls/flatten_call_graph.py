@@ -1,0 +1,75 @@
+"""Gives every sequential call a computation of its own.
+
+A buffer, or a fact such as a trip count, belongs to one place in the program. A loop body that two
+loops share has two places, so each loop gets a copy. Computations that are applied element by
+element (`to_apply` of a reduce, a fusion's body) stay shared: they own no buffers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hlo.walk import names_of, rebuild, rebuild_module
+from optimizer.calls.clone import cloned
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction, Module
+    from optimizer.log import Log
+
+SEQUENTIAL = frozenset({"call", "conditional", "while", "async-start"})
+
+
+@register
+@dataclass(frozen=True)
+class FlattenCallGraph:
+    """Clones computations until each has one sequential caller.
+
+    Attributes
+    ----------
+    limit : of instructions that are cloned. A chain of computations each of which calls the
+        one before twice has exponentially many call sites.
+
+    References
+    ----------
+    XLA, `xla/service/flatten_call_graph.cc`.
+    """
+
+    name = "flatten-call-graph"
+    limit: int = 1_000_000
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module with a tree of sequential calls."""
+        names = names_of(module)
+        taken: set[Computation] = set()
+        budget = self.limit
+
+        def own(computation: Computation) -> Computation:
+            """The computation itself at its first call site, then copies of it."""
+            nonlocal budget
+            if computation not in taken:
+                taken.add(computation)
+                return computation
+            budget -= len(computation.instructions)
+            return cloned(computation, names, callees)
+
+        def callees(instr: Instruction) -> tuple[Computation, ...]:
+            if instr.opcode not in SEQUENTIAL:
+                return instr.called
+            return tuple([own(c) for c in instr.called])
+
+        def change(computation: Computation) -> Computation:
+            plan: dict[Instruction, Instruction] = {}
+            for instr in computation.instructions:
+                if instr.opcode not in SEQUENTIAL or budget <= 0:
+                    continue
+                shared = set(instr.called) & taken or len(set(instr.called)) < len(instr.called)
+                if shared and not log.rewrite("clone", instr):
+                    continue
+                called = callees(instr)
+                if called != instr.called:
+                    plan[instr] = replace(instr, called=called)
+            return rebuild(computation, plan)
+
+        return rebuild_module(module, change)

@@ -1,0 +1,83 @@
+"""Turns maps into the array operations that they stand for.
+
+    add { a = f32[] parameter(0)             ROOT m = f32[4] add(x, y)
+          b = f32[] parameter(1)
+          ROOT c = f32[] add(a, b) }
+    ROOT m = f32[4] map(x, y), dimensions={0}, to_apply=add
+
+XLA does this for bodies of one instruction and expands others later; here any body of elementwise
+instructions and constants is inlined, each scalar made an array of the map's dimensions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hlo.shape import array
+from hlo.walk import names_of, rebuild, rebuild_module
+from optimizer.make import make
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction, Module
+    from hlo.names import NameSupply
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class MapInliner:
+    """Replaces maps by elementwise instructions on arrays.
+
+    References
+    ----------
+    XLA, `xla/service/map_inliner.cc`.
+    """
+
+    name = "map-inline"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module without maps of elementwise bodies."""
+        names = names_of(module)
+
+        def change(computation: Computation) -> Computation:
+            plan: dict[Instruction, Instruction] = {}
+            for instr in computation.instructions:
+                if instr.opcode == "map" and is_elementwise(instr.called[0]):
+                    new = over_arrays(instr, names)
+                    if log.rewrite("inline", instr, new):
+                        plan[instr] = new
+            return rebuild(computation, plan)
+
+        return rebuild_module(module, change)
+
+
+def is_elementwise(body: Computation) -> bool:
+    """Whether a scalar computation can be applied to whole arrays instruction by instruction."""
+    return all(
+        i.opcode in ("parameter", "constant") or i.row.elementwise for i in body.instructions
+    )
+
+
+def over_arrays(instr: Instruction, names: NameSupply) -> Instruction:
+    """The map's body, applied to whole arrays."""
+    body, dims = instr.called[0], instr.shape.dims
+    became = dict(zip(body.parameters, instr.operands, strict=True))
+    for scalar in body.instructions:
+        if scalar in became:
+            continue
+        shape = array(scalar.shape.element_type, dims)
+        made = replace(
+            scalar,
+            name=names.unique(scalar.name),
+            operands=tuple([became[o] for o in scalar.operands]),
+            control_predecessors=(),
+            annotations=instr.annotations,
+        )
+        if scalar.opcode == "constant":
+            spread = make("broadcast", made, shape=shape, dimensions=())
+            became[scalar] = spread.with_(name=names.unique("broadcast"))
+        else:
+            became[scalar] = made.with_(shape=shape)
+    return became[body.root]

@@ -1,0 +1,120 @@
+"""Evaluates instructions all of whose operands are constants, by the interpreter itself.
+
+    ROOT s = f32[] add(f32[] constant(1), f32[] constant(2))      ROOT s = f32[] constant(3)
+
+So nobody writes what an opcode means twice. What would only make the module larger stays: a
+broadcast or an iota is shorter than the array that it makes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from hlo.build import module as module_of
+from hlo.error import HloError
+from hlo.instruction import Computation
+from hlo.walk import names_of, rebuild, rebuild_module
+from interpreter.evaluate import evaluate
+from optimizer.effects import effects, ordered
+from optimizer.make import constant
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.attributes import Constant
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+# These are shorter than what they make, or are not for the compiler to decide.
+_STAYS = frozenset(
+    {
+        "after-all",
+        "bitcast",
+        "broadcast",
+        "call",
+        "conditional",
+        "constant",
+        "copy",
+        "custom-call",
+        "domain",
+        "fusion",
+        "get-tuple-element",
+        "iota",
+        "opt-barrier",
+        "parameter",
+        "partition-id",
+        "replica-id",
+        "rng",
+        "tuple",
+        "while",
+    }
+)
+
+
+@register
+@dataclass(frozen=True)
+class ConstantFolding:
+    """Replaces instructions on constants by their value.
+
+    Attributes
+    ----------
+    max_elements : of operands and result; XLA's limit is 45 million.
+    max_growth : how many more elements than its operands a result may have.
+
+    References
+    ----------
+    XLA, `xla/hlo/transforms/simplifiers/hlo_constant_folding.cc`.
+    """
+
+    name = "constant_folding"
+    max_elements: int = 45_000_000
+    max_growth: int = 64
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module without arithmetic on constants."""
+        names, acts = names_of(module), effects()
+
+        def change(computation: Computation) -> Computation:
+            tied = ordered(computation)
+            plan: dict[Instruction, Instruction] = {}
+            for instr in computation.instructions:
+                operands = [plan.get(o, o) for o in instr.operands]
+                if instr in tied or acts(instr) or not self.folds(instr, operands):
+                    continue
+                new = folded(instr, operands)
+                if new is not None and log.rewrite("fold", instr, new):
+                    plan[instr] = new.with_(
+                        name=names.unique("constant"), annotations=instr.annotations
+                    )
+            return rebuild(computation, plan)
+
+        return rebuild_module(module, change)
+
+    def folds(self, instr: Instruction, operands: list[Instruction]) -> bool:
+        """Whether an instruction is one that is folded."""
+        if instr.opcode in _STAYS or not operands or not instr.row.pure:
+            return False
+        if not instr.shape.is_array or instr.shape.is_dynamic:
+            return False
+        if not all(o.opcode == "constant" and o.shape.is_array for o in operands):
+            return False
+        if any(cast("Constant", o.attrs).literal.elided for o in operands):
+            return False
+        given, made = sum(o.shape.size for o in operands), instr.shape.size
+        return max(given, made) <= self.max_elements and made <= given + self.max_growth
+
+
+def folded(instr: Instruction, operands: list[Instruction]) -> Instruction | None:
+    """The constant that an instruction computes; None if the interpreter can't tell.
+
+    Parameters
+    ----------
+    operands : constants.
+    """
+    alone = instr.with_(operands=tuple(operands), control_predecessors=())
+    program = Computation("fold", (*dict.fromkeys(operands), alone), alone)
+    try:
+        value = evaluate(module_of(program))
+    except HloError:
+        return None
+    return constant(value).with_(shape=instr.shape)

@@ -1,0 +1,53 @@
+"""Replaces values without elements by constants: however they are computed, nothing is there.
+
+ROOT d = f32[0,8] dot(x, y)      ROOT d = f32[0,8] constant({})
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hlo.walk import names_of, rebuild, rebuild_module
+from optimizer.effects import effects
+from optimizer.make import constant
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class ZeroSizedHloElimination:
+    """Makes constants of arrays without elements.
+
+    References
+    ----------
+    XLA, `xla/hlo/transforms/simplifiers/zero_sized_hlo_elimination.cc`.
+    """
+
+    name = "zero_sized_hlo_elimination"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module in which only constants and parameters are empty."""
+        names, acts = names_of(module), effects()
+
+        def change(computation: Computation) -> Computation:
+            plan: dict[Instruction, Instruction] = {}
+            for instr in computation.instructions:
+                shape = instr.shape
+                empty = shape.is_array and shape.size == 0 and not shape.is_dynamic
+                if not empty or instr.opcode in ("parameter", "constant") or acts(instr):
+                    continue
+                new = constant(np.zeros(shape.dims, shape.element_type.dtype)).with_(
+                    name=names.unique("constant"), shape=shape, annotations=instr.annotations
+                )
+                if log.rewrite("empty", instr, new):
+                    plan[instr] = new
+            return rebuild(computation, plan)
+
+        return rebuild_module(module, change)
