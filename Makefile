@@ -5,11 +5,12 @@ SOFTMAX := tests/models/softmax_layer
 
 .PHONY: run test docs bless bench clean
 
-# The main job: a dense softmax layer, dumped from JAX, is parsed, verified, printed and run.
+# The main job: a dense softmax layer, dumped from JAX, is parsed, verified, printed, run, and its
+# value compared with XLA's.
 run: .venv/runs
 	$(BIN)/hlo verify $(SOFTMAX).hlo
 	$(BIN)/hlo print $(SOFTMAX).hlo
-	$(BIN)/hlo run $(SOFTMAX).hlo --seed 0
+	$(BIN)/hlo run $(SOFTMAX).hlo --input $(SOFTMAX).npz --expect $(SOFTMAX).npz
 
 test: .venv/tests
 	$(BIN)/ruff check .

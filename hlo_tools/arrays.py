@@ -94,7 +94,7 @@ def save(path: str, per_device: Sequence[Value]) -> None:
         HLO200 if the file can't be written, HLO202 if its name asks for another format.
     """
     arrays = {
-        f"out{i}" + (f"_d{device}" if len(per_device) > 1 else ""): array
+        f"out{i}" + (f"_d{device}" if len(per_device) > 1 else ""): _storable(array)
         for device, value in enumerate(per_device)
         for i, array in enumerate(leaves(value))
     }
@@ -112,6 +112,11 @@ def save(path: str, per_device: Sequence[Value]) -> None:
         raise HloError("HLO200", f"cannot write {path}: {error.strerror}") from error
 
 
+def _storable(array: Array) -> Array:
+    """The array, as bytes where NumPy's files have no name for its type; `typed` undoes it."""
+    return array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}")
+
+
 def random_array(shape: Shape, generator: np.random.Generator) -> Array:
     """Small numbers: standard normal floats, integers from -4 to 3 or from 0 to 7, both booleans.
 
@@ -122,9 +127,11 @@ def random_array(shape: Shape, generator: np.random.Generator) -> Array:
         bits = min(shape.element_type.bits, 3) if kind != "pred" else 1
         numbers = generator.integers(0, 2**bits, dims)
         return np.asarray(numbers - (2 ** (bits - 1) if kind == "signed" else 0)).astype(dtype)
-    numbers = generator.standard_normal(dims)
+    # Twice the memory for nothing, if all were made as f64.
+    wide = np.float64 if shape.element_type.real.bits == 64 else np.float32
+    numbers = generator.standard_normal(dims, wide)
     if kind == "complex":
-        numbers = numbers + 1j * generator.standard_normal(dims)
+        numbers = numbers + 1j * generator.standard_normal(dims, wide)
     # A float without a sign holds no negative numbers.
     return np.asarray(
         np.abs(numbers) if shape.element_type.name == "f8e8m0fnu" else numbers

@@ -20,6 +20,7 @@ from hlo_tools.observers import observing
 from hlo_tools.platforms import PLATFORMS, runner
 from hlo_tools.show import spell
 from interpreter.compare import PROMISES, compare
+from interpreter.memory import available_bytes
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -49,6 +50,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="of random inputs (default 0)")
     parser.add_argument("--fill", type=float, metavar="NUMBER", help="fill all inputs with it")
+    parser.add_argument(
+        "--replicas", type=int, metavar="N", help="run so many (default: as the module says)"
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help="save the value as .npz or .npy")
     parser.add_argument("--quiet", action="store_true", help="do not print the value")
     parser.add_argument("--expect", metavar="FILE", help="compare with a saved value")
@@ -87,20 +91,27 @@ def run(arguments: Namespace) -> int:
     if arguments.output:
         save(arguments.output, values)
     status = SAME
+    promise = arguments.promise
     if arguments.expect:
-        status |= report(values, expected(module, arguments.expect, len(values)), arguments)
+        wanted = expected(module, arguments.expect, len(values))
+        status |= report(values, wanted, arguments.expect, promise)
     if reference:
-        status |= report(values, reference(module, inputs, None), arguments)
+        status |= report(values, reference(module, inputs, None), arguments.reference, promise)
     return status
 
 
 def make_inputs(module: Module, arguments: Namespace) -> list[list[Value]]:
     """The arguments of each device."""
-    devices = module.header.replica_count * module.header.num_partitions
+    replicas: int = arguments.replicas or module.header.replica_count
+    devices = replicas * module.header.num_partitions
     shapes = [parameter.shape for parameter in module.entry.parameters]
     if arguments.input:
         given = [array for path in arguments.input for array in load(path, "in")]
         return deal(given, shapes, devices)
+    needed, available = sum(shape.bytes for shape in shapes) * devices, available_bytes()
+    if needed > available:
+        message = f"the inputs take {needed:,} bytes, and {available:,} are available"
+        raise HloError("HLO113", message, module.entry.span)
     if arguments.fill is not None:
         number: float = arguments.fill
         return [[tree(s, lambda s: full_array(s, number)) for s in shapes] for _ in range(devices)]
@@ -137,18 +148,14 @@ def expected(module: Module, path: str, devices: int) -> list[Value]:
     return [value for (value,) in deal(load(path, "out"), [module.entry.root.shape], devices)]
 
 
-def report(values: Sequence[Value], wanted: Sequence[Value], arguments: Namespace) -> int:
-    """Compare the value on each device, and say on which the first difference is."""
+def report(values: Sequence[Value], wanted: Sequence[Value], name: str, promise: str) -> int:
+    """Compare the value on each device, and say where the first difference is."""
     for device, (value, want) in enumerate(zip(values, wanted, strict=True)):
-        difference = compare(value, want, PROMISES[arguments.promise])
+        difference = compare(value, want, PROMISES[promise])
         if difference:
-            print(
-                f"different on device {device}: {difference}"
-                if device
-                else f"different: {difference}"
-            )
+            where = f" on device {device}" if len(values) > 1 else ""
+            print(f"different from {name}{where}: {difference}")
             return DIFFERENT
-    print(
-        f"equal: {sum(1 for v in values for _ in leaves(v))} arrays at promise {arguments.promise}"
-    )
+    count = sum(1 for value in values for _ in leaves(value))
+    print(f"equal to {name}, arrays: {count}, promise: {promise}")
     return SAME

@@ -26,6 +26,7 @@ Command = Callable[..., Result]
 @pytest.fixture
 def hlo(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
     """Runs `hlo` with some words, and bytes on its standard input."""
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
 
     def run(*words: object, stdin: bytes = b"") -> Result:
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(stdin)))

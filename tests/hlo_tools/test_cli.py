@@ -15,11 +15,14 @@ NAMES_READ = {"print", "verify", "run", "stats"}
 
 def start(*words: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
     """Run the command in a process of its own."""
+    plain = {
+        key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")
+    }
     return subprocess.run(
         [*COMMAND, *words],
         capture_output=True,
         check=False,
-        env={**os.environ, **environment},
+        env=plain | environment,
         stdin=subprocess.DEVNULL,
     )
 
@@ -137,3 +140,13 @@ def test_bytes_that_are_no_text_survive(tmp_path: Path) -> None:
         b'  ROOT a = f32[] parameter(0), metadata={op_name="caf\xe9"}\n}\n'
     )
     assert b"caf\xe9" in start("print", str(path)).stdout
+
+
+def test_no_color_is_honoured(softmax: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.hlo"
+    other.write_text(softmax.read_text().replace("exponential", "tanh"))
+    words = ("diff", str(softmax), str(other))
+    red = b"\x1b[31m"
+    assert red in start(*words, FORCE_COLOR="1", TERM="xterm").stdout
+    assert red not in start(*words, FORCE_COLOR="1", TERM="xterm", NO_COLOR="1").stdout
+    assert b"\x1b" not in start(*words).stdout

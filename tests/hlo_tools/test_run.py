@@ -74,10 +74,10 @@ def test_a_saved_value_is_expected_again(hlo, softmax: Path, tmp_path: Path) -> 
     saved = tmp_path / "out.npz"
     assert hlo("run", softmax, "-o", saved, "--quiet").out == ""
     again = hlo("run", softmax, "--expect", saved, "--promise", "BITS", "--quiet")
-    assert (again.status, again.out) == (0, "equal: 1 arrays at promise BITS\n")
+    assert (again.status, again.out) == (0, f"equal to {saved}, arrays: 1, promise: BITS\n")
     other = hlo("run", softmax, "--expect", saved, "--seed", 1, "--quiet")
     assert other.status == 1
-    assert other.out.startswith("different: [0,0]: ")
+    assert other.out.startswith(f"different from {saved}: [0,0]: ")
 
 
 def test_one_array_can_be_saved_as_npy(hlo, tmp_path: Path) -> None:
@@ -95,6 +95,29 @@ def test_several_devices_are_printed_apart(hlo, softmax: Path) -> None:
     out = hlo("run", softmax.with_name("data_parallel_step.hlo"), "--fill", 1).out
     assert "device 0:" in out
     assert "device 1:" in out
+
+
+def test_replicas_can_be_chosen(hlo) -> None:
+    text = b"""HloModule m
+
+    add {
+      x = u32[] parameter(0)
+      y = u32[] parameter(1)
+      ROOT s = u32[] add(x, y)
+    }
+
+    ENTRY e {
+      r = u32[] replica-id()
+      ROOT a = u32[] all-reduce(r), to_apply=add, replica_groups={}
+    }
+    """
+    out = hlo("run", "-", "--replicas", 3, stdin=text).out
+    assert out == "".join(f"device {d}:\nu32[] 3\n" for d in range(3))
+
+
+def test_a_module_that_is_too_large_is_refused_before_its_inputs_are_made(hlo) -> None:
+    text = b"HloModule m\n\nENTRY e { ROOT x = f32[1000000,1000000] parameter(0) }"
+    assert "error[HLO113]" in hlo("run", "-", stdin=text).err
 
 
 def test_the_reference_agrees(hlo, softmax: Path) -> None:
