@@ -115,8 +115,10 @@ def _verify_partition(
         )
 
 
-def _verify_count(instr: Instruction, shards: int, size: int) -> None:
-    if size not in (1, shards):
+def _verify_count(scope: Scope, instr: Instruction, shards: int, size: int) -> None:
+    # Where groups take in all partitions, and nobody says how many there are, it may be any number.
+    is_open = scope.outer.partitions == 1 and group_mode(instr) == "cross_replica_and_partition"
+    if size != 1 and (shards % size if is_open else shards != size):
         refuse(
             instr,
             "HLO066",
@@ -129,14 +131,16 @@ def verify_all_gather(scope: Scope, instr: Instruction, attrs: a.AllGather) -> N
     """Groups are of one size, by which the joined dimension grows."""
     size = _verify_groups(scope, instr, attrs)
     result = instr.shape.elements[1] if instr.opcode == "all-gather-start" else instr.shape
-    _verify_count(instr, shard_count(attrs, _first(result), instr.operands[0].shape), size)
+    _verify_count(scope, instr, shard_count(attrs, _first(result), instr.operands[0].shape), size)
 
 
 @verifies("reduce-scatter")
 def verify_reduce_scatter(scope: Scope, instr: Instruction, attrs: a.ReduceScatter) -> None:
     """Groups are of one size, by which the cut dimension shrinks."""
     size = _verify_groups(scope, instr, attrs)
-    _verify_count(instr, shard_count(attrs, instr.operands[0].shape, _first(instr.shape)), size)
+    _verify_count(
+        scope, instr, shard_count(attrs, instr.operands[0].shape, _first(instr.shape)), size
+    )
     _verify_fold(instr)
 
 

@@ -73,6 +73,13 @@ ACCEPTED = {
             ROOT r = f32[32] all-gather(p), replica_groups={{0,1}}, channel_id=1, dimensions={0}
         """,
     ),
+    "all of an unknown number of partitions": (
+        "",
+        """
+            p = f32[4] parameter(0)
+            ROOT r = f32[32] all-gather(p), replica_groups={{0,1}}, channel_id=1, dimensions={0}
+        """,
+    ),
     "groups as an iota": (
         "",
         """
@@ -233,6 +240,14 @@ REFUSED = {
         """
             p = f32[4] parameter(0)
             ROOT r = f32[4] all-reduce(p), replica_groups={{0,1}}, to_apply=add_f32
+        """,
+    ),
+    "parts that are no multiple of a group": (
+        "HLO066",
+        "",
+        """
+            p = f32[4] parameter(0)
+            ROOT r = f32[12] all-gather(p), replica_groups={{0,1}}, channel_id=1, dimensions={0}
         """,
     ),
     "a device that there is not": (
