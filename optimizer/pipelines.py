@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from optimizer.calls.call_inliner import CallInliner
+from optimizer.calls.computation_deduplicator import ComputationDeduplicator
+from optimizer.calls.flatten_call_graph import FlattenCallGraph
+from optimizer.calls.map_inliner import MapInliner
 from optimizer.cleanup.cse import Cse
 from optimizer.cleanup.dce import Dce
 from optimizer.cleanup.tuple_simplifier import TupleSimplifier
@@ -11,6 +15,8 @@ from optimizer.log import Log
 from optimizer.observers import Verify
 from optimizer.passes import Fixpoint, Pipeline
 from optimizer.simplification.algebraic_simplifier import AlgebraicSimplifier
+from optimizer.simplification.constant_folding import ConstantFolding
+from optimizer.simplification.zero_sized_hlo_elimination import ZeroSizedHloElimination
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,9 +40,26 @@ def pipeline(target: Target = "cpu", *, strict: bool = False) -> Pipeline:
     """
     simplification = Fixpoint(
         "simplification",
-        (AlgebraicSimplifier(strict=strict), TupleSimplifier(), Dce(), Cse()),
+        (
+            AlgebraicSimplifier(strict=strict),
+            Dce(),
+            ZeroSizedHloElimination(),
+            TupleSimplifier(),
+            ConstantFolding(),
+            Cse(),
+        ),
     )
-    return Pipeline(f"{target}-optimization", (simplification,))
+    return Pipeline(
+        f"{target}-optimization",
+        (
+            CallInliner(),
+            ZeroSizedHloElimination(),
+            MapInliner(),
+            simplification,
+            ComputationDeduplicator(),
+            FlattenCallGraph(),
+        ),
+    )
 
 
 def optimize(
