@@ -15,6 +15,7 @@ from hlo.infer import (
     linear_algebra,
     movement,
     reduction,
+    run_time,
     window,
 )
 from hlo.infer.checks import plural
@@ -39,6 +40,7 @@ FAMILIES = (
     linear_algebra,
     movement,
     reduction,
+    run_time,
     window,
 )
 # How many operands the opcodes that take any number cannot do without.
