@@ -11,11 +11,13 @@ from __future__ import annotations
 from typing import Final
 
 from hlo.code import Code
+from hlo.text_codes import TEXT_CODES
 from hlo.verifier_codes import VERIFIER_CODES
 
 __all__ = ["CODES", "Code"]
 
 CODES: Final[dict[str, Code]] = {
+    **TEXT_CODES,
     **VERIFIER_CODES,
     # Evaluation: arguments, memory, devices and the host
     "HLO100": Code(
@@ -126,6 +128,22 @@ CODES: Final[dict[str, Code]] = {
         "The interpreter gives another value after the pass than before it, beyond what the pass "
         "promises. That is a bug in the pass, or in one of its rules; `hlo bisect` finds which "
         "rewrite does it.",
+    ),
+    # The backends
+    "HLO180": Code(
+        "there is no C compiler",
+        "emit_c writes C and lets the system compile it: $CC if it is set, else cc, gcc or clang. "
+        "`hlo doctor` says what was found, and how to install one.",
+    ),
+    "HLO181": Code(
+        "an instruction cannot be compiled to C",
+        "emit_c has no code for this opcode, or not where it stands; the message says why. The "
+        "interpreter evaluates it: `hlo run --platform interpreter`.",
+    ),
+    "HLO182": Code(
+        "the C compiler refuses the emitted code",
+        "That is a mistake in PyHLO, or a compiler that does not know C11 with GNU's builtins. The "
+        "notes show the compiler's messages with the kernels that they belong to.",
     ),
     # The command line
     "HLO200": Code(

@@ -1,11 +1,14 @@
 """The house rules of ARCHITECTURE: who may import whom, how long a file may be, who cites."""
 
 import ast
+import re
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from hlo.codes import CODES
 
 ROOT = Path(__file__).parents[1]
 # A room imports from the rooms before it, never from those after it.
@@ -79,3 +82,20 @@ def test_meanings_cite_their_source(name: str) -> None:
         and "References\n" not in (ast.get_docstring(node) or "")
     ]
     assert not silent, f"{name}: no References in the docstring of {silent}"
+
+
+CODE = re.compile(r"HLO\d{3}")
+
+
+def test_every_error_code_has_its_story_and_its_place() -> None:
+    raised = {
+        node.value
+        for name, tree in TREES.items()
+        if not name.endswith("codes")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and CODE.fullmatch(node.value)
+    }
+    assert raised - CODES.keys() == set(), "raised, but not in hlo.codes"
+    assert CODES.keys() - raised == set(), "in hlo.codes, but raised nowhere"
