@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from interpreter.frame import has_effect
 from interpreter.plumbing import CONTEXT
 from interpreter.table import evaluates
 
@@ -53,6 +54,9 @@ def evaluate_conditional(
 def evaluate_while(frame: Frame, instr: Instruction, _attrs: a.Attrs, state: Value) -> Value:
     """Run the body on its own result as long as the condition holds.
 
+    A body that changes nothing and does nothing would run forever. XLA, as C++ does, assumes that
+    loops end, and so takes this one away; here it ends, too.
+
     References
     ----------
     XLA operation semantics, While.
@@ -60,9 +64,20 @@ def evaluate_while(frame: Frame, instr: Instruction, _attrs: a.Attrs, state: Val
     condition, body = instr.called
     iteration = 0
     while frame.call(condition, state, iteration=iteration):
-        state = frame.call(body, state, iteration=iteration)
+        before, state = state, frame.call(body, state, iteration=iteration)
+        if _is_same(before, state) and not has_effect(instr):
+            break
         iteration += 1
     return state
+
+
+def _is_same(before: Value, after: Value) -> bool:
+    """Whether two values are the same arrays, not only equal ones."""
+    if isinstance(before, tuple) and isinstance(after, tuple):
+        return all(
+            map(_is_same, cast("tuple[Value, ...]", before), cast("tuple[Value, ...]", after))
+        )
+    return before is after
 
 
 @evaluates("async-start")

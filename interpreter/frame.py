@@ -18,6 +18,7 @@ import numpy as np
 
 from hlo.error import HloError, did_you_mean
 from hlo.opcode import OPCODES
+from hlo.walk import called_first
 from interpreter.table import evaluates, needs_frame
 
 if TYPE_CHECKING:
@@ -48,11 +49,16 @@ class Step(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A computation as steps over numbered slots; slots 0, 1, ... hold the arguments."""
+    """A computation as steps over numbered slots.
+
+    Attributes
+    ----------
+    initial : what the slots behind those of the arguments hold at first: constants, and None.
+    root : slot of the computation's value.
+    """
 
     steps: tuple[Step, ...]
-    arguments: int
-    slots: int
+    initial: tuple[Value, ...]
     root: int
 
 
@@ -98,7 +104,8 @@ class Frame:
         plan = self._plans.get(computation)
         if plan is None:
             plan = self._plans[computation] = self._planned(computation)
-        values: list[Value] = [*arguments, *[None] * (plan.slots - plan.arguments)]
+        values: list[Value] = [*arguments, *plan.initial]
+        observe = self.observe
         self._path.append((computation, iteration))
         for instr, function, sources, target, dead in plan.steps:
             try:
@@ -106,30 +113,44 @@ class Frame:
             except Exception as error:
                 raise _placed(error, instr) from None
             values[target] = value
-            if self.observe is not None:
-                self.observe(Event(instr, value, tuple(self._path), self.device))
+            if observe is not None:
+                observe(Event(instr, value, tuple(self._path), self.device))
             for i in dead:
                 values[i] = None
         self._path.pop()
         return values[plan.root]
 
     def _planned(self, computation: Computation) -> Plan:
-        """Number the slots, and find out after which step each is dead."""
-        arguments = 1 + max((_number(p) for p in computation.parameters), default=-1)
-        slot = {instr: arguments + i for i, instr in enumerate(computation.instructions)}
-        root = slot[computation.root]
-        last_use = {s: s for s in slot.values()}
-        for instr in computation.instructions:
-            last_use.update((s, slot[instr]) for s in _sources(instr, slot))
-        dead: dict[int, list[int]] = {}
-        for s, user in last_use.items():
-            if s != root:
-                dead.setdefault(user, []).append(s)
+        """Number the slots, and find out after which step each is dead.
+
+        A parameter's slot is its argument's, and a constant is put into its slot here, so neither
+        costs a step; unless somebody observes, who is to see them too.
+        """
+        instrs = _needed(computation)
+        count = len(computation.parameters)
+        initial: list[Value] = [None] * len(instrs)
+        slot = {instr: count + i for i, instr in enumerate(instrs)}
+        running: list[Instruction] = []
+        for instr in instrs:
+            if self.observe is not None or instr.opcode not in ("parameter", "constant"):
+                running.append(instr)
+            elif instr.opcode == "parameter":
+                slot[instr] = _number(instr)
+            else:
+                initial[slot[instr] - count] = self._function(instr)(instr, instr.attrs)
+        last_use = {s: instr for instr in running for s in (slot[instr], *_sources(instr, slot))}
+        dead: dict[Instruction, list[int]] = {}
+        for instr in running:
+            if instr is not computation.root:
+                dead.setdefault(last_use[slot[instr]], []).append(slot[instr])
         steps = tuple(
-            Step(instr, self._function(instr), _sources(instr, slot), s, tuple(dead.get(s, ())))
-            for instr, s in slot.items()
+            Step(
+                *(instr, self._function(instr), _sources(instr, slot), slot[instr]),
+                tuple(dead.get(instr, ())),
+            )
+            for instr in running
         )
-        return Plan(steps, arguments, arguments + len(slot), root)
+        return Plan(steps, tuple(initial), slot[computation.root])
 
     def _function(self, instr: Instruction) -> Callable[..., Value]:
         function = evaluates.get(instr.opcode)
@@ -139,6 +160,27 @@ class Frame:
             message = f"{instr.name}: cannot evaluate {instr.opcode}: {reason}"
             raise HloError("HLO100", message, instr.span, notes)
         return partial(function, self) if needs_frame(instr.row) else function
+
+
+def _needed(computation: Computation) -> list[Instruction]:
+    """The instructions that do something or that the root needs, in order.
+
+    XLA removes all others before it compiles, so they may be what no platform could run.
+    """
+    needed = {computation.root}
+    for instr in reversed(computation.instructions):
+        if instr in needed or has_effect(instr):
+            needed.update((instr, *instr.operands))
+    return [instr for instr in computation.instructions if instr in needed]
+
+
+def has_effect(instr: Instruction) -> bool:
+    """Whether an instruction, or anything that it calls, does more than compute its value."""
+    inner = (i for computation in called_first(*instr.called) for i in computation.instructions)
+    return any(
+        not i.row.pure or getattr(i.attrs, "custom_call_has_side_effect", False)
+        for i in (instr, *inner)
+    )
 
 
 def _number(parameter: Instruction) -> int:

@@ -1,5 +1,7 @@
 """Calls, branches, loops, and computations that run meanwhile."""
 
+from collections import deque
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -152,3 +154,64 @@ ENTRY main {
         *(10, 3),
     )
     assert got == -3
+
+
+def test_a_loop_that_changes_nothing_ends() -> None:
+    got = run(
+        """
+forever { s = (s32[], f32[2]) parameter(0)
+  ROOT yes = pred[] constant(true) }
+nothing { s = (s32[], f32[2]) parameter(0)
+  x = f32[2] get-tuple-element(s), index=1
+  i = s32[] get-tuple-element(s), index=0
+  ROOT same = (s32[], f32[2]) tuple(i, x) }
+ENTRY main {
+  s = (s32[], f32[2]) parameter(0)
+  ROOT w = (s32[], f32[2]) while(s), condition=forever, body=nothing
+}""",
+        (1, [2.0, 3.0]),
+    )
+    assert got[0] == 1
+    np.testing.assert_array_equal(got[1], [2, 3])
+
+
+def test_a_loop_that_waits_for_something_goes_on() -> None:
+    device = interpreter.Device(infeed=deque([True, True, False]))
+    text = """
+wait { s = s32[] parameter(0)
+  token = token[] after-all()
+  in = (pred[], token[]) infeed(token)
+  ROOT more = pred[] get-tuple-element(in), index=0 }
+nothing { ROOT s = s32[] parameter(0) }
+ENTRY main {
+  s = s32[] parameter(0)
+  ROOT w = s32[] while(s), condition=wait, body=nothing
+}"""
+    assert interpreter.evaluate(parse("HloModule m\n" + text), 5, devices=[device]) == 5
+    assert not device.infeed
+
+
+def test_what_nobody_needs_does_not_run() -> None:
+    text = """ENTRY main {
+  x = s32[] parameter(0)
+  unknown = s32[] custom-call(x), custom_call_target="nobody knows it"
+  above = s32[] add(unknown, x)
+  ROOT y = s32[] negate(x)
+}"""
+    assert run(text, 5) == -5
+
+
+def test_what_has_an_effect_runs_though_nobody_needs_its_value() -> None:
+    device = interpreter.Device()
+    text = """
+say { p = s32[] parameter(0)
+  token = token[] after-all()
+  out = token[] outfeed(p, token), outfeed_shape=s32[]
+  ROOT r = s32[] copy(p) }
+ENTRY main {
+  x = s32[] parameter(0)
+  said = s32[] call(x), to_apply=say
+  ROOT y = s32[] negate(x)
+}"""
+    interpreter.evaluate(parse("HloModule m\n" + text), 5, devices=[device])
+    assert device.outfeed == [5]
