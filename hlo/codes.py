@@ -12,11 +12,13 @@ from typing import Final
 
 from hlo.code import Code
 from hlo.text_codes import TEXT_CODES
+from hlo.text_codes import TEXT_CODES
 from hlo.verifier_codes import VERIFIER_CODES
 
 __all__ = ["CODES", "Code"]
 
 CODES: Final[dict[str, Code]] = {
+    **TEXT_CODES,
     **TEXT_CODES,
     **VERIFIER_CODES,
     # Evaluation: arguments, memory, devices and the host

@@ -1,0 +1,107 @@
+"""A module becomes one readable C file.
+
+It holds, in this order: the module's text as a comment, the functions of the prelude that are
+used, constants, the kernels, a function for each computation that is called, and `run`, the entry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from emit_c.constants import Constants
+from emit_c.kernels import Kernels
+from emit_c.names import Names, comment
+from emit_c.prelude import prelude
+from emit_c.schedule import Function
+from emit_c.table import emits_c
+from hlo.error import HloError
+from hlo.print import Options, print_module
+from hlo.walk import called_first
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hlo.instruction import Computation, Module
+
+_SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
+# Lines of the module's text that stand in the file's head.
+HEAD_LINES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A module as C.
+
+    Attributes
+    ----------
+    source : the C file. Its entry is `run(in, out, arena)`, for arrays of pointers to the leaves
+        of the arguments and of the result, and `arena_bytes` bytes aligned to 64.
+    constants : large arrays, to be handed to `load_constants` in this order.
+    """
+
+    source: str
+    arena_bytes: int
+    constants: tuple[NDArray[Any], ...]
+
+
+class ModuleWriter:
+    """The parts of a C file in the making."""
+
+    def __init__(self) -> None:
+        self.names = Names()
+        self.constants = Constants(self.names)
+        self.kernels = Kernels(self.names)
+        self.functions: dict[str, str] = {}
+        self._done: dict[Computation, Function] = {}
+
+    def function(self, computation: Computation, name: str | None = None) -> Function:
+        """The C function of a computation, written when it is first asked for."""
+        if computation not in self._done:
+            made = Function(self, computation, name or self.names.unique(computation.name, "computation"))
+            made.write()
+            self.functions[made.name] = comment(f"computation {computation.name}") + made.finish()
+            self._done[computation] = made
+        return self._done[computation]
+
+
+def emit(module: Module) -> Program:
+    """Write a module as C.
+
+    Raises
+    ------
+    HloError
+        HLO181 if an instruction can't be emitted; HLO101 if it means nothing for its types.
+    """
+    check(module)
+    writer = ModuleWriter()
+    entry = writer.function(module.entry, "run")
+    kernels = "\n".join(writer.kernels.functions.values())
+    functions = "\n".join(writer.functions.values())
+    constants = "".join(f"{definition}\n" for definition in writer.constants.definitions)
+    code = f"{constants}{kernels}\n{writer.constants.loader()}\n{functions}"
+    head = print_module(module, _SHORT).split("\n")
+    left_out = [f"... {len(head) - HEAD_LINES} more lines"] if len(head) > HEAD_LINES else []
+    about = comment("\n".join(head[:HEAD_LINES] + left_out))
+    source = f"{about}\n{prelude(code)}\n{code}"
+    return Program(source, entry.arena_bytes, tuple(writer.constants.loaded))
+
+
+def check(module: Module) -> None:
+    """Refuse what can't be emitted, before anything is.
+
+    Raises
+    ------
+    HloError
+        HLO181, with the reason.
+    """
+    for computation in called_first(module.entry):
+        for instr in computation.instructions:
+            if instr.opcode in emits_c.not_supported or instr.opcode not in emits_c:
+                reason = emits_c.not_supported.get(instr.opcode, "it has no C yet")
+                raise HloError("HLO181", f"{instr.opcode} can't be compiled to C: {reason}", instr.span)
+            if instr.shape.is_dynamic:
+                message = f"{instr.name}: {instr.shape.text_without_layout} has a run-time size"
+                raise HloError(
+                    "HLO181", message, instr.span, ["the interpreter evaluates such modules"]
+                )

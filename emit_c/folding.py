@@ -1,0 +1,189 @@
+"""Elements that are folds: reduce, reduce-window and map; and folding itself.
+
+A computation that is one known operation folds in the wide type and is rounded once, as in the
+interpreter; its loop can run in vector lanes. Any other is inlined, and rounds as it says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from emit_c.indexing import Index, Within, conjunction
+from emit_c.loops import For, If, Let, Assign, Statement, Variable
+from emit_c.movement import define
+from emit_c.scalar import expression
+from emit_c.types import narrowed, wide
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from emit_c.body import Body, Values
+    from emit_c.indexing import Sum
+    from hlo import attributes as a
+    from hlo.element_type import ElementType
+    from hlo.instruction import Computation, Instruction
+    from hlo.values import Window
+
+# OpenMP's names for operations that may be split over vector lanes.
+_LANES = {"add": "+", "multiply": "*", "and": "&", "or": "|", "xor": "^", "maximum": "max",
+          "minimum": "min"}  # fmt: skip
+
+
+def single_operation(computation: Computation) -> str | None:
+    """The opcode, if a computation is one known operation on its two parameters."""
+    root, parameters = computation.root, computation.parameters
+    same = len(parameters) == 2 and set(root.operands) == set(parameters)
+    return root.opcode if same and root.opcode in _LANES else None
+
+
+class Fold:
+    """Variables that a computation folds values into.
+
+    Parameters
+    ----------
+    types : of the folded arrays.
+    initial : values to begin with.
+    """
+
+    def __init__(
+        self, body: Body, computation: Computation, types: Sequence[ElementType],
+        initial: Sequence[str], name: str,
+    ) -> None:
+        self.body, self.computation, self.types = body, computation, types
+        self.operation = single_operation(computation)
+        kinds = [wide(t) for t in types]
+        # The extremes of floats are found among integers of the same order, whose maximum is
+        # simple: NaN is beyond all of them. See `ordered_f32` in prelude/floats.c.
+        self.ordered = self.operation in ("maximum", "minimum") and types[0].is_floating
+        if self.ordered:
+            word = "s32" if kinds[0] == "f32" else "s64"
+            self.names = (body.variable(word, name, self._key(initial[0])),)
+        else:
+            pairs = zip(kinds, initial, strict=True)
+            self.names = tuple(body.variable(kind, name, value) for kind, value in pairs)
+
+    def _key(self, value: str) -> str:
+        return f"{self.operation}_key_{wide(self.types[0])}({value})"
+
+    def add(self, values: Sequence[str]) -> None:
+        """Fold in one more value of each array."""
+        body = self.body
+        if self.ordered:
+            key = body.let("s32" if wide(self.types[0]) == "f32" else "s64", "key",
+                           self._key(values[0]))
+            sign = ">" if self.operation == "maximum" else "<"
+            body.assign(self.names[0], f"{key} {sign} {self.names[0]} ? {key} : {self.names[0]}")
+            return
+        if self.operation is not None:
+            made = expression(self.operation, self.types[0], self.names[0], values[0])
+            assert made is not None
+            body.assign(self.names[0], made)
+            return
+        before = [body.let(wide(t), "folded", n) for t, n in zip(self.types, self.names, strict=True)]
+        made = body.apply(self.computation, *before, *values)
+        for name, value in zip(self.names, made, strict=True):
+            body.assign(name, value)
+
+    @property
+    def results(self) -> Values:
+        """What the values were folded to."""
+        if self.ordered:
+            return (self._from_key(),)
+        if self.operation is not None:
+            return (narrowed(self.types[0], self.names[0]),)
+        return self.names
+
+    def _from_key(self) -> str:
+        value = f"{self.operation}_of_key_{wide(self.types[0])}({self.names[0]})"
+        return narrowed(self.types[0], value)
+
+    @property
+    def lanes(self) -> tuple[tuple[str, str], ...] | None:
+        """For OpenMP: how vector lanes are put together; None where they can't be."""
+        if self.operation is None or self.types[0].is_complex:
+            return None
+        return ((_LANES[self.operation], self.names[0]),)
+
+
+def in_lanes(statements: Sequence[Statement], fold: Fold) -> tuple[Statement, ...]:
+    """Let the innermost loop of a fold run in vector lanes, if it is straight code."""
+    if fold.lanes is None:
+        return tuple(statements)
+    return tuple(_in_lanes(s, fold.lanes) for s in statements)
+
+
+def _in_lanes(statement: Statement, lanes: tuple[tuple[str, str], ...]) -> Statement:
+    if isinstance(statement, If):
+        return replace(statement, then=tuple(_in_lanes(s, lanes) for s in statement.then))
+    if not isinstance(statement, For) or statement.simd:
+        return statement
+    if any(isinstance(s, For) for s in statement.body):
+        return replace(statement, body=tuple(_in_lanes(s, lanes) for s in statement.body))
+    if all(isinstance(s, Let | Assign | Variable) for s in statement.body):
+        return replace(statement, simd=True, reductions=lanes)
+    if len(statement.body) == 1:
+        return replace(statement, body=tuple(_in_lanes(s, lanes) for s in statement.body))
+    return statement
+
+
+@define("reduce")
+def write_reduce(body: Body, instr: Instruction, index: Index) -> Values:
+    """Fold the reduced dimensions, in row-major order, from the initial values on."""
+    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    half = len(instr.operands) // 2
+    arrays, initials = instr.operands[:half], instr.operands[half:]
+    types = [x.shape.element_type for x in arrays]
+    fold = Fold(body, instr.called[0], types, [body.scalar(i) for i in initials], instr.name)
+    dims = arrays[0].shape.dims
+    with body.block() as statements:
+        with body.loops("r" * len(attrs.dimensions), [dims[d] for d in sorted(attrs.dimensions)]) as inner:
+            reduced, kept = iter(inner), iter(index)
+            at = tuple(next(reduced if d in attrs.dimensions else kept) for d in range(len(dims)))
+            fold.add([body.element(x, at) for x in arrays])
+    body.add(*in_lanes(statements, fold))
+    return fold.results
+
+
+@define("map")
+def write_map(body: Body, instr: Instruction, index: Index) -> Values:
+    """A computation of scalars, inlined."""
+    return body.apply(instr.called[0], *(body.element(o, index) for o in instr.operands))
+
+
+@define("reduce-window")
+def write_reduce_window(body: Body, instr: Instruction, index: Index) -> Values:
+    """Fold the elements that the window shows; padding and holes are no elements."""
+    attrs: a.Windowed = instr.attrs  # type: ignore[assignment]
+    half = len(instr.operands) // 2
+    arrays, initials = instr.operands[:half], instr.operands[half:]
+    types = [x.shape.element_type for x in arrays]
+    fold = Fold(body, instr.called[0], types, [body.scalar(i) for i in initials], instr.name)
+    with body.block() as statements:
+        with body.loops("w" * len(attrs.window), [w.size for w in attrs.window]) as offset:
+            condition, at = window_place(index, offset, arrays[0].shape.dims, attrs.window)
+            if condition != "0":
+                with body.when(condition):
+                    fold.add([body.element(x, at) for x in arrays])
+    body.add(*in_lanes(statements, fold))
+    return fold.results
+
+
+def window_place(
+    index: Index, offset: Index, dims: Sequence[int], window: Window
+) -> tuple[str, Index]:
+    """Where in the array the element `offset` of the window at place `index` is, and if it is.
+
+    Returns
+    -------
+    tuple
+        a condition in C, "" where it always holds, and the index.
+    """
+    inside: list[Within] = []
+    at: list[Sum] = []
+    for place, step, n, w in zip(index, offset, dims, window, strict=True):
+        position = place * w.stride + step * w.window_dilation + -w.pad_low
+        dilation = w.base_dilation
+        inside.append(Within(position, 0, (n - 1) * dilation + 1, dilation))
+        at.append(position // dilation)
+    return conjunction(inside), tuple(at)

@@ -1,0 +1,237 @@
+"""Index arithmetic: sums of multiples of loop counters, with quotients and remainders.
+
+Inside a fusion an output index is mapped back through each instruction. A transpose permutes it, a
+slice scales and shifts it, a reshape linearises and divides it again; what comes out is simplified
+here, by the ranges of the counters: (8 i + j) / 8 is i where j is below 8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A name in C whose value lies between two bounds, both included."""
+
+    name: str
+    low: int
+    high: int
+
+    @property
+    def text(self) -> str:
+        """As C."""
+        return self.name
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """A nonnegative sum divided by a positive number, rounded down."""
+
+    dividend: Sum
+    divisor: int
+
+    @cached_property
+    def low(self) -> int:
+        """The least value."""
+        return max(self.dividend.low, 0) // self.divisor
+
+    @cached_property
+    def high(self) -> int:
+        """The greatest value."""
+        return max(self.dividend.high, 0) // self.divisor
+
+    @cached_property
+    def text(self) -> str:
+        """As C."""
+        return f"({self.dividend.text}) / {self.divisor}"
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """What the division of a nonnegative sum leaves."""
+
+    dividend: Sum
+    divisor: int
+
+    @property
+    def low(self) -> int:
+        """The least value."""
+        return 0
+
+    @property
+    def high(self) -> int:
+        """The greatest value."""
+        return self.divisor - 1
+
+    @cached_property
+    def text(self) -> str:
+        """As C."""
+        return f"({self.dividend.text}) % {self.divisor}"
+
+
+Atom = Counter | Quotient | Remainder
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A constant and multiples of atoms; equal sums compare equal."""
+
+    constant: int
+    terms: tuple[tuple[Atom, int], ...] = ()
+
+    @cached_property
+    def low(self) -> int:
+        """The least value that it may have."""
+        return self.constant + sum(f * (a.low if f > 0 else a.high) for a, f in self.terms)
+
+    @cached_property
+    def high(self) -> int:
+        """The greatest value that it may have."""
+        return self.constant + sum(f * (a.high if f > 0 else a.low) for a, f in self.terms)
+
+    def __add__(self, other: Sum | int) -> Sum:
+        """The sum of both."""
+        if isinstance(other, int):
+            return Sum(self.constant + other, self.terms)
+        factors = dict(self.terms)
+        for atom, factor in other.terms:
+            factors[atom] = factors.get(atom, 0) + factor
+        terms = tuple((a, f) for a, f in factors.items() if f)
+        return _joined(Sum(self.constant + other.constant, terms))
+
+    def __mul__(self, factor: int) -> Sum:
+        """A multiple."""
+        if factor == 0:
+            return Sum(0)
+        return Sum(self.constant * factor, tuple((a, f * factor) for a, f in self.terms))
+
+    def __floordiv__(self, divisor: int) -> Sum:
+        """The quotient, where the sum is not negative."""
+        return self._divided(divisor)[0]
+
+    def __mod__(self, divisor: int) -> Sum:
+        """What division leaves, where the sum is not negative."""
+        return self._divided(divisor)[1]
+
+    def _divided(self, divisor: int) -> tuple[Sum, Sum]:
+        """Quotient and remainder: what the divisor divides comes out of both."""
+        if divisor == 1:
+            return self, Sum(0)
+        whole = Sum(
+            self.constant // divisor,
+            tuple((a, f // divisor) for a, f in self.terms if f % divisor == 0),
+        )
+        rest = Sum(
+            self.constant % divisor, tuple((a, f) for a, f in self.terms if f % divisor)
+        )
+        if rest.low >= 0 and rest.high < divisor:
+            return whole, rest
+        if rest.low < 0:
+            whole, rest = Sum(0), self
+        return whole + Sum(0, ((Quotient(rest, divisor), 1),)), Sum(0, ((Remainder(rest, divisor), 1),))
+
+    @cached_property
+    def text(self) -> str:
+        """As C."""
+        parts = [_product(a, f) for a, f in self.terms]
+        if self.constant or not parts:
+            parts.append(str(self.constant))
+        return " + ".join(parts).replace("+ -", "- ")
+
+
+def _product(atom: Atom, factor: int) -> str:
+    text = atom.text if isinstance(atom, Counter) else f"({atom.text})"
+    return text if factor == 1 else f"{text} * {factor}" if factor > 0 else f"-{text} * {-factor}"
+
+
+def _joined(total: Sum) -> Sum:
+    """Put quotients and remainders of the same division together: c (x / c) + x % c is x."""
+    for atom, factor in total.terms:
+        if isinstance(atom, Remainder):
+            twin = Quotient(atom.dividend, atom.divisor)
+            factors = dict(total.terms)
+            if factors.get(twin) == factor * atom.divisor:
+                del factors[twin], factors[atom]
+                return Sum(total.constant, tuple(factors.items())) + atom.dividend * factor
+    return total
+
+
+Index = tuple[Sum, ...]
+
+
+def counter(name: str, size: int) -> Sum:
+    """A loop's counter: 0 to size - 1. Of a loop that runs once, 0."""
+    return Sum(0, ((Counter(name, 0, size - 1), 1),)) if size != 1 else Sum(0)
+
+
+def unknown(name: str, low: int, high: int) -> Sum:
+    """A value that is computed at run time, between two bounds."""
+    return Sum(0, ((Counter(name, low, high), 1),)) if low != high else Sum(low)
+
+
+def strides(dims: Sequence[int]) -> tuple[int, ...]:
+    """How many elements lie between neighbours of each dimension, in row-major order."""
+    found: list[int] = []
+    step = 1
+    for size in reversed(dims):
+        found.append(step)
+        step *= size
+    return tuple(reversed(found))
+
+
+def linear(index: Index, dims: Sequence[int]) -> Sum:
+    """The row-major number of an element; the number itself where the index is one already."""
+    if len(index) == 1 and len(dims) != 1:
+        return index[0]
+    total = Sum(0)
+    for part, stride in zip(index, strides(dims), strict=True):
+        total = total + part * stride
+    return total
+
+
+def delinear(number: Sum, dims: Sequence[int]) -> Index:
+    """The index of an element from its row-major number."""
+    if 0 in dims:
+        return (Sum(0),) * len(dims)  # there is no element
+    found: list[Sum] = []
+    for i, stride in enumerate(strides(dims)):
+        part = number // stride if stride > 1 else number
+        found.append(part % dims[i] if i else part)
+    return tuple(part if size != 1 else Sum(0) for part, size in zip(found, dims, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Whether a sum lies in a range, the upper bound excluded, and is divisible."""
+
+    value: Sum
+    low: int
+    high: int
+    divisor: int = 1
+
+    @property
+    def conditions(self) -> list[str]:
+        """What is not certain, as C; ["0"] where it never holds."""
+        value = self.value
+        if value.high < self.low or value.low >= self.high:
+            return ["0"]
+        found: list[str] = []
+        if value.low < self.low:
+            found.append(f"{value.text} >= {self.low}")
+        if value.high >= self.high:
+            found.append(f"{value.text} < {self.high}")
+        if self.divisor > 1 and (value % self.divisor) != Sum(0):
+            found.append(f"({value.text}) % {self.divisor} == 0")
+        return found
+
+
+def conjunction(parts: Iterable[Within]) -> str:
+    """All conditions in C; "" where they hold certainly, "0" where they never do."""
+    found = [condition for part in parts for condition in part.conditions]
+    return "0" if "0" in found else " && ".join(found)

@@ -1,0 +1,228 @@
+"""Kernels: C functions that each compute some arrays from others, and are emitted once if equal.
+
+Two kernels are equal if they differ only in the names of what they take and compute; so the layers
+of a transformer share theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from emit_c.body import Body, Environment, Writer
+from emit_c.indexing import linear
+from emit_c.loops import Statement, text, vectorized
+from emit_c.names import Names, comment
+from emit_c.table import Scalar, emits_c
+from emit_c.types import store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from emit_c.constants import Constants
+    from hlo.instruction import Instruction
+    from hlo.shape import Shape
+
+_WORD = re.compile(r"\b[A-Za-z_]\w*")
+_SAME_ORDER = {"copy", "opt-barrier", "domain", "reshape", "add-dependency"}
+
+
+class Scope:
+    """A computation while its kernels are emitted: what of it is in memory already.
+
+    Attributes
+    ----------
+    values : pointers in the C function that calls the kernels, nested as the shape is.
+    targets : numbers of the outputs that are to hold an instruction's value, nested likewise.
+    outer, arguments : for a computation that is fused: the scope around it, and what its
+        parameters stand for there.
+    """
+
+    def __init__(
+        self, outer: Scope | None = None, arguments: Mapping[Instruction, Instruction] | None = None
+    ) -> None:
+        self.values: dict[Instruction, object] = {}
+        self.targets: dict[Instruction, object] = {}
+        self.outer = outer
+        self.arguments = dict(arguments or {})
+
+    def tree(self, instr: Instruction) -> object:
+        """Where an instruction's value is; None if it is not in memory."""
+        if instr in self.values:
+            return self.values[instr]
+        if self.outer and instr in self.arguments:
+            return self.outer.tree(self.arguments[instr])
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """What a kernel is given: its C type, its name in the kernel, and the caller's pointer."""
+
+    kind: str
+    name: str
+    pointer: str
+
+
+class Kernel:
+    """A kernel in the making.
+
+    Parameters
+    ----------
+    scope : of the instructions that it computes.
+    """
+
+    def __init__(self, constants: Constants, scope: Scope) -> None:
+        self.names = Names()
+        self.arguments: dict[str, Argument] = {}
+        self.writer = Writer(self.names, constants)
+        self.body = Body(self.writer, self._environment(scope))
+
+    def _environment(self, scope: Scope) -> Environment:
+        environment = Environment()
+        environment.pointers = Inputs(self, scope.values)
+        if scope.outer:
+            outer = self._environment(scope.outer)
+            environment.aliases = {p: (outer, o) for p, o in scope.arguments.items()}
+        return environment
+
+    def argument(self, kind: str, pointer: str, wanted: str) -> str:
+        """The name in the kernel of a pointer that its caller has."""
+        if pointer not in self.arguments:
+            self.arguments[pointer] = Argument(kind, self.names.unique(wanted), pointer)
+        return self.arguments[pointer].name
+
+    def output(self, shape: Shape, pointer: str, wanted: str) -> str:
+        """The name in the kernel of an array that it writes."""
+        return self.argument(f"{shape.element_type} *restrict ", pointer, wanted)
+
+
+class Inputs(Mapping["Instruction", object]):
+    """The arrays in memory of one scope; each becomes an argument of the kernel when asked for."""
+
+    def __init__(self, kernel: Kernel, values: Mapping[Instruction, object]) -> None:
+        self._kernel, self._values = kernel, values
+
+    def __getitem__(self, instr: Instruction) -> object:
+        """The names in the kernel of an instruction's pointers."""
+        return self._named(instr.shape, self._values[instr], instr.name)
+
+    def _named(self, shape: Shape, tree: object, name: str) -> object:
+        if isinstance(tree, tuple):
+            pairs = zip(shape.elements, cast("tuple[object, ...]", tree), strict=True)
+            return tuple(self._named(s, t, name) for s, t in pairs)
+        if tree is None:
+            return None
+        return self._kernel.argument(f"const {shape.element_type} *restrict ", str(tree), name)
+
+    def __contains__(self, instr: object) -> bool:
+        """Whether an instruction's value is in memory."""
+        return instr in self._values
+
+    def __iter__(self) -> Iterator[Instruction]:
+        """All instructions in memory."""
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._values)
+
+
+class Kernels:
+    """The kernels of a module, in the order in which they are first needed."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.functions: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+
+    def add(self, kernel: Kernel, name: str, about: str, statements: Sequence[Statement]) -> str:
+        """The name of a function with a kernel's body; an equal one, if there is one already."""
+        parameters = ", ".join(f"{a.kind}{a.name}" for a in kernel.arguments.values()) or "void"
+        body = f"({parameters}) {{\n{text(statements)}}}\n"
+        key = _anonymous(body, kernel)
+        if key not in self._names:
+            unique = self.names.unique(name, "kernel")
+            self._names[key] = unique
+            self.functions[unique] = f"{comment(about)}static void {unique}{body}"
+        return self._names[key]
+
+
+def _anonymous(body: str, kernel: Kernel) -> str:
+    """The text with the kernel's own names numbered as they come."""
+    own = kernel.names.given
+    numbers: dict[str, str] = {}
+
+    def renamed(match: re.Match[str]) -> str:
+        word = match[0]
+        return numbers.setdefault(word, f"${len(numbers)}") if word in own else word
+
+    return _WORD.sub(renamed, body)
+
+
+def write_loops(
+    kernel: Kernel, results: Sequence[tuple[Instruction, Sequence[str]]]
+) -> tuple[Statement, ...]:
+    """One loop nest over the elements of arrays of equal sizes.
+
+    Parameters
+    ----------
+    results : instructions, each with the kernel's pointers to the arrays of its value.
+    """
+    body = kernel.body
+    shape = _leaf(results[0][0])
+    flat = all(is_flat(body, instr) for instr, _ in results)
+    dims = (shape.size,) if flat and shape.rank > 1 else shape.dims
+    with body.loops([f"i{d}" for d in range(len(dims))], dims) as index:
+        made = [(instr, pointers, body.elements(instr, index)) for instr, pointers in results]
+        for instr, pointers, values in made:
+            shapes = [s for _, s in instr.shape.leaves()]
+            for leaf, pointer, value in zip(shapes, pointers, values, strict=True):
+                place = f"{pointer}[{linear(index, leaf.dims).text}]"
+                body.assign(place, store(leaf.element_type, value))
+    return vectorized(kernel.writer.blocks[0])
+
+
+def _leaf(instr: Instruction) -> Shape:
+    return next(s for _, s in instr.shape.leaves())
+
+
+def is_flat(body: Body, root: Instruction) -> bool:
+    """Whether elements are computed from those with the same row-major number, or from scalars."""
+    size = _leaf(root).size
+    stack, seen = [(body, root)], {root}
+    while stack:
+        here, instr = stack.pop()
+        environment = here.environment
+        if instr.shape.is_tuple:
+            return False
+        if instr in environment.pointers:
+            if instr.shape.size != size:
+                return False
+            continue
+        if instr in environment.aliases:
+            outer, source = environment.aliases[instr]
+            stack.append((Body(here.writer, outer), source))
+            continue
+        splat = instr.opcode in ("constant", "broadcast") and _is_splat(here, instr)
+        if splat:
+            continue
+        if not (isinstance(emits_c.get(instr.opcode), Scalar) or instr.opcode in _SAME_ORDER):
+            return False
+        if instr.shape.size != size:
+            return False
+        for operand in instr.operands:
+            if operand not in seen and (operand.shape.rank or not instr.shape.rank):
+                seen.add(operand)
+                stack.append((here, operand))
+    return True
+
+
+def _is_splat(body: Body, instr: Instruction) -> bool:
+    """Whether an instruction repeats one number without looking at the index."""
+    if instr.opcode == "constant":
+        return body.writer.constants.scalar(instr.attrs.literal) is not None  # type: ignore[attr-defined]
+    return instr.operands[0].shape.rank == 0
+

@@ -1,0 +1,194 @@
+"""Loop nests as small immutable data, before they are text.
+
+Expressions are text already; what has structure is what transformations look at: loops, blocks and
+assignments. `vectorized` and `text` are functions from that data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """A name for a value: `const f32 sum = x + y;`."""
+
+    kind: str
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A name whose value changes: `f32 total = 0;`. An array has its length in `size`."""
+
+    kind: str
+    name: str
+    value: str = ""
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """`target = value;`, where the target is a variable or an element of an array."""
+
+    target: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """Count `name` from `start` while it is below `stop`.
+
+    Attributes
+    ----------
+    simd : its iterations depend on each other only through `reductions`, so that several may run
+        at once in the lanes of a vector.
+    reductions : what is folded over the iterations: (`+`, `total`).
+    """
+
+    name: str
+    stop: int | str
+    body: tuple[Statement, ...]
+    start: int | str = 0
+    step: int = 1
+    simd: bool = False
+    reductions: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """One of two blocks."""
+
+    condition: str
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Forever:
+    """A loop that only `Break` leaves."""
+
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Leave the innermost loop, if a condition holds."""
+
+    condition: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function called for its effect."""
+
+    function: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Statements with names of their own."""
+
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A line for the reader; it must come from `emit_c.names.comment` or be our own."""
+
+    text: str
+
+
+Statement = Let | Variable | Assign | For | If | Forever | Break | Call | Block | Comment
+_STRAIGHT = (Let, Assign, Variable, Comment)
+
+
+def nest(loops: Sequence[tuple[str, int]], body: Sequence[Statement]) -> tuple[Statement, ...]:
+    """Loops around a body, the first one outermost."""
+    inner = tuple(body)
+    for name, size in reversed(loops):
+        inner = (For(name, size, inner),)
+    return inner
+
+
+def vectorized(statements: Sequence[Statement]) -> tuple[Statement, ...]:
+    """Let the innermost loops run in vector lanes, where they are straight code.
+
+    Only for loops whose iterations are known to be independent: those over a kernel's outputs.
+    """
+    return tuple(_vectorized(s) for s in statements)
+
+
+def _vectorized(statement: Statement) -> Statement:
+    if not isinstance(statement, For):
+        return statement
+    if all(isinstance(s, _STRAIGHT) for s in statement.body):
+        return replace(statement, simd=True)
+    if any(isinstance(s, For) and s.reductions for s in statement.body):
+        return statement
+    if any(not isinstance(s, (For, *_STRAIGHT)) for s in statement.body):
+        return statement
+    if any(isinstance(s, Variable) for s in statement.body):
+        return statement
+    return replace(statement, body=vectorized(statement.body))
+
+
+def text(statements: Sequence[Statement], indent: int = 1) -> str:
+    """Statements as C."""
+    return "".join("  " * indent + line + "\n" for s in statements for line in _lines(s))
+
+
+def _lines(statement: Statement) -> Iterator[str]:
+    match statement:
+        case Let(kind, name, value):
+            yield f"const {kind} {name} = {value};"
+        case Variable(kind, name, value, size):
+            yield f"{kind} {name}{'' if size is None else f'[{size}]'}{value and f' = {value}'};"
+        case Assign(target, value):
+            yield f"{target} = {value};"
+        case Call(function, arguments):
+            yield f"{function}({', '.join(arguments)});"
+        case Break(condition):
+            yield f"if ({condition}) break;"
+        case Comment(line):
+            yield f"// {line}"
+        case For():
+            yield from _loop_lines(statement)
+        case If(condition, then, otherwise):
+            yield f"if ({condition}) {{"
+            yield from _inside(then)
+            if otherwise:
+                yield "} else {"
+                yield from _inside(otherwise)
+            yield "}"
+        case Forever(body):
+            yield "for (;;) {"
+            yield from _inside(body)
+            yield "}"
+        case Block(body):
+            yield "{"
+            yield from _inside(body)
+            yield "}"
+
+
+def _loop_lines(loop: For) -> Iterator[str]:
+    if loop.simd:
+        folded = "".join(f" reduction({op} : {name})" for op, name in loop.reductions)
+        yield f"#pragma omp simd{folded}"
+    i = loop.name
+    step = f"{i}++" if loop.step == 1 else f"{i} += {loop.step}"
+    yield f"for (s64 {i} = {loop.start}; {i} < {loop.stop}; {step}) {{"
+    yield from _inside(loop.body)
+    yield "}"
+
+
+def _inside(statements: Sequence[Statement]) -> Iterator[str]:
+    for statement in statements:
+        for line in _lines(statement):
+            yield "  " + line

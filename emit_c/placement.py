@@ -1,0 +1,74 @@
+"""Which values of a computation get a buffer, and which are computed where they are used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from emit_c.table import Kernel, Scalar, elemental, emits_c
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction
+
+# These only say where an element comes from: computing them again costs nothing.
+_INDEXING = {"broadcast", "iota", "constant"}
+# A loop for one element: never to be run twice for the same one.
+_LOOPS = {"reduce", "reduce-window", "dot", "convolution", "map"}
+_PLUMBING = {"tuple", "get-tuple-element", "parameter"}
+
+
+def in_memory(computation: Computation, *, fused: bool) -> set[Instruction]:
+    """The instructions whose values are stored.
+
+    Outside a fusion that is all of them, save broadcasts and the like that only feed loops. Inside
+    it is what leaves the fusion, what a kernel reads through a pointer, and what would be computed
+    several times: folds, and values that are used at several indices.
+    """
+    users: dict[Instruction, list[Instruction]] = {i: [] for i in computation.instructions}
+    for instr in computation.instructions:
+        for operand in instr.operands:
+            users[operand].append(instr)
+    outputs = _outputs(computation.root)
+    return {
+        instr
+        for instr in computation.instructions
+        if instr.opcode not in _PLUMBING
+        and (instr in outputs or _stored(instr, users[instr], fused=fused))
+    }
+
+
+def _outputs(root: Instruction) -> set[Instruction]:
+    """What leaves a computation: the root, or what its tuples hold."""
+    found: set[Instruction] = set()
+    stack = [root]
+    while stack:
+        instr = stack.pop()
+        if instr in found:
+            continue
+        found.add(instr)
+        if instr.opcode in ("tuple", "get-tuple-element", "copy", "reshape", "bitcast", "opt-barrier",
+                            "domain", "add-dependency"):  # fmt: skip
+            stack += instr.operands
+    return found
+
+
+def _stored(instr: Instruction, users: list[Instruction], *, fused: bool) -> bool:
+    if any(_reads_memory(user, instr) for user in users):
+        return True
+    if instr.opcode in _INDEXING:
+        return False
+    if not fused or not elemental(instr.opcode) or instr.opcode in _LOOPS:
+        return True
+    elsewhere = [u for u in users if not isinstance(emits_c.get(u.opcode), Scalar)]
+    return len(users) > 1 and bool(elsewhere)
+
+
+def _reads_memory(user: Instruction, operand: Instruction) -> bool:
+    """Whether a user needs an operand in memory."""
+    entry = emits_c.get(user.opcode)
+    if user.opcode in ("tuple", "while", "call", "conditional", "scan"):
+        return True
+    if not isinstance(entry, Kernel):
+        return False
+    if entry.in_memory is None:
+        return True
+    return any(user.operands[i] is operand for i in entry.in_memory if i < len(user.operands))

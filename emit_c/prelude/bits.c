@@ -1,0 +1,36 @@
+// The bits of floats as integers, and back.
+
+static inline u32 bits_f32(f32 x) {
+  u32 bits;
+  __builtin_memcpy(&bits, &x, 4);
+  return bits;
+}
+
+static inline f32 from_bits_f32(u32 bits) {
+  f32 x;
+  __builtin_memcpy(&x, &bits, 4);
+  return x;
+}
+
+static inline u64 bits_f64(f64 x) {
+  u64 bits;
+  __builtin_memcpy(&bits, &x, 8);
+  return bits;
+}
+
+static inline f64 from_bits_f64(u64 bits) {
+  f64 x;
+  __builtin_memcpy(&x, &bits, 8);
+  return x;
+}
+
+// Integers that are ordered as floats are in total order: -NaN, -inf, ..., -0, +0, ..., +NaN.
+static inline s32 total_order_f32(f32 x) {
+  s32 bits = (s32)bits_f32(x);
+  return bits < 0 ? bits ^ 0x7fffffff : bits;
+}
+
+static inline s64 total_order_f64(f64 x) {
+  s64 bits = (s64)bits_f64(x);
+  return bits < 0 ? bits ^ 0x7fffffffffffffff : bits;
+}

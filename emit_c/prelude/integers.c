@@ -1,0 +1,70 @@
+// Integers: everything wraps around; nothing is undefined. $T is the element type, $C the C type
+// that holds its values, $U the unsigned one of its width, $W its bits and $M a mask of them.
+
+// The quotient, truncated; all bits set where y is 0. INT_MIN / -1 wraps around.
+static inline $C divide_signed_$T($C x, $C y) {
+  return ($C)(y == 0 ? -1 : y == -1 ? -x : x / y);
+}
+
+static inline $C divide_unsigned_$T($C x, $C y) {
+  return ($C)(y == 0 ? -1 : x / y);
+}
+
+// What division leaves; x itself where y is 0.
+static inline $C remainder_signed_$T($C x, $C y) {
+  return ($C)(y == 0 ? x : y == -1 ? 0 : x % y);
+}
+
+static inline $C remainder_unsigned_$T($C x, $C y) {
+  return ($C)(y == 0 ? x : x % y);
+}
+
+// x to the power y by squaring. Of negative powers only those of 1 and -1 are whole numbers.
+static inline $C power_signed_$T($C x, $C y) {
+  if (y < 0) return ($C)(x == 1 ? 1 : x == -1 ? (y & 1 ? -1 : 1) : 0);
+  return ($C)power_unsigned_$V(($U)x, ($U)y);
+}
+
+static inline $C power_unsigned_$T($C x, $C y) {
+  $C result = 1;
+  for (; y; y >>= 1) {
+    if (y & 1) result = ($C)(result * x);
+    x = ($C)(x * x);
+  }
+  return result;
+}
+
+// Shifts: a distance is read as unsigned; from the width on nothing is left but zeros or signs.
+static inline $C shift_left_$T($C x, $C distance) {
+  u64 steps = (u64)(($U)distance & $M);
+  return ($C)(steps >= $W ? 0 : (u64)x << (steps & 63));
+}
+
+static inline $C shift_right_logical_$T($C x, $C distance) {
+  u64 steps = (u64)(($U)distance & $M);
+  return ($C)(steps >= $W ? 0 : (u64)(($U)x & $M) >> (steps & 63));
+}
+
+static inline $C shift_right_arithmetic_$T($C x, $C distance) {
+  u64 steps = (u64)(($U)distance & $M);
+  s64 signed_x = (s64)((u64)x << (64 - $W)) >> (64 - $W);
+  return ($C)(signed_x >> (steps >= $W ? $W - 1 : steps));
+}
+
+static inline $C popcnt_$T($C x) {
+  return ($C)__builtin_popcountll((u64)(($U)x & $M));
+}
+
+static inline $C count_leading_zeros_$T($C x) {
+  u64 bits = (u64)(($U)x & $M);
+  return ($C)(bits ? __builtin_clzll(bits) - (64 - $W) : $W);
+}
+
+// The high half of the product that has twice the width.
+static inline $C mulhi_signed_$T($C x, $C y) {
+  return ($C)(((__int128)x * y) >> $W);
+}
+
+static inline $C mulhi_unsigned_$T($C x, $C y) {
+  return ($C)(((unsigned __int128)x * y) >> $W);
+}

@@ -1,0 +1,56 @@
+// Floats of 16 bits and less: their storage, and rounding to them.
+
+static inline f32 load_bf16(bf16 x) {
+  return from_bits_f32((u32)x << 16);
+}
+
+// Adding just under half of the last kept place, and 1 more if that place is odd, rounds to even.
+static inline bf16 store_bf16(f32 x) {
+  u32 bits = bits_f32(x);
+  u32 rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  return (bf16)(x != x ? (bits >> 16 & 0x8000) | 0x7fc0 : rounded);
+}
+
+// A multiplication puts the exponent right, for subnormals too; infinity and NaN stay as they are.
+static inline f32 load_f16(f16 x) {
+  u32 size = (u32)(x & 0x7fff) << 13;
+  f32 finite = from_bits_f32(size) * 0x1p112f;
+  u32 bits = size >= 0x0f800000 ? size | 0x7f800000 : bits_f32(finite);
+  return from_bits_f32(bits | (u32)(x & 0x8000) << 16);
+}
+
+static inline f16 store_f16(f32 x) {
+  u32 sign = bits_f32(x) >> 16 & 0x8000;
+  return (f16)(sign | small_float(x, 5, 10, 15, 0x7c00, 0x7c00, 0x7e00));
+}
+
+// f64 to a narrower f32 that rounds on, to less than half its digits, as the f64 itself would:
+// cut off, with a last bit that says whether anything was lost.
+static inline f32 odd_f32(f64 x) {
+  f32 near = (f32)x;
+  u32 bits = bits_f32(near);
+  f64 back = near;
+  u32 too_large = (back > 0 ? back > x : back < x) ? 1u : 0u;
+  u32 inexact = back != x && x == x && back - back == 0 ? 1u : 0u;
+  return from_bits_f32((bits - too_large) | inexact);
+}
+
+static inline f16 store_f16_f64(f64 x) {
+  return store_f16(odd_f32(x));
+}
+
+// The code, without its sign, of a float in a format of few bits: rounded to nearest even.
+// Beyond `largest` it is `overflow`; numbers below the smallest normal one are rounded as multiples
+// of the smallest subnormal, by an addition that leaves just their digits in the mantissa.
+static inline u32 small_float(f32 x, int exponent_bits, int mantissa_bits, int bias,
+                              u32 largest, u32 overflow, u32 nan) {
+  u32 size = bits_f32(x) & 0x7fffffff;
+  int dropped = 23 - mantissa_bits;
+  u32 normal = (size + ((1u << (dropped - 1)) - 1) + (size >> dropped & 1)) >> dropped;
+  normal -= (u32)(127 - bias) << mantissa_bits;
+  u32 magic = (u32)(127 + 23 + 1 - bias - mantissa_bits) << 23;
+  u32 subnormal = bits_f32(from_bits_f32(size) + from_bits_f32(magic)) - magic;
+  u32 code = size < (u32)(128 - bias) << 23 ? subnormal : normal;
+  code = size >= (u32)(127 - bias + (1 << exponent_bits)) << 23 || code > largest ? overflow : code;
+  return size > 0x7f800000 ? nan : code;
+}

@@ -1,0 +1,101 @@
+"""The table of C: how each opcode is emitted.
+
+An entry is one of three kinds. `Scalar` is an expression in C, written with the operands' values
+at the same place. `Element` is a function that emits the value at one index of the result, reading
+operands wherever it wants: such instructions can be fused into their users' loops. `Kernel` is a
+function that emits statements which write the whole result: it needs its operands in memory.
+`Schedule` marks what `emit_c.schedule` does between kernels: control flow, tuples, calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hlo.table import OpTable
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """`write(instr, *values)` gives an expression, in the C type that the opcode computes in."""
+
+    write: Callable[..., str]
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """`write(body, instr, index)` gives the name or expression of one element's value."""
+
+    write: Callable[..., str]
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """`write(body, instr, outputs)` emits statements that write all outputs.
+
+    Attributes
+    ----------
+    in_memory : which operands are read through pointers; None for all. The others are read
+        element by element.
+    updates : the operand whose buffer the output may share: the kernel then only writes what
+        changes.
+    """
+
+    write: Callable[..., Any]
+    in_memory: tuple[int, ...] | None = None
+    updates: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Done between kernels, by `emit_c.schedule`.
+
+    Attributes
+    ----------
+    write : as of `Element`, for use inside a computation of scalars; None where there is no use.
+    """
+
+    write: Callable[..., Any] | None = None
+
+
+Entry = Scalar | Element | Kernel | Schedule
+
+_DYNAMIC = "run-time sizes of dimensions have no loops of constant bounds; only the interpreter"
+_DEVICES = "it needs other devices, and a compiled module runs on one"
+_HOST = "it talks to the host's queues, which a compiled module does not have"
+
+emits_c: OpTable[Entry] = OpTable(
+    "emits_c",
+    {
+        "dynamic-reshape": _DYNAMIC,
+        "set-dimension-size": _DYNAMIC,
+        **dict.fromkeys(
+            (
+                *("all-gather", "all-gather-start", "all-gather-done", "all-reduce"),
+                *("all-reduce-start", "all-reduce-done", "all-to-all", "collective-broadcast"),
+                *("collective-permute", "collective-permute-start", "collective-permute-done"),
+                *("ragged-all-to-all", "reduce-scatter"),
+            ),
+            _DEVICES,
+        ),
+        **dict.fromkeys(
+            ("infeed", "outfeed", "recv", "recv-done", "send", "send-done"),
+            _HOST,
+        ),
+        "rng": "its numbers come from the device's own generator; use rng-bit-generator",
+        "rng-get-and-update-state": "its state is the device's; use rng-bit-generator",
+        "custom-call": "it calls a function that is written in no HLO",
+        "ragged-dot": "its groups are found at run time; the optimizer expands it into dots",
+        "scaled-dot": "the optimizer expands it into multiplications and a dot",
+        "async-start": "the optimizer replaces it by a call",
+        "async-update": "the optimizer replaces it by a call",
+        "async-done": "the optimizer replaces it by a call",
+        "stochastic-convert": "XLA CPU has none either",
+    },
+)
+
+
+def elemental(opcode: str) -> bool:
+    """Whether values of an opcode can be computed element by element, inside other loops."""
+    return isinstance(emits_c.get(opcode), Scalar | Element)
