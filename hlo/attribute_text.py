@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hlo.opcode import Opcode
     from hlo.scanner import Item, Piece, Scanner
     from hlo.shape import Shape
+    from hlo.syntax import InstructionSyntax
 
 # What any instruction may carry beside its meaning.
 _ANNOTATIONS = (
@@ -103,26 +104,31 @@ _LONGEST_KEY = 1_000
 
 
 def read_attrs(
-    row: Opcode, shape: Shape | None, arguments: Piece, own: Sequence[Item], scanner: Scanner
+    row: Opcode,
+    shape: Shape | None,
+    pieces: InstructionSyntax,
+    own: Sequence[Item],
+    scanner: Scanner,
 ) -> Attrs:
     """The opcode's own attributes; the same text gives the same object.
 
     Parameters
     ----------
     shape : of the instruction, if the text says it: the shape of a constant's literal.
-    arguments : what stands in the parentheses, which only opcodes without operands read.
+    pieces : the instruction; of its arguments only opcodes without operands are read here.
+    own : those of its attributes that are the opcode's own.
 
     Raises
     ------
     HloError
         HLO002 or HLO003 if a value can't be read, HLO005 if a required one is missing.
     """
-    inside = arguments.text if row.arity == 0 else ""
+    inside = pieces.arguments.text if row.arity == 0 else ""
     texts = [(key.text, value.text) for key, value in own]
     key = (row.attrs, shape if row.attrs is Constant else None, inside, *texts)
     found = _memo.get(key)
     if found is None:
-        found = _read_attrs(row, shape, arguments, own, scanner)
+        found = _read_attrs(row, shape, pieces, own, scanner)
         if len(inside) < _LONGEST_KEY:
             if len(_memo) > MEMO:
                 _memo.clear()
@@ -131,8 +137,13 @@ def read_attrs(
 
 
 def _read_attrs(
-    row: Opcode, shape: Shape | None, arguments: Piece, own: Sequence[Item], scanner: Scanner
+    row: Opcode,
+    shape: Shape | None,
+    pieces: InstructionSyntax,
+    own: Sequence[Item],
+    scanner: Scanner,
 ) -> Attrs:
+    arguments = pieces.arguments
     specs = attribute_specs(row.attrs)
     values: dict[str, Any] = {}
     span = scanner.span(arguments)
@@ -155,5 +166,6 @@ def _read_attrs(
             values[spec.field] = read(spec.kind, value.text, place)
     for name, spec in specs.items():
         if spec.required and spec.field not in values:
-            raise HloError("HLO005", f"{row.name} needs the attribute `{name}`", span)
+            message = f"{row.name} needs the attribute `{name}`"
+            raise HloError("HLO005", message, scanner.span(pieces.opcode))
     return row.attrs(**values)

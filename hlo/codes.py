@@ -12,7 +12,6 @@ from typing import Final
 
 from hlo.code import Code
 from hlo.text_codes import TEXT_CODES
-from hlo.text_codes import TEXT_CODES
 from hlo.verifier_codes import VERIFIER_CODES
 
 __all__ = ["CODES", "Code"]

@@ -85,7 +85,7 @@ def _check_parameters(instructions: list[Instruction]) -> None:
         seen.add(number)
     missing = next((n for n in range(len(parameters)) if n not in seen), None)
     if missing is not None:
-        message = f"there are {len(parameters)} parameters but no parameter({missing})"
+        message = f"parameters are numbered 0, 1, 2, ..., but there is no parameter({missing})"
         raise HloError("HLO004", message, parameters[0].span)
 
 
@@ -99,5 +99,6 @@ def check_result(declared: Piece, computation: Computation, span: Span) -> None:
     """
     shape = read_shape(declared.text, span)
     if not shape.compatible(computation.root.shape):
-        message = f"the root is {computation.root.shape}, but the computation says {shape}"
+        root = computation.root.shape.text_without_layout
+        message = f"the root is {root}, but the computation says {shape.text_without_layout}"
         raise HloError("HLO004", message, span)

@@ -148,7 +148,7 @@ class InstructionText:
         if row.arity is not None and len(operands) != row.arity:
             raise _wrong_arity(row, operands, span)
         if row.attrs is not Attrs:
-            attrs = read_attrs(row, shape, syntax.arguments, own, self.scanner)
+            attrs = read_attrs(row, shape, syntax, own, self.scanner)
         if row.called:
             called = read_called(self.scope.module, row, calls, span)
         made = Instruction(

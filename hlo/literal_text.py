@@ -56,7 +56,7 @@ def read_literal(shape: Shape, text: str, span: Span | None) -> Literal:
     try:
         return _literal(shape, text.strip())
     except _BadLiteralError as error:
-        message = f"literal of {shape}: {error}"
+        message = f"literal of {shape.text_without_layout}: {error}"
         raise HloError("HLO003", message, span and error.place(text, span)) from None
 
 

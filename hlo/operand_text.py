@@ -120,7 +120,8 @@ class OperandText:
     def _check(self, instr: Instruction, shape: Shape, piece: Piece) -> Instruction:
         # As XLA does, leave dynamic dimensions to the instruction itself.
         if (shape.dims, shape.element_type) != (instr.shape.dims, instr.shape.element_type):
-            message = f"operand {instr.name} is {instr.shape}, not {shape}"
+            found, said = instr.shape.text_without_layout, shape.text_without_layout
+            message = f"operand {instr.name} is {found}, not {said}"
             raise HloError("HLO010", message, self.scanner.span(piece))
         return instr
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from hlo.completion import on_their_threads, with_entry_layout
 from hlo.computation_text import check_result, read_computation
-from hlo.error import HloError, Source
+from hlo.error import HloError, Source, Span
 from hlo.header_text import read_header, read_stack_frames
 from hlo.instruction import Computation, Header, Module, StackFrames
 from hlo.names import NameSupply
@@ -53,10 +53,20 @@ def parse(text: str, name: str = "<string>") -> Module:
     gc.disable()
     try:
         source = Source(text, name)
+        _check_characters(source)
         return _ModuleText(Scanner(source, blank_comments(source))).read()
     finally:
         if enabled:
             gc.enable()
+
+
+def _check_characters(source: Source) -> None:
+    """Refuse what could not be written to a file again."""
+    try:
+        source.text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        message = "half a surrogate pair is no character"
+        raise HloError("HLO001", message, Span(source, error.start, error.end)) from None
 
 
 class _ModuleText:

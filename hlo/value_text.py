@@ -95,7 +95,7 @@ def read(kind: str, text: str, span: Span | None) -> Any:
     try:
         return _read(kind, text)
     except UnexpectedCharacters as error:
-        at: int = error.pos_in_stream  # type: ignore[reportUnknownMemberType]  # untyped in Lark
+        at: int = error.pos_in_stream
         found = f"unexpected {text[at]!r}"
         raise _error(kind, found, span, at, 1) from None
     except UnexpectedToken as error:
