@@ -18,7 +18,6 @@ __all__ = ["CODES", "Code"]
 
 CODES: Final[dict[str, Code]] = {
     **TEXT_CODES,
-    **TEXT_CODES,
     **VERIFIER_CODES,
     # Evaluation: arguments, memory, devices and the host
     "HLO100": Code(
