@@ -294,13 +294,16 @@ def evaluate_collective_permute_start(
 ) -> Value:
     """The operand, what collective-permute makes of it, and contexts without meaning.
 
-    In the form with four operands, the input, the output, and contexts.
+    In the form with four operands, the input, the output, and contexts. XLA also lets an
+    instruction pass that yields the result alone.
 
     References
     ----------
     `HloInstruction` in XLA, kCollectivePermuteStart.
     """
     result = evaluate_collective_permute(frame, instr, attrs, *operands)
+    if not instr.shape.is_tuple:
+        return result
     variadic = instr.shape.elements[0].is_tuple and not attrs.slice_sizes
     first = operands if variadic else operands[0]
     return first, result, *(CONTEXT for _ in instr.shape.elements[2:])

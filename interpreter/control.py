@@ -107,27 +107,15 @@ def evaluate_async_update(
     return started
 
 
-@evaluates("async-done", "all-gather-done", "collective-permute-done")
-def evaluate_done(
-    _frame: Frame, _instr: Instruction, _attrs: a.Attrs, started: tuple[Value, ...]
-) -> Value:
-    """The result of what was started; it stands after the operands.
+@evaluates("async-done", "all-gather-done", "all-reduce-done", "collective-permute-done")
+def evaluate_done(_frame: Frame, instr: Instruction, _attrs: a.Attrs, started: Value) -> Value:
+    """The result of what was started; it stands behind the operands.
+
+    An all-reduce-start yields its result alone.
 
     References
     ----------
     XLA operation semantics, "Async operations"; `HloInstruction` in XLA.
     """
-    return started[1]
-
-
-@evaluates("all-reduce-done")
-def evaluate_all_reduce_done(
-    _frame: Frame, _instr: Instruction, _attrs: a.Attrs, started: Value
-) -> Value:
-    """The result of what was started, which is all that an all-reduce-start yields.
-
-    References
-    ----------
-    `HloInstruction` in XLA, kAllReduceStart.
-    """
-    return started
+    is_pair = instr.operands[0].shape.is_tuple and instr.opcode != "all-reduce-done"
+    return started[1] if is_pair else started
