@@ -1,8 +1,13 @@
-"""What every opcode means, in plain NumPy."""
+"""What every opcode means, in plain NumPy.
+
+`evaluate(module, *arguments)` runs a module. Each opcode's function stands in the table
+`evaluates`, each custom call's is registered by `custom_call`.
+"""
 
 from importlib import import_module
 from pkgutil import walk_packages
 
+from interpreter.compare import compare
 from interpreter.custom_calls.registry import custom_call
 from interpreter.device import Device
 from interpreter.evaluate import evaluate
@@ -13,4 +18,4 @@ from interpreter.table import evaluates
 for _module in walk_packages(__path__, f"{__name__}."):
     import_module(_module.name)
 
-__all__ = ["Device", "Event", "Frame", "custom_call", "evaluate", "evaluates"]
+__all__ = ["Device", "Event", "Frame", "compare", "custom_call", "evaluate", "evaluates"]
