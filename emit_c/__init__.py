@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from emit_c import contraction, folding, movement, plumbing, scalar  # they fill the table
+from emit_c import (  # they fill the table
+    contraction,
+    folding,
+    matrices,
+    movement,
+    ordering,
+    plumbing,
+    randomness,
+    scalar,
+    updating,
+)
 from emit_c.emit import Program, emit
 from emit_c.executable import Executable
 from emit_c.table import emits_c
@@ -13,7 +23,8 @@ if TYPE_CHECKING:
     from hlo.instruction import Module
 
 __all__ = ["Executable", "Program", "compile", "emit", "emits_c"]
-_FILLED = (contraction, folding, movement, plumbing, scalar)
+_FILLED = (contraction, folding, matrices, movement, ordering)
+_FILLED_TOO = (plumbing, randomness, scalar, updating)
 
 
 def compile(module: Module) -> Executable:  # noqa: A001  as ARCHITECTURE names it

@@ -163,3 +163,17 @@ def write_convolution(body: Body, instr: Instruction, index: Index) -> str:
                     products.add(tuple(left), tuple(right))
     body.add(*_summed(statements, products.lanes))
     return products.result
+
+
+@define("batch-norm-inference")
+def write_batch_norm_inference(body: Body, instr: Instruction, index: Index) -> str:
+    """(operand - mean) / sqrt(variance + epsilon) * scale + offset, rounded once."""
+    attrs: a.BatchNorm = instr.attrs  # type: ignore[assignment]
+    operand, *features = instr.operands
+    kind = instr.shape.element_type
+    x = body.element(operand, index)
+    at = (index[attrs.feature_index],)
+    scale, offset, mean, variance = (body.element(feature, at) for feature in features)
+    epsilon = literal(kind, ELEMENT_TYPES[wide(kind)].dtype.type(attrs.epsilon))
+    root = f"__builtin_sqrt{'f' if wide(kind) == 'f32' else ''}({variance} + {epsilon})"
+    return narrowed(kind, f"({x} - {mean}) / {root} * {scale} + {offset}")

@@ -55,7 +55,7 @@ class For:
     stop: int | str
     body: tuple[Statement, ...]
     start: int | str = 0
-    step: int = 1
+    step: int | str = 1
     simd: bool = False
     reductions: tuple[tuple[str, str], ...] = ()
 

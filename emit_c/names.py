@@ -16,7 +16,7 @@ KEYWORDS = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if "
     "inline int long register restrict return short signed sizeof static struct switch typedef "
     "union unsigned void volatile while asm typeof main unix linux errno "
-    "in out arena data run load_constants".split()
+    "in out arena scratch run load_constants k level begin at done step".split()
 )
 _GLOBAL = re.compile(r"_(kernel|constant|computation)(_\d+)?$")
 _NUMBER = re.compile(r"(_\d+)+$")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from emit_c.buffers import Lifetime, assign
-from emit_c.kernels import Kernel, Scope, write_loops
+from emit_c.kernels import Argument, Kernel, Scope, write_loops
 from emit_c.loops import Assign, Break, Call, For, Forever, If, Let, Statement, Variable, text
 from emit_c.movement import memory_order
 from emit_c.names import Names
@@ -202,7 +202,7 @@ class Function:
         needed = entry.write(kernel.body, instr, outputs)
         if needed:
             pointer = self.scratch(needed)
-            kernel.argument("u8 *restrict ", pointer, "scratch")
+            kernel.arguments[pointer] = Argument("u8 *restrict ", "scratch", pointer)
         self._call(kernel, instr, tuple(kernel.writer.blocks[0]))
 
     def _call(self, kernel: Kernel, instr: Instruction, statements: Sequence[Statement]) -> None:

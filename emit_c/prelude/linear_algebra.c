@@ -1,0 +1,130 @@
+// Matrices, row-major; $T is f32, f64, c64 or c128.
+
+static inline f32 conjugate_f32(f32 x) {
+  return x;
+}
+
+static inline f64 conjugate_f64(f64 x) {
+  return x;
+}
+
+static inline c64 conjugate_c64(c64 x) {
+  return __builtin_complex(__real__ x, -__imag__ x);
+}
+
+static inline c128 conjugate_c128(c128 x) {
+  return __builtin_complex(__real__ x, -__imag__ x);
+}
+
+static inline f32 product_f32(f32 x, f32 y) {
+  return x * y;
+}
+
+static inline f64 product_f64(f64 x, f64 y) {
+  return x * y;
+}
+
+static inline c64 product_c64(c64 x, c64 y) {
+  return multiply_c64(x, y);
+}
+
+static inline c128 product_c128(c128 x, c128 y) {
+  return multiply_c128(x, y);
+}
+
+static inline f32 quotient_f32(f32 x, f32 y) {
+  return x / y;
+}
+
+static inline f64 quotient_f64(f64 x, f64 y) {
+  return x / y;
+}
+
+static inline c64 quotient_c64(c64 x, c64 y) {
+  return divide_c64(x, y);
+}
+
+static inline c128 quotient_c128(c128 x, c128 y) {
+  return divide_c128(x, y);
+}
+
+// A = L L^H, column after column; for the upper factor U = L^H the triangles are exchanged. Only
+// one triangle is read; the other is 0. All NaN where the matrix is not positive definite.
+static void cholesky_$T(const $T *a, $T *l, s64 n, int lower) {
+  s64 row = lower ? n : 1, column = lower ? 1 : n;
+  for (s64 i = 0; i < n * n; i++) l[i] = 0;
+  for (s64 j = 0; j < n; j++) {
+    $R diagonal = __real__ a[j * n + j];
+    for (s64 k = 0; k < j; k++) {
+      $T x = l[j * row + k * column];
+      diagonal -= __real__ product_$T(x, conjugate_$T(x));
+    }
+    if (!(diagonal > 0)) {
+      for (s64 i = 0; i < n * n; i++) l[i] = __builtin_nan$f("");
+      return;
+    }
+    $R root = __builtin_sqrt$f(diagonal);
+    l[j * n + j] = root;
+    for (s64 i = j + 1; i < n; i++) {
+      $T sum = a[i * row + j * column];
+      if (!lower) sum = conjugate_$T(sum);
+      for (s64 k = 0; k < j; k++) {
+        $T x = l[i * row + k * column], y = l[j * row + k * column];
+        if (!lower) x = conjugate_$T(x), y = conjugate_$T(y);
+        sum -= product_$T(x, conjugate_$T(y));
+      }
+      sum = sum / root;
+      l[i * row + j * column] = lower ? sum : conjugate_$T(sum);
+    }
+  }
+}
+
+// op(A) X = B, row after row; A and X are walked through by strides, so that transposed systems and
+// upper triangles (read from behind) are the same lower triangle.
+static void substitute_$T(const $T *a, s64 row, s64 column, $T *x, s64 down, s64 across,
+                          s64 n, s64 m, int unit_diagonal, int conjugated) {
+  for (s64 i = 0; i < n; i++) {
+    for (s64 k = 0; k < i; k++) {
+      $T factor = a[i * row + k * column];
+      if (conjugated) factor = conjugate_$T(factor);
+      for (s64 j = 0; j < m; j++) {
+        x[i * down + j * across] -= product_$T(factor, x[k * down + j * across]);
+      }
+    }
+    if (unit_diagonal) continue;
+    $T diagonal = a[i * row + i * column];
+    if (conjugated) diagonal = conjugate_$T(diagonal);
+    for (s64 j = 0; j < m; j++) {
+      x[i * down + j * across] = quotient_$T(x[i * down + j * across], diagonal);
+    }
+  }
+}
+
+// The n-th roots of unity: roots[k] = exp(sign * 2 pi i k / n).
+static void roots_of_unity(c128 *roots, s64 n, int sign) {
+  for (s64 k = 0; k < n; k++) {
+    f64 angle = 2 * 3.14159265358979323846 * (f64)k / (f64)n;
+    roots[k] = __builtin_complex(__builtin_cos(angle), sign * __builtin_sin(angle));
+  }
+}
+
+// The Fourier transform of n numbers, by their smallest prime factor p: p transforms of every p-th
+// number, put together by n sums of p terms. `roots` are the (n * stride)-th roots of unity.
+static void fourier(const c128 *x, c128 *y, c128 *work, const c128 *roots, s64 n, s64 stride) {
+  if (n == 1) {
+    y[0] = x[0];
+    return;
+  }
+  s64 p = 2;
+  while (n % p && p * p <= n) p++;
+  if (n % p) p = n;
+  s64 m = n / p;
+  for (s64 j = 0; j < p; j++) fourier(x + j * stride, work + j * m, y + j * m, roots, m, stride * p);
+  for (s64 k = 0; k < n; k++) {
+    c128 sum = work[k % m];
+    for (s64 j = 1; j < p; j++) {
+      sum += multiply_c128(work[j * m + k % m], roots[j * k % n * stride]);
+    }
+    y[k] = sum;
+  }
+}
