@@ -23,9 +23,13 @@ VERBS: Final = {
     "print": "print a module as XLA prints it",
     "verify": "check that modules are well formed",
     "run": "run a module, and compare it with a reference",
+    "opt": "optimize a module, by a standard pipeline or by chosen passes",
+    "bisect": "find the rewrite that makes the optimizer's result wrong",
     "stats": "count what a module consists of",
     "diff": "compare two modules instruction by instruction",
     "ops": "list the opcodes, and who knows them",
+    "passes": "list the optimizer's passes and their options",
+    "rules": "list its rewrite rules, each with its promise",
     "explain": "tell what an error code means",
     "doctor": "look at the installation, and say what is missing",
 }

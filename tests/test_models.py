@@ -8,7 +8,7 @@ import pytest
 import hlo
 from hlo.verify import verify
 from hlo_tools.arrays import load
-from hlo_tools.verbs.run import deal
+from hlo_tools.inputs import deal
 from interpreter import evaluate
 from interpreter.compare import ROUNDING, compare
 

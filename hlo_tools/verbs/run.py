@@ -9,29 +9,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rich.console import Console
 
-from hlo.error import HloError
 from hlo.verify import verify
-from hlo_tools.arrays import full_array, leaves, load, random_array, save, tree, typed
+from hlo_tools.arrays import leaves, load, save
 from hlo_tools.files import read_module
+from hlo_tools.inputs import add_input_options, deal, make_inputs
 from hlo_tools.observers import observing
 from hlo_tools.platforms import PLATFORMS, runner
 from hlo_tools.show import spell
 from interpreter.compare import PROMISES, compare
-from interpreter.memory import available_bytes
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from hlo.instruction import Module
-    from hlo.shape import Shape
-
-    Array = NDArray[Any]
 
 Value = Any  # an array, None for a token, or a tuple of values
 SAME, DIFFERENT = 0, 1
@@ -42,17 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     platforms = "; ".join(f"{name}: {row.summary}" for name, row in PLATFORMS.items())
     parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
     parser.add_argument("--platform", default="interpreter", metavar="P", help=platforms)
-    parser.add_argument(
-        "--input",
-        action="append",
-        metavar="FILE",
-        help=".npy or .npz with the arrays of the parameters in order; may be given again",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of random inputs (default 0)")
-    parser.add_argument("--fill", type=float, metavar="NUMBER", help="fill all inputs with it")
-    parser.add_argument(
-        "--replicas", type=int, metavar="N", help="run so many (default: as the module says)"
-    )
+    add_input_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="save the value as .npz or .npy")
     parser.add_argument("--quiet", action="store_true", help="do not print the value")
     parser.add_argument("--expect", metavar="FILE", help="compare with a saved value")
@@ -98,49 +81,6 @@ def run(arguments: Namespace) -> int:
     if reference:
         status |= report(values, reference(module, inputs, None), arguments.reference, promise)
     return status
-
-
-def make_inputs(module: Module, arguments: Namespace) -> list[list[Value]]:
-    """The arguments of each device."""
-    replicas: int = arguments.replicas or module.header.replica_count
-    devices = replicas * module.header.num_partitions
-    shapes = [parameter.shape for parameter in module.entry.parameters]
-    if arguments.input:
-        given = [array for path in arguments.input for array in load(path, "in")]
-        return deal(given, shapes, devices)
-    needed, available = sum(shape.bytes for shape in shapes) * devices, available_bytes()
-    if needed > available:
-        message = f"the inputs take {needed:,} bytes, and {available:,} are available"
-        raise HloError("HLO113", message, module.entry.span)
-    if arguments.fill is not None:
-        number: float = arguments.fill
-        return [[tree(s, lambda s: full_array(s, number)) for s in shapes] for _ in range(devices)]
-    made: list[list[Value]] = []
-    for device in range(devices):
-        generator = np.random.default_rng(arguments.seed + device)
-        made.append([tree(s, lambda s, g=generator: random_array(s, g)) for s in shapes])
-    return made
-
-
-def deal(given: Sequence[Array], shapes: Sequence[Shape], devices: int) -> list[list[Value]]:
-    """Arrays as values of shapes, for each device its own, or the same ones for all.
-
-    Raises
-    ------
-    HloError
-        HLO202 if there are too many or too few.
-    """
-    needed = sum(leaf.is_array for shape in shapes for _, leaf in shape.leaves())
-    if len(given) not in (needed, needed * devices):
-        several = f" for one device, or {needed * devices} for all" if devices > 1 else ""
-        message = f"{len(given)} arrays where {needed}{several} are needed"
-        raise HloError("HLO202", message)
-    shared = len(given) == needed
-    dealt: list[list[Value]] = []
-    for device in range(devices):
-        arrays = iter(given if shared else given[device * needed :])
-        dealt.append([tree(s, lambda s, a=arrays: typed(next(a), s)) for s in shapes])
-    return dealt
 
 
 def expected(module: Module, path: str, devices: int) -> list[Value]:

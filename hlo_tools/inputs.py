@@ -1,0 +1,82 @@
+"""The inputs that a verb runs a module on: from files, from a seed, or all of one number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hlo.error import HloError
+from hlo_tools.arrays import full_array, load, random_array, tree, typed
+from interpreter.memory import available_bytes
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from hlo.instruction import Module
+    from hlo.shape import Shape
+
+    Array = NDArray[Any]
+
+Value = Any  # an array, None for a token, or a tuple of values
+
+
+def add_input_options(parser: ArgumentParser) -> None:
+    """The options that `make_inputs` looks at."""
+    parser.add_argument(
+        "--input",
+        action="append",
+        metavar="FILE",
+        help=".npy or .npz with the arrays of the parameters in order; may be given again",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of random inputs (default 0)")
+    parser.add_argument("--fill", type=float, metavar="NUMBER", help="fill all inputs with it")
+    parser.add_argument(
+        "--replicas", type=int, metavar="N", help="run so many (default: as the module says)"
+    )
+
+
+def make_inputs(module: Module, arguments: Namespace) -> list[list[Value]]:
+    """The arguments of each device."""
+    replicas: int = arguments.replicas or module.header.replica_count
+    devices = replicas * module.header.num_partitions
+    shapes = [parameter.shape for parameter in module.entry.parameters]
+    if arguments.input:
+        given = [array for path in arguments.input for array in load(path, "in")]
+        return deal(given, shapes, devices)
+    needed, available = sum(shape.bytes for shape in shapes) * devices, available_bytes()
+    if needed > available:
+        message = f"the inputs take {needed:,} bytes, and {available:,} are available"
+        raise HloError("HLO113", message, module.entry.span)
+    if arguments.fill is not None:
+        number: float = arguments.fill
+        return [[tree(s, lambda s: full_array(s, number)) for s in shapes] for _ in range(devices)]
+    made: list[list[Value]] = []
+    for device in range(devices):
+        generator = np.random.default_rng(arguments.seed + device)
+        made.append([tree(s, lambda s, g=generator: random_array(s, g)) for s in shapes])
+    return made
+
+
+def deal(given: Sequence[Array], shapes: Sequence[Shape], devices: int) -> list[list[Value]]:
+    """Arrays as values of shapes, for each device its own, or the same ones for all.
+
+    Raises
+    ------
+    HloError
+        HLO202 if there are too many or too few.
+    """
+    needed = sum(leaf.is_array for shape in shapes for _, leaf in shape.leaves())
+    if len(given) not in (needed, needed * devices):
+        several = f" for one device, or {needed * devices} for all" if devices > 1 else ""
+        message = f"{len(given)} arrays where {needed}{several} are needed"
+        raise HloError("HLO202", message)
+    shared = len(given) == needed
+    dealt: list[list[Value]] = []
+    for device in range(devices):
+        arrays = iter(given if shared else given[device * needed :])
+        dealt.append([tree(s, lambda s, a=arrays: typed(next(a), s)) for s in shapes])
+    return dealt

@@ -1,0 +1,106 @@
+"""Optimize a module: by the standard pipeline of a target, or by chosen passes.
+
+The verifier looks at the module after every pass that changed it.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hlo_tools.files import read_module, write_text
+from hlo_tools.inputs import add_input_options, make_inputs
+from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline
+from optimizer.log import Event, Log, Observer, Silent
+from optimizer.observers import CheckValues, Dump, Print, Timer, Verify
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from hlo.instruction import Module
+    from optimizer.passes import Pass
+
+
+class Reached(Exception):  # noqa: N818  it is no error
+    """The pass after which to stop has run."""
+
+    def __init__(self, module: Module) -> None:
+        super().__init__()
+        self.module = module
+
+
+class Until(Silent):
+    """Stops after the first run of a pass."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:  # noqa: ARG002
+        """Stop, if it was this one."""
+        if pass_.name == self.name:
+            raise Reached(after)
+
+
+class Tell(Silent):
+    """Prints every rewrite on standard error."""
+
+    def event(self, event: Event, log: Log) -> None:  # noqa: ARG002
+        """Print one."""
+        print(event, file=sys.stderr)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The verb's command line."""
+    parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
+    add_pipeline_options(parser)
+    parser.add_argument("--until", metavar="PASS", help="stop after the first run of this pass")
+    parser.add_argument("--fuel", type=int, metavar="N", help="stop after N rewrites")
+    parser.add_argument("--log", action="store_true", help="show every rewrite on standard error")
+    parser.add_argument("--time", action="store_true", help="show the passes' CPU seconds there")
+    parser.add_argument(
+        "--print-after",
+        metavar="PASS",
+        action="append",
+        help="print the module there after each run of this pass that changed it",
+    )
+    parser.add_argument(
+        "--dump-to", type=Path, metavar="DIR", help="write the modules between passes, as XLA does"
+    )
+    parser.add_argument(
+        "--check-values", action="store_true", help="run the module before and after each pass"
+    )
+    add_input_options(parser)
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write to a file")
+
+
+def run(arguments: Namespace) -> int:
+    """Print the optimized module."""
+    module = read_module(arguments.file)
+    passes = chosen_pipeline(arguments)
+    timer = Timer()
+    log = Log(observers=[Verify(), timer, *observers(module, arguments)], fuel=arguments.fuel)
+    try:
+        module = log.run(passes, module)
+    except Reached as reached:
+        module = reached.module
+    write_text(arguments.output, str(module))
+    if arguments.time:
+        print(timer.report(), file=sys.stderr)
+    return 0
+
+
+def observers(module: Module, arguments: Namespace) -> list[Observer]:
+    """Those who watch because an option asks for it; the one that stops comes last."""
+    watching: list[Observer] = []
+    if arguments.log:
+        watching.append(Tell())
+    if arguments.print_after:
+        watching.append(Print(sys.stderr.write, arguments.print_after))
+    if arguments.dump_to:
+        watching.append(Dump(arguments.dump_to))
+    if arguments.check_values:
+        watching.append(CheckValues([tuple(given) for given in make_inputs(module, arguments)]))
+    if arguments.until:
+        watching.append(Until(arguments.until))
+    return watching

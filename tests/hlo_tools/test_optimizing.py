@@ -1,0 +1,114 @@
+"""`hlo opt`, `bisect`, `passes` and `rules`."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import optimizer
+from hlo import Instruction, Module
+from hlo.walk import rebuild, rebuild_module
+from optimizer.catalogue import ALL_RULE_SETS
+from optimizer.log import Log
+from optimizer.make import make
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """Makes every subtraction an addition: a bug to be found."""
+
+    name = "wrong"
+
+    def run(self, module: Module, log: Log) -> Module:
+        def added(i: Instruction) -> Instruction:
+            return make("add", *i.operands)
+
+        def change(computation):
+            found = [i for i in computation.instructions if i.opcode == "subtract"]
+            plan = {i: added(i) for i in found}
+            asked = {i: new for i, new in plan.items() if log.rewrite("to-add", i, new)}
+            return rebuild(computation, asked)
+
+        return rebuild_module(module, change)
+
+
+@pytest.fixture
+def wrong(monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setitem(optimizer.PASSES, "wrong", Wrong)
+    return "wrong"
+
+
+def test_opt_makes_the_module_smaller_and_keeps_its_value(hlo, softmax: Path, tmp_path) -> None:
+    arrays = softmax.with_suffix(".npz")
+    small = tmp_path / "small.hlo"
+    result = hlo("opt", softmax, "-o", small, "--check-values", "--input", arrays)
+    assert (result.status, result.out, result.err) == (0, "", "")
+    assert len(small.read_text().splitlines()) < len(softmax.read_text().splitlines())
+    assert hlo("run", small, "--input", arrays, "--expect", arrays, "--quiet").status == 0
+
+
+def test_fuel_stops_after_so_many_rewrites(hlo, softmax: Path) -> None:
+    whole = hlo("opt", softmax, "--log")
+    assert len(whole.err.splitlines()) > 3
+    assert hlo("opt", softmax, "--fuel", 0).out == hlo("print", softmax).out
+    two = hlo("opt", softmax, "--fuel", 2, "--log")
+    assert two.err.splitlines() == whole.err.splitlines()[:2]
+
+
+def test_until_stops_after_a_pass(hlo, softmax: Path) -> None:
+    stopped = hlo("opt", softmax, "--until", "algebraic-simplifier", "--log").err
+    assert "algebraic-simplifier" in stopped
+    assert ".cse:" not in stopped
+    assert ".cse:" in hlo("opt", softmax, "--log").err
+
+
+def test_passes_can_be_chosen(hlo, softmax: Path) -> None:
+    told = hlo("opt", softmax, "--passes", "cse", "--log").err
+    assert all(".cse:" in line for line in told.splitlines())
+    assert "error[HLO151]" in hlo("opt", softmax, "--passes", "csee").err
+
+
+def test_modules_between_passes_can_be_seen(hlo, softmax: Path, tmp_path: Path) -> None:
+    result = hlo("opt", softmax, "--print-after", "cse", "--dump-to", tmp_path / "d", "--time")
+    assert re.search(r"^// after .*\.cse$", result.err, re.MULTILINE)
+    assert re.search(r" s +\d+ runs  cse$", result.err, re.MULTILINE)
+    names = [path.name for path in sorted((tmp_path / "d").iterdir())]
+    assert names[0].startswith("module_0000.jit_softmax_layer.0000.")
+
+
+def test_checking_values_finds_a_wrong_pass(hlo, softmax: Path, wrong: str) -> None:
+    assert hlo("opt", softmax, "--passes", wrong).status == 0
+    result = hlo("opt", softmax, "--passes", f"cse,{wrong}", "--check-values")
+    assert result.status == 2
+    assert "error[HLO153]: the pass pipeline.wrong changed the result" in result.err
+
+
+def test_bisect_finds_the_wrong_rewrite(hlo, softmax: Path, wrong: str) -> None:
+    model = softmax.with_name("layer_norm.hlo")
+    assert hlo("bisect", model).status == 0
+    result = hlo("bisect", model, "--passes", f"algebraic-simplifier,cse,{wrong},dce")
+    assert result.status == 1
+    lines = result.out.splitlines()
+    assert re.match(r"rewrite \d+ of \d+ makes it wrong: .* elements differ", lines[0])
+    assert lines[1] == "pass pipeline.wrong, rule to-add"
+    assert " subtract(" in lines[2]
+    assert lines[3].partition("(")[2] == lines[2].partition("(")[2]
+    assert " add(" in lines[3]
+
+
+def test_passes_are_listed_with_their_options(hlo) -> None:
+    out = hlo("passes").out
+    assert all(re.search(rf"^{name} +\w", out, re.MULTILINE) for name in optimizer.PASSES)
+    assert re.search(r"^ +strict=false$", out, re.MULTILINE)
+
+
+def test_rules_are_listed_with_their_promises(hlo) -> None:
+    count = sum(len(rule_set.rules) for rule_set in ALL_RULE_SETS)
+    assert hlo("rules").out.endswith(f"\n{count} rules\n")
+    strict = hlo("rules", "--promise", "BITS").out.splitlines()[:-2]
+    assert strict
+    assert all(line.startswith("BITS") for line in strict)
+    some = hlo("rules", "transpose").out.splitlines()[:-2]
+    assert some
+    assert all("transpose" in line for line in some)
