@@ -164,8 +164,9 @@ CODES: Final[dict[str, Code]] = {
         "Inputs are never converted silently.",
     ),
     "HLO203": Code(
-        "the platform is not built yet",
-        "The platform is known, but this version cannot run modules on it.",
+        "the platform cannot do this",
+        "The platform is known, but this version cannot run modules on it, or the platform does "
+        "not show the values of instructions, as `--trace` needs. The interpreter does all.",
     ),
     "HLO204": Code(
         "there is no such name",

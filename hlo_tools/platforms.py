@@ -28,10 +28,12 @@ class Platform:
     ----------
     summary : one line.
     runner : None if this version has none.
+    observable : whether the runner tells an observer every instruction's value.
     """
 
     summary: str
     runner: Runner | None = None
+    observable: bool = False
 
 
 def _interpret(
@@ -42,26 +44,48 @@ def _interpret(
     return evaluate(module, per_device=per_device, observe=observe)
 
 
+def _compile_to_c(
+    module: Module,
+    per_device: Sequence[Sequence[Any]],
+    observe: Callable[[Event], None] | None,  # noqa: ARG001  it is not observable
+) -> list[Any]:
+    import emit_c  # noqa: PLC0415
+    import optimizer  # noqa: PLC0415
+
+    executable = emit_c.compile(optimizer.optimize(module))
+    return [executable(*arguments) for arguments in per_device]
+
+
 PLATFORMS: Final = {
-    "interpreter": Platform("the reference interpreter, in NumPy", _interpret),
-    "c": Platform("optimized, emitted as C and compiled for the CPU"),
+    "interpreter": Platform("the reference interpreter, in NumPy", _interpret, observable=True),
+    "c": Platform("optimized, emitted as C and compiled for the CPU", _compile_to_c),
     "cuda": Platform("optimized, emitted as CUDA C and run on a GPU"),
     "cuda-host": Platform("the emitted CUDA C, run on the CPU"),
 }
 
 
-def runner(name: str) -> Runner:
+def runner(name: str, *, observed: bool = False) -> Runner:
     """The function that runs a module on a platform.
+
+    Parameters
+    ----------
+    observed : whether an observer must be told every value.
 
     Raises
     ------
     HloError
-        HLO203 if this version has none, HLO204 if there is no such platform.
+        HLO203 if this version has none, or none that can be observed; HLO204 if there is no such
+        platform.
     """
     if name not in PLATFORMS:
         notes = did_you_mean(name, PLATFORMS)
         raise HloError("HLO204", f"there is no platform `{name}`", notes=notes)
-    if PLATFORMS[name].runner is None:
+    platform = PLATFORMS[name]
+    if platform.runner is None:
         built = ", ".join(n for n, platform in PLATFORMS.items() if platform.runner)
-        raise HloError("HLO203", f"platform {name} is not built yet", notes=[f"there are: {built}"])
-    return PLATFORMS[name].runner
+        message = f"platform {name} is not built yet"
+        raise HloError("HLO203", message, notes=[f"there are: {built}"])
+    if observed and not platform.observable:
+        message = f"platform {name} does not show the values of instructions"
+        raise HloError("HLO203", message, notes=["--platform interpreter does"])
+    return platform.runner

@@ -24,7 +24,17 @@ def test_wheel_holds_every_package_and_nothing_else(names: list[str]) -> None:
     assert packages == {name for name in PACKAGES if (ROOT / name / "__init__.py").exists()}
 
 
-def test_wheel_holds_the_grammar_the_command_and_the_licence(names: list[str]) -> None:
-    assert "hlo/hlo.lark" in names
+def test_wheel_holds_every_file_of_the_packages(names: list[str]) -> None:
+    files = {
+        str(path.relative_to(ROOT))
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+    assert "hlo/hlo.lark" in files
+    assert files <= set(names)
+
+
+def test_wheel_holds_the_command_and_the_licence(names: list[str]) -> None:
     assert any(name.endswith("entry_points.txt") for name in names)
     assert any(name.endswith("licenses/LICENSE") for name in names)

@@ -1,7 +1,7 @@
 """List the opcodes of HLO, or show one of them with its attributes.
 
 The columns behind the summary say which tables know the opcode: `infers` its result's shape,
-`evaluates` its value.
+`evaluates` its value, `emits_c` its C.
 """
 
 from __future__ import annotations

@@ -52,7 +52,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Run, print, save and compare."""
-    run_on = runner(arguments.platform)
+    observed = bool(arguments.trace or arguments.stop_at_nan or arguments.stop_at_inf)
+    run_on = runner(arguments.platform, observed=observed)
     reference = runner(arguments.reference) if arguments.reference else None
     module = read_module(arguments.file)
     verify(module)

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from hlo import parse
 from hlo_tools.observers import progress
+from hlo_tools.verbs.doctor import c_compiler
 from interpreter import evaluate
 
 ADD = b"""HloModule m
@@ -125,6 +126,12 @@ def test_the_reference_agrees(hlo, softmax: Path) -> None:
     assert result.status == 0
 
 
+@pytest.mark.skipif(not c_compiler(), reason="there is no C compiler")
+def test_the_c_platform_agrees_with_the_interpreter(hlo, softmax: Path) -> None:
+    result = hlo("run", softmax, "--platform", "c", "--reference", "interpreter", "--quiet")
+    assert result.out == "equal to interpreter, arrays: 1, promise: ROUNDING\n"
+
+
 def test_a_trace_has_a_line_a_value(hlo, tmp_path: Path) -> None:
     assert hlo("run", "-", "--trace", tmp_path / "trace", stdin=LOG_IN_A_LOOP).status == 0
     lines = (tmp_path / "trace").read_text().splitlines()
@@ -168,7 +175,8 @@ def test_bad_numbers_in_the_input_do_not_stop_it(hlo, softmax: Path) -> None:
     [
         (["--platform", "cuda"], "HLO203"),
         (["--platform", "cud"], "HLO204"),
-        (["--reference", "c"], "HLO203"),
+        (["--reference", "cuda-host"], "HLO203"),
+        (["--platform", "c", "--trace", "t"], "HLO203"),
         (["--input", "absent.npy"], "HLO200"),
         (["--input", __file__], "HLO202"),
         (["--expect", __file__], "HLO202"),
