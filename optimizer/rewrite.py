@@ -26,6 +26,7 @@ from optimizer.rule import touches_floats
 if TYPE_CHECKING:
     from collections.abc import Container
 
+    from hlo.annotations import Annotations
     from hlo.instruction import Computation, Instruction, Module
     from hlo.names import NameSupply
     from optimizer.log import Log
@@ -124,6 +125,13 @@ class Rewriter:
         return new.shape == old.shape or not self.layout_sensitive
 
 
+def inherited(instr: Instruction, old: Instruction) -> Annotations:
+    """What a new instruction takes over: all but what is about one backend, or another shape."""
+    fits = instr.shape.compatible(old.shape)
+    sharding = old.annotations.sharding if fits else None
+    return replace(old.annotations, sharding=sharding, backend_config="")
+
+
 class Sweep:
     """One walk through a computation."""
 
@@ -202,7 +210,7 @@ class Sweep:
                 instr,
                 name=old.name if keeps else self.rewriter.names.unique(instr.opcode),
                 operands=tuple([made.get(o, o) for o in instr.operands]),
-                annotations=replace(old.annotations, backend_config=""),
+                annotations=inherited(instr, old),
                 span=old.span,
             )
         return made

@@ -7,6 +7,7 @@ that are there already end it.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from hlo.build import Builder, instruction, module
@@ -133,6 +134,9 @@ class Body:
         """The result of some opcode, or of something that calls computations."""
         if self.depth > 0 and self.random.random() < 0.15:
             return self.random.choice((self.call, self.conditional, self.loop))(shape)
+        alike = [i for i in self.made if i.opcode in OPCODES_MADE and i.shape.compatible(shape)]
+        if alike and self.random.random() < 0.2:
+            return self.twin(self.random.choice(alike))
         opcode = "tuple" if shape.is_tuple else self.random.choice(OPCODES_MADE)
         wanted = operands_for[opcode](self.random, shape, {"types": self.maker.types})
         operands = [self.value(each, height - 1) for each in wanted.operands]
@@ -142,6 +146,19 @@ class Body:
             shape=shape if opcode in DECLARED else None,
             called=self.reducer(wanted, shape),
             **wanted.attrs,
+        )
+
+    def twin(self, instr: Instruction) -> Instruction:
+        """An equal instruction, or one that differs in its attributes only."""
+        wanted = operands_for[instr.opcode](self.random, instr.shape, {"types": self.maker.types})
+        same = self.random.random() < 0.5 or bool(instr.called)
+        made = instr if same else instr.with_(attrs=OPCODES[instr.opcode].attrs(**wanted.attrs))
+        if not infer(made).compatible(instr.shape):
+            raise UnfitError
+        attrs = {f.name: getattr(made.attrs, f.name) for f in fields(made.attrs)}
+        declared = instr.shape if instr.opcode in DECLARED else None
+        return self.keep(
+            instr.opcode, *instr.operands, shape=declared, called=instr.called, **attrs
         )
 
     def reducer(self, wanted: Wanted, shape: Shape) -> list[Computation]:

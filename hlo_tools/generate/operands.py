@@ -27,7 +27,7 @@ _NAMES = (
 )
 Types = tuple[ElementType, ...]
 TYPES: Types = tuple(ELEMENT_TYPES[name] for name in _NAMES)
-SIZES = (0, 1, 1, 2, 2, 3, 3, 4)
+SIZES = (0, 1, 1, 2, 2, 2, 3, 3, 3, 4)
 
 
 # Opcodes that mean something for some kinds of numbers only.
@@ -60,9 +60,9 @@ Generate = Callable[["Random", Shape, dict[str, Any]], Wanted]
 operands_for: OpTable[Generate] = OpTable("operands_for")
 
 
-def random_dims(random: Random, limit: int = 3) -> tuple[int, ...]:
-    """Dimensions in which 0 and 1 are common."""
-    return tuple(random.choice(SIZES) for _ in range(random.randint(0, limit)))
+def random_dims(random: Random) -> tuple[int, ...]:
+    """Up to three dimensions, in which 0 and 1 are common."""
+    return tuple(random.choice(SIZES) for _ in range(random.choice((0, 1, 2, 2, 3, 3))))
 
 
 def random_shape(random: Random, types: Types = TYPES) -> Shape:
@@ -181,7 +181,7 @@ def _broadcast(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
     """From some of the result's dimensions."""
     kept = given.get("dimensions")
     if kept is None:
-        kept = tuple(d for d in range(shape.rank) if random.random() < 0.6)
+        kept = tuple(d for d in range(shape.rank) if random.random() < 0.75)
     need(all(d < shape.rank for d in kept))
     return Wanted([shape.with_dims(tuple(shape.dims[d] for d in kept))], {"dimensions": kept})
 

@@ -1,0 +1,169 @@
+"""What holds of every rule, checked on instances of its left side made from the pattern."""
+
+from collections import Counter
+from itertools import product
+from random import Random
+
+import numpy as np
+from hypothesis import settings
+from strategies.instances import Instance, arguments, instance
+from strategies.samplers import SAMPLERS
+
+from hlo.element_type import BF16, C64, F8E5M2, F16, F32, F64, PRED, S4, U4
+from hlo.opcode import OPCODES
+from hlo.shape import array
+from hlo.verify import verify
+from hlo_tools.generate.operands import TYPES, UnfitError
+from hlo_tools.generate.values import nasty, tame
+from interpreter import evaluate
+from interpreter.compare import PROMISES, ROUNDING, compare
+from optimizer.log import Log
+from optimizer.pattern import Application, ConstantVariable, Variable
+from optimizer.rewrite import rewrite
+from optimizer.rule import RuleSet
+
+# How often to try in vain for each instance that fits.
+PATIENCE = 40
+
+
+def applied(rule, module):
+    """The module after one firing of the rule; None if it does not apply."""
+    after = rewrite(module, RuleSet([rule]), Log(fuel=1))
+    return None if after is module else after
+
+
+def check_shape(rule, before):
+    """A replacement must have the shape of what it replaces: the engine would leave it out."""
+    uses = Counter()
+    for _, match, _ in RuleSet([rule]).matches(before.entry.root, uses):
+        new = rule.replacement(match)
+        if new is not None:
+            same = new.shape.compatible(match.root.shape)
+            assert same, f"the shape becomes {new.shape}\n{before}"
+
+
+def samples(rule, count):
+    """Instances of the left side to which the rule applies, with the module after and arguments."""
+    # Rounding differs without bound where large numbers cancel.
+    rounds = rule.promise == ROUNDING
+    values, types = (tame, (F16, BF16, F32, F64, C64)) if rounds else (nasty, TYPES)
+    found = 0
+    for seed in range(count * PATIENCE):
+        random = Random(f"{rule.name}/{seed}")
+        try:
+            if rule.name in SAMPLERS:
+                before = SAMPLERS[rule.name](random, values)
+            else:
+                before = instance(rule.left, random, types, values=values)
+        except UnfitError:
+            continue
+        check_shape(rule, before)
+        after = applied(rule, before)
+        if after is not None:
+            yield before, after, arguments(before, random, values)
+            found += 1
+        if found == count:
+            return
+    assert found, "no instance of the left side was found: give the rule a sampler"
+
+
+def difference(before, after, given, promise):
+    return compare(evaluate(after, *given), evaluate(before, *given), promise)
+
+
+def check_promise(rule, count=settings.default.max_examples):
+    """The promise holds for random instances."""
+    for before, after, given in samples(rule, count):
+        verify(after)
+        broken = difference(before, after, given, rule.promise)
+        assert broken is None, f"{broken}\n{before}\n{after}\n{given}"
+
+
+def check_next_stronger(rule):
+    """Some instance breaks the next stronger promise."""
+    names = list(PROMISES)
+    stronger = PROMISES[names[names.index(rule.promise_name) - 1]]
+    tries = witnessed(rule) if rule.witness else samples(rule, 300)
+    assert any(difference(*each, stronger) for each in tries), f"the rule keeps {stronger}"
+
+
+def witnessed(rule):
+    """Instances of the left side that have the rule's witness as values, in f32."""
+    for seed in range(PATIENCE):
+        made = Instance(Random(seed), fixed=dict(rule.witness))
+        try:
+            before = made.build(rule.left, array(F32))
+        except UnfitError:
+            continue
+        after = applied(rule, before)
+        if after is not None:
+            given = [np.float32(rule.witness[p.name]) for p in before.entry.parameters]
+            yield before, after, given
+
+
+def terms(side):
+    """All parts of a pattern."""
+    yield side
+    for operand in side.operands if isinstance(side, Application) else ():
+        yield from terms(operand)
+
+
+def is_elementwise(rule):
+    parts = list(terms(rule.left))
+    simple = all(
+        OPCODES[opcode].elementwise
+        for p in parts
+        if isinstance(p, Application)
+        for opcode in p.opcodes
+    )
+    variables = {p.name for p in parts if isinstance(p, Variable | ConstantVariable)}
+    return simple and len(variables) <= 3
+
+
+def all_values(element_type):
+    """All values of a type of at most eight bits."""
+    count = 2 if element_type is PRED else 1 << element_type.bits
+    codes = np.arange(count).astype(np.uint8)
+    if element_type.bits == 8 and element_type is not PRED:
+        return codes.view(element_type.dtype)
+    return codes.astype(element_type.dtype)
+
+
+def prove_for_small_integers(rule):
+    """All values of all variables, in pred and in types of four bits, where the rule applies."""
+    for element_type in (PRED, S4, U4):
+        prove(rule, element_type, all_values(element_type), PROMISES["BITS"])
+
+
+def prove_for_small_floats(rule):
+    """All values of two variables in an eight-bit float that has NaN, infinities and subnormals."""
+    if rule.promise == ROUNDING or len(names(rule, Variable)) > 2:
+        return
+    constants = np.array([0.0, -0.0, 1, -1, 2, 0.5, 3, np.inf, -np.inf, np.nan, 57344, 2e-5])
+    prove(rule, F8E5M2, constants.astype(F8E5M2.dtype), rule.promise)
+
+
+def prove(rule, element_type, constants, promise):
+    """Both sides are equal for all values of the variables and all the given constants."""
+    variables = len(names(rule, Variable))
+    shape = array(element_type, (len(all_values(element_type)) ** variables,))
+    wanted = names(rule, ConstantVariable)
+    for chosen in product(constants, repeat=len(wanted)):
+        fixed = dict(zip(wanted, chosen, strict=True))
+        try:
+            before = Instance(Random(0), fixed=fixed).build(rule.left, shape)
+        except UnfitError:
+            continue
+        after = applied(rule, before)
+        if after is None:
+            continue
+        types = [p.shape.element_type for p in before.entry.parameters]
+        grids = np.meshgrid(*map(all_values, types), indexing="ij")
+        given = [np.resize(grid, shape.dims) for grid in grids]
+        broken = difference(before, after, given, promise)
+        assert broken is None, f"{broken}\n{before}\n{after}"
+
+
+def names(rule, kind):
+    """The names of a rule's variables of a kind, in order."""
+    return sorted({p.name for p in terms(rule.left) if isinstance(p, kind)})
