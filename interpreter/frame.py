@@ -197,7 +197,7 @@ def _sources(instr: Instruction, slot: dict[Instruction, int]) -> tuple[int, ...
 def _placed(error: Exception, instr: Instruction) -> Exception:
     """The error, with the place in the text where it arose."""
     if isinstance(error, HloError):
-        return error.at(instr.span)
+        return error.at(instr.span).with_traceback(error.__traceback__)
     if isinstance(error, MemoryError):
         message = f"{instr.name}: no memory for {instr.shape.bytes:,} bytes of {instr.shape}"
         return HloError("HLO114", message, instr.span)
