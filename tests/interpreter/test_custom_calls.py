@@ -19,7 +19,7 @@ TOLERANCE = {"s": 1e-4, "c": 1e-4, "d": 1e-12, "z": 1e-12}
 def call(target: str, shape: str, *operands: Any, backend: str = "", **kwargs: str) -> Any:
     """What a custom call gives for operands; `shape` spells the result's."""
     names = {np.dtype(dtype): hlo for hlo, dtype in TYPES.values()}
-    names |= {np.dtype(np.int32): "s32", np.dtype(np.bool_): "pred"}
+    names |= {np.dtype(np.int32): "s32", np.dtype(np.uint32): "u32"}
     lines = [
         f"  p{i} = {names[x.dtype]}[{','.join(map(str, x.shape))}] parameter({i})"
         for i, x in enumerate(operands)
@@ -295,6 +295,21 @@ def test_the_names_before_ffi(letter: str) -> None:
     alpha = np.array(2, x.dtype)
     solved = call(f"blas_{letter}trsm", f"{t}[2,3,3]", *flags, *sizes, alpha, lu, x)
     close(letter, adjoint(np.tril(lu)) @ solved, 2 * x)
+
+
+def test_lu_pivots_to_permutation() -> None:
+    a = matrix("d", 2, 5, 3)
+    _, pivots, _ = call("lapack_dgetrf_ffi", "(f64[2,5,3], s32[2,3], s32[2])", a)
+    got = call("cu_lu_pivots_to_permutation", "s32[2,5]", pivots - 1)
+    for x, rows, one in zip(a, got, pivots, strict=True):
+        np.testing.assert_array_equal(x[rows], permuted(x, one))
+
+
+def test_threefry_gives_the_numbers_of_its_authors() -> None:
+    # Random123's known answers, the line "threefry2x32 20" of all ones.
+    ones = np.full(1, 2**32 - 1, np.uint32)
+    got = call("cu_threefry2x32_ffi", "(u32[1], u32[1])", ones, ones, ones, ones)
+    np.testing.assert_array_equal(got, [[0x1CB996FC], [0xBB002BE7]])
 
 
 @pytest.mark.parametrize("target", ["Sharding", "MoveToHost", "LayoutConstraint"])

@@ -1,0 +1,48 @@
+"""Custom calls of JAX's GPU backend that are plain arithmetic, for modules captured on a GPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interpreter.custom_calls.registry import custom_call
+from interpreter.random import threefry
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hlo.instruction import Instruction
+    from interpreter.frame import Frame
+
+    Array = NDArray[Any]
+
+
+@custom_call("cu_threefry2x32_ffi", "hip_threefry2x32_ffi")
+def threefry_2x32(
+    _frame: Frame, _instr: Instruction, key0: Array, key1: Array, x0: Array, x1: Array
+) -> tuple[Array, ...]:
+    """Two words of random bits from a key and a counter of two words each, element by element.
+
+    References
+    ----------
+    `threefry2x32` in `jax/_src/prng.py`.
+    """
+    return threefry((key0, key1), (x0, x1))
+
+
+@custom_call("cu_lu_pivots_to_permutation", "hip_lu_pivots_to_permutation")
+def lu_pivots_to_permutation(_frame: Frame, instr: Instruction, pivots: Array) -> Array:
+    """The order of rows that a list of exchanges makes: row i with row pivots[i], from 0.
+
+    References
+    ----------
+    `lu_pivots_to_permutation` in `jax/_src/lax/linalg.py`.
+    """
+    rows = np.broadcast_to(np.arange(instr.shape.dims[-1], dtype=np.int32), instr.shape.dims).copy()
+    for i in range(pivots.shape[-1]):
+        other = pivots[..., i : i + 1]
+        taken = np.take_along_axis(rows, other, -1)
+        np.put_along_axis(rows, other, rows[..., i : i + 1], -1)
+        rows[..., i : i + 1] = taken
+    return rows
