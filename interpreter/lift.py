@@ -51,7 +51,8 @@ def lifted(frame: Frame, computation: Computation, *arguments: Array) -> tuple[A
     if not places:
         value = frame.call(computation, *arguments)
     else:
-        value = _run(frame, computation, arguments, places)
+        spread = [np.broadcast_to(argument, places) for argument in arguments]
+        value = _run(frame, computation, spread, places)
     return tuple(np.broadcast_to(result, places) for result in as_tuple(value))
 
 
@@ -89,8 +90,11 @@ def _lift(frame: Frame, instr: Instruction, operands: list[Value], places: Place
         value = _loop(frame, instr, operands[0], places)
     elif instr.opcode in _IDENTITIES and scalars:
         value = operands[0]
-    elif instr.row.elementwise and ranks == {instr.shape.rank}:
+    elif instr.opcode == "bitcast-convert" or (
+        instr.row.elementwise and ranks == {instr.shape.rank}
+    ):
         # Equal ranks: the operands' own dimensions meet each other, and the places each other.
+        # A bitcast-convert changes only the last dimension, and never one of the places'.
         value = evaluates[instr.opcode](instr, instr.attrs, *operands)
     else:
         value = _place_by_place(frame, instr, operands, places)

@@ -88,7 +88,31 @@ f {
   ROOT r = f32[] call(more, y), to_apply=add
 }
 """
-CASES = {"loop": COLLATZ, "branches": BRANCHES, "predicate": PREDICATE, "arrays": ARRAYS}
+BITS = """
+either {
+  x = u8[] parameter(0)
+  y = u8[] parameter(1)
+  ROOT r = u8[] xor(x, y)
+}
+f {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  sum = f32[] add(x, y)
+  bytes = u8[4] bitcast-convert(sum)
+  zero = u8[] constant(0)
+  mixed = u8[] reduce(bytes, zero), dimensions={0}, to_apply=either
+  back = f32[] bitcast-convert(bytes)
+  number = f32[] convert(mixed)
+  ROOT r = f32[] subtract(number, back)
+}
+"""
+CASES = {
+    "loop": COLLATZ,
+    "branches": BRANCHES,
+    "predicate": PREDICATE,
+    "arrays": ARRAYS,
+    "bits": BITS,
+}
 NUMBERS = np.array([-2, -0.0, 0, 1, 2, 3.5, 40, np.inf], np.float32)
 
 
