@@ -8,7 +8,7 @@ from optimizer.calls import (
     flatten_call_graph,
     map_inliner,
 )
-from optimizer.cleanup import cse, dce, tuple_simplifier
+from optimizer.cleanup import cse, dce, module_dce, tuple_simplifier
 from optimizer.rules import ALL_RULES
 from optimizer.simplification import (
     algebraic_simplifier,
@@ -25,6 +25,7 @@ MODULES = (
     dce,
     flatten_call_graph,
     map_inliner,
+    module_dce,
     tuple_simplifier,
     zero_sized_hlo_elimination,
 )
