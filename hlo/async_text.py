@@ -6,7 +6,7 @@ an opcode for it. Reading makes the computation; printing leaves it out again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from hlo.attributes import Parameter
 from hlo.completion import complete
@@ -16,8 +16,10 @@ from hlo.opcode import OPCODES
 from hlo.scanner import Item, Piece
 
 if TYPE_CHECKING:
+    from hlo.attributes import AsyncStart
     from hlo.error import Span
     from hlo.instruction_text import InstructionText
+    from hlo.scope import ModuleText
     from hlo.syntax import InstructionSyntax
 
 _SUFFIXES = ("-start", "-update", "-done")
@@ -78,16 +80,46 @@ def read_async(
     )
 
 
+def _start(operands: tuple[Instruction, ...]) -> Instruction | None:
+    """The async-start to which the operands of an update or done lead."""
+    start = operands[0] if operands else None
+    while start is not None and start.opcode == "async-update":
+        start = start.operands[0] if start.operands else None
+    return start if start is not None and start.opcode == "async-start" else None
+
+
 def _check_start(operands: tuple[Instruction, ...], opcode: str, wrapped: str, span: Span) -> None:
     """Follow an update or done to its start, and see that it starts the same opcode."""
-    start = operands[0] if operands else None
-    while start is not None and start.opcode == "async-update" and start.operands:
-        start = start.operands[0]
-    if start is None or start.opcode != "async-start":
+    start = _start(operands)
+    if start is None:
         raise HloError("HLO008", f"{opcode} takes an async-start or async-update", span)
     started = start.called[0].root.opcode
     if started != wrapped:
         raise HloError("HLO008", f"{opcode} ends a {started}-start", span)
+
+
+def check_repeated(
+    module: ModuleText, items: list[Item], operands: tuple[Instruction, ...]
+) -> None:
+    """Compare what an update or done repeats with what its start says.
+
+    Raises
+    ------
+    HloError
+        HLO004 if they contradict each other.
+    """
+    start = _start(operands)
+    if start is None:
+        return
+    said = {
+        "calls": start.called[0].name,
+        "async_execution_thread": cast("AsyncStart", start.attrs).async_execution_thread,
+    }
+    for key, value in items:
+        text = value.text.strip("%\"'")
+        if key.text in said and text != said[key.text]:
+            message = f"{key.text} is {text} here, but {said[key.text]} at {start.name}"
+            raise HloError("HLO004", message, module.scanner.span(value))
 
 
 def _split(syntax: InstructionSyntax, wrapped: str) -> tuple[list[Item], list[Item]]:

@@ -39,12 +39,16 @@ _OF_ASYNC_START = {"calls", "async_execution_thread", "output_to_operand_aliasin
 
 
 class SortedAttributes(NamedTuple):
-    """The attributes of one instruction, by what reads them."""
+    """The attributes of one instruction, by what reads them.
+
+    `repeated` holds what an async-update or async-done says that its async-start has said.
+    """
 
     own: list[Item]
     called: list[Item]
     control: Piece | None
     annotations: Annotations
+    repeated: list[Item]
 
 
 def sort_attributes(row: Opcode, items: Sequence[Item], scanner: Scanner) -> SortedAttributes:
@@ -57,6 +61,7 @@ def sort_attributes(row: Opcode, items: Sequence[Item], scanner: Scanner) -> Sor
     """
     own: list[Item] = []
     called: list[Item] = []
+    repeated: list[Item] = []
     annotations: dict[str, Any] = {}
     control: Piece | None = None
     specs = attribute_specs(row.attrs)
@@ -74,10 +79,12 @@ def sort_attributes(row: Opcode, items: Sequence[Item], scanner: Scanner) -> Sor
             annotations[key] = _annotation(key, item.value.text, scanner.span(item.value))
         elif key == _CONTROL:
             control = item.value
-        elif row.name not in _ENDS_ASYNC or key not in _OF_ASYNC_START:
+        elif row.name in _ENDS_ASYNC and key in _OF_ASYNC_START:
+            repeated.append(item)
+        else:
             raise _unknown(row, key, scanner.span(item.key))
     made = Annotations(**annotations) if annotations else NO_ANNOTATIONS
-    return SortedAttributes(own, called, control, made)
+    return SortedAttributes(own, called, control, made, repeated)
 
 
 def _annotation(key: str, text: str, span: Span) -> Any:

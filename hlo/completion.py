@@ -18,8 +18,8 @@ from hlo.error import HloError
 from hlo.infer import infer
 from hlo.shape import TOKEN_SHAPE, array, tuple_of
 from hlo.sharding import Sharding
-from hlo.values import ComputationLayout
-from hlo.walk import called_first, rebuild_module
+from hlo.values import ComputationLayout, FrontendAttributes
+from hlo.walk import called_first, rebuild, rebuild_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,25 +143,44 @@ def with_entry_layout(header: Header, entry: Computation) -> Header:
     return replace(header, entry_computation_layout=ComputationLayout(shapes, entry.root.shape))
 
 
-def on_their_threads(module: Module) -> Module:
-    """The module with each computation on the thread that the async-start around it names.
+# A frontend attribute that joins the collectives which an async-start runs into one.
+_GROUP = "_collectives_group"
 
-    An async-start moves the computation that it runs, and all that this calls, except where that
-    is started asynchronously again.
+
+def settle_async(module: Module) -> Module:
+    """The module with what an async-start says of the computation that it runs.
+
+    It moves the computation, and all that this calls, to its thread; and the root gets the mark
+    of a group of collectives that the async-start has.
     """
-    threads: dict[Computation, str] = {}
-    for instr in module.instructions():
-        if isinstance(instr.attrs, AsyncStart):
-            for computation in called_first(*instr.called):
-                threads[computation] = instr.attrs.async_execution_thread
-    if all(c.execution_thread == thread for c, thread in threads.items()):
-        return module
-    names = {c.name: thread for c, thread in threads.items()}
+    starts = [i for i in module.instructions() if i.opcode == "async-start"]
+    threads: dict[str, str] = {}
+    groups: dict[str, str] = {}
+    for start in starts:
+        for computation in called_first(*start.called):
+            threads[computation.name] = cast("AsyncStart", start.attrs).async_execution_thread
+        if (group := _group(start)) is not None:
+            groups[start.called[0].name] = group
 
-    def move(computation: Computation) -> Computation:
-        thread = names.get(computation.name, computation.execution_thread)
-        if thread == computation.execution_thread:
+    def change(computation: Computation) -> Computation:
+        thread = threads.get(computation.name, computation.execution_thread)
+        if thread != computation.execution_thread:
+            computation = replace(computation, execution_thread=thread)
+        group, root = groups.get(computation.name), computation.root
+        if group is None or _group(root) == group:
             return computation
-        return replace(computation, execution_thread=thread)
+        return rebuild(computation, {root: _in_group(root, group)})
 
-    return rebuild_module(module, move, prune=False)
+    return rebuild_module(module, change, prune=False) if starts else module
+
+
+def _group(instr: Instruction) -> str | None:
+    attributes = instr.annotations.frontend_attributes
+    return dict(attributes.entries).get(_GROUP) if attributes else None
+
+
+def _in_group(instr: Instruction, group: str) -> Instruction:
+    attributes = instr.annotations.frontend_attributes or FrontendAttributes()
+    entries = dict(attributes.entries) | {_GROUP: group}
+    marked = FrontendAttributes(tuple(sorted(entries.items())))
+    return instr.with_(annotations=replace(instr.annotations, frontend_attributes=marked))

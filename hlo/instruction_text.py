@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hlo.annotations import NO_ANNOTATIONS, Annotations, Metadata
-from hlo.async_text import async_base, read_async
+from hlo.async_text import async_base, check_repeated, read_async
 from hlo.attribute_text import read_attrs, sort_attributes
 from hlo.attributes import NO_ATTRS, Attrs
 from hlo.called_text import read_called
@@ -136,8 +136,11 @@ class InstructionText:
         attrs, called, control, annotations = NO_ATTRS, (), (), NO_ANNOTATIONS
         own: list[Item] = []
         calls: list[Item] = []
+        repeated: list[Item] = []
         if syntax.attributes:
-            own, calls, before, annotations = sort_attributes(row, syntax.attributes, self.scanner)
+            own, calls, before, annotations, repeated = sort_attributes(
+                row, syntax.attributes, self.scanner
+            )
             if before is not None:
                 inside = Piece(before.text[1:-1], before.start + 1)
                 control = self.operands.read(inside)
@@ -147,6 +150,8 @@ class InstructionText:
             operands = self.operands.read(syntax.arguments)
         if row.arity is not None and len(operands) != row.arity:
             raise _wrong_arity(row, operands, span)
+        if repeated:
+            check_repeated(self.scope.module, repeated, operands)
         if row.attrs is not Attrs:
             attrs = read_attrs(row, shape, syntax, own, self.scanner)
         if row.called:

@@ -233,6 +233,9 @@ def _floats(words: list[str], element_type: ElementType) -> NDArray[Any]:
         else:
             raise _BadLiteralError("expects a number", word)
     wide = np.array(values, np.float64)
+    for i in np.flatnonzero(np.isinf(wide)).tolist():
+        if "inf" not in words[i]:
+            raise _BadLiteralError(f"{words[i][:40]} is out of range for a double", words[i])
     with np.errstate(all="ignore"):
         array = wide.astype(element_type.dtype)
     _check_range(words, wide, array, element_type)

@@ -26,16 +26,17 @@ def nan_bits(usual: int, element_type: ElementType, payload: int | None, *, nega
     Parameters
     ----------
     usual : the bits of the NaN that the type has by itself.
-    payload : the mantissa, from 1 to all ones; None for the usual one. Types with a single NaN
-        ignore it.
+    payload : the mantissa, from 1 to all ones; None for the usual one.
 
     Raises
     ------
     ValueError
-        if the payload does not fit into the mantissa.
+        if the payload does not fit into the mantissa, or the type has but one NaN.
     """
     sign = 1 << (element_type.bits - 1)
     if "fn" in element_type.name:
+        if payload is not None:
+            raise ValueError(f"a NaN of {element_type} has no payload")
         return usual | sign if negative and _has_sign(element_type) else usual
     mantissa = (1 << mantissa_bits(element_type)) - 1
     if payload is not None:

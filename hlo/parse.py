@@ -13,13 +13,14 @@ import gc
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hlo.completion import on_their_threads, with_entry_layout
+from hlo.completion import settle_async, with_entry_layout
 from hlo.computation_text import check_result, read_computation
 from hlo.error import HloError, Source, Span
 from hlo.header_text import read_header, read_stack_frames
 from hlo.instruction import Computation, Header, Module, StackFrames
 from hlo.names import NameSupply
 from hlo.scanner import Item, Piece, Scanner, blank_comments
+from hlo.stack_frames import settle_stack_frames
 from hlo.syntax import InstructionSyntax, read_body, read_syntax
 
 if TYPE_CHECKING:
@@ -147,4 +148,5 @@ class _ModuleText:
         """The module, with what XLA works out by itself."""
         computations = tuple(self.computations.values())
         header = with_entry_layout(header, entry)
-        return on_their_threads(Module(name, computations, entry, header, frames, entry.span))
+        module = Module(name, computations, entry, header, frames, entry.span)
+        return settle_stack_frames(settle_async(module), self.scanner.text)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo.walk import called_first
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -53,13 +55,19 @@ def fused_computations(module: Module) -> set[Computation]:
 
 def computation_order(module: Module) -> tuple[Computation, ...]:
     """All computations, each after those that it calls."""
-    called = {c for instr in module.instructions() for c in instr.called}
+    callees = {c: [d for i in c.instructions for d in i.called] for c in module.computations}
+    called = {callee for each in callees.values() for callee in each}
     order: dict[Computation, None] = {}
     for root in module.computations:
         if root not in called:
             order.update(dict.fromkeys(_embedded(root)))
             order[root] = None
-    return tuple(order)
+    # XLA's walk counts a computation as visited when it is met, before what it calls is. So in
+    # rare cases it prints one behind its caller, and can't read its own text.
+    place = {computation: i for i, computation in enumerate(order)}
+    if all(place[d] < place[c] for c in order for d in callees[c]):
+        return tuple(order)
+    return tuple(called_first(*order))
 
 
 def _embedded(root: Computation) -> list[Computation]:
