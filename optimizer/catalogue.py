@@ -9,6 +9,7 @@ from optimizer.calls import (
     map_inliner,
 )
 from optimizer.cleanup import cse, dce, module_dce, tuple_simplifier
+from optimizer.expanders.catalogue import MODULES as EXPANDERS
 from optimizer.rules import ALL_RULES
 from optimizer.simplification import (
     algebraic_simplifier,
@@ -23,6 +24,7 @@ MODULES = (
     constant_folding,
     cse,
     dce,
+    *EXPANDERS,
     flatten_call_graph,
     map_inliner,
     module_dce,

@@ -1,0 +1,198 @@
+"""What all expanders share: find instructions by opcode, and put other instructions in their place.
+
+An expansion is a function of a `Site`, the instruction and where names come from, and returns the
+root of what takes its place, or None where it leaves the instruction alone. New instructions get
+names and the metadata of the old one; its sharding goes to the replacement, and so do its control
+dependencies.
+
+Instructions with dimensions of run-time size are left alone: they are the dynamic padder's work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hlo.annotations import Annotations
+from hlo.element_type import S32
+from hlo.instruction import Computation, Instruction
+from hlo.shape import array
+from hlo.walk import names_of, post_order, rebuild, rebuild_module
+from optimizer.make import make, splat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+
+    from hlo.element_type import ElementType
+    from hlo.instruction import Module
+    from hlo.names import NameSupply
+    from hlo.shape import Shape
+    from optimizer.log import Log
+
+    Expansion = Callable[["Site"], Instruction | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """An instruction that is being expanded, and what makes the computations that it will call."""
+
+    instr: Instruction
+    names: NameSupply
+
+    def computation(
+        self,
+        name: str,
+        shapes: Sequence[Shape],
+        compute: Callable[..., Instruction],
+    ) -> Computation:
+        """A computation, written as a function of its parameters.
+
+        Parameters
+        ----------
+        compute : of as many instructions as there are shapes; returns the root.
+        """
+        parameters = [make("parameter", number=i, shape=shape) for i, shape in enumerate(shapes)]
+        root = compute(*parameters)
+        order = dict.fromkeys([*parameters, *post_order(root)])
+        made = named(order, self.instr, self.names)
+        return Computation(self.names.unique(name), tuple(made.values()), made[root])
+
+    def binary(self, opcode: str, element_type: ElementType) -> Computation:
+        """The computation of one opcode on two scalars, for reduce and its relatives."""
+        scalar = array(element_type)
+
+        def apply(x: Instruction, y: Instruction) -> Instruction:
+            return make(opcode, x, y)
+
+        return self.computation(opcode, (scalar, scalar), apply)
+
+    def repeat(
+        self,
+        count: int,
+        state: Sequence[Instruction],
+        step: Callable[..., Sequence[Instruction]],
+    ) -> list[Instruction]:
+        """The state after a loop of `count` turns.
+
+        Parameters
+        ----------
+        step : of the turn's number, an s32, and the state; returns the next state.
+        """
+        start = make("tuple", splat(0, array(S32)), *state)
+
+        def goes_on(whole: Instruction) -> Instruction:
+            return make("compare", element(whole, 0), count, direction="LT")
+
+        def turn(whole: Instruction) -> Instruction:
+            number, *values = elements(whole)
+            return make("tuple", make("add", number, 1), *step(number, *values))
+
+        condition = self.computation("condition", [start.shape], goes_on)
+        body = self.computation("body", [start.shape], turn)
+        return elements(make("while", start, called=(condition, body)))[1:]
+
+
+def element(whole: Instruction, index: int) -> Instruction:
+    """An element of a tuple."""
+    return make("get-tuple-element", whole, index=index)
+
+
+def elements(whole: Instruction) -> list[Instruction]:
+    """All elements of a tuple."""
+    return [element(whole, i) for i in range(len(whole.shape.elements))]
+
+
+def expand(module: Module, log: Log, expansions: Mapping[str, Expansion]) -> Module:
+    """Expand instructions everywhere, but in fused computations.
+
+    Parameters
+    ----------
+    expansions : by the opcode that they expand.
+
+    Returns
+    -------
+    Module
+        the same object where nothing is expanded.
+    """
+    names = names_of(module)
+    fused = {c.name for i in module.instructions() if i.opcode == "fusion" for c in i.called}
+
+    def change(computation: Computation) -> Computation:
+        if computation.name in fused:
+            return computation
+        plan: dict[Instruction, Instruction] = {}
+        there = frozenset(computation.instructions)
+        for instr in computation.instructions:
+            expansion = expansions.get(instr.opcode)
+            root = expansion(Site(instr, names)) if expansion and is_static(instr) else None
+            if expansion is None or root is None or root is instr:
+                continue
+            if root in there and instr.control_predecessors:
+                # There would be nothing left that has to wait.
+                continue
+            new = adopted(root, instr, there, names)
+            if log.rewrite(expansion.__name__, instr, *new):
+                plan[instr] = new[-1]
+        return rebuild(computation, plan)
+
+    return rebuild_module(module, change)
+
+
+def is_static(instr: Instruction) -> bool:
+    """Whether neither the instruction nor its operands have dimensions of run-time size."""
+    shapes = [instr.shape, *(operand.shape for operand in instr.operands)]
+    return not any(leaf.is_dynamic for shape in shapes for _, leaf in shape.leaves())
+
+
+def adopted(
+    root: Instruction, old: Instruction, there: Container[Instruction], names: NameSupply
+) -> list[Instruction]:
+    """The new instructions of an expansion, operands first, with names and annotations.
+
+    As everywhere, a replacement of the same opcode keeps the name, unless it needs the old one.
+    """
+    if root in there:
+        return [root]
+    fresh = new_below(root, there)
+    made = list(named(fresh, old, names).values())
+    keeps = root.opcode == old.opcode and not any(old in instr.operands for instr in fresh)
+    last = replace(
+        made[-1],
+        name=old.name if keeps else made[-1].name,
+        shape=old.shape,
+        control_predecessors=old.control_predecessors,
+        annotations=replace(old.annotations, backend_config=""),
+    )
+    return [*made[:-1], last]
+
+
+def new_below(root: Instruction, there: Container[Instruction]) -> list[Instruction]:
+    """What an instruction needs, itself included, that is not there yet; operands first."""
+    order: dict[Instruction, None] = {}
+    stack = [root]
+    while stack:
+        instr = stack[-1]
+        pending = [o for o in instr.operands if o not in there and o not in order]
+        if pending:
+            stack += pending
+        else:
+            order[instr] = None
+            stack.pop()
+    return list(order)
+
+
+def named(
+    order: Iterable[Instruction], old: Instruction, names: NameSupply
+) -> dict[Instruction, Instruction]:
+    """New instructions, operands first, with unique names and the metadata of an old one."""
+    origin = Annotations(metadata=old.annotations.metadata)
+    made: dict[Instruction, Instruction] = {}
+    for instr in order:
+        made[instr] = replace(
+            instr,
+            name=names.unique(instr.opcode),
+            operands=tuple([made.get(o, o) for o in instr.operands]),
+            annotations=origin,
+            span=old.span,
+        )
+    return made
