@@ -39,7 +39,7 @@ def _roles(rank: int, batch: tuple[int, ...], contracting: tuple[int, ...]) -> R
     return Roles(batch, free, contracting)
 
 
-def product_type(lhs: Array, rhs: Array, result: ElementType) -> np.dtype[Any]:
+def _product_type(lhs: Array, rhs: Array, result: ElementType) -> np.dtype[Any]:
     """The NumPy type in which products of two operands are summed up.
 
     It is the result's, so that integers wrap around there; but small floats are summed up in f32,
@@ -59,7 +59,7 @@ def matrix_product(lhs: Array, rhs: Array, result: ElementType) -> Array:
     lhs : shape (..., m, k)
     rhs : shape (..., k, n)
     """
-    dtype = product_type(lhs, rhs, result)
+    dtype = _product_type(lhs, rhs, result)
     exact = dtype.kind in "iu" and max(type_of(lhs).bits, type_of(rhs).bits) <= 16
     # Sums of 2^21 products of 16-bit integers are exact in f64, for which there is a BLAS.
     computed = np.dtype(np.float64) if exact and lhs.shape[-1] <= 1 << 21 else dtype
