@@ -24,6 +24,7 @@ VERBS: Final = {
     "verify": "check that modules are well formed",
     "run": "run a module, and compare it with a reference",
     "opt": "optimize a module, by a standard pipeline or by chosen passes",
+    "check": "hold a pass of your own against the interpreter",
     "bisect": "find the rewrite that makes the optimizer's result wrong",
     "stats": "count what a module consists of",
     "diff": "compare two modules instruction by instruction",
