@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from emit_c.folding import window_place
 from emit_c.indexing import Index, Sum, unknown
 from emit_c.loops import Assign, For, If, Let, Statement
+from emit_c.matmul import product_type, write_whole_dot
 from emit_c.movement import define
 from emit_c.scalar import converted, expression
 from emit_c.types import literal, narrowed, wide
-from hlo.element_type import BF16, ELEMENT_TYPES, element_type_of
+from hlo.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,25 +23,11 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
-def product_type(instr: Instruction) -> ElementType:
-    """The type in which products are summed up.
-
-    It is the result's wide type, but no narrower than the operands' wide types for floats.
-    """
-    result = ELEMENT_TYPES[wide(instr.shape.element_type)]
-    if result.is_integer:
-        return result
-    kinds = [ELEMENT_TYPES[wide(o.shape.element_type)].dtype for o in instr.operands[:2]]
-    found = element_type_of(np.result_type(result.dtype, *kinds))
-    assert found is not None
-    return found
-
-
 class Products:
     """A sum of products of two operands' elements."""
 
-    def __init__(self, body: Body, instr: Instruction, *, bf16: bool = False) -> None:
-        self.body, self.instr, self.bf16 = body, instr, bf16
+    def __init__(self, body: Body, instr: Instruction) -> None:
+        self.body, self.instr = body, instr
         self.type = product_type(instr)
         zero = literal(self.type, self.type.dtype.type(0))
         self.name = body.variable(wide(self.type), instr.name, zero)
@@ -63,10 +48,8 @@ class Products:
     def _factor(self, operand: Instruction, index: Index) -> str:
         value = self.body.element(operand, index)
         source = operand.shape.element_type
-        if self.bf16:
-            value, source = narrowed(BF16, value), BF16
-        return self.body.let(wide(self.type), operand.name, converted(value, source, self.type)
-                             if self.type.name != wide(source) else value)
+        made = value if self.type.name == wide(source) else converted(value, source, self.type)
+        return self.body.let(wide(self.type), operand.name, made)
 
     @property
     def result(self) -> str:
@@ -97,12 +80,12 @@ def _summed(statements: Sequence[Statement], lanes: tuple[tuple[str, str], ...])
     return tuple(found)
 
 
-@define("dot")
+@define("dot", whole=write_whole_dot)
 def write_dot(body: Body, instr: Instruction, index: Index) -> str:
     """The sum over the contracting dimensions, at one place of batch and free dimensions."""
     attrs: a.DotDims = instr.attrs  # type: ignore[assignment]
     lhs, rhs = instr.operands
-    products = Products(body, instr, bf16=attrs.algorithm.startswith("dot_bf16"))
+    products = Products(body, instr)
     sizes = [lhs.shape.dims[d] for d in attrs.lhs_contracting_dims]
     batch = index[: len(attrs.lhs_batch_dims)]
     used = (*attrs.lhs_batch_dims, *attrs.lhs_contracting_dims)

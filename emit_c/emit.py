@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from emit_c.constants import Constants
+from emit_c.expand import expand
 from emit_c.kernels import Kernels
 from emit_c.names import Names, comment
 from emit_c.prelude import prelude
@@ -73,9 +74,10 @@ def emit(module: Module) -> Program:
     HloError
         HLO181 if an instruction can't be emitted; HLO101 if it means nothing for its types.
     """
-    check(module)
+    expanded = expand(module)
+    check(expanded)
     writer = ModuleWriter()
-    entry = writer.function(module.entry, "run")
+    entry = writer.function(expanded.entry, "run")
     kernels = "\n".join(writer.kernels.functions.values())
     functions = "\n".join(writer.functions.values())
     constants = "".join(f"{definition}\n" for definition in writer.constants.definitions)

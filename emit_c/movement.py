@@ -6,7 +6,7 @@ that stands there. Nothing is copied; what the maps compose to is simplified in 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from emit_c.indexing import (
     Index,
@@ -32,14 +32,15 @@ if TYPE_CHECKING:
     from hlo.shape import Shape
 
 
-def define(
-    *opcodes: str,
-) -> Callable[[Callable[..., str | Values]], Callable[..., str | Values]]:
+Write = TypeVar("Write", bound="Callable[..., str | Values]")
+
+
+def define(*opcodes: str, whole: Callable[..., int | None] | None = None) -> Callable[[Write], Write]:
     """Enter a function into the table as an element function."""
 
-    def enter(write: Callable[..., str | Values]) -> Callable[..., str | Values]:
+    def enter(write: Write) -> Write:
         for opcode in opcodes:
-            emits_c.define(opcode, Element(write))
+            emits_c.define(opcode, Element(write, whole))
         return write
 
     return enter

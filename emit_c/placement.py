@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from emit_c.table import Kernel, Scalar, elemental, emits_c
@@ -64,11 +65,23 @@ def _stored(instr: Instruction, users: list[Instruction], *, fused: bool) -> boo
 
 def _reads_memory(user: Instruction, operand: Instruction) -> bool:
     """Whether a user needs an operand in memory."""
-    entry = emits_c.get(user.opcode)
-    if user.opcode in ("tuple", "while", "call", "conditional", "scan"):
+    if user.opcode in ("tuple", "while", "call", "conditional", "scan", "dot", "convolution"):
         return True
+    if user.opcode == "fusion":
+        read = _parameters_in_memory(user.called[0])
+        return any(user.operands[k] is operand for k in read)
+    entry = emits_c.get(user.opcode)
     if not isinstance(entry, Kernel):
         return False
     if entry.in_memory is None:
         return True
-    return any(user.operands[i] is operand for i in entry.in_memory if i < len(user.operands))
+    return any(user.operands[i] is operand for i in entry.in_memory)
+
+
+@lru_cache(maxsize=256)
+def _parameters_in_memory(computation: Computation) -> frozenset[int]:
+    """Which parameters of a fused computation must be in memory: outputs, and what kernels read."""
+    outputs = _outputs(computation.root)
+    read = {o for i in computation.instructions for o in i.operands if _reads_memory(i, o)}
+    found = [p for p in computation.parameters if p in outputs or p in read]
+    return frozenset(computation.parameters.index(p) for p in found)

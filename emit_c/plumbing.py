@@ -96,6 +96,7 @@ emits_c.define_all(
         "call": Schedule(write_call),
         "fusion": Schedule(write_call),
         "conditional": Schedule(write_conditional),
+        "scan": Schedule(),
         "while": Schedule(write_while),
         "copy-start": Schedule(),
         "copy-done": Schedule(),

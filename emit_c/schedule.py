@@ -7,16 +7,19 @@ buffers: its outputs, and inside it what would else be computed over and over.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, cast
 
 from emit_c.buffers import Lifetime, assign
+from emit_c.control import CONTROL
 from emit_c.kernels import Argument, Kernel, Scope, write_loops
-from emit_c.loops import Assign, Break, Call, For, Forever, If, Let, Statement, Variable, text
+from emit_c.loops import Call, Statement, text
 from emit_c.movement import memory_order
 from emit_c.names import Names
 from emit_c.placement import in_memory
-from emit_c.table import emits_c
+from emit_c.table import Element, emits_c
 from emit_c.table import Kernel as KernelEntry
+from emit_c.trees import branch, leaves, nested, numbered
 from hlo.error import HloError
 from hlo.print import Options, print_instruction
 
@@ -25,10 +28,12 @@ if TYPE_CHECKING:
 
     from emit_c.emit import ModuleWriter
     from hlo.instruction import Computation, Instruction
+    from hlo.literal import Literal
     from hlo.shape import Shape
 
 # These hand on their operand's memory.
 _ALIASES = {"copy", "opt-barrier", "domain", "add-dependency", "reshape"}
+_WORD = re.compile(r"\w+")
 _SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
 
 
@@ -115,16 +120,16 @@ class Function:
 
     def write(self) -> None:
         """Go through the computation."""
-        for number, leaf in enumerate(_parameter_leaves(self.computation)):
-            parameter, shape, path = leaf
-            pointer = (
-                self.declare(f"const {shape.element_type}", parameter.name, f"in[{number}]")
-                if shape.is_array
-                else None
-            )
-            _put(self.scope.values, parameter, path, pointer)
-        counter = iter(range(len(list(self.computation.root.shape.leaves()))))
-        _aim(self.scope, self.computation.root, _numbered(self.computation.root.shape, counter))
+        number = 0
+        for parameter in self.computation.parameters:
+            found: list[str | None] = []
+            for _, shape in parameter.shape.leaves():
+                kind = f"const {shape.element_type}"
+                value = f"in[{number}]"
+                found.append(self.declare(kind, parameter.name, value) if shape.is_array else None)
+                number += 1
+            self.scope.values[parameter] = nested(parameter.shape, iter(found))
+        _aim(self.scope, self.computation.root, numbered(self.computation.root.shape))
         self._write_instructions(self.scope, self.computation, fused=False)
         self._write_results()
 
@@ -150,12 +155,21 @@ class Function:
             _aim(inner, root, scope.targets.get(instr))
             self._write_instructions(inner, instr.called[0], fused=True)
             scope.values[instr] = inner.tree(root)
-        elif instr.opcode in _CONTROL:
-            _CONTROL[instr.opcode](self, scope, instr)
+        elif instr.opcode == "constant":
+            if wanted:
+                scope.values[instr] = self._constant(instr.attrs.literal, instr.name)  # type: ignore[attr-defined]
+        elif instr.opcode in CONTROL:
+            CONTROL[instr.opcode](self, scope, instr)
         elif wanted and isinstance(emits_c.get(instr.opcode), KernelEntry):
             self._write_kernel(scope, instr)
         elif wanted:
             self._write_loops(scope, instr)
+
+    def _constant(self, literal: Literal, name: str) -> object:
+        """Where a constant lies."""
+        if literal.shape.is_tuple:
+            return tuple(self._constant(e, name) for e in literal.elements)
+        return self.module.constants.pointer(literal, name) if literal.shape.is_array else None
 
     def _renamed(self, scope: Scope, instr: Instruction) -> object:
         """The memory of an instruction that needs none of its own; None if it does."""
@@ -168,42 +182,58 @@ class Function:
             return ()
         if instr.opcode == "get-tuple-element":
             number: int = instr.attrs.index  # type: ignore[attr-defined]
-            return cast("tuple[object, ...]", operand)[number] if operand else None
+            return branch(operand, number) if operand else None
         if instr.opcode == "copy-start":
             return operand and (operand, operand, None)
         if instr.opcode == "copy-done":
-            return operand and cast("tuple[object, ...]", operand)[0]
+            return operand and branch(operand, 0)
         if instr.opcode in _ALIASES or _renames(instr):
             return operand
         return None
 
     def _write_loops(self, scope: Scope, instr: Instruction) -> None:
         """A kernel that computes elements."""
-        scope.values[instr] = tree = self.allocate(scope, instr)
-        pointers = _leaves(tree)
+        tree = self.allocate(scope, instr)
+        pointers = leaves(tree, instr.shape)
         shapes = [s for _, s in instr.shape.leaves()]
         if all(s.size == 0 for s in shapes):
+            scope.values[instr] = tree
             return
-        kernel = Kernel(self.module.constants, _without(scope, instr))
+        kernel = Kernel(self.module.constants, scope)
         outputs = [
             kernel.output(s, p, instr.name) for s, p in zip(shapes, pointers, strict=True)
         ]
-        statements = write_loops(kernel, [(instr, outputs)])
-        self._call(kernel, instr, statements)
+        entry = emits_c[instr.opcode]
+        scratch = (
+            entry.whole(kernel.body, instr, outputs)
+            if isinstance(entry, Element) and entry.whole is not None
+            else None
+        )
+        if scratch is None:
+            self._call(kernel, instr, write_loops(kernel, [(instr, outputs)]))
+        else:
+            self._with_scratch(kernel, scratch)
+            self._call(kernel, instr, tuple(kernel.writer.blocks[0]))
+        scope.values[instr] = tree
 
     def _write_kernel(self, scope: Scope, instr: Instruction) -> None:
         """A kernel that writes whole arrays in its own way."""
         entry = cast("KernelEntry", emits_c[instr.opcode])
-        scope.values[instr] = tree = self.allocate(scope, instr)
-        kernel = Kernel(self.module.constants, _without(scope, instr))
+        tree = self.allocate(scope, instr)
+        kernel = Kernel(self.module.constants, scope)
         shapes = [s for _, s in instr.shape.leaves()]
-        pairs = zip(shapes, _leaves(tree), strict=True)
+        pairs = zip(shapes, leaves(tree, instr.shape), strict=True)
         outputs = [kernel.output(s, p, instr.name) for s, p in pairs if s.is_array]
         needed = entry.write(kernel.body, instr, outputs)
-        if needed:
-            pointer = self.scratch(needed)
-            kernel.arguments[pointer] = Argument("u8 *restrict ", "scratch", pointer)
+        self._with_scratch(kernel, needed or 0)
         self._call(kernel, instr, tuple(kernel.writer.blocks[0]))
+        scope.values[instr] = tree
+
+    def _with_scratch(self, kernel: Kernel, size: int) -> None:
+        """Give a kernel some bytes of the arena, if it needs any."""
+        if size:
+            pointer = self.scratch(size)
+            kernel.arguments[pointer] = Argument("u8 *restrict ", "scratch", pointer)
 
     def _call(self, kernel: Kernel, instr: Instruction, statements: Sequence[Statement]) -> None:
         about = print_instruction(instr, _SHORT)
@@ -214,7 +244,7 @@ class Function:
     def _write_results(self) -> None:
         """Copy to the outputs what was not computed there."""
         root = self.computation.root
-        pairs = list(zip(_leaves(self.scope.tree(root), root.shape), root.shape.leaves(), strict=True))
+        pairs = list(zip(leaves(self.scope.tree(root), root.shape), root.shape.leaves(), strict=True))
         for number, (pointer, (_, shape)) in enumerate(pairs):
             if pointer is None or not shape.is_array:
                 continue
@@ -235,123 +265,21 @@ class Function:
         ]
         offsets, self.arena_bytes = assign(lifetimes)
         body = text([statement for step in self.steps for statement in step])
-        lines: list[str] = []
-        for name, line in self.declared.items():
-            if name in body or name in self.backing:
-                lines.append("  " + line.replace(f"@{name}@", str(offsets.get(name, 0))) + "\n")
-        whole = "".join(lines) + body
-        unused = "".join(
-            f"  (void){name};\n" for name in ("in", "out", "arena") if f"{name}[" not in whole and f"{name} +" not in whole
-        )
+        words = set(_WORD.findall(body))
+        whole = body
+        if used := [(name, line) for name, line in self.declared.items() if name in words]:
+            placed = (line.replace(f"@{n}@", str(offsets.get(n, 0))) for n, line in used)
+            whole = "".join(f"  {line}\n" for line in placed) + body
+        words = set(_WORD.findall(whole))
+        unused = "".join(f"  (void){n};\n" for n in ("in", "out", "arena") if n not in words)
         signature = f"{self.name}(const void *const *in, void *const *out, u8 *arena)"
         static = "" if self.name == "run" else "static "
         return f"{static}void {signature} {{\n{unused}{whole}}}\n"
-
-    def array_of(self, pointers: Sequence[str | None]) -> str:
-        """An array of pointers, as an expression."""
-        if not pointers:
-            return "0"
-        return "(const void *const[]){" + ", ".join(p or "0" for p in pointers) + "}"
-
-    def outputs_of(self, pointers: Sequence[str | None]) -> str:
-        """An array of pointers to what is written, as an expression."""
-        if not pointers:
-            return "0"
-        return "(void *const[]){" + ", ".join(p or "0" for p in pointers) + "}"
 
     def arena_for(self, *callees: Function) -> str:
         """The part of the arena that functions called in the next step may use."""
         size = max(callee.arena_bytes for callee in callees)
         return self.scratch(size, "callee_arena") if size else "arena"
-
-
-def _write_call(function: Function, scope: Scope, instr: Instruction) -> None:
-    callee = function.module.function(instr.called[0])
-    scope.values[instr] = tree = function.allocate(scope, instr)
-    given = [p for o in instr.operands for p in _leaves(scope.tree(o), o.shape)]
-    taken = _leaves(tree, instr.shape)
-    arena = function.arena_for(callee)
-    call = Call(callee.name, (function.array_of(given), function.outputs_of(taken), arena))
-    function.step(call, uses=[p for p in (*given, *taken, arena) if p])
-
-
-def _write_conditional(function: Function, scope: Scope, instr: Instruction) -> None:
-    """A chain of ifs; a pred chooses the first branch where it holds, and out of range the last."""
-    index, *operands = instr.operands
-    callees = [function.module.function(c) for c in instr.called]
-    scope.values[instr] = tree = function.allocate(scope, instr)
-    taken = _leaves(tree, instr.shape)
-    arena = function.arena_for(*callees)
-    pointer = str(scope.tree(index))
-    uses = [pointer, arena, *(p for p in taken if p)]
-    chain: tuple[Statement, ...] = ()
-    for number in reversed(range(len(callees))):
-        given = _leaves(scope.tree(operands[number]), operands[number].shape)
-        uses += [p for p in given if p]
-        call = Call(
-            callees[number].name, (function.array_of(given), function.outputs_of(taken), arena)
-        )
-        holds = f"*{pointer}" if index.shape.element_type.name == "pred" else f"*{pointer} == {number}"
-        chain = (If(holds, (call,), chain),) if chain else (call,)
-    function.step(*chain, uses=uses)
-
-
-def _write_while(function: Function, scope: Scope, instr: Instruction) -> None:
-    """A loop over two sets of buffers: the body reads one and writes the other."""
-    condition, body = (function.module.function(c) for c in instr.called)
-    state = instr.operands[0]
-    shapes = [s for _, s in instr.shape.leaves()]
-    initial = _leaves(scope.tree(state), state.shape)
-    first = _leaves(function.arrays(instr.shape, None, f"{instr.name}_next"), instr.shape)
-    second = _leaves(function.arrays(instr.shape, None, f"{instr.name}_spare"), instr.shape)
-    name = function.names.unique(instr.name)
-    n = len(shapes)
-    arena = function.arena_for(condition, body)
-    goes_on = function.scratch(1, f"{instr.name}_goes_on")
-    listed = {
-        kind: ", ".join(p or "0" for p in pointers)
-        for kind, pointers in (("now", initial), ("next", first), ("spare", second))
-    }
-    now, following, spare = (function.names.unique(f"{name}_{k}_state") for k in listed)
-    rotate = For(
-        "k",
-        n,
-        (
-            Let("void *const", "done", f"{following}[k]"),
-            Assign(f"{following}[k]", f"{spare}[k]"),
-            Assign(f"{spare}[k]", "done"),
-            Assign(f"{now}[k]", "done"),
-        ),
-    )
-    loop = Forever(
-        (
-            Call(condition.name, (now, f"(void *const[]){{{goes_on}}}", arena)),
-            Break(f"!*{goes_on}"),
-            Call(body.name, (now, f"{following}", arena)),
-            rotate,
-        )
-    )
-    pointers = [p for p in (*initial, *first, *second, arena, goes_on) if p]
-    function.step(
-        Variable("const void *", now, f"{{{listed['now'] or '0'}}}", max(n, 1)),
-        Variable("void *", following, f"{{{listed['next'] or '0'}}}", max(n, 1)),
-        Variable("void *", spare, f"{{{listed['spare'] or '0'}}}", max(n, 1)),
-        loop,
-        uses=pointers,
-    )
-    results: list[str | None] = []
-    for k, shape in enumerate(shapes):
-        if not shape.is_array:
-            results.append(None)
-            continue
-        result = function.names.unique(f"{instr.name}_{k}")
-        function.backing[result] = {p for p in (initial[k], first[k], second[k]) if p}
-        function.step(Let(f"{shape.element_type} *", result, f"{now}[{k}]"))
-        results.append(result)
-    scope.values[instr] = _nested(instr.shape, iter(results))
-
-
-_CONTROL = {"call": _write_call, "conditional": _write_conditional, "while": _write_while}
 
 
 def _aim(scope: Scope, root: Instruction, target: object) -> None:
@@ -376,68 +304,3 @@ def _renames(instr: Instruction) -> bool:
     same = source.element_type is target.element_type
     ordered = all(memory_order(s) == tuple(range(s.rank)) for s in (source, target))
     return same and ordered
-
-
-def _without(scope: Scope, instr: Instruction) -> Scope:
-    """The scope in which an instruction is computed: its own value is not there yet."""
-    made = Scope(scope.outer, scope.arguments)
-    made.values = {i: tree for i, tree in scope.values.items() if i is not instr}
-    return made
-
-
-def _parameter_leaves(
-    computation: Computation,
-) -> list[tuple[Instruction, Shape, tuple[int, ...]]]:
-    return [(p, s, path) for p in computation.parameters for path, s in p.shape.leaves()]
-
-
-def _put(
-    values: dict[Instruction, object], parameter: Instruction, path: tuple[int, ...], pointer: str | None
-) -> None:
-    """Enter a leaf of a parameter's value."""
-    if not path:
-        values[parameter] = pointer
-        return
-    found = values.get(parameter) or _empty(parameter.shape)
-    values[parameter] = _replaced(found, path, pointer)
-
-
-def _empty(shape: Shape) -> object:
-    return tuple(_empty(s) for s in shape.elements) if shape.is_tuple else None
-
-
-def _replaced(tree: object, path: tuple[int, ...], pointer: str | None) -> object:
-    if not path:
-        return pointer
-    items = list(cast("tuple[object, ...]", tree))
-    items[path[0]] = _replaced(items[path[0]], path[1:], pointer)
-    return tuple(items)
-
-
-def _numbered(shape: Shape, numbers: Iterable[int]) -> object:
-    """The shape's leaves, numbered."""
-    counter = iter(numbers)
-    return _numbered_leaf(shape, counter)
-
-
-def _numbered_leaf(shape: Shape, counter: object) -> object:
-    if shape.is_tuple:
-        return tuple(_numbered_leaf(s, counter) for s in shape.elements)
-    number = next(counter)  # type: ignore[call-overload]
-    return number if shape.is_array else None
-
-
-def _nested(shape: Shape, pointers: object) -> object:
-    if shape.is_tuple:
-        return tuple(_nested(s, pointers) for s in shape.elements)
-    return next(pointers)  # type: ignore[call-overload]
-
-
-def _leaves(tree: object, shape: Shape | None = None) -> list[str | None]:
-    """The pointers of a value, in order; None for tokens."""
-    if isinstance(tree, tuple) and (shape is None or shape.is_tuple):
-        trees = cast("tuple[object, ...]", tree)
-        shapes = shape.elements if shape else (None,) * len(trees)
-        return [p for t, s in zip(trees, shapes, strict=True) for p in _leaves(t, s)]
-    return [tree if isinstance(tree, str) else None]
-

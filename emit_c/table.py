@@ -25,9 +25,17 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """`write(body, instr, index)` gives the name or expression of one element's value."""
+    """`write(body, instr, index)` gives the name or expression of one element's value.
 
-    write: Callable[..., str]
+    Attributes
+    ----------
+    whole : `whole(body, instr, outputs)` emits statements that write the whole result in a faster
+        way, and gives the bytes of scratch memory that they need; it gives None, and emits
+        nothing, where it knows no faster way.
+    """
+
+    write: Callable[..., Any]
+    whole: Callable[..., int | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +93,12 @@ emits_c: OpTable[Entry] = OpTable(
         ),
         "rng": "its numbers come from the device's own generator; use rng-bit-generator",
         "rng-get-and-update-state": "its state is the device's; use rng-bit-generator",
-        "custom-call": "it calls a function that is written in no HLO",
+        "custom-call": "`emit_c.expand` knows some; others call functions that are written in no HLO",
         "ragged-dot": "its groups are found at run time; the optimizer expands it into dots",
         "scaled-dot": "the optimizer expands it into multiplications and a dot",
-        "async-start": "the optimizer replaces it by a call",
-        "async-update": "the optimizer replaces it by a call",
-        "async-done": "the optimizer replaces it by a call",
+        "async-start": "it is emitted as a call where its value is waited for; only that has a value",
+        "async-update": "it is emitted as a call where its value is waited for; only that has a value",
+        "async-done": "`emit_c.expand` makes it a call",
         "stochastic-convert": "XLA CPU has none either",
     },
 )

@@ -12,7 +12,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from emit_c.types import OTHERS, TYPEDEFS, conversions, wide
+from emit_c.types import OTHERS, TYPEDEFS, conversions, load, wide
 from hlo.element_type import ELEMENT_TYPES, ElementType
 
 _DEFINED = re.compile(r"^(?:static|typedef|#define)[^;=({]*?\b(\w+(?:_\$T)?)(?: *[\[(=;]| )", re.MULTILINE)
@@ -25,7 +25,7 @@ def _paragraphs() -> dict[str, str]:
     """Every function of the `.c` files, by name."""
     found: dict[str, str] = {}
     for path in sorted(Path(__file__).parent.glob("*.c")):
-        for paragraph in re.split(r"\n\n(?=//|static|#|typedef)", path.read_text().strip()):
+        for paragraph in re.split(r"\n\n(?=//|static|__attribute__)", path.read_text().strip()):
             name = _name(paragraph)
             if name:
                 found[name] = paragraph + "\n"
@@ -63,6 +63,7 @@ def _filled(template: str, element_type: ElementType) -> str:
         "$C": kind,
         "$U": unsigned,
         "$V": element_type.name.replace("s", "u"),
+        "$L": load(element_type, "").removesuffix("()"),
         "$R": element_type.real.name,
         "$W": str(bits),
         "$M": f"0x{(1 << bits) - 1:x}" + ("ull" if bits == 64 else ""),
