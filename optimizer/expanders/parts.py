@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from hlo.element_type import F32, S32, U8, U16, U32, U64
+from hlo.element_type import F32, S32, U1, U2, U4, U8, U16, U32, U64
 from hlo.shape import array
 from hlo.values import PaddingDim, SliceDim
 from optimizer.make import make, splat
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
     from optimizer.make import Number
 
-UNSIGNED = {8: U8, 16: U16, 32: U32, 64: U64}
+UNSIGNED = {1: U1, 2: U2, 4: U4, 8: U8, 16: U16, 32: U32, 64: U64}
 
 
 def number(value: Number, element_type: ElementType = S32) -> Instruction:
