@@ -24,7 +24,15 @@ LARGE_CONSTANT = 10
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to print, named as in XLA's HloPrintOptions."""
+    """What to print, named as in XLA's HloPrintOptions.
+
+    Attributes
+    ----------
+    print_large_constants : off: those with more than 10 elements, and tuples, become `{...}`.
+    print_program_shape : the parameters and result of each computation.
+    print_extra_attributes : the attributes that belong to an opcode.
+    operand_index_annotation_interval : `/*index=5*/` before every fifth operand; 0 for none.
+    """
 
     print_large_constants: bool = True
     print_metadata: bool = True
@@ -37,7 +45,6 @@ class Options:
     print_control_dependencies: bool = True
     print_extra_attributes: bool = True
     include_layout_in_shapes: bool = True
-    print_ids: bool = True
     operand_index_annotation_interval: int = 5
 
     @classmethod
@@ -60,9 +67,9 @@ DEFAULT = Options()
 # Printed in this order after `HloModule name`.
 _HEADER_ORDER = (
     "is_scheduled",
-    "alias_passthrough_params",
     "input_output_alias",
     "buffer_donor",
+    "alias_passthrough_params",
     "entry_computation_layout",
     "allow_spmd_sharding_propagation_to_parameters",
     "allow_spmd_sharding_propagation_to_output",
@@ -153,16 +160,14 @@ def print_instruction(instr: Instruction, options: Options = DEFAULT) -> str:
     opcode, wrapped = _async_form(instr)
     arguments = _arguments(instr, options)
     text = f"{percent}{instr.name} = {shape}{opcode}({arguments})"
-    if not options.print_extra_attributes:
-        return text
     if wrapped is None:
-        text += _attributes_and_called(instr, percent)
+        text += _attributes_and_called(instr, options)
     elif instr.opcode == "async-start":
         # The attributes of the instruction that runs asynchronously stand with the start.
         start = cast("AsyncStart", instr.attrs)
         thread = start.async_execution_thread
         text += f', async_execution_thread="{thread}"' if thread != "main" else ""
-        text += _attributes_and_called(wrapped, percent)
+        text += _attributes_and_called(wrapped, options)
         if instr.annotations.frontend_attributes is None:
             text += _annotations(wrapped, options.without("print_metadata", "print_backend_config"))
         if aliases := start.output_to_operand_aliasing:
@@ -177,26 +182,29 @@ def _shape(shape: Shape, options: Options) -> str:
 def _arguments(instr: Instruction, options: Options) -> str:
     attrs = instr.attrs
     if isinstance(attrs, Constant):
-        literal = attrs.literal
-        if options.print_large_constants or literal.shape.size <= LARGE_CONSTANT:
-            return print_literal(literal)
-        return "{...}"
+        shape = attrs.literal.shape
+        small = shape.is_array and shape.size <= LARGE_CONSTANT
+        return print_literal(attrs.literal) if options.print_large_constants or small else "{...}"
     if isinstance(attrs, Parameter):
         return str(attrs.number)
     percent = "%" if options.print_percent else ""
     interval = options.operand_index_annotation_interval
-    if not options.print_operand_shape and len(instr.operands) <= max(interval, 1):
+    plain = options.print_operand_names and not options.print_operand_shape
+    if plain and len(instr.operands) <= max(interval, 1):
         return ", ".join([percent + operand.name for operand in instr.operands])
     words: list[str] = []
     for i, operand in enumerate(instr.operands):
         mark = f"/*index={i}*/" if interval and i and i % interval == 0 else ""
-        shape = f"{_shape(operand.shape, options)} " if options.print_operand_shape else ""
-        words.append(f"{mark}{shape}{percent}{operand.name}")
+        shape = [_shape(operand.shape, options)] if options.print_operand_shape else []
+        name = [percent + operand.name] if options.print_operand_names else []
+        words.append(mark + " ".join(shape + name))
     return ", ".join(words)
 
 
-def _attributes_and_called(instr: Instruction, percent: str) -> str:
-    called = _called(instr, percent) if instr.called else ""
+def _attributes_and_called(instr: Instruction, options: Options) -> str:
+    called = _called(instr, "%" if options.print_percent else "") if instr.called else ""
+    if not options.print_extra_attributes:
+        return called
     after = _attributes(instr.attrs, after_called=True) if called else ""
     return _attributes(instr.attrs) + called + after
 
@@ -237,10 +245,14 @@ def _async_form(instr: Instruction) -> tuple[str, Instruction | None]:
 
 
 def single_instruction(computation: Computation) -> Instruction | None:
-    """The root of a computation that has nothing else but parameters; None if there is more."""
+    """The root of a computation that does nothing but apply it to the parameters, in order.
+
+    XLA asks only that there is nothing else but parameters, and so loses in print which of them
+    the root uses.
+    """
     root = computation.root
-    others = (i for i in computation.instructions if i is not root)
-    return root if all(i.opcode == "parameter" for i in others) else None
+    alone = len(computation.instructions) == len(root.operands) + 1
+    return root if alone and root.operands == computation.parameters else None
 
 
 def _annotations(instr: Instruction, options: Options) -> str:
