@@ -10,6 +10,7 @@ from optimizer.calls import (
 )
 from optimizer.cleanup import cse, dce, module_dce, tuple_simplifier
 from optimizer.expanders.catalogue import MODULES as EXPANDERS
+from optimizer.loops import while_loop_simplifier
 from optimizer.rules import ALL_RULES
 from optimizer.simplification import (
     algebraic_simplifier,
@@ -29,6 +30,7 @@ MODULES = (
     map_inliner,
     module_dce,
     tuple_simplifier,
+    while_loop_simplifier,
     zero_sized_hlo_elimination,
 )
 

@@ -1,0 +1,1 @@
+"""Passes about conditionals: choosing branches early, one form for all, selects instead."""

@@ -1,0 +1,1 @@
+"""Passes about loops: trip counts, simplification, code motion, unrolling."""

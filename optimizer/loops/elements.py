@@ -1,0 +1,132 @@
+"""Transformations that take elements out of a loop's state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from optimizer.effects import ordered
+from optimizer.identity import Identity
+from optimizer.loops.narrow import StandIns, narrowed
+from optimizer.loops.state import elements_needed, elements_taken
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo.attributes import Constant
+    from hlo.instruction import Instruction
+    from optimizer.loops.site import Site
+    from optimizer.loops.state import Loop
+
+
+def dead_elements(site: Site) -> Instruction | None:
+    """Removes elements that nobody needs: after the loop, in its condition, or for other elements.
+
+    One that the loop never changes may be used after it, since it is still what it was at first.
+
+    References
+    ----------
+    XLA, `TryRemoveDeadWhileParams` in `xla/service/while_loop_simplifier.cc`.
+    """
+    loop = site.loop
+    live = live_elements(site)
+    gone: StandIns = {i: None for i in range(loop.size) if i not in live}
+    return narrowed(site, gone) if gone else None
+
+
+def live_elements(site: Site) -> set[int]:
+    """The elements that must be carried from turn to turn."""
+    loop, live = site.loop, set[int]()
+    pending = {i for i in site.used if not loop.is_invariant(i)}
+    for computation in loop.instr.called:
+        kept = [i for i in computation.instructions if site.acts(i)]
+        kept += ordered(computation)
+        # The body's root needs every element; what counts is what each element needs.
+        pending |= elements_needed(computation, [i for i in kept if i is not loop.body.root])
+    pending |= elements_needed(loop.condition, [loop.condition.root])
+    while pending:
+        live |= pending
+        needed = [loop.next[i] for i in pending if not loop.is_invariant(i)]
+        pending = elements_needed(loop.body, needed) - live
+    return live
+
+
+def constant_elements(site: Site) -> Instruction | None:
+    """Replaces elements that are always the same constant by that constant, inside and after.
+
+    References
+    ----------
+    XLA, `TryPropagateConstant` in `xla/service/while_loop_simplifier.cc`.
+    """
+    loop, gone = site.loop, cast("StandIns", {})
+    for i in range(loop.size):
+        first = loop.initial(i)
+        if first is not None and is_known_constant(first):
+            following = loop.next[i]
+            same = following.opcode == "constant" and following.attrs == first.attrs
+            if same or loop.is_invariant(i):
+                gone[i] = first
+    return narrowed(site, gone) if gone else None
+
+
+def is_known_constant(instr: Instruction) -> bool:
+    """Whether an instruction is a constant whose value is not left out of the text."""
+    return instr.opcode == "constant" and not cast("Constant", instr.attrs).literal.elided
+
+
+def repeated_elements(site: Site) -> Instruction | None:
+    """Merges elements that are equal at first and change alike in every turn.
+
+    Elements equal at first are taken to be equal always, until the body, where it takes one for
+    another, computes different things for two of them; those are told apart, and so on. What is
+    left is equal by induction on the turns.
+
+    References
+    ----------
+    XLA, `TryRemoveRepeatedWhileTupleIndices` in `xla/service/while_loop_simplifier.cc`.
+    """
+    loop = site.loop
+    firsts = [loop.initial(i) for i in range(loop.size)]
+    classes = numbered(
+        [
+            (first.attrs if first.opcode == "constant" else first, first.shape)
+            for first in firsts
+            if first is not None
+        ]
+    )
+    tied, count = ordered(loop.body), 0
+    while count < len(set(classes)) < loop.size:
+        count = len(set(classes))
+        unique = [i in tied or site.acts(i) for i in loop.body.instructions]
+        values = values_of(loop, classes, unique)
+        classes = numbered([(c, values[n]) for c, n in zip(classes, loop.next, strict=True)])
+    representative = {c: i for i, c in reversed(list(enumerate(classes)))}
+    gone: StandIns = {i: representative[c] for i, c in enumerate(classes) if representative[c] != i}
+    return narrowed(site, gone) if gone else None
+
+
+def numbered(keys: Sequence[Any]) -> list[int]:
+    """A number for each key, the same for equal ones."""
+    numbers: dict[Any, int] = {}
+    return [numbers.setdefault(key, len(numbers)) for key in keys]
+
+
+def values_of(loop: Loop, classes: Sequence[int], unique: Sequence[bool]) -> dict[Instruction, int]:
+    """A number for what each instruction of the body computes, the same for equal values.
+
+    Parameters
+    ----------
+    classes : of the elements; those of one class are taken to be equal.
+    unique : for each instruction, whether it must not be taken for another one.
+    """
+    identity, taken = Identity(), elements_taken(loop.body)
+    numbers: dict[Any, int] = {}
+    values: dict[Instruction, int] = {}
+    for instr, alone in zip(loop.body.instructions, unique, strict=True):
+        if instr in taken:
+            key: Any = ("element", classes[taken[instr]])
+        elif alone or instr.opcode == "parameter":
+            key = instr
+        else:
+            key = identity.key(instr, values)
+        values[instr] = numbers.setdefault(key, len(numbers))
+    return values

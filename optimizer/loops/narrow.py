@@ -1,0 +1,89 @@
+"""Takes elements out of a loop's state.
+
+What is taken out has a stand-in: another element that is always equal to it, or a constant that it
+always is; or none, because nothing that counts is computed from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hlo.instruction import Instruction
+from hlo.shape import Shape, tuple_of
+from hlo.walk import rebuild
+from optimizer.effects import without_dead
+from optimizer.loops.state import chosen, elements_taken
+from optimizer.make import make
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hlo.instruction import Computation
+    from hlo.names import NameSupply
+    from optimizer.loops.site import Site
+
+# For each element that goes: one that stays, a constant, or nothing.
+StandIns = dict[int, "int | Instruction | None"]
+
+
+def narrowed(site: Site, gone: StandIns) -> Instruction:
+    """A loop without some elements of its state: the tuple of what the whole loop gave.
+
+    An element without stand-in must be one that nobody uses after the loop, or that the loop never
+    changes: in its place stands what it was at first.
+    """
+    loop = site.loop
+    instr, init = loop.instr, loop.instr.operands[0]
+    kept = [i for i in range(loop.size) if i not in gone]
+    values = [site.initial(i) for i in range(loop.size)]
+    start = site.named(make("tuple", *[values[i] for i in kept]))
+    condition, body = [narrow(site.own(c), kept, gone, site.names) for c in instr.called]
+    made = instr.with_(
+        operands=(start.with_(annotations=chosen(init, kept)),),
+        shape=of_elements(instr.shape, kept),
+        called=(condition, body),
+        annotations=chosen(instr, kept),
+    )
+    for place, i in enumerate(kept):
+        values[i] = site.element(made, place)
+    for i, stand_in in gone.items():
+        if isinstance(stand_in, int):
+            values[i] = values[stand_in]
+    whole = site.named(make("tuple", *values))
+    return whole.with_(annotations=chosen(instr, range(loop.size)))
+
+
+def narrow(
+    computation: Computation,
+    kept: Sequence[int],
+    gone: Mapping[int, int | Instruction | None],
+    names: NameSupply,
+) -> Computation:
+    """A loop's condition or body that sees, and if it gives a state yields, only some elements."""
+    state, root = computation.parameters[0], computation.root
+    new_state = state.with_(shape=of_elements(state.shape, kept), annotations=chosen(state, kept))
+    place = {old: new for new, old in enumerate(kept)}
+    plan = {state: new_state}
+    copies = {
+        i: stand_in.with_(name=names.unique(stand_in.name))
+        for i, stand_in in gone.items()
+        if isinstance(stand_in, Instruction)
+    }
+    for taken, i in elements_taken(computation).items():
+        stand_in = gone.get(i, i)
+        if isinstance(stand_in, int):
+            attrs = replace(taken.attrs, index=place[stand_in])
+            plan[taken] = taken.with_(operands=(new_state,), attrs=attrs)
+        elif i in copies:
+            plan[taken] = copies[i]
+    if root.shape.is_tuple:
+        operands = tuple([root.operands[i] for i in kept])
+        shape = of_elements(root.shape, kept)
+        plan[root] = root.with_(operands=operands, shape=shape, annotations=chosen(root, kept))
+    return without_dead(rebuild(computation, plan))
+
+
+def of_elements(shape: Shape, kept: Sequence[int]) -> Shape:
+    """The tuple of some of a tuple's elements."""
+    return tuple_of(*[shape.elements[i] for i in kept])

@@ -1,0 +1,112 @@
+"""Where a loop stands: who uses it, and how to make new instructions around it.
+
+A transformation of loops is a function of a site: it gives what takes the loop's place, or None if
+it does not apply. `transformed` tries one on every loop of a module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hlo.annotations import Annotations
+from hlo.walk import callers, names_of, rebuild, rebuild_module, users
+from optimizer.calls.clone import cloned
+from optimizer.effects import effects, ordered, without_dead
+from optimizer.loops.state import element_of, elements_used, loop_of
+from optimizer.make import make
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction, Module
+    from hlo.names import NameSupply
+    from optimizer.log import Log
+    from optimizer.loops.state import Loop
+
+Transformation = Callable[["Site"], "Instruction | None"]
+
+
+@dataclass(frozen=True)
+class Site:
+    """A loop and its surroundings.
+
+    Attributes
+    ----------
+    used : the elements of its state that are used after it.
+    shared : names of computations that several instructions call.
+    acts : whether an instruction has an effect.
+    """
+
+    loop: Loop
+    used: set[int]
+    names: NameSupply
+    shared: set[str]
+    acts: Callable[[Instruction], bool]
+
+    def initial(self, i: int) -> Instruction:
+        """What an element of the state is at first."""
+        return self.loop.initial(i) or self.element(self.loop.instr.operands[0], i)
+
+    def element(self, whole: Instruction, i: int) -> Instruction:
+        """An element of a tuple that stands here."""
+        return self.named(make("get-tuple-element", whole, index=i))
+
+    def named(self, instr: Instruction) -> Instruction:
+        """A new instruction, with a name of its own and the loop's place in the user's source."""
+        at = self.loop.instr
+        annotations = Annotations(metadata=at.annotations.metadata)
+        name = self.names.unique(instr.name)
+        return instr.with_(name=name, annotations=annotations, span=at.span)
+
+    def own(self, computation: Computation) -> Computation:
+        """A computation that may be changed for this loop: a copy if others call it too."""
+        return cloned(computation, self.names) if computation.name in self.shared else computation
+
+
+def transformed(module: Module, transformation: Transformation, log: Log) -> Module:
+    """A module with a transformation done to each of its loops that it applies to.
+
+    Loops that control dependencies tie to other instructions stay as they are.
+    """
+    if not any(i.opcode == "while" for i in module.instructions()):
+        return module
+    names, acts = names_of(module), effects()
+    shared = {c.name for c, found in callers(module).items() if len(found) > 1}
+    word = transformation.__name__.replace("_", "-")
+
+    def change(computation: Computation) -> Computation:
+        loops = [loop for loop in map(loop_of, computation.instructions) if loop]
+        if not loops:
+            return computation
+        plan: dict[Instruction, Instruction] = {}
+        users_of, tied = users(computation), ordered(computation)
+        for loop in loops:
+            instr = loop.instr
+            using = users_of[instr]
+            used = elements_used(instr, using, is_root=instr is computation.root)
+            new = None
+            if instr not in tied:
+                new = transformation(Site(loop, used, names, shared, acts))
+            if new is not None and log.rewrite(word, instr, new):
+                plan |= replacing(instr, new, using)
+        return without_dead(rebuild(computation, plan)) if plan else computation
+
+    return rebuild_module(module, change)
+
+
+def replacing(
+    old: Instruction, new: Instruction, using: list[Instruction]
+) -> dict[Instruction, Instruction]:
+    """The plan by which a tuple takes another's place; its elements go straight to who takes them.
+
+    Parameters
+    ----------
+    using : the users of the old tuple.
+    """
+    plan = {old: new}
+    if new.opcode == "tuple":
+        for user in using:
+            i = element_of(user, old)
+            if i is not None:
+                plan[user] = new.operands[i]
+    return plan

@@ -1,0 +1,95 @@
+"""Transformations that follow from how often a loop runs."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from hlo.walk import rebuild
+from optimizer.calls.clone import inlined
+from optimizer.effects import ordered, without_dead
+from optimizer.loops.state import element_of
+from optimizer.loops.trip_count import SWAPPED, counter_of, number, trip_count
+from optimizer.make import constant
+
+if TYPE_CHECKING:
+    from hlo.attributes import Compare
+    from hlo.instruction import Instruction
+    from optimizer.loops.site import Site
+    from optimizer.loops.trip_count import Counter
+
+COMPARES = {
+    "EQ": operator.eq,
+    "NE": operator.ne,
+    "LT": operator.lt,
+    "LE": operator.le,
+    "GT": operator.gt,
+    "GE": operator.ge,
+}
+
+
+def never_runs(site: Site) -> Instruction | None:
+    """A loop of trip count 0 is its initial state.
+
+    References
+    ----------
+    XLA, `TryRemoveWhileLoop` in `xla/service/while_loop_simplifier.cc`.
+    """
+    instr = site.loop.instr
+    removable = not site.acts(instr) and trip_count(site.loop, max_turns=1) == 0
+    return instr.operands[0] if removable else None
+
+
+def runs_once(site: Site) -> Instruction | None:
+    """A loop of trip count 1 is its body.
+
+    References
+    ----------
+    XLA, `TryRemoveWhileLoop` in `xla/service/while_loop_simplifier.cc`.
+    """
+    instr = site.loop.instr
+    if site.acts(instr) or trip_count(site.loop, max_turns=1) != 1:
+        return None
+    return inlined(site.loop.body, instr.operands, site.names)
+
+
+def trivial_compares(site: Site) -> Instruction | None:
+    """Decides comparisons of the counter with constants that come out alike in every turn.
+
+    References
+    ----------
+    XLA, `TrySimplifyTrivialCompare` in `xla/service/while_loop_simplifier.cc`.
+    """
+    loop, counter = site.loop, counter_of(site.loop)
+    if counter is None or not counter.trips:
+        return None
+    state, tied = loop.body.parameters[0], ordered(loop.body)
+    outcomes = [None if i in tied else always(i, state, counter) for i in loop.body.instructions]
+    if all(outcome is None for outcome in outcomes):
+        return None
+    condition, body = map(site.own, loop.instr.called)
+    plan = {
+        instr: site.named(constant(np.array(outcome)))
+        for instr, outcome in zip(body.instructions, outcomes, strict=True)
+        if outcome is not None
+    }
+    return loop.instr.with_(called=(condition, without_dead(rebuild(body, plan))))
+
+
+def always(instr: Instruction, state: Instruction, counter: Counter) -> bool | None:
+    """What a comparison of the counter with a constant gives, if the same in every turn."""
+    if instr.opcode != "compare":
+        return None
+    (left, right), direction = instr.operands, cast("Compare", instr.attrs).direction
+    if element_of(right, state) == counter.index:
+        left, right, direction = right, left, SWAPPED[direction]
+    limit = number(right)
+    if element_of(left, state) != counter.index or limit is None:
+        return None
+    seen = range(counter.init, counter.value(counter.trips or 0), counter.step)
+    holds = COMPARES[direction]
+    first, last = holds(seen[0], limit), holds(seen[-1], limit)
+    is_order = direction not in ("EQ", "NE")
+    return first if first == last and (is_order or len(seen) == 1 or limit not in seen) else None

@@ -1,0 +1,59 @@
+"""Simplifies loops: less state to carry, and no loop at all where it runs once or never.
+
+A loop that carries its counter, an array, and a copy of that array that it never changes:
+
+    while (i < 8) { i, x, y = i + 1, x * y, y }        after: y is no state, but what it was at first
+
+Each transformation is a function of its own, and stands in `elements`, `turns` or `flatten`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from optimizer.cleanup.tuple_simplifier import TupleSimplifier
+from optimizer.loops.elements import constant_elements, dead_elements, repeated_elements
+from optimizer.loops.flatten import flatten_nested_tuples
+from optimizer.loops.site import transformed
+from optimizer.loops.turns import never_runs, runs_once, trivial_compares
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.instruction import Module
+    from optimizer.log import Log
+
+# In XLA's order.
+TRANSFORMATIONS = (
+    repeated_elements,
+    flatten_nested_tuples,
+    constant_elements,
+    never_runs,
+    runs_once,
+    trivial_compares,
+    dead_elements,
+)
+
+
+@register
+@dataclass(frozen=True)
+class WhileLoopSimplifier:
+    """Makes loops smaller or takes them away.
+
+    References
+    ----------
+    XLA, `xla/service/while_loop_simplifier.cc`.
+    """
+
+    name = "simplify-while-loops"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module with simpler loops."""
+        before = None
+        while module is not before:
+            before = module
+            for transformation in TRANSFORMATIONS:
+                module = transformed(module, transformation, log)
+            if module is not before:
+                module = log.run(TupleSimplifier(), module)
+        return module
