@@ -18,14 +18,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from hlo.error import Span
     from hlo.instruction import Module
 
 
 class Verify(Silent):
     """Runs the verifier after every pass that changed something.
 
-    An error that it finds says which pass made the module wrong.
+    An error that it finds still points at the source line, and says which pass, and which rule of
+    it, made the instruction.
     """
+
+    def __init__(self) -> None:
+        self.rules: dict[Span, str] = {}
+
+    def before(self, pass_: Pass, module: Module, log: Log) -> None:  # noqa: ARG002
+        """Forget what other passes did."""
+        self.rules.clear()
+
+    def event(self, event: Event, log: Log) -> None:  # noqa: ARG002
+        """Keep in mind what was done to a line of the source."""
+        if event.old.span is not None:
+            self.rules[event.old.span] = event.rule
 
     def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:
         """Verify what a pass made."""
@@ -34,9 +48,9 @@ class Verify(Silent):
         try:
             verify(after)
         except HloError as error:
-            raise error.noting(
-                f"the module was fine before the pass {'.'.join(log.path)}"
-            ) from None
+            rule = self.rules.get(error.span) if error.span is not None else None
+            made = f"`{rule}` in the pass" if rule else "the pass"
+            raise error.noting(f"the module was fine before {made} {'.'.join(log.path)}") from None
 
 
 class Trace(Silent):

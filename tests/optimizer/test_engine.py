@@ -36,6 +36,7 @@ from optimizer.pattern import (
     p,
     q,
     select,
+    slice_,
     subtract,
     transpose,
     x,
@@ -294,6 +295,21 @@ def test_verifier_says_which_pass_broke_the_module():
     with pytest.raises(HloError) as caught:
         Log(observers=[Verify()]).run(Breaking(), module(THREE))
     assert "breaking" in str(caught.value)
+
+
+def test_verifier_says_which_rule_broke_the_module():
+    class Wrong:
+        name = "wrong"
+
+        def run(self, before, log):
+            rules = RuleSet([Rule(negate(x), slice_(x, slice=()), name="stand on your head")])
+            return rewrite(before, rules, log)
+
+    before = module("t = f32[3,2] reshape(x)\n ROOT n = f32[3,2] negate(t)")
+    with pytest.raises(HloError) as caught:
+        Log(observers=[Verify()]).run(Wrong(), before)
+    assert "ROOT n = f32[3,2] negate(t)" in str(caught.value)
+    assert "before `stand on your head` in the pass wrong" in str(caught.value)
 
 
 def test_changed_values_are_found():
