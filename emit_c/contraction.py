@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from emit_c.convolution import write_whole_convolution
 from emit_c.folding import window_place
 from emit_c.indexing import Index, Sum, unknown
 from emit_c.loops import Assign, For, If, Let, Statement
@@ -109,7 +110,7 @@ def write_dot(body: Body, instr: Instruction, index: Index) -> str:
     return products.result
 
 
-@define("convolution")
+@define("convolution", whole=write_whole_convolution)
 def write_convolution(body: Body, instr: Instruction, index: Index) -> str:
     """The sum over the window and the input features of a group, at one place of the output."""
     attrs: a.Convolution = instr.attrs  # type: ignore[assignment]

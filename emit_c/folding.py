@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from emit_c.indexing import Index, Within, conjunction
-from emit_c.loops import For, If, Let, Assign, Statement, Variable
+from emit_c.indexing import Index, Within, conjunction, counter, linear
+from emit_c.loops import Assign, For, If, Let, Statement, Variable
 from emit_c.movement import define
 from emit_c.scalar import expression
-from emit_c.types import narrowed, wide
+from emit_c.types import narrowed, store, wide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,24 +44,31 @@ class Fold:
     ----------
     types : of the folded arrays.
     initial : values to begin with.
+    size, place : for many folds side by side, whose variables are arrays of `size`; the loop's
+        counter says which one is meant.
     """
 
     def __init__(
         self, body: Body, computation: Computation, types: Sequence[ElementType],
-        initial: Sequence[str], name: str,
-    ) -> None:
+        initial: Sequence[str], name: str, *, size: int | None = None, place: str = "",
+    ) -> None:  # fmt: skip
         self.body, self.computation, self.types = body, computation, types
         self.operation = single_operation(computation)
         kinds = [wide(t) for t in types]
         # The extremes of floats are found among integers of the same order, whose maximum is
         # simple: NaN is beyond all of them. See `ordered_f32` in prelude/floats.c.
         self.ordered = self.operation in ("maximum", "minimum") and types[0].is_floating
+        values = list(initial)
         if self.ordered:
-            word = "s32" if kinds[0] == "f32" else "s64"
-            self.names = (body.variable(word, name, self._key(initial[0])),)
-        else:
-            pairs = zip(kinds, initial, strict=True)
+            kinds, values = ["s32" if kinds[0] == "f32" else "s64"], [self._key(values[0])]
+        pairs = list(zip(kinds, values, strict=True))
+        if size is None:
             self.names = tuple(body.variable(kind, name, value) for kind, value in pairs)
+        else:
+            arrays = [body.variable(kind, name, size=size) for kind in kinds]
+            self.names = tuple(f"{array}[{place}]" for array in arrays)
+            starts = [Assign(n, v) for n, v in zip(self.names, values, strict=True)]
+            body.add(For(place, size, tuple(starts), simd=True))
 
     def _key(self, value: str) -> str:
         return f"{self.operation}_key_{wide(self.types[0])}({value})"
@@ -127,7 +134,54 @@ def _in_lanes(statement: Statement, lanes: tuple[tuple[str, str], ...]) -> State
     return statement
 
 
-@define("reduce")
+# Columns that are folded side by side.
+COLUMNS = 256
+
+
+def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[str]) -> int | None:
+    """Fold rows of many columns into rows of variables, where the last dimension is kept.
+
+    Elements are read in the order of memory, and the loop over columns runs in vector lanes.
+    """
+    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    half = len(instr.operands) // 2
+    arrays, initials = instr.operands[:half], instr.operands[half:]
+    dims = arrays[0].shape.dims
+    last = len(dims) - 1
+    if last in attrs.dimensions or dims[last] < 2 or not attrs.dimensions:
+        return None
+    types = [x.shape.element_type for x in arrays]
+    starts = [body.scalar(i) for i in initials]
+    kept = [1 if d in attrs.dimensions else dims[d] for d in range(last)]
+    reduced = [dims[d] if d in attrs.dimensions else 1 for d in range(last)]
+    width = next(w for w in range(min(COLUMNS, dims[last]), 0, -1) if dims[last] % w == 0)
+    column = body.name("column")
+    with body.loops([f"i{d}" for d in range(last)], kept) as outer:
+        with body.loops(["block"], [dims[last] // width]) as (block,):
+            here = block * width + counter(column, width)
+            fold = Fold(body, instr.called[0], types, starts, instr.name, size=width, place=column)
+            with body.loops("r" * last, reduced) as inner:
+                at = tuple(o + i for o, i in zip(outer, inner, strict=True))
+                with body.block() as statements:
+                    fold.add([body.element(x, (*at, here)) for x in arrays])
+                body.add(over(column, width, statements))
+            with body.block() as statements:
+                place = (*(o for d, o in enumerate(outer) if d not in attrs.dimensions), here)
+                shape = next(s for _, s in instr.shape.leaves())
+                for output, kind, value in zip(outputs, types, fold.results, strict=True):
+                    number = linear(place, shape.dims).text
+                    body.assign(f"{output}[{number}]", store(kind, value))
+            body.add(over(column, width, statements))
+    return 0
+
+
+def over(name: str, size: int, statements: Sequence[Statement]) -> For:
+    """A loop over columns, in vector lanes where it is straight code."""
+    straight = all(isinstance(s, Let | Assign | Variable) for s in statements)
+    return For(name, size, tuple(statements), simd=straight)
+
+
+@define("reduce", whole=write_whole_reduce)
 def write_reduce(body: Body, instr: Instruction, index: Index) -> Values:
     """Fold the reduced dimensions, in row-major order, from the initial values on."""
     attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]

@@ -11,8 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from emit_c.table import Scalar, emits_c
-from emit_c.types import literal, narrowed, wide
-from hlo.element_type import ELEMENT_TYPES, F32, PRED
+from emit_c.types import is_narrow, literal, load, narrowed, store, wide
+from hlo.element_type import ELEMENT_TYPES, F16, F32, PRED
 from hlo.error import HloError
 from interpreter.conversion import integer_range
 from interpreter.widths import float_format
@@ -230,24 +230,24 @@ def _saturated(x: str, source: ElementType, target: ElementType) -> str:
 def write_reduce_precision(instr: Instruction, x: str) -> str:
     """A float rounded to a format of fewer bits, in its own type.
 
-    The bits of a wide value are looked at: those of a narrower type are its first ones, but for
-    the 8-bit floats and f16, whose subnormal numbers are normal ones in f32.
+    Its bits say how; those of the 8-bit floats as the f16 that they fit into.
     """
     attrs: ReducePrecision = instr.attrs  # type: ignore[assignment]
     element_type = instr.shape.element_type
-    kind = wide(element_type)
-    form = float_format(ELEMENT_TYPES[kind].dtype)
-    dropped = max(form.mantissa_bits - attrs.mantissa_bits, 0)
+    kind = element_type if element_type.bits >= 16 else F16
+    form = float_format(kind.dtype)
     infinity = ((1 << form.exponent_bits) - 1) << form.mantissa_bits
     own_bias, bias = ((1 << n - 1) - 1 for n in (form.exponent_bits, attrs.exponent_bits))
     fewer = attrs.exponent_bits < form.exponent_bits
     too_large = (own_bias + bias + 1) << form.mantissa_bits if fewer else infinity
     too_small = (own_bias - bias + 1) << form.mantissa_bits if fewer else 0
-    word, mask = ("u32", "0x7fffffff") if kind == "f32" else ("u64", "0x7fffffffffffffff")
-    size = f"bits_{kind}({x}) & {mask}"
+    dropped = max(form.mantissa_bits - attrs.mantissa_bits, 0)
+    word, sign = f"u{kind.bits}", 1 << (kind.bits - 1)
+    bits = store(kind, x) if is_narrow(kind) else f"bits_{kind}({x})"
     limits = f"{infinity:#x}, {too_large:#x}, {too_small:#x}"
-    bits = f"({word})reduced_bits({size}, {dropped}, {limits}) | (bits_{kind}({x}) & ~({word}){mask})"
-    return narrowed(element_type, f"from_bits_{kind}({bits})")
+    made = f"({word})(reduced_bits({bits} & {sign - 1:#x}, {dropped}, {limits}) | ({bits} & {sign:#x}))"
+    result = load(kind, made) if is_narrow(kind) else f"from_bits_{kind}({made})"
+    return narrowed(element_type, result)
 
 
 _NAMES = {opcode for meanings in MEANINGS.values() for opcode in meanings}

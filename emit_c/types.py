@@ -92,12 +92,14 @@ def literal(element_type: ElementType, value: Any) -> str:
 
 def _float(number: float, suffix: str) -> str:
     if math.isnan(number):
-        return f'__builtin_nan{suffix}("")'
+        sign = "-" if math.copysign(1, number) < 0 else ""
+        return f'{sign}__builtin_nan{suffix}("")'
     if math.isinf(number):
         return f"{'-' if number < 0 else ''}__builtin_inf{suffix}()"
     if number == int(number) and abs(number) < 1e6:
         return f"{number:.1f}{suffix}"
-    return number.hex() + suffix
+    digits, exponent = number.hex().split("p")
+    return f"{digits.rstrip('0').rstrip('.')}p{exponent}{suffix}"
 
 
 def conversions(element_type: ElementType) -> str:
@@ -151,12 +153,12 @@ def _encode(element_type: ElementType) -> str:
     info: Any = ml_dtypes.finfo(element_type.dtype)
     if name == "f8e8m0fnu":
         return (
-            "// A power of two, no sign: the nearest one, the even code where two are as near.\n"
+            "// A power of two without a sign: the nearest one, the larger of two that are as near.\n"
+            "// What is no positive number is NaN, 0 among it.\n"
             "static inline f8e8m0fnu store_f8e8m0fnu(f32 x) {\n"
             "  u32 bits = bits_f32(x);\n"
-            "  u32 code = (bits + 0x3fffff + (bits >> 23 & 1)) >> 23;\n"
-            "  if (bits < 0x00400001) code = 0;\n"
-            "  return (f8e8m0fnu)(bits << 1 == 0 ? 0 : bits >= 0x7f800000 ? 255 : code);\n}\n"
+            "  u32 code = bits < 0x800000 ? bits >= 0x600000 : (bits + 0x400000) >> 23;\n"
+            "  return (f8e8m0fnu)(bits << 1 == 0 || bits >= 0x7f800000 ? 255 : code);\n}\n"
         )
     sign = 1 << (info.bits - 1)
     bias = 1 - round(math.log2(float(info.smallest_normal)))

@@ -50,17 +50,18 @@ static inline f64 round_afz_f64(f64 x) {
   return __builtin_fabs(x - whole) >= 0.5 ? whole + __builtin_copysign(1, x) : whole;
 }
 
-// e^x = 2^n e^r with n whole and |r| <= ln(2) / 2. The scale 2^n comes in two steps, for it may be
+// e^x = 2^n e^r with n whole and |r| <= ln(2) / 2 (polynomial: Cephes). The scale 2^n comes in two steps, for it may be
 // no normal number, or overflow where the result does not.
 static inline f32 exp_f32(f32 x) {
   f32 bounded = x > 89.0f ? 89.0f : x < -104.0f ? -104.0f : x;
   f32 n = __builtin_rintf(bounded * 0x1.715476p+0f);
   f32 r = (bounded - n * 0x1.62e4p-1f) - n * 0x1.7f7d1cp-20f;
-  f32 p = 0x1.6c16c2p-10f;
-  p = p * r + 0x1.111112p-7f;
-  p = p * r + 0x1.555556p-5f;
-  p = p * r + 0x1.555556p-3f;
-  p = p * r + 0.5f;
+  f32 p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
   p = p * (r * r) + r + 1.0f;
   s32 whole = (s32)n;
   s32 half = whole >> 1;
@@ -110,8 +111,8 @@ static inline f32 tanh_f32(f32 x) {
   p = p * square + 1.33314422036e-1f;
   p = p * square - 3.33332819422e-1f;
   f32 near = x + x * square * p;
-  f32 far = __builtin_copysignf(1.0f - 2.0f / (exp_f32(2.0f * size) + 1.0f), x);
-  return size < 0.625f ? near : x != x ? x : far;
+  f32 far = 1.0f - 2.0f / (exp_f32(2.0f * size) + 1.0f);
+  return x != x ? x : __builtin_copysignf(size < 0.625f ? near : far, x);
 }
 
 static inline f64 tanh_f64(f64 x) {

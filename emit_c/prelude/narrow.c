@@ -30,7 +30,7 @@ static inline f32 odd_f32(f64 x) {
   f32 near = (f32)x;
   u32 bits = bits_f32(near);
   f64 back = near;
-  u32 too_large = (back > 0 ? back > x : back < x) ? 1u : 0u;
+  u32 too_large = __builtin_fabs(back) > __builtin_fabs(x) ? 1u : 0u;
   u32 inexact = back != x && x == x && back - back == 0 ? 1u : 0u;
   return from_bits_f32((bits - too_large) | inexact);
 }

@@ -1,0 +1,206 @@
+"""Every elementwise opcode on every element type: C gives what the interpreter gives."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import emit_c
+import hlo
+import interpreter
+from emit_c.scalar import MEANINGS
+from hlo.element_type import ARRAY_TYPES, ELEMENT_TYPES
+from hlo.opcode import OPCODES
+from interpreter.arithmetic import MEANINGS as interpreter_meanings
+from interpreter.bits import BITWISE
+from interpreter.compare import BITS, Promise, compare
+
+# Functions of C's library or polynomials of our own, beside NumPy's; in units in the last place.
+CLOSE = {
+    **dict.fromkeys(("acos", "acosh", "asin", "asinh", "atan2", "atanh", "cbrt", "cosh"), 4),
+    **dict.fromkeys(("cosine", "erf", "exponential", "exponential-minus-one", "log"), 4),
+    **dict.fromkeys(("log-plus-one", "logistic", "power", "sine", "sinh", "tan", "tanh"), 4),
+}
+COMPARISONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
+# One type of each way to store and round; the others are alike, and slow to compile.
+FAST = {
+    *("pred", "s4", "s8", "s32", "u8", "u16", "u64", "f16", "bf16", "f32", "f64", "c64"),
+    *("f8e5m2", "f8e4m3fn", "f8e8m0fnu", "f4e2m1fn"),
+}
+TYPES = [
+    pytest.param(t, id=t.name, marks=() if t.name in FAST else pytest.mark.slow)
+    for t in ARRAY_TYPES
+]
+RESULTS = {"is-finite": "pred"}
+
+
+def points(element_type):
+    """Numbers where something happens, and random ones, of a type."""
+    generator = np.random.default_rng(1)
+    if element_type.kind == "pred":
+        return np.array([False, True])
+    if element_type.bits <= 8 and not element_type.is_complex:
+        width = ml_dtypes.finfo(element_type.dtype).bits if element_type.is_floating else 0
+        codes = np.arange(2 ** (width or element_type.bits), dtype=np.uint8)
+        return codes.view(element_type.dtype)
+    if element_type.is_integer:
+        info = np.iinfo(element_type.dtype)
+        random = generator.integers(info.min, info.max, 20, element_type.dtype, endpoint=True)
+        few = [info.min, info.max, 0, 1, 2, 3, 7, 15, 31, 32, 63, 64]
+        few += [-1, -2, -5] if info.min else []
+        return np.concatenate([np.array(few, element_type.dtype), random])
+    real = ELEMENT_TYPES[element_type.real.name].dtype
+    info = ml_dtypes.finfo(real)
+    few = [0.0, 1.0, 0.5, 1.5, 2.5, 0.625, 0.92, 3.0, 10.0, 88.0, 1e3, 1e-3, 0.4999]
+    few += [float(info.max), float(info.smallest_normal), float(info.smallest_subnormal), np.inf]
+    random = generator.standard_normal(12) * 10.0 ** generator.integers(-3, 4, 12)
+    with np.errstate(all="ignore"):
+        some = np.array([*few, *(-x for x in few), np.nan, *random]).astype(real)
+    if not element_type.is_complex:
+        return some
+    parts = np.concatenate([random[:8], [1.0, -1.0, 0.5]]).astype(real)
+    return (parts[:, None] + 1j * parts[None, :]).astype(element_type.dtype).reshape(-1)
+
+
+def operands(element_type, arity):
+    """Arrays such that all pairs, or random triples, of the points meet."""
+    some = points(element_type)
+    if arity == 1:
+        return [some]
+    if arity == 2 and len(some) <= 256:
+        return [np.repeat(some, len(some)), np.tile(some, len(some))]
+    generator = np.random.default_rng(2)
+    return [generator.choice(some, 4096) for _ in range(arity)]
+
+
+def module(element_type, parts):
+    """A module that applies opcodes to parameters.
+
+    Each part is a list of opcodes of one arity (with attributes and result type), and arguments.
+    """
+    name = element_type.name
+    lines, made, number = [], [], 0
+    for opcodes, arguments in parts:
+        size, first = len(arguments[0]), number
+        for _ in arguments:
+            lines.append(f"  p{number} = {name}[{size}] parameter({number})")
+            number += 1
+        given = ", ".join(f"p{first + i}" for i in range(len(arguments)))
+        for opcode, attributes, result in opcodes:
+            lines.append(f"  r{len(made)} = {result}[{size}] {opcode}({given}){attributes}")
+            made.append(f"{result}[{size}]")
+    results = ", ".join(f"r{i}" for i in range(len(made)))
+    lines.append(f"  ROOT all = ({', '.join(made)}) tuple({results})")
+    return hlo.parse("HloModule m\nENTRY e {\n" + "\n".join(lines) + "\n}\n")
+
+
+def rows(element_type, arity):
+    """The opcodes of an arity that mean something for a type: opcode, attributes, result type."""
+    name = element_type.name
+    found = []
+    for opcode in MEANINGS[element_type.kind]:
+        if OPCODES[opcode].arity != arity or (opcode == "complex" and name not in ("f32", "f64")):
+            continue
+        result = RESULTS.get(opcode, name)
+        if element_type.is_complex and opcode in ("abs", "real", "imag"):
+            result = element_type.real.name
+        if opcode == "complex":
+            result = {"f32": "c64", "f64": "c128"}[name]
+        if opcode in ("real", "imag") and name not in ("f32", "f64", "c64", "c128"):
+            continue
+        found.append((opcode, "", result))
+    if arity == 2:
+        directions = ("EQ", "NE") if element_type.is_complex else COMPARISONS
+        found += [("compare", f", direction={d}", "pred") for d in directions]
+        if element_type.is_floating:
+            found += [("compare", f", direction={d}, type=TOTALORDER", "pred") for d in COMPARISONS]
+    return found
+
+
+@pytest.mark.parametrize("element_type", TYPES)
+def test_elementwise_opcodes_agree_with_the_interpreter(element_type):
+    parts = []
+    for arity in (1, 2, 3):
+        if opcodes := rows(element_type, arity):
+            parts.append((opcodes, operands(element_type, arity)))
+    made = module(element_type, parts)
+    arguments = [argument for _, given in parts for argument in given]
+    got = emit_c.compile(made)(*arguments)
+    with np.errstate(all="ignore"):
+        want = interpreter.evaluate(made, *arguments)
+    wrong = []
+    rows_in_order = [row for opcodes, _ in parts for row in opcodes]
+    for (opcode, attributes, _), x, y in zip(rows_in_order, got, want, strict=True):
+        promise = Promise(ulps=CLOSE[opcode]) if opcode in CLOSE else BITS
+        if element_type.is_complex:
+            promise = Promise(zero_sign=True, finite=True, ulps=64, of_largest=True)
+        if difference := compare(x, y, promise):
+            wrong.append(f"{opcode}{attributes}: {difference}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("source", TYPES)
+def test_conversions_agree_with_the_interpreter(source):
+    some = points(source)
+    if source.is_floating and source.bits >= 16:
+        generator = np.random.default_rng(3)
+        wide = generator.standard_normal(4000) * 2.0 ** generator.integers(-30, 30, 4000)
+        with np.errstate(all="ignore"):
+            some = np.concatenate([some, wide.astype(source.dtype)])
+    targets = [t for t in ARRAY_TYPES if not source.is_complex or t.is_complex]
+    made = module(source, [([("convert", "", target.name) for target in targets], [some])])
+    got = emit_c.compile(made)(some)
+    with np.errstate(all="ignore"):
+        want = interpreter.evaluate(made, some)
+    wrong = [
+        f"to {target}: {difference}"
+        for target, x, y in zip(targets, got, want, strict=True)
+        if (difference := compare(x, y))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("name", ["f64", "f32", "bf16", "f16", "f8e5m2", "f8e4m3fn"])
+def test_reduce_precision_agrees_with_the_interpreter(name):
+    some = points(ELEMENT_TYPES[name])
+    formats = [(5, 10), (8, 7), (4, 3), (2, 1), (8, 23), (11, 52), (5, 2)]
+    opcodes = [
+        ("reduce-precision", f", exponent_bits={e}, mantissa_bits={m}", name) for e, m in formats
+    ]
+    made = module(ELEMENT_TYPES[name], [(opcodes, [some])])
+    got, want = emit_c.compile(made)(some), interpreter.evaluate(made, some)
+    wrong = [
+        f"{e}, {m}: {difference}"
+        for (e, m), x, y in zip(formats, got, want, strict=True)
+        if (difference := compare(x, y))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("opcode", "low", "high", "ulps"),
+    [
+        ("exponential", -110.0, 95.0, 2),
+        ("log", 1e-40, 3e38, 2),
+        ("tanh", -12.0, 12.0, 3),
+        ("erf", -5.0, 5.0, 3),
+        ("logistic", -85.0, 85.0, 4),
+    ],
+)
+def test_our_own_polynomials_are_near_the_truth(opcode, low, high, ulps):
+    generator = np.random.default_rng(4)
+    spread = np.exp(generator.uniform(np.log(1e-6), np.log(high), 50_000))
+    some = np.concatenate([generator.uniform(low, high, 50_000), spread]).astype(np.float32)
+    if opcode == "log":
+        some = np.exp(generator.uniform(-100, 88, 100_000)).astype(np.float32)
+    made = module(ELEMENT_TYPES["f32"], [([(opcode, "", "f32")], [some])])
+    exact = module(ELEMENT_TYPES["f64"], [([(opcode, "", "f64")], [some])])
+    (got,) = emit_c.compile(made)(some)
+    (truth,) = interpreter.evaluate(exact, some.astype(np.float64))
+    with np.errstate(all="ignore"):
+        assert compare(got, truth.astype(np.float32), Promise(ulps=ulps)) is None
+
+
+def test_the_table_means_what_the_interpreters_table_means():
+    for kind, meanings in MEANINGS.items():
+        bitwise = set(BITWISE) if kind in ("signed", "unsigned") else set()
+        assert set(meanings) == set(interpreter_meanings[kind]) | bitwise
