@@ -88,7 +88,7 @@ def print_module(module: Module, options: Options = DEFAULT) -> str:
     hidden = {
         instr.called[0]
         for instr in module.instructions()
-        if instr.opcode == "async-start" and single_instruction(instr.called[0])
+        if instr.opcode == "async-start" and wrapped_instruction(instr)
     }
     fused: set[Computation] = fused_computations(module) if module.header.is_scheduled else set()
     for computation in computation_order(module):
@@ -238,21 +238,23 @@ def _async_form(instr: Instruction) -> tuple[str, Instruction | None]:
     start = instr
     while start.opcode in ("async-update", "async-done") and start.operands:
         start = start.operands[0]
-    wrapped = single_instruction(start.called[0]) if start.called else None
+    wrapped = wrapped_instruction(start) if start.called else None
     if wrapped is None:
         return instr.opcode, None
     return wrapped.opcode + instr.opcode.removeprefix("async"), wrapped
 
 
-def single_instruction(computation: Computation) -> Instruction | None:
-    """The root of a computation that does nothing but apply it to the parameters, in order.
+def wrapped_instruction(start: Instruction) -> Instruction | None:
+    """What an async-start runs, if it is one instruction applied to the operands, in order.
 
     XLA asks only that there is nothing else but parameters, and so loses in print which of them
-    the root uses.
+    the instruction uses.
     """
+    computation = start.called[0]
     root = computation.root
     alone = len(computation.instructions) == len(root.operands) + 1
-    return root if alone and root.operands == computation.parameters else None
+    same = root.operands == computation.parameters and len(root.operands) == len(start.operands)
+    return root if alone and same else None
 
 
 def _annotations(instr: Instruction, options: Options) -> str:

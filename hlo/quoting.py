@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 
+from hlo.error import HloError, Source
+from hlo.scanner import Scanner
+
 _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 _ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r"}
 _ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "'": "\\'"}
-_BRACE = re.compile(r'[{}]|"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 
 def unquote(text: str) -> str:
@@ -51,10 +53,10 @@ def keep_json(text: str) -> str:
 
 
 def _is_dictionary(text: str) -> bool:
-    """Whether the braces of a text open at its start and close at its end."""
-    depth = 0
-    for match in _BRACE.finditer(text):
-        depth += {"{": 1, "}": -1}.get(match[0], 0)
-        if depth == 0:
-            return text[0] == "{" and match.end() == len(text)
-    return False
+    """Whether a text reads as one pair of braces and what is balanced inside."""
+    if not text.startswith("{"):
+        return False
+    try:
+        return Scanner(Source(text), text).balanced(0) == len(text)
+    except HloError:
+        return False

@@ -179,6 +179,7 @@ class Scanner:
     def pieces(self, start: int, end: int) -> Iterator[Piece]:
         """The comma-separated pieces between two places, blanks around them trimmed."""
         at = begin = self.skip_space(start)
+        after_comma = False
         while at < end:
             if self.text[at] in "({[":
                 at = self.balanced(at)
@@ -187,11 +188,12 @@ class Scanner:
             elif self.text[at] == ",":
                 yield self._trimmed(begin, at)
                 at = begin = self.skip_space(at + 1)
+                after_comma = True
             elif between := _BETWEEN_COMMAS.match(self.text, at, end):
                 at = between.end()
             else:
                 raise self.error(f"`{self.text[at]}` closes nothing", at)
-        if begin < end or begin > start:
+        if begin < end or after_comma:
             yield self._trimmed(begin, end)
 
     def _trimmed(self, start: int, end: int) -> Piece:

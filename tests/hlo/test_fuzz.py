@@ -131,7 +131,8 @@ HOSTILE = {
     "huge iota of devices": entry(P + ", sharding={devices=[1000000000,1000]<=[1000000000000]}"),
     "huge transposed devices": entry(
         P
-        + ", sharding={devices=[2,3,1000000]<=[1000,6000]T(1,0) last_tile_dims={replicated, manual}}"
+        + ", sharding={devices=[2,3,1000000]<=[1000,6000]T(1,0) "
+        "last_tile_dims={replicated, manual}}"
     ),
     "huge replica groups": entry(
         P,
