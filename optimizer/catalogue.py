@@ -10,7 +10,13 @@ from optimizer.calls import (
 )
 from optimizer.cleanup import cse, dce, module_dce, tuple_simplifier
 from optimizer.expanders.catalogue import MODULES as EXPANDERS
-from optimizer.loops import while_loop_simplifier
+from optimizer.loops import (
+    while_loop_constant_sinking,
+    while_loop_invariant_code_motion,
+    while_loop_simplifier,
+    while_loop_trip_count_annotator,
+    while_loop_unroller,
+)
 from optimizer.rules import ALL_RULES
 from optimizer.simplification import (
     algebraic_simplifier,
@@ -30,7 +36,11 @@ MODULES = (
     map_inliner,
     module_dce,
     tuple_simplifier,
+    while_loop_constant_sinking,
+    while_loop_invariant_code_motion,
     while_loop_simplifier,
+    while_loop_trip_count_annotator,
+    while_loop_unroller,
     zero_sized_hlo_elimination,
 )
 

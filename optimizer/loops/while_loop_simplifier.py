@@ -2,7 +2,7 @@
 
 A loop that carries its counter, an array, and a copy of that array that it never changes:
 
-    while (i < 8) { i, x, y = i + 1, x * y, y }        after: y is no state, but what it was at first
+    while (i < 8) { i, x, y = i + 1, x * y, y }    => y is no state
 
 Each transformation is a function of its own, and stands in `elements`, `turns` or `flatten`.
 """

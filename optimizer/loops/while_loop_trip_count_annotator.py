@@ -1,0 +1,69 @@
+"""Writes down how often loops run, for the backend, which does not look again.
+
+w = (s32[]) while(init), condition=c, body=b, backend_config={"known_trip_count":{"n":"5"}, ...}
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from hlo.walk import rebuild, rebuild_module
+from optimizer.loops.state import loop_of
+from optimizer.loops.trip_count import counter_of, induction_index, trip_count
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction, Module
+    from optimizer.log import Log
+    from optimizer.loops.state import Loop
+
+
+@register
+@dataclass(frozen=True)
+class WhileLoopTripCountAnnotator:
+    """Notes trip counts and induction variables in the backend configuration of loops.
+
+    References
+    ----------
+    XLA, `xla/service/while_loop_trip_count_annotator.cc`.
+    """
+
+    name = "while-loop-trip-count-annotator"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module with notes at its loops."""
+
+        def change(computation: Computation) -> Computation:
+            plan: dict[Instruction, Instruction] = {}
+            for loop in filter(None, map(loop_of, computation.instructions)):
+                instr, facts = loop.instr, known_facts(loop)
+                config = json.dumps(facts, separators=(",", ":")) if facts else ""
+                if config in ("", instr.annotations.backend_config):
+                    continue
+                new = instr.with_(annotations=replace(instr.annotations, backend_config=config))
+                if log.rewrite("annotate", instr, new):
+                    plan[instr] = new
+            return rebuild(computation, plan)
+
+        return rebuild_module(module, change)
+
+
+def known_facts(loop: Loop) -> dict[str, Any]:
+    """What is known of a loop, in the form of XLA's `WhileLoopBackendConfig`, which is JSON.
+
+    As in every JSON form of a protocol buffer, 64-bit integers are strings.
+    """
+    index, counter = induction_index(loop), counter_of(loop)
+    if index is None:
+        return {}
+    facts: dict[str, Any] = {}
+    trips = trip_count(loop)
+    if trips is not None:
+        facts["known_trip_count"] = {"n": str(trips)}
+        if counter is not None and counter.trips is not None:
+            facts["known_init_step"] = {"init": str(counter.init), "step": str(counter.step)}
+    facts["known_induction_variable"] = {"tuple_index": str(index)}
+    facts["dynamic_variables"] = []
+    return facts

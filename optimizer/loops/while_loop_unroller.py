@@ -1,0 +1,140 @@
+"""Unrolls loops: the body once for every turn, or several turns in one.
+
+while (i < 3) { i, x = i + 1, x * x }        x1 = x * x; x2 = x1 * x1; x3 = x2 * x2
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hlo.values import FrontendAttributes
+from hlo.walk import rebuild
+from optimizer.effects import without_dead
+from optimizer.loops.site import Site, transformed
+from optimizer.loops.state import chosen, elements_taken
+from optimizer.loops.trip_count import trip_count
+from optimizer.make import make
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.annotations import Annotations
+    from hlo.instruction import Computation, Instruction, Module
+    from optimizer.log import Log
+    from optimizer.loops.state import Loop
+
+# A loop that was unrolled by a factor says so, so that it is not unrolled again.
+MARK = "unroll_factor"
+
+
+@register
+@dataclass(frozen=True)
+class WhileLoopUnroller:
+    """Replaces loops of known trip counts by their turns.
+
+    Attributes
+    ----------
+    unroll_factor : how many turns become one; -1 for all. What does not divide is done before.
+    trip_count_threshold, instruction_count_threshold, expand_factor_threshold : loops of more
+        turns, bodies of more instructions, and loops that would become more stay.
+
+    References
+    ----------
+    XLA, `xla/service/while_loop_unroller.cc` for all turns, and for two
+    `xla/service/gpu/transforms/double_buffer_loop_unrolling.cc`.
+    """
+
+    name = "while_loop_unroller"
+    unroll_factor: int = -1
+    trip_count_threshold: int = 64
+    instruction_count_threshold: int = 800
+    expand_factor_threshold: int = 10_000
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module with fewer, or longer, loops."""
+
+        def unroll(site: Site) -> Instruction | None:
+            trips = None if site.acts(site.loop.instr) else trip_count(site.loop)
+            if trips is None:
+                return None
+            if self.unroll_factor == -1:
+                return fully(site, trips) if self.allows(site.loop, trips) else None
+            if trips < 2 * self.unroll_factor or is_marked(site.loop.instr):
+                return None
+            return by_factor(site, trips, self.unroll_factor)
+
+        return transformed(module, unroll, log)
+
+    def allows(self, loop: Loop, trips: int) -> bool:
+        """Whether a loop is small enough."""
+        size = len(loop.body.instructions)
+        return (
+            trips <= self.trip_count_threshold
+            and size <= self.instruction_count_threshold
+            and trips * size <= self.expand_factor_threshold
+        )
+
+
+def fully(site: Site, trips: int) -> Instruction:
+    """All turns of a loop, as a tuple of what the state is in the end."""
+    values = [site.initial(i) for i in range(site.loop.size)]
+    for _ in range(trips):
+        values = turn(site.loop.body, values, site)
+    return state_of(site, values)
+
+
+def by_factor(site: Site, trips: int, factor: int) -> Instruction:
+    """A loop each of whose turns is several of those before, after what does not divide."""
+    loop = site.loop
+    values = [site.initial(i) for i in range(loop.size)]
+    for _ in range(trips % factor):
+        values = turn(loop.body, values, site)
+    body, condition = site.own(loop.body), site.own(loop.condition)
+    following = list(body.root.operands)
+    for _ in range(factor - 1):
+        following = turn(body, following, site)
+    root = body.root.with_(operands=tuple(following))
+    return loop.instr.with_(
+        operands=(state_of(site, values),),
+        called=(condition, without_dead(rebuild(body, {body.root: root}))),
+        annotations=marked(loop.instr, factor),
+    )
+
+
+def turn(body: Computation, values: list[Instruction], site: Site) -> list[Instruction]:
+    """What the elements of the state are after one more turn."""
+    state, taken = body.parameters[0], elements_taken(body)
+    became = {instr: values[i] for instr, i in taken.items()}
+    for instr in body.instructions:
+        if instr not in became and instr not in (state, body.root):
+            became[instr] = replace(
+                instr,
+                name=site.names.unique(instr.name),
+                operands=tuple([became[o] for o in instr.operands]),
+                control_predecessors=tuple([became[p] for p in instr.control_predecessors]),
+            )
+    return [became[o] for o in body.root.operands]
+
+
+def state_of(site: Site, values: list[Instruction]) -> Instruction:
+    """The elements of a loop's state as a tuple."""
+    instr = site.loop.instr
+    whole = site.named(make("tuple", *values))
+    return whole.with_(annotations=chosen(instr, range(site.loop.size)))
+
+
+def is_marked(instr: Instruction) -> bool:
+    """Whether a loop was unrolled by a factor already."""
+    attributes = instr.annotations.frontend_attributes
+    return attributes is not None and attributes.get(MARK) is not None
+
+
+def marked(instr: Instruction, factor: int) -> Annotations:
+    """The annotations of a loop that is unrolled by a factor; its old trip count holds no more."""
+    attributes = instr.annotations.frontend_attributes or FrontendAttributes()
+    entries = (*attributes.entries, (MARK, f'"{factor}"'))
+    return replace(
+        instr.annotations,
+        frontend_attributes=FrontendAttributes(entries),
+        backend_config="",
+    )
