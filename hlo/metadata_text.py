@@ -37,7 +37,7 @@ KEYS = {
 }
 # Keys that XLA reads but never writes.
 UNPRINTED = {"deduplicated_name"}
-_CANONICAL = re.compile(rf"\{{{METADATA}\}}")
+_CANONICAL = re.compile(rf"\{{{METADATA}\}}", re.ASCII)
 _ENTRY = re.compile(
     rf"\s*(\w+)\s*=\s*({QUOTED}|'(?:[^'\\]++|\\.)*+'|\{{[^{{}}]*\}}|[\w.\-]+)\s*,?\s*", re.ASCII
 )

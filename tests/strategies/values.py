@@ -50,10 +50,11 @@ def laid_out_shapes(draw: st.DrawFn) -> Shape:
 
 # Every shape that there is, tuples in tuples included.
 shapes: st.SearchStrategy[Shape] = st.recursive(
-    laid_out_shapes()
-    | st.just(TOKEN_SHAPE)
-    | st.just(OPAQUE_SHAPE)
-    | laid_out_shapes().map(buffer_of),
+    st.one_of(
+        laid_out_shapes(),
+        laid_out_shapes().map(buffer_of),
+        st.sampled_from((TOKEN_SHAPE, OPAQUE_SHAPE)),
+    ),
     lambda inner: st.lists(inner, max_size=7).map(lambda elements: tuple_of(*elements)),
     max_leaves=12,
 )
