@@ -18,12 +18,14 @@ from hlo.literal import literal
 from hlo.names import NameSupply
 from hlo.opcode import OPCODES
 from hlo.shape import array, tuple_of
+from hlo_tools.generate import structured
 from hlo_tools.generate.operands import (
     TYPES,
     UnfitError,
     Wanted,
     operands_for,
     random_shape,
+    scalar_computation,
 )
 from hlo_tools.generate.values import nasty
 
@@ -144,7 +146,7 @@ class Body:
             opcode,
             *operands,
             shape=shape if opcode in DECLARED else None,
-            called=self.reducer(wanted, shape),
+            called=self.called(wanted) if wanted.called else (),
             **wanted.attrs,
         )
 
@@ -161,15 +163,10 @@ class Body:
             instr.opcode, *instr.operands, shape=declared, called=instr.called, **attrs
         )
 
-    def reducer(self, wanted: Wanted, shape: Shape) -> list[Computation]:
-        """The computation of two scalars that an opcode calls."""
-        if not wanted.reducer:
-            return []
-        names = self.maker.names
-        builder = Builder(names.unique(wanted.reducer), names)
-        x, y = (builder.parameter(array(shape.element_type)) for _ in range(2))
-        builder.add(wanted.reducer, x, y)
-        return [builder.build()]
+    def called(self, wanted: Wanted) -> list[Computation]:
+        """The computations of scalars that an opcode calls."""
+        element_type = wanted.operands[0].element_type
+        return [scalar_computation(kind, element_type, self.maker.names) for kind in wanted.called]
 
     def inner(self, name: str, parameters: list[Shape], result: Shape) -> Computation:
         """A computation that this one calls."""
@@ -220,4 +217,6 @@ class Body:
         return self.keep("get-tuple-element", final, index=1)
 
 
+# Importing it has filled the table further.
+FAMILIES = (structured,)
 OPCODES_MADE = tuple(opcode for opcode in OPCODES if opcode in operands_for and opcode != "tuple")

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from hlo.build import Builder
 from hlo.element_type import C64, C128, ELEMENT_TYPES, F32, F64, PRED, S32, ElementType
 from hlo.opcode import OPCODES
 from hlo.shape import Shape, array, tuple_of
@@ -19,6 +20,9 @@ from interpreter.arithmetic import MEANINGS
 
 if TYPE_CHECKING:
     from random import Random
+
+    from hlo.instruction import Computation
+    from hlo.names import NameSupply
 
 # Common types of every kind, and of each the narrow ones.
 _NAMES = (
@@ -46,12 +50,13 @@ class Wanted:
     ----------
     operands : shapes of the operands; None for one that may have any shape.
     attrs : fields of the attribute class.
-    reducer : the opcode of the binary computation that it calls, for opcodes that call one.
+    called : the computations of scalars that it calls: opcodes for binary operations, directions
+        such as "LT" for comparisons.
     """
 
     operands: list[Shape]
     attrs: dict[str, Any] = field(default_factory=dict[str, Any])
-    reducer: str = ""
+    called: tuple[str, ...] = ()
 
 
 # (random, shape, what is given already) -> what the instruction needs. Given are attributes, under
@@ -315,4 +320,17 @@ def _reduce(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
     reducers = ("and", "or") if kind == "pred" else ("add", "maximum", "minimum", "multiply")
     reducer = random.choice(("add",) if kind == "complex" else reducers)
     operands = [shape.with_dims(tuple(dims)), shape.with_dims(())]
-    return Wanted(operands, {"dimensions": folded}, reducer)
+    return Wanted(operands, {"dimensions": folded}, (reducer,))
+
+
+def scalar_computation(kind: str, element_type: ElementType, names: NameSupply) -> Computation:
+    """A computation of two scalars: an operation, or a comparison in total order."""
+    builder = Builder(names.unique(kind.lower()), names)
+    x, y = (builder.parameter(array(element_type)) for _ in range(2))
+    if not kind.isupper():
+        builder.add(kind, x, y)
+    elif element_type.is_floating:
+        builder.add("compare", x, y, direction=kind, type="TOTALORDER")
+    else:
+        builder.add("compare", x, y, direction=kind)
+    return builder.build()

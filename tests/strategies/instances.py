@@ -15,7 +15,15 @@ from hlo.literal import literal
 from hlo.names import NameSupply
 from hlo.opcode import OPCODES
 from hlo.shape import Shape, array, tuple_of
-from hlo_tools.generate.operands import TYPES, UnfitError, need, operands_for, random_shape
+from hlo_tools.generate import structured  # noqa: F401  it fills the table
+from hlo_tools.generate.operands import (
+    TYPES,
+    UnfitError,
+    need,
+    operands_for,
+    random_shape,
+    scalar_computation,
+)
 from hlo_tools.generate.values import nasty
 from optimizer.pattern import (
     Application,
@@ -142,7 +150,7 @@ class Instance:
         shapes = [self.settled(t, s) for t, s in zip(terms, wanted.operands, strict=True)]
         made = {i: self.make(terms[i], shapes[i]) for i in order}
         operands = [made[i] for i in range(len(terms))]
-        called = self.called(side, wanted.reducer, operands)
+        called = self.called(side, wanted.called, operands)
         declared = opcode in ("reshape", "convert", "broadcast", "iota", "bitcast-convert")
         new = self.builder.add(
             opcode, *operands, shape=shape if declared else None, called=called, **attrs
@@ -164,24 +172,15 @@ class Instance:
             is_variable = isinstance(value, AttributeVariable)
             yield name, self.found.get(value.name) if is_variable else value
 
-    def called(self, side: Application, reducer: str, operands: Any) -> list[Computation]:
-        if not reducer:
-            return []
-        wanted = [value.name for _, value in side.called]
-        known = [self.found[name] for name in wanted if name in self.found]
-        if known:
-            return known
-        made = binary(reducer, operands[0].shape.element_type, self.names)
-        self.found.update(dict.fromkeys(wanted, made))
-        return [made]
-
-
-def binary(opcode: str, element_type: ElementType, names: NameSupply) -> Computation:
-    """A computation of two scalars."""
-    builder = Builder(names.unique(f"to_{opcode}"), names)
-    x, y = (builder.parameter(array(element_type)) for _ in range(2))
-    builder.add(opcode, x, y)
-    return builder.build()
+    def called(self, side: Application, kinds: tuple[str, ...], operands: Any) -> list[Computation]:
+        """The computations of scalars: those that variables stand for already, or new ones."""
+        made = []
+        variables = {position: value.name for position, value in side.called}
+        for i, kind in enumerate(kinds):
+            new = scalar_computation(kind, operands[0].shape.element_type, self.names)
+            name = variables.get(i)
+            made.append(new if name is None else self.found.setdefault(name, new))
+        return made
 
 
 def instance(
