@@ -36,7 +36,7 @@ class ModuleDce:
     XLA, `xla/service/hlo_module_dce.cc` and `hlo_liveness_analysis.cc`.
     """
 
-    name = "module-dce"
+    name = "hlo-module-dce"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with dead loop state passed through."""
