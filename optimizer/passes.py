@@ -90,6 +90,8 @@ class Fixpoint:
 
 
 PASSES: dict[str, type[Any]] = {}
+# What XLA's own tools call a pass whose name here is the long one.
+ALIASES = {"algsimp": "algebraic-simplifier"}
 Registered = TypeVar("Registered", bound=type[Any])
 
 
@@ -109,6 +111,7 @@ def find(name: str) -> type[Any]:
     HloError
         HLO151 if no pass has the name.
     """
-    if name not in PASSES:
+    found = PASSES.get(ALIASES.get(name, name))
+    if found is None:
         raise HloError("HLO151", f"there is no pass `{name}`", notes=did_you_mean(name, PASSES))
-    return PASSES[name]
+    return found

@@ -305,9 +305,11 @@ def explain(pattern: Application, instr: Instruction) -> str:
 
 def touches_floats(pattern: Term, instr: Instruction) -> bool:
     """Whether any instruction that a pattern looks at computes with floating-point numbers."""
-    kind = instr.shape.element_type.kind
-    if kind in ("float", "complex"):
+    if any(leaf.element_type.kind in ("float", "complex") for _, leaf in instr.shape.leaves()):
         return True
     if not isinstance(pattern, Application):
         return False
-    return any(map(touches_floats, pattern.operands, instr.operands))
+    # A pattern of all operands that are left looks at each of them.
+    left = len(instr.operands) - len(pattern.operands)
+    inner = [*pattern.operands, *pattern.operands[-1:] * left]
+    return any(map(touches_floats, inner, instr.operands))

@@ -356,6 +356,10 @@ def test_pipeline_text_round_trips(text):
     assert pipeline_text(parse_pipeline(text)) == text
 
 
+def test_names_of_hlo_opt_are_understood():
+    assert pipeline_text(parse_pipeline("algsimp")) == "algebraic-simplifier"
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [
