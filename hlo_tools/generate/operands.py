@@ -177,7 +177,7 @@ def _get_tuple_element(random: Random, shape: Shape, given: dict[str, Any]) -> W
 @operands_for("iota")
 def _iota(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
     """Along any dimension."""
-    need(shape.rank > 0)
+    need(shape.rank > 0 and shape.element_type is not PRED)
     return Wanted([], {"iota_dimension": random.randrange(shape.rank)})
 
 

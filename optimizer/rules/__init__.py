@@ -26,7 +26,25 @@ undo each other never end; the tests that run passes twice find them.
 from __future__ import annotations
 
 from optimizer.rule import RuleSet
-from optimizer.rules import add, divide, logic, movement, multiply, subtract, unary
+from optimizer.rules import (
+    add,
+    broadcast,
+    concatenate,
+    divide,
+    dynamic_slice,
+    dynamic_update_slice,
+    logic,
+    multiply,
+    pad,
+    reshape,
+    reverse,
+    subtract,
+    transpose,
+    unary,
+)
+from optimizer.rules import (
+    slice as slice_,
+)
 
 FAMILIES = {
     "add": add.RULES,
@@ -35,7 +53,15 @@ FAMILIES = {
     "divide": divide.RULES,
     "logic": logic.RULES,
     "unary": unary.RULES,
-    "movement": movement.RULES,
+    "broadcast": broadcast.RULES,
+    "concatenate": concatenate.RULES,
+    "dynamic_slice": dynamic_slice.RULES,
+    "dynamic_update_slice": dynamic_update_slice.RULES,
+    "pad": pad.RULES,
+    "reshape": reshape.RULES,
+    "reverse": reverse.RULES,
+    "slice": slice_.RULES,
+    "transpose": transpose.RULES,
 }
 
 ALL_RULES = RuleSet(rule for family in FAMILIES.values() for rule in family)

@@ -1,0 +1,83 @@
+"""Where dimensions go: what rules about the movement of elements ask again and again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo.instruction import Instruction
+from optimizer.rule import Guard, Match
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Dims = tuple[int, ...]
+Operands = tuple[Instruction, ...]
+
+
+def _is_static(match: Match) -> bool:
+    """Look at all instructions that a left side of two levels can name."""
+    root = match.root
+    below = [inner for operand in root.operands for inner in operand.operands]
+    return not any(i.shape.is_dynamic for i in (root, *root.operands, *below))
+
+
+# Most rules reason with sizes, and a run-time size may be any.
+static = Guard("all sizes are static", _is_static)
+
+
+def inverse(permutation: Sequence[int]) -> Dims:
+    """The permutation that undoes another."""
+    return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
+
+
+def without(items: Sequence[int], gone: Sequence[int]) -> Dims:
+    """What is left of the sizes when some dimensions are taken out."""
+    return tuple(n for d, n in enumerate(items) if d not in gone)
+
+
+def reshaped_groups(before: Dims, after: Dims) -> list[tuple[Dims, Dims]]:
+    """Which neighbouring dimensions a reshape turns into which, in the smallest groups.
+
+    Returns
+    -------
+    list
+        pairs of dimensions before and dimensions after with the same number of elements, in order;
+        a dimension of size 1 may come from nowhere or go there. No groups if there is no element.
+
+    >>> reshaped_groups((2, 3, 4), (6, 1, 4))
+    [((0, 1), (0,)), ((), (1,)), ((2,), (2,))]
+    """
+    groups: list[tuple[Dims, Dims]] = []
+    if 0 in before or 0 in after:
+        return groups
+    i = j = 0
+    while i < len(before) or j < len(after):
+        first, second = i, j
+        have = before[i] if i < len(before) else 0
+        want = after[j] if j < len(after) else 0
+        i, j = i + (have != 0), j + (want != 0)
+        if have != want and have == 1:
+            j = second
+        elif have != want and want == 1:
+            i = first
+        else:
+            while have != want:
+                if have < want:
+                    have, i = have * before[i], i + 1
+                else:
+                    want, j = want * after[j], j + 1
+        groups.append((tuple(range(first, i)), tuple(range(second, j))))
+    return groups
+
+
+def unchanged(before: Dims, after: Dims) -> dict[int, int]:
+    """The dimensions that a reshape leaves as they are, each with its place afterwards."""
+    groups = reshaped_groups(before, after)
+    return {old[0]: new[0] for old, new in groups if len(old) == len(new) == 1}
+
+
+def is_splat_of(instr: Instruction, scalar: Instruction) -> bool:
+    """Whether an instruction repeats a scalar everywhere, or is that scalar."""
+    if instr is scalar:
+        return True
+    return instr.opcode == "broadcast" and instr.operands[0] is scalar and not scalar.shape.dims

@@ -1,0 +1,163 @@
+"""Rules whose left side joins operands along a dimension."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, cast
+
+from hlo.values import PaddingDim, SliceDim
+from optimizer.dimensions import Dims, Operands, static, without
+from optimizer.make import make
+from optimizer.pattern import broadcast, concatenate, p, pad, reshape, slice_, x, xs
+from optimizer.rule import Rule, rule
+
+if TYPE_CHECKING:
+    from hlo.attributes import Broadcast, Dimensions, Slice
+    from hlo.instruction import Instruction
+
+
+@rule(concatenate(xs, dimensions=p), where=static, xla="concatenate without empty operands")
+def concatenate_without_empty(xs: Operands, p: Dims) -> Instruction | None:
+    """Leave out what adds nothing.
+
+    References
+    ----------
+    XLA, `AlgebraicSimplifierVisitor::HandleConcatenate`.
+    """
+    kept = [piece for piece in xs if piece.shape.dims[p[0]]]
+    return make("concatenate", *kept, dimensions=p) if 0 < len(kept) < len(xs) else None
+
+
+@rule(
+    concatenate(xs, dimensions=p),
+    where=static,
+    xla="concatenate(concatenate(A, B), C) => concatenate(A, B, C)",
+)
+def concatenate_of_concatenate(xs: Operands, p: Dims) -> Instruction | None:
+    """Put the operands of operands in their place.
+
+    References
+    ----------
+    XLA, `AlgebraicSimplifierVisitor::HandleConcatenate`.
+    """
+
+    def parts(piece: Instruction) -> Operands:
+        same = piece.opcode == "concatenate" and cast("Dimensions", piece.attrs).dimensions == p
+        return piece.operands if same else (piece,)
+
+    flat = list(chain.from_iterable(map(parts, xs)))
+    return make("concatenate", *flat, dimensions=p) if len(flat) > len(xs) else None
+
+
+@rule(
+    concatenate(xs, dimensions=p),
+    where=static,
+    xla="concatenate(slice(A, 0:i), slice(A, i:n)) => slice(A)",
+)
+def concatenate_of_adjacent_slices(xs: Operands, p: Dims) -> Instruction | None:
+    """Join slices of one array that follow each other.
+
+    References
+    ----------
+    XLA, `AlgebraicSimplifierVisitor::HandleConcatenate`: "Check concatenate of slices".
+    """
+    joined: list[Instruction] = [xs[0]]
+    for piece in xs[1:]:
+        both = _joined_slice(joined[-1], piece, p[0])
+        joined[-1:] = [joined[-1], piece] if both is None else [both]
+    return make("concatenate", *joined, dimensions=p) if len(joined) < len(xs) else None
+
+
+def _joined_slice(one: Instruction, other: Instruction, along: int) -> Instruction | None:
+    if one.opcode != "slice" or other.opcode != "slice" or one.operands != other.operands:
+        return None
+    first, second = cast("Slice", one.attrs).slice, cast("Slice", other.attrs).slice
+    beside = without(range(len(first)), (along,))
+    if any(first[d] != second[d] for d in beside):
+        return None
+    before, after = first[along], second[along]
+    if before.stride != 1 or after.stride != 1 or before.limit != after.start:
+        return None
+    whole = (*first[:along], SliceDim(before.start, after.limit), *first[along + 1 :])
+    return slice_(one.operands[0], whole)
+
+
+@rule(
+    concatenate(xs, dimensions=p),
+    where=static,
+    xla="concatenate(broadcast(A), broadcast(A)) => broadcast(A)",
+)
+def concatenate_of_broadcasts(xs: Operands, p: Dims, root: Instruction) -> Instruction | None:
+    """Copies beside copies, in a dimension that copies only, are more copies.
+
+    References
+    ----------
+    XLA, `AlgebraicSimplifierVisitor::HandleConcatenate`.
+    """
+    first = xs[0]
+    if first.opcode != "broadcast":
+        return None
+    dims = cast("Broadcast", first.attrs).dimensions
+    if len(xs) == 1 or p[0] in dims:
+        return None
+    if any(
+        (i.opcode, i.operands, i.attrs) != ("broadcast", first.operands, first.attrs) for i in xs
+    ):
+        return None
+    return broadcast(first.operands[0], dims, shape=root.shape)
+
+
+@rule(
+    concatenate(xs, dimensions=p),
+    where=static,
+    xla="concatenate(A, A, A) => broadcast(A), along a dimension of size 1",
+)
+def concatenate_of_the_same(xs: Operands, p: Dims, root: Instruction) -> Instruction | None:
+    """Repeat what has size 1 along the dimension.
+
+    References
+    ----------
+    XLA, `AlgebraicSimplifierVisitor::HandleConcatenate`.
+    """
+    one, (along,) = xs[0], p
+    if len(xs) == 1 or set(xs) != {one} or one.shape.dims[along] != 1:
+        return None
+    kept = without(range(root.shape.rank), (along,))
+    sizes = without(root.shape.dims, (along,))
+    return broadcast(reshape(one, shape=one.shape.with_dims(sizes)), kept, shape=root.shape)
+
+
+@rule(
+    concatenate(xs, dimensions=p),
+    where=static,
+    xla="concatenate(broadcast(A), B) => pad(B, A)",
+)
+def concatenate_with_broadcast(xs: Operands, p: Dims, root: Instruction) -> Instruction | None:
+    """Copies of a scalar before or behind one operand pad it.
+
+    References
+    ----------
+    XLA, `AlgebraicSimplifierVisitor::HandleConcatenate`.
+    """
+    if len(xs) != 2:
+        return None
+    for place, (copies, piece) in enumerate((xs, xs[::-1])):
+        if copies.opcode == "broadcast" and not copies.operands[0].shape.dims:
+            ends = (copies.shape.dims[p[0]], 0)
+            padding = [PaddingDim(0, 0) for _ in root.shape.dims]
+            padding[p[0]] = PaddingDim(*(ends[::-1] if place else ends))
+            return pad(piece, copies.operands[0], tuple(padding))
+    return None
+
+
+# fmt: off
+RULES = (
+    Rule(concatenate(x), x, xla="concatenate of one => A"),
+    concatenate_without_empty,
+    concatenate_of_concatenate,
+    concatenate_of_adjacent_slices,
+    concatenate_of_the_same,
+    concatenate_of_broadcasts,
+    concatenate_with_broadcast,
+)
+# fmt: on

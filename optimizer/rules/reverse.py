@@ -1,0 +1,76 @@
+"""Rules whose left side flips dimensions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from optimizer.dimensions import Dims, static
+from optimizer.guards import one_use
+from optimizer.pattern import a, broadcast, p, q, reverse, transpose, x
+from optimizer.rule import rule
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction
+
+
+@rule(reverse(reverse(x, p), q), xla="reverse(reverse(A)) => A")
+def reverse_of_reverse(x: Instruction, p: Dims, q: Dims) -> Instruction:
+    """Flip what is flipped once only.
+
+    References
+    ----------
+    XLA, `AlgebraicSimplifierVisitor::HandleReverse`.
+    """
+    flipped = tuple(sorted(set(p) ^ set(q)))
+    return reverse(x, flipped) if flipped else x
+
+
+@rule(reverse(x, p), where=static, xla="reverse of dimensions of size 1 => A")
+def reverse_of_ones(x: Instruction, p: Dims) -> Instruction | None:
+    """Flipping one element changes nothing, and flipping none neither.
+
+    References
+    ----------
+    XLA, `AlgebraicSimplifierVisitor::HandleReverse`.
+    """
+    flipped = tuple(d for d in p if x.shape.dims[d] > 1)
+    if flipped == p and p:
+        return None
+    return reverse(x, flipped) if flipped else x
+
+
+@rule(reverse(broadcast(x, p).as_(a), q), xla="reverse(broadcast(A)) => broadcast(A)")
+def reverse_of_broadcast(a: Instruction, p: Dims, q: Dims) -> Instruction | None:
+    """Flipping copies changes nothing; what is left to flip is x.
+
+    References
+    ----------
+    XLA, `AlgebraicSimplifierVisitor::HandleReverse`.
+    """
+    left = tuple(d for d in q if d in p)
+    if left == q:
+        return None
+    return reverse(a, left) if left else a
+
+
+@rule(
+    reverse(transpose(x, p).as_(a), q),
+    where=one_use(a) & static,
+    xla="reverse(transpose(A)) => transpose(reverse(A))",
+)
+def reverse_of_transpose(x: Instruction, p: Dims, q: Dims) -> Instruction:
+    """Flip first, so that transposes meet each other.
+
+    References
+    ----------
+    XLA, `AlgebraicSimplifierVisitor::HandleReverse`.
+    """
+    return transpose(reverse(x, tuple(sorted(p[d] for d in q))), p)
+
+
+RULES = (
+    reverse_of_reverse,
+    reverse_of_ones,
+    reverse_of_broadcast,
+    reverse_of_transpose,
+)
