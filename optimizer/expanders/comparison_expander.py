@@ -1,6 +1,6 @@
 """Compares floats in total order by comparing integers.
 
-compare(x, y), type=TOTALORDER   =>   compare(rank(x), rank(y)), type=SIGNED
+compare(x, y), type=TOTALORDER   =>   compare(rank(x), rank(y))
                 rank(x) = select(bits < 0, max - bits, bits),   bits = bitcast-convert(x)
 
 The bits of positive floats, read as integers, are ordered as the floats are; those of negative
@@ -49,7 +49,7 @@ def total_order_by_integers(site: Site) -> Instruction | None:
     if attrs.type != "TOTALORDER" or not operands[0].shape.element_type.is_floating:
         return None
     ranks = [rank(wide(operand)) for operand in operands]
-    return make("compare", *ranks, direction=attrs.direction, type="SIGNED")
+    return make("compare", *ranks, direction=attrs.direction)
 
 
 def rank(x: Instruction) -> Instruction:

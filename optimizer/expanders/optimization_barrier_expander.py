@@ -26,7 +26,7 @@ class OptimizationBarrierExpander:
     XLA, `xla/hlo/transforms/expanders/optimization_barrier_expander.cc`.
     """
 
-    name = "cse-barrier-expander"
+    name = "cse_barrier_expander"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module without barriers."""

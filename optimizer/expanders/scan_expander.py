@@ -29,7 +29,7 @@ class ScanExpander:
     XLA, `xla/hlo/transforms/expanders/scan_expander.cc`.
     """
 
-    name = "scan-expander"
+    name = "scan_expander"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module without scan."""
