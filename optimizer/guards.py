@@ -15,7 +15,7 @@ from optimizer.rule import Guard, guard
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
-    from optimizer.pattern import Variable
+    from optimizer.term import Variable
 
 
 def one_use(variable: Variable) -> Guard:
@@ -63,6 +63,12 @@ def is_pred(x: Instruction) -> bool:
 def same_shape(x: Instruction, y: Instruction) -> bool:
     """The same element type and dimensions, whatever the layouts."""
     return x.shape.compatible(y.shape)
+
+
+@guard
+def same_dims(x: Instruction, y: Instruction) -> bool:
+    """The same dimensions, whatever the element types."""
+    return x.shape.dims == y.shape.dims
 
 
 @guard

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from interpreter.compare import BITS, PROMISES, Promise
 from optimizer.make import fold, make, splat
-from optimizer.pattern import (
+from optimizer.term import (
     CONSTANT_OPCODES,
     Application,
     AttributeVariable,

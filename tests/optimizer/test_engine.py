@@ -20,10 +20,6 @@ from optimizer.guards import one_use
 from optimizer.make import constant, make, splat, value_of
 from optimizer.observers import CheckValues, Dump, Print, Timer, Trace, Verify
 from optimizer.pattern import (
-    Application,
-    ConstantVariable,
-    Exactly,
-    Variable,
     add,
     c,
     concatenate,
@@ -32,7 +28,6 @@ from optimizer.pattern import (
     multiply,
     negate,
     one_of,
-    orders,
     p,
     q,
     select,
@@ -45,6 +40,7 @@ from optimizer.pattern import (
 )
 from optimizer.rewrite import rewrite
 from optimizer.rule import Rule, RuleSet, explain
+from optimizer.term import Application, ConstantVariable, Exactly, Variable, orders
 
 PARAMETERS = """
 HloModule test

@@ -25,7 +25,7 @@ from hlo_tools.generate.operands import (
     scalar_computation,
 )
 from hlo_tools.generate.values import nasty
-from optimizer.pattern import (
+from optimizer.term import (
     Application,
     AttributeVariable,
     ConstantVariable,
@@ -42,12 +42,14 @@ class Instance:
 
     Attributes
     ----------
+    types : element types that operands may have where they do not follow from the result's.
     fixed : values of constants that are not random, by variable.
     values : makes random constants: `nasty` or `tame`.
     """
 
     random: Random
     values: Any = nasty
+    types: tuple[ElementType, ...] = TYPES
     fixed: dict[str, Any] = field(default_factory=dict)
     found: dict[str, Any] = field(default_factory=dict)
     names: NameSupply = field(default_factory=NameSupply)
@@ -135,6 +137,7 @@ class Instance:
         given = {k: v for k, v in self.known(side.attributes) if v is not None}
         if OPCODES[opcode].arity is None and not rest:
             given["operands"] = len(side.operands)
+        given["types"] = self.types
         wanted = operands_for[opcode](self.random, shape, given)
         attrs = {
             **wanted.attrs,

@@ -166,9 +166,10 @@ def prove(rule, element_type, promise):
 
 def exhaustive(rule, element_type, seed):
     """Instances of the left side with arguments that are all values of all variables, combined."""
+    wanted = names(rule, ConstantVariable)
     options = {"types": SMALL}
     try:
-        probe = Instance(Random(seed), **options)
+        probe = Instance(Random(seed), fixed=dict.fromkeys(wanted, 0), **options)
         parameters = probe.build(rule.left, array(element_type, (1,))).entry.parameters
     except UnfitError:
         return
@@ -177,7 +178,6 @@ def exhaustive(rule, element_type, seed):
     if shape.size > 1 << 16:
         return
     given = [grid.reshape(-1) for grid in np.meshgrid(*values, indexing="ij")]
-    wanted = names(rule, ConstantVariable)
     for chosen in product(*(some_values(probe.found[n].shape.element_type) for n in wanted)):
         fixed = dict(zip(wanted, chosen, strict=True))
         yield Instance(Random(seed), fixed=fixed, **options).build(rule.left, shape), given
