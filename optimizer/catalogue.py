@@ -9,7 +9,13 @@ from optimizer.calls import (
     map_inliner,
 )
 from optimizer.cleanup import cse, dce, module_dce, tuple_simplifier
+from optimizer.conditionals import (
+    conditional_canonicalizer,
+    conditional_simplifier,
+    conditional_to_select,
+)
 from optimizer.expanders.catalogue import MODULES as EXPANDERS
+from optimizer.fusion import instruction_fusion
 from optimizer.loops import (
     while_loop_constant_sinking,
     while_loop_invariant_code_motion,
@@ -28,11 +34,15 @@ MODULES = (
     algebraic_simplifier,
     call_inliner,
     computation_deduplicator,
+    conditional_canonicalizer,
+    conditional_simplifier,
+    conditional_to_select,
     constant_folding,
     cse,
     dce,
     *EXPANDERS,
     flatten_call_graph,
+    instruction_fusion,
     map_inliner,
     module_dce,
     tuple_simplifier,

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from hlo.instruction import Instruction
 from hlo.shape import Shape, tuple_of
-from hlo.walk import rebuild
+from hlo.walk import Plan, rebuild
 from optimizer.effects import without_dead
 from optimizer.loops.state import chosen, elements_taken
 from optimizer.make import make
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from hlo.instruction import Computation
     from hlo.names import NameSupply
@@ -55,13 +55,24 @@ def narrowed(site: Site, gone: StandIns) -> Instruction:
 
 
 def narrow(
-    computation: Computation,
-    kept: Sequence[int],
-    gone: Mapping[int, int | Instruction | None],
-    names: NameSupply,
+    computation: Computation, kept: Sequence[int], gone: StandIns, names: NameSupply
 ) -> Computation:
     """A loop's condition or body that sees, and if it gives a state yields, only some elements."""
-    state, root = computation.parameters[0], computation.root
+    plan, root = narrow_parameter(computation, kept, gone, names), computation.root
+    if root.shape.is_tuple:
+        plan[root] = root.with_(
+            operands=tuple([root.operands[i] for i in kept]),
+            shape=of_elements(root.shape, kept),
+            annotations=chosen(root, kept),
+        )
+    return without_dead(rebuild(computation, plan))
+
+
+def narrow_parameter(
+    computation: Computation, kept: Sequence[int], gone: StandIns, names: NameSupply
+) -> Plan:
+    """The plan by which a computation's parameter has only some of its elements."""
+    state = computation.parameters[0]
     new_state = state.with_(shape=of_elements(state.shape, kept), annotations=chosen(state, kept))
     place = {old: new for new, old in enumerate(kept)}
     plan = {state: new_state}
@@ -77,11 +88,7 @@ def narrow(
             plan[taken] = taken.with_(operands=(new_state,), attrs=attrs)
         elif i in copies:
             plan[taken] = copies[i]
-    if root.shape.is_tuple:
-        operands = tuple([root.operands[i] for i in kept])
-        shape = of_elements(root.shape, kept)
-        plan[root] = root.with_(operands=operands, shape=shape, annotations=chosen(root, kept))
-    return without_dead(rebuild(computation, plan))
+    return plan
 
 
 def of_elements(shape: Shape, kept: Sequence[int]) -> Shape:

@@ -1,0 +1,90 @@
+"""What transformations of conditionals share: where one stands, and new branches for it.
+
+    c = f32[] conditional(p, x, y), true_computation=t, false_computation=f
+
+The first operand is a pred, which chooses the first branch where it holds, or a number of a branch;
+every other number stands for the last branch. Each branch gets one operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hlo.annotations import Annotations
+from hlo.walk import Plan, callers, names_of, rebuild, rebuild_module, users
+from optimizer.calls.clone import cloned
+from optimizer.effects import effects, ordered, without_dead
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction, Module
+    from hlo.names import NameSupply
+    from optimizer.log import Log
+
+
+@dataclass(frozen=True)
+class Place:
+    """A conditional and its surroundings.
+
+    Attributes
+    ----------
+    users : the instructions that use its value.
+    is_root : it is the value of its computation.
+    shared : names of computations that are called more than once.
+    acts : whether an instruction has an effect.
+    """
+
+    instr: Instruction
+    users: list[Instruction]
+    is_root: bool
+    names: NameSupply
+    shared: set[str]
+    acts: Callable[[Instruction], bool]
+
+    def named(self, instr: Instruction) -> Instruction:
+        """A new instruction, with a name of its own and this one's place in the user's source."""
+        annotations = Annotations(metadata=self.instr.annotations.metadata)
+        name = self.names.unique(instr.name)
+        return instr.with_(name=name, annotations=annotations, span=self.instr.span)
+
+    def own(self) -> list[Computation]:
+        """The branches, to be changed for this place: copies of those that others call too."""
+        return [cloned(c, self.names) if c.name in self.shared else c for c in self.instr.called]
+
+
+# What takes whose place; nothing if it does not apply.
+Transformation = Callable[[Place], Plan]
+
+
+def transformed(module: Module, transformation: Transformation, log: Log) -> Module:
+    """A module with a transformation done to each of its conditionals that it applies to.
+
+    Those that control dependencies tie to other instructions, and those that are sharded, stay as
+    they are.
+    """
+    if not any(i.opcode == "conditional" for i in module.instructions()):
+        return module
+    names, acts = names_of(module), effects()
+    shared = {
+        c.name for c, calls in callers(module).items() if sum(i.called.count(c) for i in calls) > 1
+    }
+    word = transformation.__name__.replace("_", "-")
+
+    def change(computation: Computation) -> Computation:
+        found = [i for i in computation.instructions if i.opcode == "conditional"]
+        if not found:
+            return computation
+        plan: Plan = {}
+        users_of, tied = users(computation), ordered(computation)
+        for instr in found:
+            if instr in tied or instr.annotations.sharding is not None:
+                continue
+            is_root = instr is computation.root
+            place = Place(instr, users_of[instr], is_root, names, shared, acts)
+            changes = transformation(place)
+            if changes and log.rewrite(word, instr, changes[instr]):
+                plan |= changes
+        return without_dead(rebuild(computation, plan)) if plan else computation
+
+    return rebuild_module(module, change)

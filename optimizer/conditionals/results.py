@@ -1,0 +1,130 @@
+"""Transformations of what conditionals yield and get."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hlo.shape import tuple_of
+from hlo.walk import Plan, rebuild
+from optimizer.effects import without_dead
+from optimizer.loops.narrow import narrow_parameter
+from optimizer.loops.state import element_of, elements_taken, is_taken_apart
+from optimizer.make import make
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo.instruction import Computation, Instruction
+    from optimizer.conditionals.branches import Place
+
+
+def elements_used(place: Place) -> set[int] | None:
+    """The elements of its value that are used; None if the value is used as a whole."""
+    used = {element_of(user, place.instr) for user in place.users}
+    if place.is_root or not place.instr.shape.is_tuple or None in used:
+        return None
+    return {i for i in used if i is not None}
+
+
+def merged_results(place: Place) -> Plan:
+    """Takes one for the other of two elements that are the same instruction in every branch.
+
+    References
+    ----------
+    XLA, `MergeDuplicateTupleElements` in `xla/service/conditional_simplifier.cc`.
+    """
+    used, roots = elements_used(place), [c.root for c in place.instr.called]
+    if not used or any(root.opcode != "tuple" for root in roots):
+        return {}
+    first: dict[tuple[Instruction, ...], int] = {}
+    same = {i: first.setdefault(tuple([r.operands[i] for r in roots]), i) for i in sorted(used)}
+    if all(i == j for i, j in same.items()):
+        return {}
+    kept = sorted(set(same.values()))
+    return with_results(place, kept, {i: kept.index(j) for i, j in same.items()})
+
+
+def unused_results(place: Place) -> Plan:
+    """Removes elements of the value that nobody uses; if nobody uses any, it is an empty tuple.
+
+    References
+    ----------
+    XLA, `RemoveUnusedTupleElements` and `ReplaceRootWithEmptyTupleIfNoUsers` in
+    `xla/service/conditional_simplifier.cc`.
+    """
+    instr, used = place.instr, elements_used(place)
+    # Without users and effects it is dead, and not worth the work.
+    if not place.users and not place.is_root and place.acts(instr):
+        return {} if instr.shape == tuple_of() else with_results(place, (), {})
+    if not used or len(used) == len(instr.shape.elements):
+        return {}
+    kept = sorted(used)
+    return with_results(place, kept, {i: n for n, i in enumerate(kept)})
+
+
+def with_results(place: Place, kept: Sequence[int], where: dict[int, int]) -> Plan:
+    """A conditional that yields a tuple of some elements, and users that take them from there.
+
+    Parameters
+    ----------
+    where : for each element that is used, its new place.
+    """
+    instr = place.instr
+    branches = [without_dead(yielding(place, branch, kept)) for branch in place.own()]
+    new = instr.with_(shape=branches[0].root.shape, called=tuple(branches))
+    plan = {instr: new}
+    for user in place.users:
+        i = element_of(user, instr)
+        if i is not None:
+            attrs = replace(user.attrs, index=where[i])
+            plan[user] = user.with_(operands=(new,), attrs=attrs)
+    return plan
+
+
+def yielding(place: Place, branch: Computation, kept: Sequence[int]) -> Computation:
+    """A branch that yields only some elements of its tuple."""
+    root = branch.root
+    if root.opcode == "tuple":
+        elements = [root.operands[i] for i in kept]
+    else:
+        elements = [place.named(make("get-tuple-element", root, index=i)) for i in kept]
+    new = place.named(make("tuple", *elements))
+    body = tuple(dict.fromkeys((*branch.instructions, *elements, new)))
+    return replace(branch, instructions=body, root=new)
+
+
+def unused_operands(place: Place) -> Plan:
+    """Passes to a branch only those elements of its operand that it takes.
+
+    References
+    ----------
+    XLA, `TryRemoveUnusedConditionalOperands` in `xla/service/conditional_simplifier.cc`.
+    """
+    instr = place.instr
+    if not any(wasted(branch) for branch in instr.called):
+        return {}
+    operands, branches = [instr.operands[0]], list(place.own())
+    for n, operand in enumerate(instr.operands[1:]):
+        branch, narrower = branches[n], operand
+        if wasted(branch):
+            kept = sorted(set(elements_taken(branch).values()))
+            branches[n] = rebuild(branch, narrow_parameter(branch, kept, {}, place.names))
+            elements = [element(place, operand, i) for i in kept]
+            narrower = place.named(make("tuple", *elements))
+        operands.append(narrower)
+    return {instr: instr.with_(operands=tuple(operands), called=tuple(branches))}
+
+
+def wasted(branch: Computation) -> bool:
+    """Whether a branch takes its operand apart, and not all elements of it."""
+    shape = branch.parameters[0].shape
+    taken = set(elements_taken(branch).values())
+    return shape.is_tuple and is_taken_apart(branch) and len(taken) < len(shape.elements)
+
+
+def element(place: Place, whole: Instruction, i: int) -> Instruction:
+    """An element of a tuple: what was put there if that can be seen."""
+    if whole.opcode == "tuple":
+        return whole.operands[i]
+    return place.named(make("get-tuple-element", whole, index=i))
