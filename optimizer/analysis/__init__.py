@@ -1,0 +1,1 @@
+"""Facts about computations, found when asked and never stored in the graph."""

@@ -1,0 +1,256 @@
+"""What an instruction costs: operations, transcendental operations, and bytes per operand.
+
+A model, not a measurement: every value is read from memory and written to it, and inside a fusion
+nothing is but what goes in and comes out. Fusion passes and reports compare such numbers.
+
+References
+----------
+XLA, `xla/service/hlo_cost_analysis.cc`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from hlo.walk import users
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from hlo import attributes as a
+    from hlo.instruction import Computation, Instruction, Module
+
+TRANSCENDENTAL = frozenset(
+    {
+        *("acos", "acosh", "asin", "asinh", "atan2", "atanh", "cbrt", "cosine", "cosh", "erf"),
+        *("exponential", "exponential-minus-one", "log", "log-plus-one", "logistic", "power"),
+        *("rsqrt", "sine", "sinh", "sqrt", "tan", "tanh"),
+    }
+)
+# Their value is memory that is there already, or a number in the code.
+FREE = frozenset(
+    {
+        *("add-dependency", "after-all", "bitcast", "constant", "domain", "get-tuple-element"),
+        *("opt-barrier", "parameter", "partition-id", "replica-id", "tuple"),
+    }
+)
+# These read no more of their first operand than they yield.
+_SLICING = frozenset({"slice", "dynamic-slice", "gather"})
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one run of an instruction takes.
+
+    Attributes
+    ----------
+    flops : arithmetic operations, comparisons among them; a multiplication with an addition is two.
+    transcendentals : operations such as `exp`, which take many times as long.
+    bytes_read : from each operand, in order.
+    bytes_written : of the result.
+    """
+
+    flops: int = 0
+    transcendentals: int = 0
+    bytes_read: tuple[int, ...] = ()
+    bytes_written: int = 0
+
+    @property
+    def bytes_accessed(self) -> int:
+        """Bytes read and written."""
+        return sum(self.bytes_read) + self.bytes_written
+
+
+def cost(instr: Instruction) -> Cost:
+    """What one run of an instruction takes; a loop counts as one turn, a conditional as all."""
+    if instr.opcode in FREE:
+        return Cost(bytes_read=(0,) * len(instr.operands))
+    if instr.opcode in _CALLERS:
+        return _called(instr)
+    flops, transcendentals = operations(instr)
+    read, written = _bytes(instr)
+    return Cost(flops, transcendentals, read, written)
+
+
+def operations(instr: Instruction) -> tuple[int, int]:
+    """Flops and transcendental operations of an instruction."""
+    if instr.opcode == "fusion":
+        return _sum(operations(inner) for inner in instr.called[0].instructions)
+    if instr.opcode in TRANSCENDENTAL:
+        return 0, instr.shape.size
+    if instr.opcode in _OPERATIONS:
+        return _OPERATIONS[instr.opcode](instr)
+    if instr.row.elementwise and instr.opcode != "convert":
+        return instr.shape.size, 0
+    return 0, 0
+
+
+def _sum(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    flops = transcendentals = 0
+    for more, harder in pairs:
+        flops, transcendentals = flops + more, transcendentals + harder
+    return flops, transcendentals
+
+
+def _times(instr: Instruction, count: int) -> tuple[int, int]:
+    """`count` runs of the scalar computation that an instruction applies."""
+    flops, hard = _sum(operations(i) for c in instr.called for i in c.instructions)
+    return flops * count, hard * count
+
+
+def _first(instr: Instruction) -> int:
+    return next((s.size for _, s in instr.shape.leaves()), 0)
+
+
+def _map(instr: Instruction) -> tuple[int, int]:
+    return _times(instr, instr.shape.size)
+
+
+def _reduce(instr: Instruction) -> tuple[int, int]:
+    """To fold n elements into m takes n - m steps."""
+    return _times(instr, max(instr.operands[0].shape.size - _first(instr), 0))
+
+
+def _reduce_window(instr: Instruction) -> tuple[int, int]:
+    attrs: a.Windowed = instr.attrs  # type: ignore[assignment]
+    return _times(instr, _first(instr) * max(prod(w.size for w in attrs.window) - 1, 0))
+
+
+def _select_and_scatter(instr: Instruction) -> tuple[int, int]:
+    attrs: a.Windowed = instr.attrs  # type: ignore[assignment]
+    return _times(instr, instr.operands[1].shape.size * prod(w.size for w in attrs.window))
+
+
+def _scatter(instr: Instruction) -> tuple[int, int]:
+    return _times(instr, instr.operands[-1].shape.size)
+
+
+def _dot(instr: Instruction) -> tuple[int, int]:
+    """A multiplication and an addition for each element and each contracted index."""
+    attrs: a.DotDims = instr.attrs  # type: ignore[assignment]
+    dims = instr.operands[0].shape.dims
+    return 2 * instr.shape.size * prod(dims[d] for d in attrs.lhs_contracting_dims), 0
+
+
+def _convolution(instr: Instruction) -> tuple[int, int]:
+    """Each element sums the window's elements over the input features of its group."""
+    attrs: a.Convolution = instr.attrs  # type: ignore[assignment]
+    features = instr.operands[1].shape.dims[attrs.dim_labels.kernel_input_feature]
+    return 2 * instr.shape.size * features * prod(w.size for w in attrs.window), 0
+
+
+def _sort(instr: Instruction) -> tuple[int, int]:
+    """About n log n comparisons."""
+    size = instr.operands[0].shape.size
+    return _times(instr, size * max(size - 1, 0).bit_length())
+
+
+_OPERATIONS: dict[str, Callable[[Instruction], tuple[int, int]]] = {
+    "convolution": _convolution,
+    "dot": _dot,
+    "map": _map,
+    "reduce": _reduce,
+    "reduce-window": _reduce_window,
+    "scatter": _scatter,
+    "select-and-scatter": _select_and_scatter,
+    "sort": _sort,
+}
+_CALLERS = frozenset({"call", "conditional", "while", "async-start"})
+
+
+def _called(instr: Instruction) -> Cost:
+    costs = [computation_cost(c) for c in instr.called]
+    return Cost(
+        sum(c.flops for c in costs),
+        sum(c.transcendentals for c in costs),
+        tuple(sum(c.bytes_read) for c in costs),
+        sum(c.bytes_written for c in costs),
+    )
+
+
+def computation_cost(computation: Computation) -> Cost:
+    """The sum over the instructions of a computation; `bytes_read` is one number."""
+    costs = [cost(i) for i in computation.instructions]
+    return Cost(
+        sum(c.flops for c in costs),
+        sum(c.transcendentals for c in costs),
+        (sum(sum(c.bytes_read) for c in costs),),
+        sum(c.bytes_written for c in costs),
+    )
+
+
+def module_cost(module: Module) -> Cost:
+    """What one run of a module takes; each loop counts as one turn."""
+    return computation_cost(module.entry)
+
+
+# ------------------------------------------------------------------------ bytes
+
+
+def _bytes(instr: Instruction) -> tuple[tuple[int, ...], int]:
+    """Bytes read of each operand, and bytes written."""
+    if instr.opcode == "fusion":
+        return _fusion_bytes(instr)
+    read = tuple(_read(instr, k) for k in range(len(instr.operands)))
+    return read, _written(instr)
+
+
+def _read(user: Instruction, number: int) -> int:
+    """How many bytes an instruction reads of one operand."""
+    whole = user.operands[number].shape.bytes
+    if user.opcode in _SLICING and number == 0:
+        return min(user.shape.bytes, whole)
+    if user.opcode in ("dynamic-update-slice", "scatter") and number == 0:
+        # It is changed in place: a scatter reads what it changes, an update not even that.
+        return 0 if user.opcode == "dynamic-update-slice" else user.operands[-1].shape.bytes
+    return whole
+
+
+def _written(instr: Instruction) -> int:
+    if instr.opcode == "dynamic-update-slice":
+        return instr.operands[1].shape.bytes
+    if instr.opcode == "scatter":
+        half = len(instr.operands) // 2
+        return sum(update.shape.bytes for update in instr.operands[half + 1 :])
+    return instr.shape.bytes
+
+
+def _fusion_bytes(instr: Instruction) -> tuple[tuple[int, ...], int]:
+    """A fusion reads of a parameter what its users in the fusion read, but each byte once."""
+    inner = instr.called[0]
+    using = users(inner)
+    read: list[int] = []
+    for parameter in inner.parameters:
+        amounts = (
+            _read(user, k)
+            for user in using[parameter]
+            for k, operand in enumerate(user.operands)
+            if operand is parameter
+        )
+        read.append(min(sum(amounts), parameter.shape.bytes))
+    root = inner.root
+    outputs = root.operands if root.opcode == "tuple" else (root,)
+    return tuple(read), sum(_written(o) for o in outputs)
+
+
+def kernels(module: Module) -> int:
+    """How many instructions of a module's sequential computations need a kernel or a library call.
+
+    Control flow has none itself; what it runs has.
+    """
+    seen: dict[Computation, None] = {}
+    stack = [module.entry]
+    count = 0
+    while stack:
+        computation = stack.pop()
+        if computation in seen:
+            continue
+        seen[computation] = None
+        for instr in computation.instructions:
+            if instr.opcode in _CALLERS:
+                stack += instr.called
+            elif instr.opcode not in FREE and instr.opcode != "reshape":
+                count += 1
+    return count

@@ -1,0 +1,1 @@
+"""Fusion: several instructions become one kernel, whose intermediate values never reach memory."""

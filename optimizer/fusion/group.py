@@ -1,0 +1,87 @@
+"""What one kernel computes, and how kernels ask for a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from optimizer.fusion.places import Places, leaf
+from optimizer.fusion.policy import MOVEMENT
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction
+    from optimizer.fusion.policy import Policy
+
+
+@dataclass(eq=False)
+class Group:
+    """What one kernel computes.
+
+    Attributes
+    ----------
+    root : the instruction whose value is stored.
+    members : what is computed, the root first, and the places at which it is asked for.
+    operands : what is read.
+    reductions, repeated, code : as the policy counts them.
+    """
+
+    root: Instruction
+    members: dict[Instruction, Places]
+    operands: dict[Instruction, None]
+    reductions: int = 0
+    repeated: float = 0
+    code: int = 1
+
+    @property
+    def size(self) -> int:
+        """Elements of the result."""
+        return max(leaf(self.root.shape).size, 1)
+
+    @property
+    def worth_a_fusion(self) -> bool:
+        """Whether anything but numbers is computed besides the root."""
+        return any(m.opcode != "constant" for m in self.members if m is not self.root)
+
+
+@dataclass
+class Asked:
+    """How the groups of its users ask for a value.
+
+    Attributes
+    ----------
+    places : by group.
+    """
+
+    instr: Instruction
+    places: dict[Group, Places] = field(default_factory=dict[Group, Places])
+
+    @property
+    def evaluations(self) -> float:
+        """In all groups."""
+        return sum(sum(p.values()) for p in self.places.values())
+
+    def repeated(self, group: Group) -> float:
+        """Operations that are done again, per element of a group's result."""
+        if self.instr.opcode in MOVEMENT or self.instr.opcode == "constant":
+            return 0
+        times = sum(self.places[group].values())
+        again = times if len(self.places) > 1 else times - self.instr.shape.size
+        return max(again, 0) / group.size
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the rules may look at beside the instruction.
+
+    Attributes
+    ----------
+    tied : instructions with control dependencies.
+    acting : instructions that do more than compute their value.
+    sharded : whether the module runs on several devices.
+    """
+
+    computation: Computation
+    policy: Policy
+    tied: set[Instruction]
+    acting: set[Instruction]
+    sharded: bool

@@ -1,0 +1,96 @@
+"""Decides which instructions are computed together: the plan of instruction fusion.
+
+Instructions are looked at from the result backwards, so the users of each are settled before it.
+An instruction is either *stored*, and then begins a group of its own, or it is computed in the
+groups of all its users, in each of them anew. No cycles can arise from that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo.walk import users
+from optimizer.effects import effects, ordered
+from optimizer.fusion.decision import FusionDecision
+from optimizer.fusion.group import Asked, Group, Setting
+from optimizer.fusion.places import RESULT, PlaceNumbers, Places, leaf
+from optimizer.fusion.rules import RULES
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction
+    from optimizer.fusion.policy import Policy
+
+
+class Planner:
+    """The groups of one computation.
+
+    Attributes
+    ----------
+    groups : by the instruction that is stored; every instruction that is not fused has one.
+    decisions : on every instruction.
+    """
+
+    def __init__(self, computation: Computation, policy: Policy, *, sharded: bool = False) -> None:
+        self.groups: dict[Instruction, Group] = {}
+        self.decisions: dict[Instruction, FusionDecision] = {}
+        acts = effects()
+        acting = {i for i in computation.instructions if acts(i)}
+        self._setting = Setting(computation, policy, ordered(computation), acting, sharded)
+        self._homes: dict[Instruction, list[Group]] = {}
+        self._users = users(computation)
+        self._numbers = PlaceNumbers()
+        for instr in reversed(computation.instructions):
+            self._settle(instr)
+
+    def _settle(self, instr: Instruction) -> None:
+        """Decide on one instruction, and do as was decided."""
+        asked = self._asked(instr)
+        decision = self.decisions[instr] = self._decide(asked)
+        if not decision:
+            self._store(instr)
+            return
+        self._homes[instr] = list(asked.places)
+        for group, places in asked.places.items():
+            group.repeated += asked.repeated(group)
+            group.reductions += instr.opcode == "reduce"
+            group.code += len(places)
+            group.members[instr] = places
+            del group.operands[instr]
+            group.operands.update(dict.fromkeys(instr.operands))
+
+    def _store(self, instr: Instruction) -> None:
+        """Begin a group."""
+        # Only the update is computed; the rest is there already.
+        made = instr.operands[1] if instr.opcode == "dynamic-update-slice" else instr
+        places: Places = {RESULT: leaf(made.shape).size}
+        operands = dict.fromkeys(instr.operands)
+        group = Group(instr, {instr: places}, operands, int(instr.opcode == "reduce"))
+        self.groups[instr] = group
+        self._homes[instr] = [group]
+
+    def _asked(self, instr: Instruction) -> Asked:
+        """How the kernels that need a value ask for it."""
+        asked = Asked(instr)
+        for user in self._users[instr]:
+            numbers = [k for k, operand in enumerate(user.operands) if operand is instr]
+            for group in self._homes[user]:
+                merged = asked.places.setdefault(group, {})
+                for number in numbers:
+                    news = self._numbers.asked(user, number, group.members[user])
+                    for place, times in news.items():
+                        merged[place] = max(merged.get(place, 0), times)
+        return asked
+
+    def _decide(self, asked: Asked) -> FusionDecision:
+        for name, rule in RULES.items():
+            reason = rule(self._setting, asked)
+            if reason is not None:
+                return FusionDecision(False, name, reason)
+        instr = asked.instr
+        where = ", ".join(f"%{group.root.name}" for group in asked.places)
+        saved = (
+            f"%{instr.name} is computed in the kernel of {where}, {asked.evaluations:.0f} times "
+            f"for {instr.shape.size} elements; its {instr.shape.bytes} bytes are neither written "
+            "nor read"
+        )
+        return FusionDecision(True, "saves-memory", saved)

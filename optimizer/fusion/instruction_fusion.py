@@ -1,0 +1,112 @@
+"""Computes producers in the loops of their consumers, so that their values never reach memory.
+
+    p = f32[n] multiply(y, z)
+    s = f32[n] add(x, p)          becomes   r = f32[] fusion(x, y, z, zero), kind=kLoop
+    r = f32[] reduce(s, zero)
+
+Which, is decided for the whole computation first (`optimizer.fusion.groups`); then it is rebuilt
+once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hlo.walk import names_of, rebuild, rebuild_module
+from optimizer.calls.flatten_call_graph import SEQUENTIAL
+from optimizer.effects import dead, without
+from optimizer.fusion.build import fused
+from optimizer.fusion.groups import Planner
+from optimizer.fusion.policy import POLICIES
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from hlo.instruction import Computation, Instruction, Module
+    from optimizer.fusion.groups import Group
+    from optimizer.fusion.policy import Policy
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class InstructionFusion:
+    """Vertical fusion of producers into their consumers.
+
+    Attributes
+    ----------
+    target : whose policy: cpu or gpu.
+
+    References
+    ----------
+    XLA, `xla/service/instruction_fusion.cc`, `xla/service/cpu/cpu_instruction_fusion.cc`.
+    """
+
+    name = "fusion"
+    target: str = "cpu"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module with fusions."""
+        names, policy = names_of(module), POLICIES[self.target]
+        sequential = {c.name for c in sequential_computations(module)}
+
+        def change(computation: Computation) -> Computation:
+            if computation.name not in sequential:
+                return computation
+            planner = planned(module, computation, policy)
+            order = {instr: n for n, instr in enumerate(computation.instructions)}
+            homes = _homes(planner.groups.values())
+            plan: dict[Instruction, Instruction] = {}
+            gone: set[str] = set()
+            for group in reversed(planner.groups.values()):
+                if not group.worth_a_fusion:
+                    continue
+                members = sorted(group.members, key=order.__getitem__)
+                own = {m for m in members if homes[m] == 1}
+                made = fused(members, [group.root], names, own, _kind(group, self.target))
+                if log.rewrite("fuse", group.root, made):
+                    plan[group.root] = made
+                    gone.update(m.name for m in members)
+            return without_fused(rebuild(computation, plan), gone)
+
+        return rebuild_module(module, change)
+
+
+def planned(module: Module, computation: Computation, policy: Policy) -> Planner:
+    """What to fuse in one computation of a module."""
+    header = module.header
+    return Planner(computation, policy, sharded=header.num_partitions * header.replica_count > 1)
+
+
+def sequential_computations(module: Module) -> list[Computation]:
+    """The computations whose instructions run one after the other, each with its own buffers."""
+    found: dict[Computation, None] = {}
+    stack = [module.entry]
+    while stack:
+        computation = stack.pop()
+        if computation not in found:
+            found[computation] = None
+            for instr in computation.instructions:
+                stack += instr.called if instr.opcode in SEQUENTIAL else ()
+    return list(found)
+
+
+def _homes(groups: Iterable[Group]) -> dict[Instruction, int]:
+    """In how many groups each instruction is computed."""
+    homes: dict[Instruction, int] = {}
+    for group in groups:
+        for member in group.members:
+            homes[member] = homes.get(member, 0) + 1
+    return homes
+
+
+def _kind(group: Group, target: str) -> str:
+    """A GPU emits loops over what a reduce reads in another way: kInput."""
+    return "kInput" if target == "gpu" and group.root.opcode == "reduce" else "kLoop"
+
+
+def without_fused(computation: Computation, fused_names: Collection[str]) -> Computation:
+    """A computation without the instructions that now only fusions compute."""
+    return without(computation, [i for i in dead(computation) if i.name in fused_names])

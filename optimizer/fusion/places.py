@@ -1,0 +1,75 @@
+"""At which places, and how many times, a fusion asks for the elements of a value.
+
+A place is an index as a function of the result's index. An elementwise operation asks for its
+operands at its own place; what moves elements asks at another one. Two users that ask at the same
+place share one computation; two places are two pieces of code. The number of evaluations tells
+whether any element is computed twice.
+
+    y = f32[8,4] broadcast(x), dimensions={1}    x has 4 elements and is asked 32 times
+    y = f32[2,4] slice(x), slice={[0:2], [0:4]}  x has 32 elements and is asked 8 times
+
+References
+----------
+XLA, `xla/service/fusion_node_indexing_evaluation.cc`.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hlo import attributes as a
+    from hlo.instruction import Instruction
+    from hlo.shape import Shape
+
+# From a place to the number of evaluations at it.
+Places = dict[int, float]
+# The place of every fusion's result; the only place at which a scalar can be asked for.
+RESULT, SCALAR = 0, 1
+
+
+class PlaceNumbers:
+    """Gives numbers to places, equal ones to equal places."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[Instruction, int, int], int] = {}
+
+    def operand(self, user: Instruction, number: int, place: int) -> int:
+        """The place at which an instruction that moves elements asks for an operand."""
+        return self._numbers.setdefault((user, number, place), len(self._numbers) + SCALAR + 1)
+
+    def asked(self, user: Instruction, number: int, places: Places) -> Places:
+        """Where and how often an operand is asked for, by a user that itself is asked."""
+        operand = user.operands[number]
+        found: Places = {}
+        for place, times in places.items():
+            if operand.shape.rank == 0:
+                at = SCALAR
+            elif user.row.elementwise or user.opcode in ("copy", "map"):
+                at = place
+            else:
+                at = self.operand(user, number, place)
+            found[at] = max(found.get(at, 0), times * _evaluations(user, number))
+        return found
+
+
+def leaf(shape: Shape) -> Shape:
+    """The array, or the first one of a tuple."""
+    return next((s for _, s in shape.leaves()), shape)
+
+
+def _evaluations(user: Instruction, number: int) -> float:
+    """How many elements of an operand one element of the result needs, on average."""
+    operand, size = user.operands[number].shape, max(leaf(user.shape).size, 1)
+    if user.opcode == "reduce" and number < len(user.operands) // 2:
+        return operand.size / size
+    if user.opcode == "reduce-window" and number < len(user.operands) // 2:
+        attrs: a.Windowed = user.attrs  # type: ignore[assignment]
+        return prod(w.size for w in attrs.window)
+    if user.opcode in ("concatenate", "pad"):
+        return min(1, operand.size / size)
+    if user.opcode == "gather" and number == 1:
+        gather: a.Gather = user.attrs  # type: ignore[assignment]
+        return len(gather.start_index_map)
+    return 1

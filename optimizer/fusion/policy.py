@@ -1,0 +1,85 @@
+"""What may be fused, as a small table of numbers and predicates for each target.
+
+References
+----------
+XLA, `InstructionFusion::IsExpensive` in `xla/service/instruction_fusion.cc`,
+`xla/service/cpu/cpu_instruction_fusion.cc`, `xla/service/gpu/gpu_fusible.cc`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hlo.opcode import OPCODES
+from optimizer.analysis.cost import TRANSCENDENTAL
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction
+
+ELEMENTWISE = frozenset(n for n, op in OPCODES.items() if op.elementwise) - {"stochastic-convert"}
+# They only say where an element comes from: index arithmetic, in a kernel.
+MOVEMENT = frozenset(
+    {
+        *("bitcast", "bitcast-convert", "broadcast", "concatenate", "copy", "dynamic-slice"),
+        *("gather", "iota", "pad", "reshape", "reverse", "slice", "transpose"),
+    }
+)
+# Outside a kernel these cost nothing, or a copy of memory that is faster than any kernel.
+_BARE = frozenset({"bitcast", "copy", "iota", "reshape"})
+FOLDS = frozenset({"map", "reduce", "reduce-window"})
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """When to fuse for one target.
+
+    Attributes
+    ----------
+    producers : opcodes that may be computed inside a fusion.
+    roots : opcodes whose operands may be computed in their kernel.
+    expensive : opcodes that are never computed more than once for an element; integer division
+        counts among them.
+    operands : of a fusion, at most. Each is an argument of a kernel.
+    reductions : in one fusion, at most.
+    concatenated : operands of a concatenate in a fusion, at most. Each is a branch.
+    places : at how many indices one value may be asked for in a fusion. Each is code of its own.
+    repeated : cheap operations that are computed again, per element of the fusion's result.
+    code : values that are computed in one fusion, counted once for each place.
+    """
+
+    producers: frozenset[str]
+    roots: frozenset[str]
+    expensive: frozenset[str]
+    operands: int
+    reductions: int
+    concatenated: int
+    places: int
+    repeated: int
+    code: int
+
+    def is_expensive(self, instr: Instruction) -> bool:
+        """Whether to compute an element twice costs more than to store and load it."""
+        if instr.opcode in ("divide", "remainder"):
+            return not instr.shape.element_type.is_floating
+        return instr.opcode in self.expensive
+
+
+CPU = Policy(
+    producers=ELEMENTWISE | MOVEMENT | FOLDS | {"constant"},
+    roots=(ELEMENTWISE | MOVEMENT | FOLDS | {"dynamic-update-slice"}) - _BARE,
+    expensive=TRANSCENDENTAL | FOLDS,
+    operands=32,
+    reductions=5,
+    concatenated=8,
+    places=8,
+    repeated=16,
+    code=2000,
+)
+# Threads of a GPU can't wait for each other's folds, and have few registers, but arithmetic is
+# free beside memory.
+GPU = replace(
+    CPU, producers=CPU.producers - FOLDS, operands=96, reductions=1, repeated=32, code=500
+)
+
+POLICIES = {"cpu": CPU, "gpu": GPU}

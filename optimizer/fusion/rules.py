@@ -1,0 +1,201 @@
+"""The rules that forbid fusion, in the order in which they are asked.
+
+Each is asked whether a value, whose users are settled, may be computed in their kernels instead
+of being stored. It answers with the reason if it may not.
+
+References
+----------
+XLA, `InstructionFusion::ShouldFuse` in `xla/service/instruction_fusion.cc`,
+`CpuInstructionFusion::ShouldFuse` in `xla/service/cpu/cpu_instruction_fusion.cc`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from optimizer.fusion.places import leaf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hlo.instruction import Instruction
+    from optimizer.fusion.group import Asked, Group, Setting
+
+    Rule = Callable[[Setting, Asked], str | None]
+
+
+def opcode(setting: Setting, asked: Asked) -> str | None:
+    """Only some opcodes can be computed inside loops."""
+    instr = asked.instr
+    if instr.opcode in setting.policy.producers:
+        return None
+    return f"%{instr.name} is a {instr.opcode}, which is not computed inside loops"
+
+
+def result(setting: Setting, asked: Asked) -> str | None:
+    """What a computation yields is stored."""
+    computation = setting.computation
+    if asked.instr is not computation.root:
+        return None
+    return f"%{asked.instr.name} is the result of %{computation.name}"
+
+
+def unused(_: Setting, asked: Asked) -> str | None:
+    """What nobody uses is DCE's business."""
+    return None if asked.places else f"nobody uses %{asked.instr.name}"
+
+
+def shape(_: Setting, asked: Asked) -> str | None:
+    """Loops have constant bounds, and yield arrays."""
+    instr = asked.instr
+    involved = (
+        instr,
+        *instr.operands,
+        *(r for g in asked.places for r in (g.root, *g.root.operands)),
+    )
+    wild = next((i for i in involved if i.shape.is_dynamic), None)
+    if wild is not None:
+        return f"the size of %{wild.name} is known at run time only"
+    if not instr.shape.is_array:
+        return f"%{instr.name} is no array"
+    return None
+
+
+def number(_: Setting, asked: Asked) -> str | None:
+    """A constant becomes code if it is one number; else it is an array in memory anyway."""
+    instr = asked.instr
+    if instr.opcode != "constant" or instr.shape.size == 1:
+        return None
+    return f"%{instr.name} has {instr.shape.size} elements; only single numbers become code"
+
+
+def order(setting: Setting, asked: Asked) -> str | None:
+    """A control dependency ties an instruction to others, and a fusion has no inside for it."""
+    for instr in (asked.instr, *(g.root for g in asked.places)):
+        if instr in setting.tied:
+            return f"%{instr.name} has a control dependency"
+    return None
+
+
+def effect(setting: Setting, asked: Asked) -> str | None:
+    """What does more than compute its value stays where it is."""
+    if asked.instr not in setting.acting:
+        return None
+    return f"%{asked.instr.name} does more than compute its value"
+
+
+def sharding(setting: Setting, asked: Asked) -> str | None:
+    """A sharding says where a value lies, so there must be a value."""
+    if not setting.sharded or asked.instr.annotations.sharding is None:
+        return None
+    return f"%{asked.instr.name} has a sharding"
+
+
+def consumer(setting: Setting, asked: Asked) -> str | None:
+    """All users must be in kernels that can compute their operands."""
+    for group in asked.places:
+        root = group.root
+        if root.opcode not in setting.policy.roots:
+            return f"%{root.name}, which needs it, is a {root.opcode}, which reads it from memory"
+        if leaf(root.shape).size == 0:
+            return f"%{root.name}, which needs it, is empty"
+    return None
+
+
+def in_place(_: Setting, asked: Asked) -> str | None:
+    """What is changed in place is in memory before."""
+    for group in asked.places:
+        root = group.root
+        if root.opcode == "dynamic-update-slice" and root.operands[0] is asked.instr:
+            return f"%{root.name} changes it in place"
+    return None
+
+
+def branches(setting: Setting, asked: Asked) -> str | None:
+    """Each operand of a concatenate is a branch inside a loop."""
+    most = setting.policy.concatenated
+    for instr in (asked.instr, *(g.root for g in asked.places)):
+        if instr.opcode == "concatenate" and len(instr.operands) > most:
+            return f"%{instr.name} has {len(instr.operands)} operands; at most {most}"
+    return None
+
+
+def expensive(setting: Setting, asked: Asked) -> str | None:
+    """An expensive operation is done once for each element."""
+    instr, times = asked.instr, asked.evaluations
+    if not setting.policy.is_expensive(instr) or times <= instr.shape.size:
+        return None
+    return (
+        f"%{instr.name} is a {instr.opcode}, which is expensive; its {instr.shape.size} elements "
+        f"would be computed {times:.0f} times, in {len(asked.places)} kernel(s)"
+    )
+
+
+def repetition(setting: Setting, asked: Asked) -> str | None:
+    """Cheap operations may be done again, but not without end."""
+    for group in asked.places:
+        repeated = group.repeated + asked.repeated(group)
+        if repeated > setting.policy.repeated:
+            return (
+                f"the kernel of %{group.root.name} would repeat {repeated:.1f} operations for each "
+                f"element; at most {setting.policy.repeated}"
+            )
+    return None
+
+
+def size(setting: Setting, asked: Asked) -> str | None:
+    """No kernel grows beyond bounds."""
+    policy, instr = setting.policy, asked.instr
+    for group, places in asked.places.items():
+        counts = (
+            ("places at which it is computed", len(places), policy.places),
+            ("values to compute", group.code + len(places), policy.code),
+            ("operands", _operands(group, instr), policy.operands),
+            ("reductions", group.reductions + (instr.opcode == "reduce"), policy.reductions),
+        )
+        for what, count, most in counts:
+            if count > most:
+                return (
+                    f"with %{instr.name} the kernel of %{group.root.name} would have {count} "
+                    f"{what}; at most {most}"
+                )
+    return None
+
+
+def _operands(group: Group, added: Instruction) -> int:
+    """How many operands a group has when it computes one of them itself."""
+    read = {*group.operands, *added.operands} - {added}
+    return sum(1 for o in read if o.opcode != "constant")
+
+
+def traffic(_: Setting, asked: Asked) -> str | None:
+    """What is computed in several kernels must not make them read more than is saved."""
+    instr, kernels = asked.instr, len(asked.places)
+    operands = dict.fromkeys(instr.operands)
+    stored = sum(o.shape.bytes for o in operands) + instr.shape.bytes * (1 + kernels)
+    fused = sum(o.shape.bytes for g in asked.places for o in operands if o not in g.operands)
+    if kernels < 2 or fused <= stored:
+        return None
+    return (
+        f"{kernels} kernels would read {fused} bytes to compute %{instr.name}; to store it and to "
+        f"load it moves {stored} bytes"
+    )
+
+
+RULES: dict[str, Rule] = {
+    "opcode": opcode,
+    "result": result,
+    "unused": unused,
+    "shape": shape,
+    "number": number,
+    "order": order,
+    "effect": effect,
+    "sharding": sharding,
+    "consumer": consumer,
+    "in-place": in_place,
+    "branches": branches,
+    "expensive": expensive,
+    "repetition": repetition,
+    "size": size,
+    "traffic": traffic,
+}
