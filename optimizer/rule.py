@@ -303,6 +303,19 @@ def explain(pattern: Application, instr: Instruction) -> str:
     return max(reasons, key=lambda reason: reason[0])[1]
 
 
+def why_not(rule: Rule, instr: Instruction, uses: Mapping[Instruction, int]) -> str:
+    """Why a rule does not rewrite an instruction; "it applies" if it does."""
+    reason = explain(rule.left, instr)
+    for _, match, _ in RuleSet([rule]).matches(instr, uses):
+        if rule.where is not None and not rule.where.holds(match):
+            reason = f"it matches, but not: {rule.where}"
+        elif rule.replacement(match) is None:
+            reason = f"it matches, but {rule.name} declines"
+        else:
+            return "it applies"
+    return reason
+
+
 def touches_floats(pattern: Term, instr: Instruction) -> bool:
     """Whether any instruction that a pattern looks at computes with floating-point numbers."""
     if any(leaf.element_type.kind in ("float", "complex") for _, leaf in instr.shape.leaves()):

@@ -56,6 +56,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_pipeline_options(parser)
     parser.add_argument("--until", metavar="PASS", help="stop after the first run of this pass")
     parser.add_argument("--fuel", type=int, metavar="N", help="stop after N rewrites")
+    parser.add_argument(
+        "--skip",
+        metavar="N",
+        type=int,
+        action="append",
+        default=[],
+        help="leave out rewrite number N, as --log counts them",
+    )
     parser.add_argument("--log", action="store_true", help="show every rewrite on standard error")
     parser.add_argument("--time", action="store_true", help="show the passes' CPU seconds there")
     parser.add_argument(
@@ -79,7 +87,8 @@ def run(arguments: Namespace) -> int:
     module = read_module(arguments.file)
     passes = chosen_pipeline(arguments)
     timer = Timer()
-    log = Log(observers=[Verify(), timer, *observers(module, arguments)], fuel=arguments.fuel)
+    watching = [Verify(), timer, *observers(module, arguments)]
+    log = Log(watching, fuel=arguments.fuel, skip=frozenset(arguments.skip))
     try:
         module = log.run(passes, module)
     except Reached as reached:

@@ -16,7 +16,7 @@ from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.operands import TYPES
 from interpreter.compare import ZERO_SIGN
 from optimizer import Log, optimize, parse_pipeline, pipeline_text
-from optimizer.guards import one_use
+from optimizer.guards import is_integer, one_use
 from optimizer.make import constant, make, splat, value_of
 from optimizer.observers import CheckValues, Dump, Print, Timer, Trace, Verify
 from optimizer.pattern import (
@@ -39,7 +39,7 @@ from optimizer.pattern import (
     y,
 )
 from optimizer.rewrite import rewrite
-from optimizer.rule import Rule, RuleSet, explain
+from optimizer.rule import Rule, RuleSet, explain, rule, why_not
 from optimizer.term import Application, ConstantVariable, Exactly, Variable, orders
 
 PARAMETERS = """
@@ -162,6 +162,15 @@ def test_a_whole_zero_is_either_zero(wanted, held):
     same = str(wanted) == str(held) or isinstance(wanted, int)
     zeros = constant(np.array([held, held], np.float32))
     assert (Exactly(wanted).mismatch(zeros, {}) is None) == same
+
+
+def test_rules_say_why_they_do_not_apply():
+    instr = root("ROOT r = f32[2,3] subtract(x, x)")
+    cancel = Rule(subtract(x, x), 0, where=is_integer(x))
+    assert why_not(cancel, instr, {}) == "it matches, but not: is_integer(x)"
+    assert why_not(Rule(subtract(x, y), negate(subtract(y, x))), instr, {}) == "it applies"
+    declining = rule(subtract(x, y))(lambda x: None if x.shape.dims else x)
+    assert why_not(declining, instr, {}) == "it matches, but <lambda> declines"
 
 
 # ------------------------------------------------------------ new instructions

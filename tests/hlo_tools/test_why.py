@@ -1,0 +1,34 @@
+"""`hlo rules --why`, and one rewrite left out: `hlo opt --skip`."""
+
+TWICE = b"""HloModule m
+
+ENTRY e {
+  x = f32[4] parameter(0)
+  a = f32[4] negate(x)
+  b = f32[4] negate(a)
+  c = f32[4] abs(b)
+  ROOT d = f32[4] abs(c)
+}
+"""
+
+
+def test_rules_say_why_they_do_not_apply(hlo) -> None:
+    result = hlo("rules", "--why", "-", "--at", "a", stdin=TWICE)
+    assert result.status == 0
+    assert "negate(negate(x)) => x\n    %x is a parameter, not a negate" in result.out
+    result = hlo("rules", "--why", "-", "--at", "%b", stdin=TWICE)
+    assert "negate(negate(x)) => x\n    it applies" in result.out
+
+
+def test_unknown_instruction_is_refused(hlo) -> None:
+    result = hlo("rules", "--why", "-", "--at", "z", stdin=TWICE)
+    assert (result.status, "HLO204" in result.err) == (2, True)
+
+
+def test_one_rewrite_is_left_out(hlo) -> None:
+    both = hlo("opt", "-", "--passes", "algsimp", stdin=TWICE).out
+    first = hlo("opt", "-", "--passes", "fix(algsimp,dce)", "--skip", 0, stdin=TWICE).out
+    assert both.count("negate(") == 0
+    assert both.count("abs(") == 1
+    assert first.count("negate(") == 2
+    assert first.count("abs(") == 1
