@@ -11,7 +11,15 @@ from optimizer.calls.map_inliner import MapInliner
 from optimizer.cleanup.cse import Cse
 from optimizer.cleanup.dce import Dce
 from optimizer.cleanup.tuple_simplifier import TupleSimplifier
+from optimizer.conditionals.conditional_canonicalizer import ConditionalCanonicalizer
+from optimizer.conditionals.conditional_simplifier import ConditionalSimplifier
+from optimizer.conditionals.conditional_to_select import ConditionalToSelect
+from optimizer.expanders import stages
 from optimizer.log import Log
+from optimizer.loops.while_loop_constant_sinking import WhileLoopConstantSinking
+from optimizer.loops.while_loop_invariant_code_motion import WhileLoopInvariantCodeMotion
+from optimizer.loops.while_loop_simplifier import WhileLoopSimplifier
+from optimizer.loops.while_loop_trip_count_annotator import WhileLoopTripCountAnnotator
 from optimizer.observers import Verify
 from optimizer.passes import Fixpoint, Pipeline
 from optimizer.simplification.algebraic_simplifier import AlgebraicSimplifier
@@ -43,9 +51,15 @@ def pipeline(target: Target = "cpu", *, strict: bool = False) -> Pipeline:
         (
             AlgebraicSimplifier(strict=strict),
             Dce(),
+            *stages.kept(stages.DURING, strict=strict),
             ZeroSizedHloElimination(),
+            WhileLoopInvariantCodeMotion(),
             TupleSimplifier(),
+            WhileLoopConstantSinking(),
+            WhileLoopSimplifier(),
+            Dce(),
             ConstantFolding(),
+            ConditionalSimplifier(),
             Cse(),
         ),
     )
@@ -54,9 +68,19 @@ def pipeline(target: Target = "cpu", *, strict: bool = False) -> Pipeline:
         (
             CallInliner(),
             ZeroSizedHloElimination(),
+            ConditionalToSelect(),
             MapInliner(),
+            *stages.kept(stages.BEFORE, strict=strict),
+            ConditionalCanonicalizer(),
             simplification,
+            *stages.kept(stages.BETWEEN, strict=strict),
+            simplification,
+            *stages.kept(stages.AFTER, strict=strict),
+            Dce(),
+            Cse(),
+            *stages.kept(stages.LAST, strict=strict),
             ComputationDeduplicator(),
+            WhileLoopTripCountAnnotator(),
             FlattenCallGraph(),
         ),
     )

@@ -56,7 +56,8 @@ def is_canonical(instr: Instruction) -> bool:
 
 def canonical_gather(site: Site) -> Instruction | None:
     """The same elements by a gather of the canonical form."""
-    if is_canonical(site.instr):
+    # A slice of size 0 may be collapsed, but not brought back.
+    if is_canonical(site.instr) or 0 in site.instr.operands[0].shape.dims:
         return None
     instr = without_batching_gather(site.instr)
     if instr is None:

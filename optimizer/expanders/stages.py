@@ -1,0 +1,71 @@
+"""Where in the standard pipelines the expanders stand: XLA's places for them.
+
+XLA's last one, scatter_expander for what is left after its simple form, is not among them: a loop
+that writes one update a turn is the only way for XLA's CPU, but slower in each of our backends,
+which all know the opcode.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from interpreter.compare import BITS
+from optimizer.expanders.batched_gather_scatter_normalizer import BatchedGatherScatterNormalizer
+from optimizer.expanders.batchnorm_expander import BatchNormExpander
+from optimizer.expanders.bitcast_dtypes_expander import BitcastDtypesExpander
+from optimizer.expanders.comparison_expander import ComparisonExpander
+from optimizer.expanders.dot_decomposer import DotDecomposer
+from optimizer.expanders.dynamic_index_splitter import DynamicIndexSplitter
+from optimizer.expanders.gather_expander import GatherExpander
+from optimizer.expanders.gather_simplifier import GatherSimplifier
+from optimizer.expanders.logistic_expander import LogisticExpander
+from optimizer.expanders.optimization_barrier_expander import OptimizationBarrierExpander
+from optimizer.expanders.ragged_dot_rewriter import RaggedDotRewriter
+from optimizer.expanders.rng_bit_generator_expander import RngBitGeneratorExpander
+from optimizer.expanders.rng_expander import RngExpander
+from optimizer.expanders.scaled_dot_rewriter import ScaledDotRewriter
+from optimizer.expanders.scan_expander import ScanExpander
+from optimizer.expanders.scatter_expander import ScatterExpander
+from optimizer.expanders.scatter_simplifier import ScatterSimplifier
+from optimizer.expanders.select_and_scatter_expander import SelectAndScatterExpander
+from optimizer.expanders.stochastic_convert_decomposer import StochasticConvertDecomposer
+from optimizer.expanders.topk_decomposer import TopkDecomposer
+from optimizer.expanders.transpose_folding import TransposeFolding
+
+if TYPE_CHECKING:
+    from optimizer.passes import Pass
+
+# Before anything is simplified.
+BEFORE: tuple[Pass, ...] = (
+    # XLA's CPU refuses both opcodes, its GPU rewrites them; here every target does.
+    RaggedDotRewriter(),
+    ScaledDotRewriter(),
+    BatchedGatherScatterNormalizer(),
+    DotDecomposer(),
+    RngExpander(),
+    RngBitGeneratorExpander(),
+    DynamicIndexSplitter(),
+    TopkDecomposer(),
+    ComparisonExpander(),
+    StochasticConvertDecomposer(),
+    BatchNormExpander(),
+    LogisticExpander(),
+    ScanExpander(),
+)
+# In every round of simplification.
+DURING: tuple[Pass, ...] = (GatherExpander(simple=True), GatherSimplifier())
+# Between simplification and a second time of it.
+BETWEEN: tuple[Pass, ...] = (
+    SelectAndScatterExpander(),
+    ScatterExpander(simple=True),
+    ScatterSimplifier(),
+)
+# After it, before the last CSE.
+AFTER: tuple[Pass, ...] = (BitcastDtypesExpander(), TransposeFolding())
+# At the very end.
+LAST: tuple[Pass, ...] = (OptimizationBarrierExpander(),)
+
+
+def kept(passes: tuple[Pass, ...], *, strict: bool) -> tuple[Pass, ...]:
+    """The passes that may run: all of them, or those that keep every bit."""
+    return tuple(p for p in passes if not strict or getattr(p, "promise", BITS) == BITS)
