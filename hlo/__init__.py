@@ -8,6 +8,7 @@ from hlo.infer import infer
 from hlo.instruction import Computation, Instruction, Module
 from hlo.literal import Literal, literal
 from hlo.parse import parse
+from hlo.print import Options
 from hlo.shape import Layout, Shape
 from hlo.verify import verify
 
@@ -18,6 +19,7 @@ __all__ = [
     "Layout",
     "Literal",
     "Module",
+    "Options",
     "Shape",
     "Source",
     "Span",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hlo.attributes import Attrs, Constant, Parameter, attribute_specs
 from hlo.header_text import HEADER_ATTRIBUTES
-from hlo.instruction import Header
+from hlo.instruction import Header, writes_modules
 from hlo.literal_print import print_literal
 from hlo.print_order import computation_order, fused_computations, instruction_order
 from hlo.value_print import print_value
@@ -77,6 +77,12 @@ _HEADER_ORDER = (
     "num_partitions",
     "frontend_attributes",
 )
+
+
+@writes_modules
+def module_text(module: Module, **options: Any) -> str:
+    """The text of a module; the options are those of `Options`, by name."""
+    return print_module(module, Options(**options))
 
 
 def print_module(module: Module, options: Options = DEFAULT) -> str:
