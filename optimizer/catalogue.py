@@ -8,7 +8,7 @@ from optimizer.calls import (
     flatten_call_graph,
     map_inliner,
 )
-from optimizer.cleanup import cse, dce, module_dce, tuple_simplifier
+from optimizer.cleanup import cse, dce, module_dce, sort_simplifier, tuple_simplifier
 from optimizer.conditionals import (
     conditional_canonicalizer,
     conditional_simplifier,
@@ -45,6 +45,7 @@ MODULES = (
     instruction_fusion,
     map_inliner,
     module_dce,
+    sort_simplifier,
     tuple_simplifier,
     while_loop_constant_sinking,
     while_loop_invariant_code_motion,

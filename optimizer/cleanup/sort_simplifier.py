@@ -1,0 +1,132 @@
+"""Simplifies sorts: what need not be sorted is not.
+
+s = (f32[8], s32[8]) sort(x, y), to_apply=less     (less compares elements of x)
+ROOT r = f32[8] get-tuple-element(s), index=0      ROOT r = f32[8] sort(x), to_apply=less
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from hlo.shape import tuple_of
+from hlo.walk import Plan, callers, names_of, rebuild, rebuild_module, users
+from optimizer.calls.clone import cloned
+from optimizer.effects import ordered, without, without_dead
+from optimizer.make import make
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo.attributes import GetTupleElement, Parameter, Sort
+    from hlo.instruction import Computation, Instruction, Module
+    from hlo.names import NameSupply
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class SortSimplifier:
+    """Removes sorts along dimensions of size 1, and operands that nobody looks at.
+
+    References
+    ----------
+    XLA, `xla/hlo/transforms/simplifiers/sort_simplifier.cc`.
+    """
+
+    name = "simplify-sorts"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module with smaller sorts."""
+        names = names_of(module)
+        shared = {c.name for c, found in callers(module).items() if len(found) > 1}
+
+        def change(computation: Computation) -> Computation:
+            sorts = [i for i in computation.instructions if i.opcode == "sort"]
+            if not sorts:
+                return computation
+            users_of, tied = users(computation), ordered(computation)
+            plan: Plan = {}
+            for instr in sorts:
+                if instr in tied:
+                    continue
+                using = users_of[instr] if instr is not computation.root else None
+                changes = nothing_to_sort(instr, names)
+                changes = changes or unused_operands(instr, using, names, shared)
+                if changes and log.rewrite("simplify", instr, changes[instr]):
+                    plan |= changes
+            return without_dead(rebuild(computation, plan)) if plan else computation
+
+        return rebuild_module(module, change)
+
+
+def nothing_to_sort(instr: Instruction, names: NameSupply) -> Plan:
+    """One element, or none, is sorted already."""
+    (dim,) = cast("Sort", instr.attrs).dimensions
+    if instr.operands[0].shape.dims[dim] > 1:
+        return {}
+    if len(instr.operands) == 1:
+        return {instr: instr.operands[0]}
+    whole = make("tuple", *instr.operands)
+    annotations = instr.annotations
+    return {instr: whole.with_(name=names.unique("tuple"), annotations=annotations)}
+
+
+def unused_operands(
+    instr: Instruction, using: Sequence[Instruction] | None, names: NameSupply, shared: set[str]
+) -> Plan:
+    """Leaves out operands whose result nobody takes, and that the comparator does not compare.
+
+    Parameters
+    ----------
+    using : users of the sort; None if its value is that of its computation.
+    shared : names of comparators that others call too.
+    """
+    if using is None or not instr.shape.is_tuple or instr.annotations.sharding is not None:
+        return {}
+    if any(user.opcode != "get-tuple-element" for user in using):
+        return {}
+    (comparator,) = instr.called
+    taken = {user: cast("GetTupleElement", user.attrs).index for user in using}
+    kept = sorted(set(taken.values()) | operands_compared(comparator))
+    if len(kept) == len(instr.operands):
+        return {}
+    # At least one operand must stay, though a comparator may compare nothing.
+    kept = kept or [0]
+    own = cloned(comparator, names) if comparator.name in shared else comparator
+    operands = [instr.operands[i] for i in kept]
+    shapes = [operand.shape for operand in operands]
+    new = instr.with_(
+        operands=tuple(operands),
+        shape=shapes[0] if len(kept) == 1 else tuple_of(*shapes),
+        called=(narrow_comparator(own, kept),),
+    )
+    plan: Plan = {instr: new}
+    for user, i in taken.items():
+        attrs = replace(user.attrs, index=kept.index(i))
+        plan[user] = new if len(kept) == 1 else user.with_(operands=(new,), attrs=attrs)
+    return plan
+
+
+def operands_compared(comparator: Computation) -> set[int]:
+    """The operands of which a comparator uses an element."""
+    used = {o for i in comparator.instructions for o in i.operands} | {comparator.root}
+    return {number(p) // 2 for p in comparator.parameters if p in used}
+
+
+def narrow_comparator(comparator: Computation, kept: Sequence[int]) -> Computation:
+    """A comparator of only some operands: parameters 2i and 2i + 1 belong to operand i."""
+    plan: Plan = {}
+    for parameter in comparator.parameters:
+        operand, side = divmod(number(parameter), 2)
+        if operand in kept:
+            attrs = replace(parameter.attrs, number=2 * kept.index(operand) + side)
+            plan[parameter] = parameter.with_(attrs=attrs)
+    gone = [p for p in comparator.parameters if p not in plan]
+    return rebuild(without(comparator, gone), plan)
+
+
+def number(parameter: Instruction) -> int:
+    """Which parameter it is."""
+    return cast("Parameter", parameter.attrs).number
