@@ -1,5 +1,6 @@
 """Patterns, rules, rewriting, fuel, observers and pipelines as text."""
 
+import doctest
 from itertools import permutations
 from random import Random
 
@@ -9,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hlo
+import optimizer.pattern
+import optimizer.rule
 from hlo.error import HloError
 from hlo.instruction import Instruction
 from hlo.opcode import OPCODES
@@ -75,6 +78,13 @@ def test_patterns_print_as_they_are_written():
     )
     assert str(one_of(maximum, minimum)(x, 0)) == "maximum|minimum(x, 0)"
     assert str(concatenate(xs, dimensions=p)) == "concatenate(*xs, dimensions=p)"
+
+
+@pytest.mark.parametrize("documented", [optimizer.pattern, optimizer.rule])
+def test_examples_in_the_documentation_hold(documented):
+    failed, tried = doctest.testmod(documented)
+    assert failed == 0
+    assert tried > 0
 
 
 def test_wrong_patterns_are_refused():
