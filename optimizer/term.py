@@ -106,6 +106,18 @@ class Arithmetic(Term):
         """The quotient, in the constant's element type."""
         return Folded("divide", (term(other), self))
 
+    def __and__(self, other: Arithmetic | Number) -> Folded:
+        """The bits that are set in both."""
+        return Folded("and", (self, term(other)))
+
+    def __or__(self, other: Arithmetic | Number) -> Folded:
+        """The bits that are set in either."""
+        return Folded("or", (self, term(other)))
+
+    def __xor__(self, other: Arithmetic | Number) -> Folded:
+        """The bits that are set in one of them."""
+        return Folded("xor", (self, term(other)))
+
     def __neg__(self) -> Folded:
         """The opposite, in the constant's element type."""
         return Folded("negate", (self,))
@@ -140,18 +152,32 @@ class ConstantVariable(Arithmetic):
 
 @dataclass(frozen=True, slots=True)
 class Folded(Arithmetic):
-    """What an elementwise opcode makes of constants, computed when the rule is applied."""
+    """What an elementwise opcode makes of constants, computed when the rule is applied.
+
+    Python's signs make some: `c1 + c2`; any other is written out: `Folded("maximum", (c1, c2))`.
+    """
 
     opcode: str
     operands: tuple[Term, ...]
 
     def __str__(self) -> str:
         """As Python spells it."""
+        if self.opcode not in SIGNS:
+            return f"{python_name(self.opcode)}({', '.join(map(str, self.operands))})"
         shown = [f"({o})" if isinstance(o, Folded) else str(o) for o in self.operands]
         return f" {SIGNS[self.opcode]} ".join(shown) if len(shown) > 1 else f"-{shown[0]}"
 
 
-SIGNS: Final = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
+SIGNS: Final = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "negate": "-",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+}
 CONSTANT_OPCODES: Final = frozenset({"constant", "broadcast"})
 
 

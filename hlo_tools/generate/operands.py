@@ -146,9 +146,8 @@ operands_for.define("copy", lambda _random, shape, _given: Wanted([shape]))
 def _compare(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
     """Two operands of any type."""
     wanted = elementwise("compare")(random, shape, given)
-    return Wanted(
-        wanted.operands, {"direction": random.choice(("EQ", "NE", "GE", "GT", "LE", "LT"))}
-    )
+    direction = random.choice(("EQ", "NE", "GE", "GT", "LE", "LT"))
+    return Wanted(wanted.operands, {"direction": direction, "type": ""})
 
 
 @operands_for("reduce-precision")
