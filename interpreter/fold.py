@@ -9,6 +9,7 @@ then also a computation that is not associative means what its author saw it do.
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,7 +92,8 @@ def fold(
         return (_fold_known(operation, arrays[0], initials[0], axes),)
     # The folded axes become one, the first.
     front = range(len(axes))
-    rows = [np.moveaxis(x, sorted(axes), front).reshape(-1, *kept) for x in arrays]
+    count = prod(shape[axis] for axis in axes)
+    rows = [np.moveaxis(x, sorted(axes), front).reshape(count, *kept) for x in arrays]
     if len(rows[0]) > IN_ORDER:
         rows = _fold_pairs(frame, computation, rows)
     results = tuple(np.broadcast_to(initial, kept) for initial in initials)

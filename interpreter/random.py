@@ -141,7 +141,8 @@ def halved(dims: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
 def interleaved(x: Array, y: Array, dims: tuple[int, ...]) -> Array:
     """The array whose two halves are given: even places from the first, odd from the second."""
     half, axis = halved(dims)
-    whole = np.stack((x, y), axis=axis + 1).reshape(*half[:axis], -1, *half[axis + 1 :])
+    pairs = np.stack((x, y), axis=axis + 1)
+    whole = pairs.reshape(*half[:axis], 2 * half[axis], *half[axis + 1 :])
     return whole[tuple(slice(size) for size in dims)] if dims else x.reshape(())
 
 
