@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.instruction import Instruction
-from optimizer.rule import Guard, Match
+from optimizer.rule import Guard, Match, guard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,12 @@ def _is_static(match: Match) -> bool:
 static = Guard("all sizes are static", _is_static)
 
 
+@guard
+def is_empty(x: Instruction) -> bool:
+    """An array without elements."""
+    return x.shape.is_array and x.shape.size == 0
+
+
 def inverse(permutation: Sequence[int]) -> Dims:
     """The permutation that undoes another."""
     return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
@@ -33,6 +39,11 @@ def inverse(permutation: Sequence[int]) -> Dims:
 def without(items: Sequence[int], gone: Sequence[int]) -> Dims:
     """What is left of the sizes when some dimensions are taken out."""
     return tuple(n for d, n in enumerate(items) if d not in gone)
+
+
+def picked(items: Sequence[int], dims: Sequence[int]) -> Dims:
+    """The sizes of some dimensions."""
+    return tuple(items[d] for d in dims)
 
 
 def reshaped_groups(before: Dims, after: Dims) -> list[tuple[Dims, Dims]]:

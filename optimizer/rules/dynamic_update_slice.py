@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.values import PaddingDim
-from optimizer.dimensions import Operands, static
+from optimizer.dimensions import Operands, is_empty, static
 from optimizer.guards import same_shape
 from optimizer.make import value_of
 from optimizer.pattern import (
@@ -19,18 +19,12 @@ from optimizer.pattern import (
     y,
     z,
 )
-from optimizer.rule import Rule, guard, rule
+from optimizer.rule import Rule, rule
 from optimizer.rules.dynamic_slice import one_start_each, same_starts, ys
 from optimizer.rules.slice import constant_starts
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
-
-
-@guard
-def is_empty(x: Instruction) -> bool:
-    """An array without elements."""
-    return x.shape.is_array and x.shape.size == 0
 
 
 @rule(

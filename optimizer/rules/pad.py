@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.values import PaddingDim, SliceDim
-from optimizer.dimensions import static
+from optimizer.dimensions import is_empty, static
 from optimizer.pattern import broadcast, p, pad, q, slice_, x, y
 from optimizer.rule import Rule, guard, rule
 
@@ -22,12 +22,6 @@ def pads_nothing(p: Padding, x: Instruction) -> bool:
         e.low == e.high == 0 and (e.interior == 0 or n <= 1)
         for e, n in zip(p, x.shape.dims, strict=True)
     )
-
-
-@guard
-def is_empty(x: Instruction) -> bool:
-    """No elements."""
-    return x.shape.size == 0
 
 
 @rule(pad(x, y, p), where=static, xla="pad that crops => slice(pad(A))")

@@ -3,7 +3,8 @@
 from random import Random
 from typing import Any
 
-from strategies.samplers import SAMPLERS, sampler
+from strategies.reduce_samplers import SAMPLERS
+from strategies.samplers import sampler
 
 import hlo
 from hlo.instruction import Module

@@ -1,0 +1,200 @@
+"""Left sides of the rules of reduce: the operation decides which initial value is neutral."""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from strategies.samplers import SAMPLERS, sampler
+
+import hlo
+from hlo.instruction import Module
+
+# Types, operations, and the values that leave every other alone, where any order is exact.
+EXACT = (
+    ("s8", "add", "0"),
+    ("u4", "add", "0"),
+    ("s8", "multiply", "1"),
+    ("s32", "maximum", "-2147483648"),
+    ("u8", "minimum", "255"),
+    ("f32", "maximum", "-inf"),
+    ("bf16", "minimum", "inf"),
+    ("pred", "and", "true"),
+    ("pred", "or", "false"),
+    ("u8", "and", "255"),
+    ("s8", "xor", "0"),
+)
+Lines = Callable[[Random, "Folding"], tuple[tuple[int, ...], tuple[int, ...]]]
+
+
+class Folding:
+    """A module in the making whose root is a reduction."""
+
+    def __init__(self, random: Random, rounds: bool) -> None:
+        chosen = ("f32", "add", random.choice(("0", "-0"))) if rounds else random.choice(EXACT)
+        self.type, self.opcode, self.neutral = chosen
+        self.lines: list[str] = [f"init = {self.type}[] constant({self.neutral})"]
+        # Sums of few numbers often round alike in any order.
+        self.sizes = (5, 7, 9) if rounds else (1, 2, 3)
+        self.random = random
+
+    def dims(self, rank: int) -> tuple[int, ...]:
+        return tuple(self.random.choice(self.sizes) for _ in range(rank))
+
+    def shape(self, dims: tuple[int, ...]) -> str:
+        return f"{self.type}[{','.join(map(str, dims))}]"
+
+    def add(self, name: str, dims: tuple[int, ...], rest: str) -> None:
+        self.lines.append(f"{name} = {self.shape(dims)} {rest}")
+
+    def reduce(
+        self, name: str, operand: str, given: tuple[int, ...], dims: tuple[int, ...]
+    ) -> None:
+        kept = tuple(n for d, n in enumerate(given) if d not in dims)
+        spelled = ",".join(map(str, dims))
+        self.add(name, kept, f"reduce({operand}, init), dimensions={{{spelled}}}, to_apply=op")
+
+    def module(self) -> Module:
+        t, *before = self.type, *self.lines[:-1]
+        text = ["HloModule m", "op {", f"i = {t}[] parameter(0)", f"j = {t}[] parameter(1)"]
+        text += [f"ROOT k = {t}[] {self.opcode}(i, j)", "}", "ENTRY main {", *before]
+        return hlo.parse("\n".join([*text, f"ROOT {self.lines[-1]}", "}"]))
+
+
+def both(name: str, also_rounds: bool = True) -> Callable[[Any], Any]:
+    """Enter a sampler for the rule that is exact, and for the one that rounds."""
+
+    def enter(fill: Callable[[Random, Folding], None]) -> Any:
+        def sample(rounds: bool) -> Any:
+            def made(random: Random, _values: Any) -> Module:
+                folding = Folding(random, rounds)
+                fill(random, folding)
+                return folding.module()
+
+            return made
+
+        sampler(name)(sample(False))
+        if also_rounds:
+            sampler(f"{name}_with_rounding")(sample(True))
+        return fill
+
+    return enter
+
+
+@both("reduce(x, y, dimensions=p, to_apply=f) => reshape(x)", also_rounds=False)
+def _ones(random: Random, made: Folding) -> None:
+    dims = (random.randint(0, 3), 1, 1, random.randint(1, 3))
+    made.add("x", dims, "parameter(0)")
+    made.reduce("r", "x", dims, random.choice(((), (1,), (1, 2))))
+
+
+def _summed_ones(random: Random, _values: Any) -> Module:
+    made = Folding(random, rounds=True)
+    made.add("x", (1, 3), "parameter(0)")
+    made.reduce("r", "x", (1, 3), (0,))
+    return made.module()
+
+
+sampler("sum of dimensions of size 1")(_summed_ones)
+
+
+def _negated(random: Random, _values: Any) -> Module:
+    made = Folding(random, rounds=True)
+    made.add("x", (3, 2), "parameter(0)")
+    made.add("y", (3, 2), "negate(x)")
+    made.reduce("r", "y", (3, 2), random.choice(((), (0,), (1,))))
+    return made.module()
+
+
+sampler("negate_of_sum")(_negated)
+
+
+@both("reduce_of_reduce")
+def _twice(random: Random, made: Folding) -> None:
+    dims = made.dims(4)
+    first = random.choice(((0,), (1, 2), (3,), (0, 2)))
+    made.add("x", dims, "parameter(0)")
+    made.reduce("a", "x", dims, first)
+    kept = tuple(n for d, n in enumerate(dims) if d not in first)
+    made.reduce("r", "a", kept, random.choice(((0,), (1,), (0, 1))))
+
+
+@both("reduce_of_transpose", also_rounds=False)
+def _transposed(random: Random, made: Folding) -> None:
+    dims = made.dims(3)
+    order = tuple(random.sample(range(3), 3))
+    moved = tuple(dims[d] for d in order)
+    made.add("x", dims, "parameter(0)")
+    made.add("a", moved, f"transpose(x), dimensions={{{','.join(map(str, order))}}}")
+    made.reduce("r", "a", moved, random.choice(((0,), (1, 2), (0, 1, 2))))
+
+
+@both("reduce_of_reshape")
+def _reshaped(random: Random, made: Folding) -> None:
+    m, n, k = made.dims(3)
+    # Reshaping moves what does not lie in order.
+    made.add("w", (k, m, n), "parameter(0)")
+    made.add("x", (m, n, k), "transpose(w), dimensions={1,2,0}")
+    dims, folded = random.choice((((m, n * k), (1,)), ((m * n, k), (0,)), ((1, m, n, k), (0, 2))))
+    made.add("a", dims, "reshape(x)")
+    made.reduce("r", "a", dims, folded)
+
+
+@both("reduce_of_reverse")
+def _reversed(random: Random, made: Folding) -> None:
+    dims = made.dims(2)
+    made.add("x", dims, "parameter(0)")
+    made.add("a", dims, f"reverse(x), dimensions={random.choice(('{0}', '{0,1}'))}")
+    made.reduce("r", "a", dims, random.choice(((0,), (0, 1))))
+
+
+@both("reduce_of_broadcast")
+def _repeated(random: Random, made: Folding) -> None:
+    m, n, k = made.dims(3)
+    made.add("x", (m, k), "parameter(0)")
+    made.add("a", (m, n, k), "broadcast(x), dimensions={0,2}")
+    made.reduce("r", "a", (m, n, k), random.choice(((1,), (0, 1), (1, 2), (0, 1, 2))))
+
+
+@both("reduce_of_concatenate")
+def _joined(_random: Random, made: Folding) -> None:
+    m, n, k = made.dims(3)
+    made.add("x", (m, n), "parameter(0)")
+    made.add("y", (m, k), "parameter(1)")
+    made.add("a", (m, n + k), "concatenate(x, y), dimensions={1}")
+    made.reduce("r", "a", (m, n + k), (1,))
+
+
+@both("reduce_of_pad")
+def _padded(random: Random, made: Folding) -> None:
+    m, n = made.dims(2)
+    low, high, interior = (random.randint(0, 4) for _ in range(3))
+    dims = (m, n + low + high + (n - 1) * interior)
+    made.add("x", (m, n), "parameter(0)")
+    made.add("a", dims, f"pad(x, init), padding=0_0_0x{low}_{high}_{interior}")
+    made.reduce("r", "a", dims, random.choice(((1,), (0, 1))))
+
+
+@both("reduce_of_scaled", also_rounds=False)
+def _scaled(random: Random, made: Folding) -> None:
+    dims = made.dims(2)
+    made.add("x", dims, "parameter(0)")
+    made.add("s", (), f"constant({'true' if made.type == 'pred' else 3})")
+    made.add("c", dims, "broadcast(s), dimensions={}")
+    made.add("a", dims, "multiply(x, c)")
+    made.reduce("r", "a", dims, random.choice(((1,), (0, 1))))
+
+
+def _summed_dot(random: Random, _values: Any) -> Module:
+    made = Folding(random, rounds=True)
+    b, m, k, n = 5, 2, 7, 3
+    made.add("x", (b, m, k), "parameter(0)")
+    made.add("y", (b, k, n), "parameter(1)")
+    batch = "lhs_batch_dims={0}, rhs_batch_dims={0}"
+    dims = "lhs_contracting_dims={2}, rhs_contracting_dims={1}"
+    made.add("a", (b, m, n), f"dot(x, y), {batch}, {dims}")
+    made.reduce("r", "a", (b, m, n), random.choice(((0,), (0, 2))))
+    return made.module()
+
+
+sampler("reduce_of_dot")(_summed_dot)
+assert SAMPLERS
