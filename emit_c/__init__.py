@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import walk_packages
 from typing import TYPE_CHECKING
 
-from emit_c import (  # they fill the table
-    contraction,
-    folding,
-    matrices,
-    movement,
-    ordering,
-    plumbing,
-    randomness,
-    scalar,
-    updating,
-)
 from emit_c.emit import Program, emit
 from emit_c.executable import Executable
 from emit_c.table import emits_c
+from hlo.verify import verify
 
 if TYPE_CHECKING:
     from hlo.instruction import Module
 
+# Files define their opcodes when they are imported.
+for _module in walk_packages(__path__, f"{__name__}."):
+    import_module(_module.name)
+
 __all__ = ["Executable", "Program", "compile", "emit", "emits_c"]
-_FILLED = (contraction, folding, matrices, movement, ordering)
-_FILLED_TOO = (plumbing, randomness, scalar, updating)
 
 
 def compile(module: Module) -> Executable:  # noqa: A001  as ARCHITECTURE names it
-    """Emit, compile and load a module.
+    """Verify, emit, compile and load a module.
 
     Raises
     ------
     HloError
-        HLO180 if there is no C compiler, HLO181 if an instruction can't be emitted, HLO182 if the
-        compiler refuses the code.
+        HLO020 to HLO099 if the module is not well-formed (C checks no bounds, so shapes must be
+        right), HLO180 if there is no C compiler, HLO181 if an instruction can't be emitted, HLO182
+        if the compiler refuses the code.
     """
+    verify(module)
     return Executable(module, emit(module))

@@ -18,10 +18,11 @@ from emit_c.types import load, wide
 from hlo.error import HloError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from emit_c.constants import Constants
     from emit_c.names import Names
+    from hlo.attributes import GetTupleElement
     from hlo.instruction import Computation, Instruction
     from hlo.shape import Shape
 
@@ -40,7 +41,7 @@ class Environment:
     """
 
     def __init__(self) -> None:
-        self.pointers: dict[Instruction, object] = {}
+        self.pointers: Mapping[Instruction, object] = {}
         self.scalars: dict[Instruction, Values] = {}
         self.aliases: dict[Instruction, tuple[Environment, Instruction]] = {}
 
@@ -185,8 +186,8 @@ class Body:
             made = entry.write(instr, *values)
             return (self.let(wide(instr.shape.element_type), instr.name, made),)
         if isinstance(entry, Element | Schedule) and entry.write is not None:
-            value = entry.write(self, instr, index)
-            return value if isinstance(value, tuple) else (value,)
+            value: str | Values = entry.write(self, instr, index)
+            return (value,) if isinstance(value, str) else value
         raise HloError("HLO181", f"{instr.opcode} can't be computed inside a loop", instr.span)
 
     def loaded(self, shape: Shape, tree: object, index: Index, name: str) -> Values:
@@ -194,13 +195,15 @@ class Body:
         if isinstance(tree, tuple):
             pairs = zip(shape.elements, cast("tuple[object, ...]", tree), strict=True)
             return tuple(v for s, t in pairs for v in self.loaded(s, t, index, name))
-        if tree is None:
+        if tree is None or shape.size == 0:
+            # A token; or an array without elements, which a clamped index may still ask for one.
             return ("0",)
         place = f"{tree}[{linear(index, shape.dims).text}]"
         return (self.let(wide(shape.element_type), name, load(shape.element_type, place)),)
 
     def _tuple_element(self, instr: Instruction, index: Index) -> Values:
-        operand, number = instr.operands[0], instr.attrs.index  # type: ignore[attr-defined]
+        attrs: GetTupleElement = instr.attrs  # type: ignore[assignment]
+        operand, number = instr.operands[0], attrs.index
         tree = self.tree(operand)
         if isinstance(tree, tuple):
             leaves = cast("tuple[object, ...]", tree)
@@ -221,7 +224,8 @@ class Body:
         if instr.opcode == "get-tuple-element":
             tree = Body(self.writer, environment).tree(instr.operands[0])
             if isinstance(tree, tuple):
-                return cast("tuple[object, ...]", tree)[instr.attrs.index]  # type: ignore[attr-defined]
+                attrs: GetTupleElement = instr.attrs  # type: ignore[assignment]
+                return cast("tuple[object, ...]", tree)[attrs.index]
         return None
 
     def pointer(self, instr: Instruction) -> str:
@@ -235,9 +239,7 @@ class Body:
         return self.element(instr, ())
 
     def apply(self, computation: Computation, *values: str) -> Values:
-        """Inline a computation of scalars: the leaves of its result for the leaves of its
-        arguments.
-        """
+        """Inline a computation of scalars: from its arguments' leaves to its result's."""
         environment = Environment()
         remaining = list(values)
         for parameter in computation.parameters:
@@ -255,4 +257,3 @@ def _at(operand: Instruction, instr: Instruction, index: Index) -> Index:
 def scalars_of(shape: Shape) -> bool:
     """Whether a value consists of scalars, so that C variables can hold it."""
     return all(s.rank == 0 and (s.is_array or s.is_token) for _, s in shape.leaves())
-

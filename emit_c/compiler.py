@@ -46,7 +46,9 @@ def find_compiler() -> tuple[str, ...]:
     for name in COMPILERS:
         if shutil.which(name):
             return (name,)
-    raise HloError("HLO180", f"there is no C compiler: none of {', '.join(COMPILERS)}", notes=_ADVICE)
+    raise HloError(
+        "HLO180", f"there is no C compiler: none of {', '.join(COMPILERS)}", notes=_ADVICE
+    )
 
 
 _ADVICE = (
@@ -57,7 +59,7 @@ _ADVICE = (
 
 @cache
 def _version(compiler: tuple[str, ...]) -> str:
-    found = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=False)  # noqa: S603
+    found = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=False)
     return found.stdout
 
 
@@ -98,7 +100,7 @@ def _compile(compiler: tuple[str, ...], source: str, library: Path) -> None:
         text, made = Path(folder) / "module.c", Path(folder) / "module.so"
         text.write_text(source)
         command = [*compiler, *FLAGS, "-o", str(made), str(text), "-lm"]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode:
             notes = explain(result.stderr, source)
             raise HloError("HLO182", "the C compiler refuses the emitted code", notes=notes)
@@ -114,7 +116,9 @@ def explain(messages: str, source: str) -> list[str]:
         heads = (lines[i] for i in range(min(line, len(lines)) - 1, -1, -1))
         head = next((h for h in heads if re.match(r"(static )?void \w+\(", h)), "")
         function = re.sub(r"\(.*", "", head).removeprefix("static ").removeprefix("void ")
-        found.append(f"line {line}, in {function or 'the prelude'}: {message}: {lines[line - 1].strip()}")
+        found.append(
+            f"line {line}, in {function or 'the prelude'}: {message}: {lines[line - 1].strip()}"
+        )
     return found[:10] or [messages.strip()[:2000]]
 
 

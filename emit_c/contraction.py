@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from emit_c.body import Body
     from hlo import attributes as a
-    from hlo.element_type import ElementType
     from hlo.instruction import Instruction
 
 
@@ -66,7 +65,9 @@ class Products:
         return () if self.type.is_complex or self.type.kind == "pred" else (("+", self.name),)
 
 
-def _summed(statements: Sequence[Statement], lanes: tuple[tuple[str, str], ...]) -> tuple[Statement, ...]:
+def _summed(
+    statements: Sequence[Statement], lanes: tuple[tuple[str, str], ...]
+) -> tuple[Statement, ...]:
     """Let the innermost loops of a sum run in vector lanes."""
     found: list[Statement] = []
     for s in statements:
@@ -94,18 +95,17 @@ def write_dot(body: Body, instr: Instruction, index: Index) -> str:
     used = (*attrs.rhs_batch_dims, *attrs.rhs_contracting_dims)
     right_free = [d for d in range(rhs.shape.rank) if d not in used]
     free = index[len(batch) :]
-    with body.block() as statements:
-        with body.loops("k" * len(sizes), sizes) as inner:
-            left = dict(zip(attrs.lhs_batch_dims, batch, strict=True))
-            left |= dict(zip(attrs.lhs_contracting_dims, inner, strict=True))
-            left |= dict(zip(left_free, free, strict=False))
-            right = dict(zip(attrs.rhs_batch_dims, batch, strict=True))
-            right |= dict(zip(attrs.rhs_contracting_dims, inner, strict=True))
-            right |= dict(zip(right_free, free[len(left_free) :], strict=True))
-            products.add(
-                tuple(left[d] for d in range(lhs.shape.rank)),
-                tuple(right[d] for d in range(rhs.shape.rank)),
-            )
+    with body.block() as statements, body.loops("k" * len(sizes), sizes) as inner:
+        left = dict(zip(attrs.lhs_batch_dims, batch, strict=True))
+        left |= dict(zip(attrs.lhs_contracting_dims, inner, strict=True))
+        left |= dict(zip(left_free, free, strict=False))
+        right = dict(zip(attrs.rhs_batch_dims, batch, strict=True))
+        right |= dict(zip(attrs.rhs_contracting_dims, inner, strict=True))
+        right |= dict(zip(right_free, free[len(left_free) :], strict=True))
+        products.add(
+            tuple(left[d] for d in range(lhs.shape.rank)),
+            tuple(right[d] for d in range(rhs.shape.rank)),
+        )
     body.add(*_summed(statements, products.lanes))
     return products.result
 
@@ -129,22 +129,22 @@ def write_convolution(body: Body, instr: Instruction, index: Index) -> str:
     products = Products(body, instr)
     spatial = [inputs[d] for d in labels.input_spatial]
     place = tuple(index[d] for d in labels.output_spatial)
-    with body.block() as statements:
-        with body.loops("w" * len(window), [w.size for w in window]) as offset:
-            condition, at = window_place(place, offset, spatial, window)
-            if condition != "0":
-                with body.when(condition), body.loops("c", [features]) as (c,):
-                    left = [unknown("", 0, 0)] * len(inputs)
-                    left[labels.input_batch] = batch + first_batch
-                    left[labels.input_feature] = c + first_feature
-                    right = [unknown("", 0, 0)] * len(kernel)
-                    right[labels.kernel_input_feature] = c
-                    right[labels.kernel_output_feature] = feature
-                    for k, w in enumerate(window):
-                        left[labels.input_spatial[k]] = at[k]
-                        step = offset[k] * -1 + (w.size - 1) if w.reversal else offset[k]
-                        right[labels.kernel_spatial[k]] = step
-                    products.add(tuple(left), tuple(right))
+    sizes = [w.size for w in window]
+    with body.block() as statements, body.loops("w" * len(window), sizes) as offset:
+        condition, at = window_place(place, offset, spatial, window)
+        if condition != "0":
+            with body.when(condition), body.loops("c", [features]) as (c,):
+                left = [unknown("", 0, 0)] * len(inputs)
+                left[labels.input_batch] = batch + first_batch
+                left[labels.input_feature] = c + first_feature
+                right = [unknown("", 0, 0)] * len(kernel)
+                right[labels.kernel_input_feature] = c
+                right[labels.kernel_output_feature] = feature
+                for k, w in enumerate(window):
+                    left[labels.input_spatial[k]] = at[k]
+                    step = offset[k] * -1 + (w.size - 1) if w.reversal else offset[k]
+                    right[labels.kernel_spatial[k]] = step
+                products.add(tuple(left), tuple(right))
     body.add(*_summed(statements, products.lanes))
     return products.result
 

@@ -86,7 +86,9 @@ class State:
     and `spare`, which from then on change places.
     """
 
-    def __init__(self, function: Function, shapes: Sequence[Shape], initial: Pointers, name: str) -> None:
+    def __init__(
+        self, function: Function, shapes: Sequence[Shape], initial: Pointers, name: str
+    ) -> None:
         self.shapes, self.function, self.name = shapes, function, name
         first, second = (
             [p for s in shapes for p in leaves(function.arrays(s, None, f"{name}_{kind}"), s)]
@@ -208,7 +210,10 @@ def _slices(
         body = kernel.body
         with body.loops([f"i{d}" for d in range(len(dims))], dims) as index:
             at = (*index[:axis], unknown("step", 0, shape.dims[axis] - 1), *index[axis:])
-            ends = f"{whole_name}[{linear(at, shape.dims).text}]", f"{part_name}[{linear(index, dims).text}]"
+            ends = (
+                f"{whole_name}[{linear(at, shape.dims).text}]",
+                f"{part_name}[{linear(index, dims).text}]",
+            )
             body.assign(*(ends if write else ends[::-1]))
         about = f"slice of {instr.name}"
         statements = vectorized(kernel.writer.blocks[0])

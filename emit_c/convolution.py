@@ -30,56 +30,98 @@ FEATURES = 64
 
 
 def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[str]) -> int | None:
-    """Loops over batch, groups and places; inside over window and input features; inmost over
-    output features.
+    """Loops over batch and places, then blocks of output features, which are summed up together.
 
-    Where each group has one input feature, the loop over groups becomes a part of the inmost one.
+    Where each group has one input feature, a block goes across groups; else it is inside of one.
     """
-    attrs: a.Convolution = instr.attrs  # type: ignore[assignment]
-    labels, window, kind = attrs.dim_labels, attrs.window, product_type(instr)
-    lhs, rhs = instr.operands
-    features = rhs.shape.dims[labels.kernel_input_feature]
-    total = rhs.shape.dims[labels.kernel_output_feature]
-    groups = max(attrs.feature_group_count, attrs.batch_group_count)
-    depthwise = features == 1 and attrs.feature_group_count > 1
-    group_size = total if depthwise else total // groups
-    if group_size < 4 or instr.shape.size == 0 or rhs.shape.size == 0 or lhs.shape.size == 0:
+    made = _Shape(instr)
+    if made.width < 4 or 0 in (o.shape.size for o in (instr, *instr.operands)):
         return None
-    width = next(w for w in range(min(FEATURES, group_size), 0, -1) if group_size % w == 0)
+    labels, kind = made.attrs.dim_labels, made.kind
     rows = _copy_kernel(body, instr, kind)
     feature = body.name("feature")
-    spatial = [lhs.shape.dims[d] for d in labels.input_spatial]
-    outer = [instr.shape.dims[labels.output_batch], *(instr.shape.dims[d] for d in labels.output_spatial)]
-    names = ["n", *(f"y{k}" for k in range(len(window)))]
-    with body.loops(names, outer) as (n, *place), body.loops(["g", "block"], [total // group_size, group_size // width]) as (g, block):  # fmt: skip
-        here = g * group_size + block * width + counter(feature, width)
-        sums = body.variable(wide(kind), "sums", size=width)
-        zero = literal(kind, kind.dtype.type(0))
-        body.add(For(feature, width, (Assign(f"{sums}[{feature}]", zero),), simd=True))
-        with body.loops("w" * len(window), [w.size for w in window]) as offset:
-            condition, at = window_place(tuple(place), offset, spatial, window)
-            if condition != "0":
-                with body.when(condition), body.loops(["c"], [features]) as (c,):
-                    source = _input_index(attrs, n, c, at, lhs.shape.rank)
-                    if depthwise:
-                        source[labels.input_feature] = here // (total // groups)
-                    if attrs.batch_group_count > 1:
-                        size = lhs.shape.dims[labels.input_batch] // attrs.batch_group_count
-                        source[labels.input_batch] = n + g * size
-                    elif attrs.feature_group_count > 1 and not depthwise:
-                        source[labels.input_feature] = c + g * features
-                    row = linear((*offset, c, here), (*(w.size for w in window), features, total))
-                    _add_products(body, lhs, tuple(source), kind, (sums, feature, width),
-                                  f"{rows}[{row.text}]", shared=not depthwise)  # fmt: skip
+    dims = instr.shape.dims
+    sizes = [dims[labels.output_batch], *(dims[d] for d in labels.output_spatial)]
+    names = ["n", *(f"y{k}" for k in range(len(sizes) - 1)), "g", "block"]
+    blocks = [made.total // made.group_size, made.group_size // made.width]
+    with body.loops(names, [*sizes, *blocks]) as (n, *place, g, block):
+        here = g * made.group_size + block * made.width + counter(feature, made.width)
+        sums = body.variable(wide(kind), "sums", size=made.width)
+        zero = Assign(f"{sums}[{feature}]", literal(kind, kind.dtype.type(0)))
+        body.add(For(feature, made.width, (zero,), simd=True))
+        _add_window(body, instr, made, (n, g, here, tuple(place)), (sums, feature, rows))
         target = [Sum(0)] * instr.shape.rank
         target[labels.output_batch], target[labels.output_feature] = n, here
         for d, part in zip(labels.output_spatial, place, strict=True):
             target[d] = part
-        number = linear(tuple(target), instr.shape.dims).text
+        number = linear(tuple(target), dims).text
         value = _result(f"{sums}[{feature}]", kind, instr.shape.element_type)
         stored = Assign(f"{outputs[0]}[{number}]", store(instr.shape.element_type, value))
-        body.add(over(feature, width, [stored]))
-    return rhs.shape.size * kind.bytes
+        body.add(over(feature, made.width, [stored]))
+    return instr.operands[1].shape.size * kind.bytes
+
+
+class _Shape:
+    """The numbers that the loops of a convolution are made of.
+
+    Attributes
+    ----------
+    features : input features that each output feature sees.
+    total : output features; `group_size` of them belong together, `width` are summed up together.
+    depthwise : whether output features of several groups belong together.
+    """
+
+    def __init__(self, instr: Instruction) -> None:
+        self.attrs: a.Convolution = instr.attrs  # type: ignore[assignment]
+        self.kind = product_type(instr)
+        labels, dims = self.attrs.dim_labels, instr.operands[1].shape.dims
+        self.features = dims[labels.kernel_input_feature]
+        self.total = dims[labels.kernel_output_feature]
+        self.groups = max(self.attrs.feature_group_count, self.attrs.batch_group_count)
+        self.depthwise = self.features == 1 and self.attrs.feature_group_count > 1
+        self.group_size = self.total if self.depthwise else self.total // self.groups
+        fitting = range(min(FEATURES, self.group_size), 0, -1)
+        self.width = next((w for w in fitting if self.group_size % w == 0), 0)
+
+
+def _add_window(
+    body: Body,
+    instr: Instruction,
+    made: _Shape,
+    where: tuple[Sum, Sum, Sum, Index],
+    names: tuple[str, str, str],
+) -> None:
+    """Add the products of all window places and input features to a row of sums.
+
+    Parameters
+    ----------
+    where : batch, group, output feature and place.
+    names : of the sums, of the loop over them, and of the copied kernel.
+    """
+    n, g, here, place = where
+    sums, feature, rows = names
+    attrs, lhs = made.attrs, instr.operands[0]
+    labels, window = attrs.dim_labels, attrs.window
+    spatial = [lhs.shape.dims[d] for d in labels.input_spatial]
+    with body.loops("w" * len(window), [w.size for w in window]) as offset:
+        condition, at = window_place(place, offset, spatial, window)
+        if condition == "0":
+            return
+        with body.when(condition), body.loops(["c"], [made.features]) as (c,):
+            source = [Sum(0)] * lhs.shape.rank
+            source[labels.input_batch], source[labels.input_feature] = n, c
+            for d, part in zip(labels.input_spatial, at, strict=True):
+                source[d] = part
+            if made.depthwise:
+                source[labels.input_feature] = here // (made.total // made.groups)
+            elif attrs.feature_group_count > 1:
+                source[labels.input_feature] = c + g * made.features
+            elif attrs.batch_group_count > 1:
+                size = lhs.shape.dims[labels.input_batch] // attrs.batch_group_count
+                source[labels.input_batch] = n + g * size
+            sizes = (*(w.size for w in window), made.features, made.total)
+            row = f"{rows}[{linear((*offset, c, here), sizes).text}]"
+            _add_products(body, lhs, tuple(source), made, (sums, feature, row))
 
 
 def _copy_kernel(body: Body, instr: Instruction, kind: ElementType) -> str:
@@ -104,30 +146,24 @@ def _copy_kernel(body: Body, instr: Instruction, kind: ElementType) -> str:
     return rows
 
 
-def _input_index(attrs: a.Convolution, n: Sum, c: Sum, at: Index, rank: int) -> list[Sum]:
-    """Where in the input an element is, but for groups."""
-    labels = attrs.dim_labels
-    source = [Sum(0)] * rank
-    source[labels.input_batch], source[labels.input_feature] = n, c
-    for d, part in zip(labels.input_spatial, at, strict=True):
-        source[d] = part
-    return source
-
-
 def _add_products(
-    body: Body, lhs: Instruction, source: Index, kind: ElementType,
-    sums: tuple[str, str, int], factor: str, *, shared: bool,
-) -> None:  # fmt: skip
+    body: Body, lhs: Instruction, source: Index, made: _Shape, names: tuple[str, str, str]
+) -> None:
     """Add the products of an input element and a row of the kernel to a row of sums."""
-    name, feature, width = sums
-    value = body.let(wide(kind), "x", _as(body.element(lhs, source), lhs, kind)) if shared else ""
+    sums, feature, row = names
+    kind = made.kind
+
+    def element() -> str:
+        return body.let(wide(kind), "x", _as(body.element(lhs, source), lhs, kind))
+
+    shared = "" if made.depthwise else element()
     with body.block() as statements:
-        x = value or body.let(wide(kind), "x", _as(body.element(lhs, source), lhs, kind))
-        row = body.let(wide(kind), "row", factor)
-        product = body.let(wide(kind), "product", expression("multiply", kind, x, row) or "")
+        x = shared or element()
+        factor = body.let(wide(kind), "row", row)
+        product = body.let(wide(kind), "product", expression("multiply", kind, x, factor) or "")
         joined = "|" if kind.kind == "pred" else "+"
-        body.assign(f"{name}[{feature}]", f"{name}[{feature}] {joined} {product}")
-    body.add(over(feature, width, statements))
+        body.assign(f"{sums}[{feature}]", f"{sums}[{feature}] {joined} {product}")
+    body.add(over(feature, made.width, statements))
 
 
 def _as(value: str, operand: Instruction, kind: ElementType) -> str:

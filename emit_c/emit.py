@@ -59,7 +59,9 @@ class ModuleWriter:
     def function(self, computation: Computation, name: str | None = None) -> Function:
         """The C function of a computation, written when it is first asked for."""
         if computation not in self._done:
-            made = Function(self, computation, name or self.names.unique(computation.name, "computation"))
+            made = Function(
+                self, computation, name or self.names.unique(computation.name, "computation")
+            )
             made.write()
             self.functions[made.name] = comment(f"computation {computation.name}") + made.finish()
             self._done[computation] = made
@@ -101,7 +103,9 @@ def check(module: Module) -> None:
         for instr in computation.instructions:
             if instr.opcode in emits_c.not_supported or instr.opcode not in emits_c:
                 reason = emits_c.not_supported.get(instr.opcode, "it has no C yet")
-                raise HloError("HLO181", f"{instr.opcode} can't be compiled to C: {reason}", instr.span)
+                raise HloError(
+                    "HLO181", f"{instr.opcode} can't be compiled to C: {reason}", instr.span
+                )
             if instr.shape.is_dynamic:
                 message = f"{instr.name}: {instr.shape.text_without_layout} has a run-time size"
                 raise HloError(

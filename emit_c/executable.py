@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from hlo.instruction import Module
     from hlo.shape import Shape
 
-Array = "NDArray[Any]"
 Value = Any  # an array, None for a token, or a tuple of values
 
 
@@ -78,8 +77,7 @@ class Executable:
             HLO110 to HLO112 if the arguments do not fit.
         """
         values = checked_arguments(self.module.entry, arguments)
-        given = [np.require(leaf, requirements="CA") if leaf is not None else None
-                 for leaf in _leaves(values)]  # fmt: skip
+        given = [None if leaf is None else _in_order(leaf) for leaf in _leaves(values)]
         made = [
             np.empty(s.dims, s.element_type.dtype) if s.is_array else None for s in self._results
         ]
@@ -87,6 +85,11 @@ class Executable:
         self._run(_pointers(given), _pointers(made), arena.ctypes.data)
         self._arenas.append(arena)
         return _nested(self.module.entry.root.shape, iter(made))
+
+
+def _in_order(array: NDArray[Any]) -> NDArray[Any]:
+    """The array itself if it lies in row-major order, where its type may; else a copy."""
+    return np.require(array, requirements=["C_CONTIGUOUS", "ALIGNED"])
 
 
 def _bytes(shape: Shape) -> int:

@@ -1,4 +1,4 @@
-"""Instructions that are emitted as others: custom calls with a known meaning, asynchronous calls."""
+"""Instructions that are emitted as others: known custom calls, asynchronous calls, `{...}`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from hlo.shape import array
 from hlo.walk import rebuild, rebuild_module
 from interpreter.custom_calls.placement import identity, reshard
 from interpreter.custom_calls.registry import CUSTOM_CALLS
+from interpreter.plumbing import evaluate_constant
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Module
 
 
 def expand(module: Module) -> Module:
-    """The module without custom calls that merely place values, and without asynchronous calls."""
+    """The module without custom calls that merely place values, asynchronous calls and `{...}`."""
     return rebuild_module(module, _expanded)
 
 
@@ -42,8 +43,12 @@ def _custom_call(instr: Instruction) -> Instruction | None:
         made = a.TopK(k=instr.shape.elements[0].dims[-1], largest=True)
         return instr.with_(opcode="topk", attrs=made, called=())
     if target in ("AllocateBuffer", "CreateBuffer"):
-        zero = literal(np.zeros((), instr.shape.element_type.dtype), array(instr.shape.element_type))
-        scalar = Instruction(f"{instr.name}.zero", "constant", zero.shape, (), a.Constant(literal=zero))
+        zero = literal(
+            np.zeros((), instr.shape.element_type.dtype), array(instr.shape.element_type)
+        )
+        scalar = Instruction(
+            f"{instr.name}.zero", "constant", zero.shape, (), a.Constant(literal=zero)
+        )
         return Instruction(instr.name, "broadcast", instr.shape, (scalar,), a.Broadcast())
     message = f"{instr.name}: the custom call {target!r} can't be compiled to C"
     raise HloError("HLO181", message, instr.span, ["it calls a function that is written in no HLO"])
@@ -72,4 +77,13 @@ def _async_done(instr: Instruction) -> Instruction:
     )
 
 
-_EXPANDS = {"custom-call": _custom_call, "async-done": _async_done}
+def _constant(instr: Instruction) -> Instruction | None:
+    """An elided constant with the values that the interpreter makes up for it."""
+    attrs: a.Constant = instr.attrs  # type: ignore[assignment]
+    if not attrs.literal.elided:
+        return None
+    made_up = literal(evaluate_constant(instr, attrs), attrs.literal.shape)
+    return instr.with_(attrs=a.Constant(literal=made_up))
+
+
+_EXPANDS = {"constant": _constant, "custom-call": _custom_call, "async-done": _async_done}

@@ -77,8 +77,9 @@ class Fold:
         """Fold in one more value of each array."""
         body = self.body
         if self.ordered:
-            key = body.let("s32" if wide(self.types[0]) == "f32" else "s64", "key",
-                           self._key(values[0]))
+            key = body.let(
+                "s32" if wide(self.types[0]) == "f32" else "s64", "key", self._key(values[0])
+            )
             sign = ">" if self.operation == "maximum" else "<"
             body.assign(self.names[0], f"{key} {sign} {self.names[0]} ? {key} : {self.names[0]}")
             return
@@ -87,7 +88,9 @@ class Fold:
             assert made is not None
             body.assign(self.names[0], made)
             return
-        before = [body.let(wide(t), "folded", n) for t, n in zip(self.types, self.names, strict=True)]
+        before = [
+            body.let(wide(t), "folded", n) for t, n in zip(self.types, self.names, strict=True)
+        ]
         made = body.apply(self.computation, *before, *values)
         for name, value in zip(self.names, made, strict=True):
             body.assign(name, value)
@@ -156,22 +159,22 @@ def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[str]) -
     reduced = [dims[d] if d in attrs.dimensions else 1 for d in range(last)]
     width = next(w for w in range(min(COLUMNS, dims[last]), 0, -1) if dims[last] % w == 0)
     column = body.name("column")
-    with body.loops([f"i{d}" for d in range(last)], kept) as outer:
-        with body.loops(["block"], [dims[last] // width]) as (block,):
-            here = block * width + counter(column, width)
-            fold = Fold(body, instr.called[0], types, starts, instr.name, size=width, place=column)
-            with body.loops("r" * last, reduced) as inner:
-                at = tuple(o + i for o, i in zip(outer, inner, strict=True))
-                with body.block() as statements:
-                    fold.add([body.element(x, (*at, here)) for x in arrays])
-                body.add(over(column, width, statements))
+    names = [*(f"i{d}" for d in range(last)), "block"]
+    with body.loops(names, [*kept, dims[last] // width]) as (*outer, block):
+        here = block * width + counter(column, width)
+        fold = Fold(body, instr.called[0], types, starts, instr.name, size=width, place=column)
+        with body.loops("r" * last, reduced) as inner:
+            at = tuple(o + i for o, i in zip(outer, inner, strict=True))
             with body.block() as statements:
-                place = (*(o for d, o in enumerate(outer) if d not in attrs.dimensions), here)
-                shape = next(s for _, s in instr.shape.leaves())
-                for output, kind, value in zip(outputs, types, fold.results, strict=True):
-                    number = linear(place, shape.dims).text
-                    body.assign(f"{output}[{number}]", store(kind, value))
+                fold.add([body.element(x, (*at, here)) for x in arrays])
             body.add(over(column, width, statements))
+        with body.block() as statements:
+            place = (*(o for d, o in enumerate(outer) if d not in attrs.dimensions), here)
+            shape = next(s for _, s in instr.shape.leaves())
+            for output, kind, value in zip(outputs, types, fold.results, strict=True):
+                number = linear(place, shape.dims).text
+                body.assign(f"{output}[{number}]", store(kind, value))
+        body.add(over(column, width, statements))
     return 0
 
 
@@ -190,11 +193,15 @@ def write_reduce(body: Body, instr: Instruction, index: Index) -> Values:
     types = [x.shape.element_type for x in arrays]
     fold = Fold(body, instr.called[0], types, [body.scalar(i) for i in initials], instr.name)
     dims = arrays[0].shape.dims
-    with body.block() as statements:
-        with body.loops("r" * len(attrs.dimensions), [dims[d] for d in sorted(attrs.dimensions)]) as inner:
-            reduced, kept = iter(inner), iter(index)
-            at = tuple(next(reduced if d in attrs.dimensions else kept) for d in range(len(dims)))
-            fold.add([body.element(x, at) for x in arrays])
+    with (
+        body.block() as statements,
+        body.loops(
+            "r" * len(attrs.dimensions), [dims[d] for d in sorted(attrs.dimensions)]
+        ) as inner,
+    ):
+        reduced, kept = iter(inner), iter(index)
+        at = tuple(next(reduced if d in attrs.dimensions else kept) for d in range(len(dims)))
+        fold.add([body.element(x, at) for x in arrays])
     body.add(*in_lanes(statements, fold))
     return fold.results
 
@@ -213,12 +220,12 @@ def write_reduce_window(body: Body, instr: Instruction, index: Index) -> Values:
     arrays, initials = instr.operands[:half], instr.operands[half:]
     types = [x.shape.element_type for x in arrays]
     fold = Fold(body, instr.called[0], types, [body.scalar(i) for i in initials], instr.name)
-    with body.block() as statements:
-        with body.loops("w" * len(attrs.window), [w.size for w in attrs.window]) as offset:
-            condition, at = window_place(index, offset, arrays[0].shape.dims, attrs.window)
-            if condition != "0":
-                with body.when(condition):
-                    fold.add([body.element(x, at) for x in arrays])
+    sizes = [w.size for w in attrs.window]
+    with body.block() as statements, body.loops("w" * len(sizes), sizes) as offset:
+        condition, at = window_place(index, offset, arrays[0].shape.dims, attrs.window)
+        if condition != "0":
+            with body.when(condition):
+                fold.add([body.element(x, at) for x in arrays])
     body.add(*in_lanes(statements, fold))
     return fold.results
 

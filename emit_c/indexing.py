@@ -127,14 +127,14 @@ class Sum:
             self.constant // divisor,
             tuple((a, f // divisor) for a, f in self.terms if f % divisor == 0),
         )
-        rest = Sum(
-            self.constant % divisor, tuple((a, f) for a, f in self.terms if f % divisor)
-        )
+        rest = Sum(self.constant % divisor, tuple((a, f) for a, f in self.terms if f % divisor))
         if rest.low >= 0 and rest.high < divisor:
             return whole, rest
         if rest.low < 0:
             whole, rest = Sum(0), self
-        return whole + Sum(0, ((Quotient(rest, divisor), 1),)), Sum(0, ((Remainder(rest, divisor), 1),))
+        return whole + Sum(0, ((Quotient(rest, divisor), 1),)), Sum(
+            0, ((Remainder(rest, divisor), 1),)
+        )
 
     @cached_property
     def text(self) -> str:

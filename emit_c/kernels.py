@@ -196,23 +196,16 @@ def is_flat(body: Body, root: Instruction) -> bool:
     while stack:
         here, instr = stack.pop()
         environment = here.environment
-        if instr.shape.is_tuple:
-            return False
-        if instr in environment.pointers:
-            if instr.shape.size != size:
-                return False
-            continue
         if instr in environment.aliases:
             outer, source = environment.aliases[instr]
             stack.append((Body(here.writer, outer), source))
             continue
-        splat = instr.opcode in ("constant", "broadcast") and _is_splat(here, instr)
-        if splat:
+        if instr not in environment.pointers and _is_splat(here, instr):
             continue
-        if not (isinstance(emits_c.get(instr.opcode), Scalar) or instr.opcode in _SAME_ORDER):
+        if instr.shape.size != size or not (instr in environment.pointers or _is_flat_step(instr)):
             return False
-        if instr.shape.size != size:
-            return False
+        if instr in environment.pointers:
+            continue
         for operand in instr.operands:
             if operand not in seen and (operand.shape.rank or not instr.shape.rank):
                 seen.add(operand)
@@ -220,9 +213,12 @@ def is_flat(body: Body, root: Instruction) -> bool:
     return True
 
 
+def _is_flat_step(instr: Instruction) -> bool:
+    return isinstance(emits_c.get(instr.opcode), Scalar) or instr.opcode in _SAME_ORDER
+
+
 def _is_splat(body: Body, instr: Instruction) -> bool:
     """Whether an instruction repeats one number without looking at the index."""
     if instr.opcode == "constant":
         return body.writer.constants.scalar(instr.attrs.literal) is not None  # type: ignore[attr-defined]
-    return instr.operands[0].shape.rank == 0
-
+    return instr.opcode == "broadcast" and instr.operands[0].shape.rank == 0

@@ -91,30 +91,8 @@ class Call:
     arguments: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Statements with names of their own."""
-
-    body: tuple[Statement, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Comment:
-    """A line for the reader; it must come from `emit_c.names.comment` or be our own."""
-
-    text: str
-
-
-Statement = Let | Variable | Assign | For | If | Forever | Break | Call | Block | Comment
-_STRAIGHT = (Let, Assign, Variable, Comment)
-
-
-def nest(loops: Sequence[tuple[str, int]], body: Sequence[Statement]) -> tuple[Statement, ...]:
-    """Loops around a body, the first one outermost."""
-    inner = tuple(body)
-    for name, size in reversed(loops):
-        inner = (For(name, size, inner),)
-    return inner
+Statement = Let | Variable | Assign | For | If | Forever | Break | Call
+_STRAIGHT = (Let, Assign, Variable)
 
 
 def vectorized(statements: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -146,18 +124,6 @@ def text(statements: Sequence[Statement], indent: int = 1) -> str:
 
 def _lines(statement: Statement) -> Iterator[str]:
     match statement:
-        case Let(kind, name, value):
-            yield f"const {kind} {name} = {value};"
-        case Variable(kind, name, value, size):
-            yield f"{kind} {name}{'' if size is None else f'[{size}]'}{value and f' = {value}'};"
-        case Assign(target, value):
-            yield f"{target} = {value};"
-        case Call(function, arguments):
-            yield f"{function}({', '.join(arguments)});"
-        case Break(condition):
-            yield f"if ({condition}) break;"
-        case Comment(line):
-            yield f"// {line}"
         case For():
             yield from _loop_lines(statement)
         case If(condition, then, otherwise):
@@ -171,10 +137,23 @@ def _lines(statement: Statement) -> Iterator[str]:
             yield "for (;;) {"
             yield from _inside(body)
             yield "}"
-        case Block(body):
-            yield "{"
-            yield from _inside(body)
-            yield "}"
+        case _:
+            yield _line(statement)
+
+
+def _line(statement: Let | Variable | Assign | Call | Break) -> str:
+    """A statement that has no others inside."""
+    match statement:
+        case Let(kind, name, value):
+            return f"const {kind} {name} = {value};"
+        case Variable(kind, name, value, size):
+            return f"{kind} {name}{'' if size is None else f'[{size}]'}{value and f' = {value}'};"
+        case Assign(target, value):
+            return f"{target} = {value};"
+        case Call(function, arguments):
+            return f"{function}({', '.join(arguments)});"
+        case Break(condition):
+            return f"if ({condition}) break;"
 
 
 def _loop_lines(loop: For) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -29,13 +30,16 @@ PACKED = 256 * (1024 + 96)
 def product_type(instr: Instruction) -> ElementType:
     """The type in which products are summed up.
 
-    It is the result's wide type, but no narrower than the operands' wide types for floats.
+    It is the result's wide type, but no narrower than the operands' wide types for floats; sums of
+    floats are turned into integers when they are complete.
     """
     result = ELEMENT_TYPES[wide(instr.shape.element_type)]
-    if result.is_integer:
+    operands = [ELEMENT_TYPES[wide(o.shape.element_type)] for o in instr.operands[:2]]
+    whole = result.is_integer or result.kind == "pred"
+    if whole and not any(o.is_floating for o in operands):
         return result
-    kinds = [ELEMENT_TYPES[wide(o.shape.element_type)].dtype for o in instr.operands[:2]]
-    found = element_type_of(np.result_type(result.dtype, *kinds))
+    kinds = [o.dtype for o in operands] + ([] if whole else [result.dtype])
+    found = element_type_of(np.result_type(*kinds))
     assert found is not None
     return found
 
@@ -104,7 +108,7 @@ def _joined(operand: Instruction, dims: Sequence[int]) -> tuple[int, int] | None
     sizes = operand.shape.dims
     steps = strides(sizes)
     real = [d for d in dims if sizes[d] != 1]
-    for outer, inner in zip(real, real[1:], strict=False):
+    for outer, inner in pairwise(real):
         if steps[outer] != steps[inner] * sizes[inner]:
             return None
     return prod(sizes[d] for d in dims), steps[real[-1]] if real else 1

@@ -78,6 +78,10 @@ def write_fft(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
     """One dimension after the other, in f64, on a copy that is complex throughout."""
     attrs: a.Fft = instr.attrs  # type: ignore[assignment]
     operand, rank = instr.operands[0], instr.shape.rank
+    if operand.shape.size == 0:
+        size = instr.shape.size * instr.shape.element_type.bytes
+        body.call("__builtin_memset", outputs[0], "0", str(size))
+        return 0
     axes = list(range(rank - len(attrs.fft_length), rank))
     dims = list(operand.shape.dims)
     inverse = attrs.fft_type in ("IFFT", "IRFFT")
@@ -113,8 +117,14 @@ def write_fft(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
 
 
 def _write_lines(
-    body: Body, pointers: Sequence[str], dims: Sequence[int], here: Sequence[int], axis: int,
-    *, inverse: bool, hermitian: bool,
+    body: Body,
+    pointers: Sequence[str],
+    dims: Sequence[int],
+    here: Sequence[int],
+    axis: int,
+    *,
+    inverse: bool,
+    hermitian: bool,
 ) -> None:
     """Transform all lines along one dimension in place."""
     numbers, line, result, work, roots = pointers
@@ -140,9 +150,11 @@ def _write_lines(
 
 
 def _each_feature(
-    body: Body, instr: Instruction, write: Callable[[str, Callable[[Callable[[Index], None]], None]], None]
+    body: Body,
+    instr: Instruction,
+    write: Callable[[str, Callable[[Callable[[Index], None]], None]], None],
 ) -> None:
-    """A loop over features; `write` is given the feature and a function that loops over the rest."""
+    """A loop over features; `write` takes the feature and a function that loops over the rest."""
     attrs: a.BatchNorm = instr.attrs  # type: ignore[assignment]
     dims, f = instr.operands[0].shape.dims, attrs.feature_index
     others = [1 if d == f else size for d, size in enumerate(dims)]

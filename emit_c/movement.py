@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 Write = TypeVar("Write", bound="Callable[..., str | Values]")
 
 
-def define(*opcodes: str, whole: Callable[..., int | None] | None = None) -> Callable[[Write], Write]:
+def define(
+    *opcodes: str, whole: Callable[..., int | None] | None = None
+) -> Callable[[Write], Write]:
     """Enter a function into the table as an element function."""
 
     def enter(write: Write) -> Write:
@@ -125,9 +127,7 @@ def write_pad(body: Body, instr: Instruction, index: Index) -> str:
         step = p.interior + 1
         inside.append(Within(part + -p.low, 0, (n - 1) * step + 1, step))
         source.append((part + -p.low) // step)
-    return chosen(
-        body, instr, [(conjunction(inside), operand, tuple(source)), ("", padding, ())]
-    )
+    return chosen(body, instr, [(conjunction(inside), operand, tuple(source)), ("", padding, ())])
 
 
 @define("concatenate")
@@ -147,9 +147,7 @@ def write_concatenate(body: Body, instr: Instruction, index: Index) -> str:
     return chosen(body, instr, cases)
 
 
-def chosen(
-    body: Body, instr: Instruction, cases: Sequence[tuple[str, Instruction, Index]]
-) -> str:
+def chosen(body: Body, instr: Instruction, cases: Sequence[tuple[str, Instruction, Index]]) -> str:
     """The element of the first case whose condition holds; the last case's, if none does."""
     possible = [case for case in cases if case[0] != "0"] or [cases[-1]]
     always = next((i for i, case in enumerate(possible) if not case[0]), len(possible) - 1)
@@ -161,9 +159,7 @@ def chosen(
     return result
 
 
-def _branch(
-    body: Body, result: str, cases: Sequence[tuple[str, Instruction, Index]]
-) -> None:
+def _branch(body: Body, result: str, cases: Sequence[tuple[str, Instruction, Index]]) -> None:
     condition, operand, index = cases[0]
     with body.block() as then:
         body.assign(result, body.element(operand, index))

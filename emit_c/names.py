@@ -12,11 +12,16 @@ from emit_c.prelude import reserved
 from hlo.element_type import ELEMENT_TYPES
 
 LONGEST = 48
+# Words of C, names that compilers predefine, and those that emitted functions use themselves.
 KEYWORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if "
-    "inline int long register restrict return short signed sizeof static struct switch typedef "
-    "union unsigned void volatile while asm typeof main unix linux errno "
-    "in out arena scratch run load_constants k level begin at done step".split()
+    {
+        *("auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else"),
+        *("enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register"),
+        *("restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch"),
+        *("typedef", "union", "unsigned", "void", "volatile", "while", "asm", "typeof", "main"),
+        *("unix", "linux", "errno", "in", "out", "arena", "scratch", "run", "load_constants"),
+        *("k", "level", "begin", "at", "done", "step", "turn"),
+    }
 )
 _GLOBAL = re.compile(r"_(kernel|constant|computation)(_\d+)?$")
 _NUMBER = re.compile(r"(_\d+)+$")

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 _INDEXING = {"broadcast", "iota", "constant"}
 # A loop for one element: never to be run twice for the same one.
 _LOOPS = {"reduce", "reduce-window", "dot", "convolution", "map"}
+# Their value is in their operands' memory.
+_RENAMING = {
+    *("tuple", "get-tuple-element", "copy", "reshape", "bitcast", "opt-barrier"),
+    *("domain", "add-dependency"),
+}
 _PLUMBING = {"tuple", "get-tuple-element", "parameter"}
 
 
@@ -46,8 +51,7 @@ def _outputs(root: Instruction) -> set[Instruction]:
         if instr in found:
             continue
         found.add(instr)
-        if instr.opcode in ("tuple", "get-tuple-element", "copy", "reshape", "bitcast", "opt-barrier",
-                            "domain", "add-dependency"):  # fmt: skip
+        if instr.opcode in _RENAMING:
             stack += instr.operands
     return found
 

@@ -245,7 +245,8 @@ def write_reduce_precision(instr: Instruction, x: str) -> str:
     word, sign = f"u{kind.bits}", 1 << (kind.bits - 1)
     bits = store(kind, x) if is_narrow(kind) else f"bits_{kind}({x})"
     limits = f"{infinity:#x}, {too_large:#x}, {too_small:#x}"
-    made = f"({word})(reduced_bits({bits} & {sign - 1:#x}, {dropped}, {limits}) | ({bits} & {sign:#x}))"
+    size = f"reduced_bits({bits} & {sign - 1:#x}, {dropped}, {limits})"
+    made = f"({word})({size} | ({bits} & {sign:#x}))"
     result = load(kind, made) if is_narrow(kind) else f"from_bits_{kind}({made})"
     return narrowed(element_type, result)
 

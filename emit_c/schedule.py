@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from emit_c.emit import ModuleWriter
+    from hlo.attributes import GetTupleElement
     from hlo.instruction import Computation, Instruction
     from hlo.literal import Literal
     from hlo.shape import Shape
@@ -69,7 +70,9 @@ class Function:
         """A new array in the arena; gives the pointer to it."""
         name = self.names.unique(wanted)
         self.buffers[name] = (shape.size * shape.element_type.bytes, len(self.steps))
-        self.declared[name] = f"{shape.element_type} *{name} = ({shape.element_type} *)(arena + @{name}@);"
+        self.declared[name] = (
+            f"{shape.element_type} *{name} = ({shape.element_type} *)(arena + @{name}@);"
+        )
         self.last_use[name] = len(self.steps)
         return name
 
@@ -176,20 +179,21 @@ class Function:
         operand = scope.tree(instr.operands[0]) if instr.operands else None
         if instr.opcode == "tuple":
             trees = tuple(scope.tree(o) for o in instr.operands)
-            known = [t is not None or not o.shape.is_array for t, o in zip(trees, instr.operands, strict=True)]
+            known = [
+                t is not None or not o.shape.is_array
+                for t, o in zip(trees, instr.operands, strict=True)
+            ]
             return trees if all(known) else None
         if instr.opcode == "after-all":
             return ()
         if instr.opcode == "get-tuple-element":
-            number: int = instr.attrs.index  # type: ignore[attr-defined]
-            return branch(operand, number) if operand else None
-        if instr.opcode == "copy-start":
-            return operand and (operand, operand, None)
-        if instr.opcode == "copy-done":
-            return operand and branch(operand, 0)
-        if instr.opcode in _ALIASES or _renames(instr):
-            return operand
-        return None
+            attrs: GetTupleElement = instr.attrs  # type: ignore[assignment]
+            return branch(operand, attrs.index) if operand else None
+        if instr.opcode == "copy-start" and operand:
+            return (operand, operand, None)
+        if instr.opcode == "copy-done" and operand:
+            return branch(operand, 0)
+        return operand if instr.opcode in _ALIASES or _renames(instr) else None
 
     def _write_loops(self, scope: Scope, instr: Instruction) -> None:
         """A kernel that computes elements."""
@@ -201,7 +205,7 @@ class Function:
             return
         kernel = Kernel(self.module.constants, scope)
         outputs = [
-            kernel.output(s, p, instr.name) for s, p in zip(shapes, pointers, strict=True)
+            kernel.output(s, str(p), instr.name) for s, p in zip(shapes, pointers, strict=True)
         ]
         entry = emits_c[instr.opcode]
         scratch = (
@@ -220,10 +224,13 @@ class Function:
         """A kernel that writes whole arrays in its own way."""
         entry = cast("KernelEntry", emits_c[instr.opcode])
         tree = self.allocate(scope, instr)
-        kernel = Kernel(self.module.constants, scope)
         shapes = [s for _, s in instr.shape.leaves()]
+        if all(s.size == 0 for s in shapes):
+            scope.values[instr] = tree
+            return
+        kernel = Kernel(self.module.constants, scope)
         pairs = zip(shapes, leaves(tree, instr.shape), strict=True)
-        outputs = [kernel.output(s, p, instr.name) for s, p in pairs if s.is_array]
+        outputs = [kernel.output(s, str(p), instr.name) for s, p in pairs if s.is_array]
         needed = entry.write(kernel.body, instr, outputs)
         self._with_scratch(kernel, needed or 0)
         self._call(kernel, instr, tuple(kernel.writer.blocks[0]))
@@ -244,7 +251,9 @@ class Function:
     def _write_results(self) -> None:
         """Copy to the outputs what was not computed there."""
         root = self.computation.root
-        pairs = list(zip(leaves(self.scope.tree(root), root.shape), root.shape.leaves(), strict=True))
+        pairs = list(
+            zip(leaves(self.scope.tree(root), root.shape), root.shape.leaves(), strict=True)
+        )
         for number, (pointer, (_, shape)) in enumerate(pairs):
             if pointer is None or not shape.is_array:
                 continue

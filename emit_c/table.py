@@ -9,11 +9,13 @@ function that emits statements which write the whole result: it needs its operan
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hlo.table import OpTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +95,11 @@ emits_c: OpTable[Entry] = OpTable(
         ),
         "rng": "its numbers come from the device's own generator; use rng-bit-generator",
         "rng-get-and-update-state": "its state is the device's; use rng-bit-generator",
-        "custom-call": "`emit_c.expand` knows some; others call functions that are written in no HLO",
+        "custom-call": "`emit_c.expand` knows some; others are written in no HLO",
         "ragged-dot": "its groups are found at run time; the optimizer expands it into dots",
         "scaled-dot": "the optimizer expands it into multiplications and a dot",
-        "async-start": "it is emitted as a call where its value is waited for; only that has a value",
-        "async-update": "it is emitted as a call where its value is waited for; only that has a value",
+        "async-start": "it is emitted as a call, where its value is waited for",
+        "async-update": "it is emitted as a call, where its value is waited for",
         "async-done": "`emit_c.expand` makes it a call",
         "stochastic-convert": "XLA CPU has none either",
     },

@@ -5,10 +5,10 @@ A token has no memory; None stands for it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from hlo.shape import Shape
 
@@ -34,14 +34,12 @@ def nested(shape: Shape, leaves: Iterator[object]) -> Tree:
 def leaves(tree: Tree, shape: Shape) -> list[str | None]:
     """The pointers of a value, in order; None for tokens."""
     if shape.is_tuple:
-        assert isinstance(tree, tuple)
-        pairs: list[tuple[Tree, Shape]] = list(zip(tree, shape.elements, strict=True))
+        trees = cast("tuple[Tree, ...]", tree)
+        pairs = zip(trees, shape.elements, strict=True)
         return [pointer for t, s in pairs for pointer in leaves(t, s)]
     return [tree if isinstance(tree, str) else None]
 
 
 def branch(tree: Tree, number: int) -> Tree:
     """An element of a tuple's tree."""
-    assert isinstance(tree, tuple)
-    elements: Sequence[Tree] = tree
-    return elements[number]
+    return cast("tuple[Tree, ...]", tree)[number]

@@ -9,12 +9,13 @@ compute with are widened when loaded (`load_bf16`), and narrowed once after each
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import ml_dtypes
 import numpy as np
 
 from hlo.element_type import ELEMENT_TYPES, ElementType
+from interpreter.widths import float_format
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,14 +79,15 @@ def literal(element_type: ElementType, value: Any) -> str:
     number: NDArray[Any] = np.asarray(value)
     if element_type.kind == "complex":
         part = ELEMENT_TYPES["f32" if element_type.name == "c64" else "f64"]
-        parts = (literal(part, number.real), literal(part, number.imag))
+        whole: Any = number
+        parts = (literal(part, whole.real), literal(part, whole.imag))
         return f"__builtin_complex(({part}){parts[0]}, ({part}){parts[1]})"
     if element_type.is_floating:
         return _float(float(number), "f" if wide(element_type) == "f32" else "")
-    whole = int(number)
-    if wide(element_type) == "s64" and whole == -(2**63):
+    integer = int(number)
+    if wide(element_type) == "s64" and integer == -(2**63):
         return "(-0x7fffffffffffffff - 1)"
-    return f"{whole}{'u' if element_type.kind == 'unsigned' else ''}" + (
+    return f"{integer}{'u' if element_type.kind == 'unsigned' else ''}" + (
         "ll" if element_type.bits == 64 else ""
     )
 
@@ -114,8 +116,8 @@ def conversions(element_type: ElementType) -> str:
         return (
             f"static inline {kind} load_{name}({name} x) {{\n"
             f"  return ({kind})(({kind})(x << {shift}) >> {shift});\n}}\n\n"
-            f"static inline {name} store_{name}({kind} x) {{\n  return ({name})(x & {mask});\n}}\n\n"
-            + _narrow(name, kind)
+            f"static inline {name} store_{name}({kind} x) {{\n"
+            f"  return ({name})(x & {mask});\n}}\n\n" + _narrow(name, kind)
         )
     if element_type.bits == 16:
         return _narrow(name, "f32")
@@ -123,14 +125,13 @@ def conversions(element_type: ElementType) -> str:
 
 
 def _narrow(name: str, kind: str) -> str:
-    return (
-        f"static inline {kind} narrow_{name}({kind} x) {{\n  return load_{name}(store_{name}(x));\n}}\n"
-    )
+    body = f"  return load_{name}(store_{name}(x));\n"
+    return f"static inline {kind} narrow_{name}({kind} x) {{\n{body}}}\n"
 
 
 def _values(element_type: ElementType) -> str:
     """A table of all values, by their codes."""
-    width = ml_dtypes.finfo(element_type.dtype).bits
+    width = float_format(element_type.dtype).bits
     codes = np.arange(2**width, dtype=np.uint8).view(element_type.dtype)
     rows = [_float(float(value), "f") for value in codes]
     lines = [", ".join(rows[i : i + 8]) for i in range(0, len(rows), 8)]
@@ -138,7 +139,8 @@ def _values(element_type: ElementType) -> str:
     name = element_type.name
     return (
         f"static const f32 values_{name}[{len(rows)}] = {{\n  {table}}};\n\n"
-        f"static inline f32 load_{name}({name} x) {{\n  return values_{name}[x & {len(rows) - 1}];\n}}\n"
+        f"static inline f32 load_{name}({name} x) {{\n"
+        f"  return values_{name}[x & {len(rows) - 1}];\n}}\n"
     )
 
 
@@ -150,21 +152,22 @@ def _code(element_type: ElementType, number: float) -> int:
 def _encode(element_type: ElementType) -> str:
     """The function that rounds to a float of at most 8 bits; its constants are asked of NumPy."""
     name = element_type.name
-    info: Any = ml_dtypes.finfo(element_type.dtype)
+    form, info = float_format(element_type.dtype), cast("Any", ml_dtypes.finfo(element_type.dtype))
     if name == "f8e8m0fnu":
         return (
-            "// A power of two without a sign: the nearest one, the larger of two that are as near.\n"
+            "// A power of two, no sign: the nearest one, the larger of two that are as near.\n"
             "// What is no positive number is NaN, 0 among it.\n"
             "static inline f8e8m0fnu store_f8e8m0fnu(f32 x) {\n"
             "  u32 bits = bits_f32(x);\n"
             "  u32 code = bits < 0x800000 ? bits >= 0x600000 : (bits + 0x400000) >> 23;\n"
             "  return (f8e8m0fnu)(bits << 1 == 0 || bits >= 0x7f800000 ? 255 : code);\n}\n"
         )
-    sign = 1 << (info.bits - 1)
+    sign = 1 << (form.bits - 1)
     bias = 1 - round(math.log2(float(info.smallest_normal)))
     largest, overflow = _code(element_type, float(info.max)), _code(element_type, 1e30)
     nan = _code(element_type, np.nan)
-    call = f"small_float(x, {info.nexp}, {info.nmant}, {bias}, {largest}, {overflow}, {nan})"
+    format_ = f"{form.exponent_bits}, {form.mantissa_bits}, {bias}"
+    call = f"small_float(x, {format_}, {largest}, {overflow}, {nan})"
     if _code(element_type, -0.0) == 0:
         # One zero: the sign of nothing, where NaN stands instead.
         signed = f"code == 0 || code == {nan} ? code : code | sign"

@@ -15,7 +15,9 @@ from pathlib import Path
 from emit_c.types import OTHERS, TYPEDEFS, conversions, load, wide
 from hlo.element_type import ELEMENT_TYPES, ElementType
 
-_DEFINED = re.compile(r"^(?:static|typedef|#define)[^;=({]*?\b(\w+(?:_\$T)?)(?: *[\[(=;]| )", re.MULTILINE)
+_DEFINED = re.compile(
+    r"^(?:static|typedef|#define)[^;=({]*?\b(\w+(?:_\$T)?)(?: *[\[(=;]| )", re.MULTILINE
+)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _ALL_TYPES = sorted(ELEMENT_TYPES, key=len, reverse=True)
 
@@ -33,7 +35,9 @@ def _paragraphs() -> dict[str, str]:
 
 
 def _name(paragraph: str) -> str | None:
-    match = re.search(r"^(?:static|typedef)\b[^;]*?\b(\w+(?:_\$T)?)\s*[(\[=]", paragraph, re.MULTILINE)
+    match = re.search(
+        r"^(?:static|typedef)\b[^;]*?\b(\w+(?:_\$T)?)\s*[(\[=]", paragraph, re.MULTILINE
+    )
     return match[1] if match else None
 
 
@@ -85,8 +89,11 @@ def prelude(code: str) -> str:
     _collect(code, done)
     needed = "".join(f"\n{text}" for text in done.values())
     words = set(_WORD.findall(code + needed))
-    others = "".join(f"typedef u{'16' if ELEMENT_TYPES[n].bits == 16 else '8'} {n};\n"
-                     for n in OTHERS if n in words)
+    others = "".join(
+        f"typedef u{'16' if ELEMENT_TYPES[n].bits == 16 else '8'} {n};\n"
+        for n in OTHERS
+        if n in words
+    )
     return TYPEDEFS + others + needed
 
 

@@ -7,10 +7,10 @@ import pytest
 import emit_c
 import hlo
 import interpreter
+import interpreter.arithmetic
 from emit_c.scalar import MEANINGS
 from hlo.element_type import ARRAY_TYPES, ELEMENT_TYPES
 from hlo.opcode import OPCODES
-from interpreter.arithmetic import MEANINGS as interpreter_meanings
 from interpreter.bits import BITWISE
 from interpreter.compare import BITS, Promise, compare
 
@@ -100,6 +100,8 @@ def rows(element_type, arity):
     for opcode in MEANINGS[element_type.kind]:
         if OPCODES[opcode].arity != arity or (opcode == "complex" and name not in ("f32", "f64")):
             continue
+        if opcode == "abs" and element_type.kind == "unsigned":
+            continue
         result = RESULTS.get(opcode, name)
         if element_type.is_complex and opcode in ("abs", "real", "imag"):
             result = element_type.real.name
@@ -118,10 +120,8 @@ def rows(element_type, arity):
 
 @pytest.mark.parametrize("element_type", TYPES)
 def test_elementwise_opcodes_agree_with_the_interpreter(element_type):
-    parts = []
-    for arity in (1, 2, 3):
-        if opcodes := rows(element_type, arity):
-            parts.append((opcodes, operands(element_type, arity)))
+    by_arity = {arity: rows(element_type, arity) for arity in (1, 2, 3)}
+    parts = [(found, operands(element_type, n)) for n, found in by_arity.items() if found]
     made = module(element_type, parts)
     arguments = [argument for _, given in parts for argument in given]
     got = emit_c.compile(made)(*arguments)
@@ -203,4 +203,4 @@ def test_our_own_polynomials_are_near_the_truth(opcode, low, high, ulps):
 def test_the_table_means_what_the_interpreters_table_means():
     for kind, meanings in MEANINGS.items():
         bitwise = set(BITWISE) if kind in ("signed", "unsigned") else set()
-        assert set(meanings) == set(interpreter_meanings[kind]) | bitwise
+        assert set(meanings) == set(interpreter.arithmetic.MEANINGS[kind]) | bitwise

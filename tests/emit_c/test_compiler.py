@@ -1,0 +1,130 @@
+"""The system's compiler, the cache, and calls from several threads."""
+
+import os
+import stat
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import emit_c
+import hlo
+from emit_c import compiler
+
+TEXT = """HloModule m
+ENTRY e {
+  x = f32[1000] parameter(0)
+  y = f32[1000] add(x, x)
+  z = f32[1000] multiply(y, x)
+  ROOT r = f32[1000] subtract(z, y)
+}"""
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """An empty cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "pyhlo" / "c"
+
+
+def libraries(cache):
+    return sorted(path.name for path in cache.glob("*.so"))
+
+
+def test_a_module_is_compiled_once(cache, monkeypatch):
+    emit_c.compile(hlo.parse(TEXT))
+    assert len(libraries(cache)) == 1
+
+    def refuse(*_):
+        raise AssertionError("compiled again")
+
+    monkeypatch.setattr(compiler, "_compile", refuse)
+    executable = emit_c.compile(hlo.parse(TEXT))
+    x = np.arange(1000, dtype=np.float32)
+    assert (executable(x) == x * 2 * x - x * 2).all()
+
+
+def test_nothing_but_libraries_stays_in_the_cache(cache):
+    emit_c.compile(hlo.parse(TEXT))
+    assert [path.suffix for path in cache.iterdir()] == [".so"]
+    assert stat.S_IMODE(cache.stat().st_mode) & 0o077 == 0
+
+
+def test_other_text_is_another_library(cache):
+    emit_c.compile(hlo.parse(TEXT))
+    emit_c.compile(hlo.parse(TEXT.replace("subtract", "divide")))
+    assert len(libraries(cache)) == 2
+
+
+def test_a_full_cache_loses_what_was_used_longest_ago(cache, monkeypatch):
+    emit_c.compile(hlo.parse(TEXT))
+    (old,) = libraries(cache)
+    os.utime(cache / old, (1, 1))
+    monkeypatch.setattr(compiler, "CACHE_BYTES", 20_000)
+    emit_c.compile(hlo.parse(TEXT.replace("subtract", "divide")))
+    assert old not in libraries(cache)
+    assert len(libraries(cache)) == 1
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    executable = emit_c.compile(hlo.parse(TEXT))
+    assert executable(np.zeros(1000, np.float32)).sum() == 0
+
+
+def test_many_compile_the_same_at_once(cache):
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(emit_c.compile, [hlo.parse(TEXT)] * 8))
+    assert len(libraries(cache)) == 1
+    x = np.ones(1000, np.float32)
+    assert all((executable(x) == 0).all() for executable in made)
+
+
+def test_several_threads_call_one_executable():
+    executable = emit_c.compile(hlo.parse(TEXT))
+
+    def call(k):
+        x = np.full(1000, k, np.float32)
+        return all((executable(x) == 2 * k * k - 2 * k).all() for _ in range(50))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(call, range(16)))
+
+
+@pytest.mark.parametrize("chosen", [None, "no-such-compiler -O2"])
+def test_without_a_compiler_the_error_says_what_to_install(chosen, cache, monkeypatch):
+    del cache
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("CC", chosen or "")
+    with pytest.raises(hlo.HloError, match="no C compiler") as caught:
+        emit_c.compile(hlo.parse(TEXT))
+    assert caught.value.code == "HLO180"
+    assert any("install gcc" in note for note in caught.value.notes)
+
+
+def test_a_compilers_message_is_shown_with_its_kernel(cache):
+    del cache
+    source = "static void add_kernel(void) {\n  wrong;\n}\n\nvoid run(void) {\n  add_kernel();\n}\n"
+    with pytest.raises(hlo.HloError) as caught:
+        compiler.load(source)
+    assert caught.value.code == "HLO182"
+    assert any("add_kernel" in note and "wrong" in note for note in caught.value.notes)
+
+
+def test_arguments_that_do_not_lie_in_order_are_copied():
+    executable = emit_c.compile(hlo.parse(TEXT))
+    x = np.arange(4000, dtype=np.float32)[::-4]
+    assert (executable(x) == x * 2 * x - x * 2).all()
+
+
+def test_memory_says_what_a_call_takes():
+    memory = emit_c.compile(hlo.parse(TEXT)).memory
+    assert (memory.arguments, memory.results, memory.constants) == (4000, 4000, 0)
+    assert 8000 <= memory.temporaries <= 8200
+
+
+def test_wrong_arguments_are_refused():
+    executable = emit_c.compile(hlo.parse(TEXT))
+    with pytest.raises(hlo.HloError):
+        executable(np.zeros(999, np.float32))

@@ -1,0 +1,106 @@
+"""Index arithmetic says the same as Python's own, whatever it simplifies."""
+
+import itertools
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emit_c.buffers import Lifetime, assign
+from emit_c.indexing import Sum, Within, conjunction, counter, delinear, linear, unknown
+
+SIZES = {"i": 3, "j": 4, "k": 2}
+
+
+def evaluate(text, values):
+    """A C expression of nonnegative integers, by Python."""
+    return eval(re.sub(r" / ", " // ", text), {}, dict(values))
+
+
+@st.composite
+def sums(draw):
+    """Sums, quotients and remainders of counters; never negative."""
+    total = Sum(draw(st.integers(0, 5)))
+    for name, size in SIZES.items():
+        total = total + counter(name, size) * draw(st.integers(0, 9))
+    for _ in range(draw(st.integers(0, 3))):
+        divisor = draw(st.integers(1, 12))
+        kind = draw(st.sampled_from(["/", "%", "+", "*"]))
+        total = {
+            "/": lambda t, d: t // d,
+            "%": lambda t, d: t % d,
+            "+": lambda t, d: t // d * d + t % d,
+            "*": lambda t, d: t * d,
+        }[kind](total, divisor)
+    return total
+
+
+def all_values():
+    for numbers in itertools.product(*(range(n) for n in SIZES.values())):
+        yield dict(zip(SIZES, numbers, strict=True))
+
+
+@given(sums(), st.integers(1, 12))
+def test_division_is_pythons(total, divisor):
+    for values in all_values():
+        value = evaluate(total.text, values)
+        assert total.low <= value <= total.high
+        assert evaluate((total // divisor).text, values) == value // divisor
+        assert evaluate((total % divisor).text, values) == value % divisor
+
+
+@given(sums(), sums())
+def test_addition_is_pythons(x, y):
+    for values in all_values():
+        assert evaluate((x + y).text, values) == evaluate(x.text, values) + evaluate(y.text, values)
+
+
+@given(st.permutations([2, 3, 4, 1]), st.permutations([6, 2, 1, 2]))
+def test_reshaping_there_and_back_is_nothing(dims, others):
+    index = tuple(counter(f"i{d}", n) for d, n in enumerate(dims))
+    there = delinear(linear(index, dims), others)
+    back = delinear(linear(there, others), dims)
+    for numbers in itertools.product(*map(range, dims)):
+        values = {f"i{d}": n for d, n in enumerate(numbers)}
+        assert tuple(evaluate(part.text, values) for part in back) == numbers
+
+
+def test_splitting_a_dimension_and_joining_it_is_seen_to_be_nothing():
+    index = (counter("i", 4), counter("j", 6))
+    assert delinear(linear(delinear(linear(index, (4, 6)), (4, 2, 3)), (4, 2, 3)), (4, 6)) == index
+
+
+def test_a_quotient_below_the_divisor_vanishes():
+    i, j = counter("i", 10), counter("j", 8)
+    assert (i * 8 + j) // 8 == i
+    assert (i * 8 + j) % 8 == j
+    assert (i * 16 + j) // 8 == i * 2
+
+
+def test_what_is_certain_is_not_asked():
+    i = counter("i", 10)
+    assert conjunction([Within(i, 0, 10)]) == ""
+    assert conjunction([Within(i, 10, 20)]) == "0"
+    assert conjunction([Within(i + -2, 0, 5, 2)]) == ("i - 2 >= 0 && i - 2 < 5 && (i - 2) % 2 == 0")
+
+
+def test_a_loop_of_one_turn_has_no_counter():
+    assert counter("i", 1) == Sum(0)
+    assert unknown("at", 3, 3) == Sum(3)
+
+
+@given(st.lists(st.tuples(st.integers(0, 300), st.integers(0, 9), st.integers(0, 9)), max_size=12))
+def test_buffers_that_are_alive_together_do_not_overlap(spans):
+    lifetimes = [
+        Lifetime(f"b{n}", size, min(a, b), max(a, b)) for n, (size, a, b) in enumerate(spans)
+    ]
+    offsets, total = assign(lifetimes)
+    for x, y in itertools.combinations(lifetimes, 2):
+        if x.first <= y.last and y.first <= x.last:
+            apart = (
+                offsets[x.name] + x.bytes <= offsets[y.name]
+                or offsets[y.name] + y.bytes <= offsets[x.name]
+            )
+            assert apart
+    assert all(offsets[b.name] + b.bytes <= total for b in lifetimes)
+    assert all(offset % 64 == 0 for offset in offsets.values())

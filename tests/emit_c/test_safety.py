@@ -1,0 +1,109 @@
+"""Whatever HLO text says, the emitted C stays C, and what can't be emitted is refused clearly."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import emit_c
+import hlo
+from emit_c.names import Names, comment, identifier
+from emit_c.table import emits_c
+from hlo.build import Builder, module
+from hlo.element_type import F32
+from hlo.shape import array
+
+NASTY = ["*/ int x; /*", 'a"b', "line\nbreak", "back\\", "??/", "int", "main", "exp_f32", "i0", "",
+         "f32", "é", "x" * 200, "// ?", "%d%s", "out", "#define x y", "add_kernel"]  # fmt: skip
+
+
+@given(st.text())
+def test_a_comment_is_whole_lines_of_plain_ascii(text):
+    for line in comment(text).splitlines():
+        assert re.fullmatch(r"//[ -~]*", line)
+        assert "\\" not in line
+        assert "??" not in line
+
+
+@given(st.lists(st.text() | st.sampled_from(NASTY), max_size=8))
+def test_identifiers_are_identifiers_and_all_different(wanted):
+    names = Names()
+    made = [names.unique(name) for name in wanted]
+    assert len(set(made)) == len(made)
+    assert all(re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) for name in made)
+    assert all(len(identifier(name)) <= 49 for name in wanted)
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_names_from_hlo_do_not_break_out(name):
+    builder = Builder(name or "main")
+    x = builder.parameter(array(F32, (3,)))
+    y = builder.add("negate", x)
+    y_named = replace(y, name=name)
+    computation = builder.build(y)
+    renamed = replace(
+        computation,
+        instructions=(replace(x, name=name + "x"), y_named),
+        root=y_named,
+    )
+    y_named_with = replace(y_named, operands=(renamed.instructions[0],))
+    renamed = replace(
+        renamed, instructions=(renamed.instructions[0], y_named_with), root=y_named_with
+    )
+    executable = emit_c.compile(replace(module(renamed), name=name or "m"))
+    assert (executable(np.array([1, -2, 0], np.float32)) == [-1, 2, 0]).all()
+
+
+def test_metadata_does_not_break_out():
+    text = r"""HloModule m
+ENTRY e {
+  x = f32[3] parameter(0), metadata={op_name="*/ int evil; /*" source_file="a\"b??/" source_line=1}
+  ROOT n = f32[3] negate(x), metadata={op_name="line\nbreak \\"}, frontend_attributes={a="*/"}
+}"""
+    executable = emit_c.compile(hlo.parse(text))
+    assert (executable(np.array([1, -2, 0], np.float32)) == [-1, 2, 0]).all()
+
+
+def test_a_module_with_wrong_shapes_is_refused():
+    text = "HloModule m\nENTRY e {\n  x = f32[3] parameter(0)\n  ROOT n = f32[300] negate(x)\n}"
+    with pytest.raises(hlo.HloError) as caught:
+        emit_c.compile(hlo.parse(text))
+    assert caught.value.code < "HLO100"
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('ROOT r = f32[3] custom-call(x), custom_call_target="unheard"', "unheard"),
+        ("ROOT r = f32[3] all-reduce(x), to_apply=add", "devices"),
+        (
+            "s = s32[] constant(2)\n  ROOT r = f32[<=3] set-dimension-size(x, s), dimensions={0}",
+            "run-time",
+        ),
+    ],
+)
+def test_what_cannot_be_compiled_is_said_before_compiling(line, reason):
+    text = f"""HloModule m
+add {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }}
+ENTRY e {{
+  x = f32[3] parameter(0)
+  {line}
+}}"""
+    with pytest.raises(hlo.HloError, match=reason) as caught:
+        emit_c.compile(hlo.parse(text))
+    assert caught.value.code == "HLO181"
+    assert caught.value.span is not None
+
+
+def test_the_table_has_no_gap_without_a_reason():
+    assert emits_c.gaps() == []
+    assert not [opcode for opcode in emits_c.not_supported if opcode in emits_c]
+
+
+def test_an_opcode_that_means_nothing_for_a_type_is_refused():
+    text = "HloModule m\nENTRY e {\n  x = c64[3] parameter(0)\n  ROOT n = c64[3] maximum(x, x)\n}"
+    with pytest.raises(hlo.HloError):
+        emit_c.compile(hlo.parse(text))
