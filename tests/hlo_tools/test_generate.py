@@ -1,0 +1,90 @@
+"""What is generated: every opcode as its row says, and values with all that may surprise."""
+
+from random import Random
+
+import ml_dtypes
+import numpy as np
+import pytest
+from strategies.instances import Instance, arguments
+
+from hlo.element_type import BF16, F8E5M2, F16, F32, F64, S4, S8, S64, U8
+from hlo.error import HloError
+from hlo.opcode import OPCODES
+from hlo.shape import array, tuple_of
+from hlo.verify import verify
+from hlo_tools.generate.modules import random_module
+from hlo_tools.generate.operands import UnfitError, operands_for, random_shape
+from hlo_tools.generate.values import nasty, tame
+from interpreter import evaluate
+from optimizer.term import Application, Rest
+
+GENERATED = [opcode for opcode in OPCODES if opcode in operands_for]
+
+
+@pytest.mark.parametrize("opcode", GENERATED)
+def test_values_have_the_inferred_shape(opcode):
+    made = 0
+    for seed in range(400):
+        random = Random(f"{opcode}/{seed}")
+        shape = random_shape(random)
+        if opcode == "tuple":
+            shape = tuple_of(shape, random_shape(random))
+        try:
+            module = Instance(random).build(Application((opcode,), (Rest("xs"),)), shape)
+        except UnfitError:
+            continue
+        verify(module)
+        value = evaluate(module, *arguments(module, random))
+        leaves = value if isinstance(value, tuple) else (value,)
+        for leaf, (_, part) in zip(leaves, module.entry.root.shape.leaves(), strict=True):
+            assert (leaf.dtype, leaf.shape) == (part.element_type.dtype, part.dims)
+        made += 1
+        if made == 10:
+            return
+    assert made, "no operands were found for any result"
+
+
+@pytest.mark.parametrize("element_type", [F8E5M2, F16, BF16, F32, F64], ids=str)
+def test_floats_hold_all_that_may_surprise(element_type):
+    values = nasty(array(element_type, (500,)), Random(0)).astype(np.float64)
+    info = ml_dtypes.finfo(element_type.dtype)
+    assert np.isnan(values).any()
+    assert {np.inf, -np.inf, float(info.max)} <= set(values)
+    assert {False, True} == set(np.signbit(values[values == 0]))
+    assert ((values != 0) & (np.abs(values) < float(info.tiny))).any()
+
+
+@pytest.mark.parametrize("element_type", [S4, S8, S64, U8], ids=str)
+def test_integers_reach_their_limits(element_type):
+    values = {int(v) for v in nasty(array(element_type, (500,)), Random(0))}
+    signed = element_type.kind == "signed"
+    lowest = -(1 << element_type.bits - 1) if signed else 0
+    assert {0, 1, lowest, lowest + (1 << element_type.bits) - 1} <= values
+
+
+def test_tame_values_are_neither_large_nor_small():
+    values = np.abs(tame(array(F32, (500,)), Random(0)))
+    assert values.min() >= 0.25
+    assert values.max() <= 4
+
+
+def test_shapes_have_sizes_zero_and_one():
+    dims = {d for seed in range(100) for d in random_shape(Random(seed)).dims}
+    ranks = {random_shape(Random(seed)).rank for seed in range(100)}
+    assert dims >= {0, 1, 2, 3}
+    assert ranks == {0, 1, 2, 3}
+
+
+def test_modules_are_well_formed_and_run():
+    for seed in range(40):
+        random = Random(seed)
+        module = random_module(random)
+        verify(module)
+        try:
+            evaluate(module, *arguments(module, random))
+        except HloError as error:
+            pytest.fail(f"seed {seed}: {error}")
+
+
+def test_a_seed_makes_the_same_module_again():
+    assert str(random_module(Random(7))) == str(random_module(Random(7)))
