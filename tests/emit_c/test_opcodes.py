@@ -171,14 +171,15 @@ ROOT r = f32[6,6] select-and-scatter(x, s, z), window={size=2x3 stride=2x3},
 
 
 PLAIN = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+BATCHED = "lhs_batch_dims={0}, rhs_batch_dims={0}, "
+BATCHED += "lhs_contracting_dims={2}, rhs_contracting_dims={1}"
 DOTS = [
     ("f32[3,4]", "f32[4,5]", "f32[3,5]", PLAIN),
     ("f32[40,300]", "f32[300,50]", "f32[40,50]", PLAIN),
     ("f32[300,40]", "f32[50,300]", "f32[40,50]",
      "lhs_contracting_dims={0}, rhs_contracting_dims={1}"),
     ("f64[2,30,20]", "f64[2,20,33]", "f64[2,30,33]",
-     "lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, "
-     "rhs_contracting_dims={1}"),
+     BATCHED),
     ("bf16[20,30]", "bf16[30,40]", "bf16[20,40]", PLAIN),
     ("f16[20,30]", "f16[30,40]", "f32[20,40]", PLAIN),
     ("s8[20,30]", "s8[30,40]", "s32[20,40]", PLAIN),

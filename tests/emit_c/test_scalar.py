@@ -100,7 +100,7 @@ def rows(element_type, arity):
     for opcode in MEANINGS[element_type.kind]:
         if OPCODES[opcode].arity != arity or (opcode == "complex" and name not in ("f32", "f64")):
             continue
-        if opcode == "abs" and element_type.kind == "unsigned":
+        if opcode in ("abs", "sign") and element_type.kind == "unsigned":
             continue
         result = RESULTS.get(opcode, name)
         if element_type.is_complex and opcode in ("abs", "real", "imag"):
