@@ -199,7 +199,10 @@ def _bytes(instr: Instruction) -> tuple[tuple[int, ...], int]:
 
 def _read(user: Instruction, number: int) -> int:
     """How many bytes an instruction reads of one operand."""
-    whole = user.operands[number].shape.bytes
+    operand = user.operands[number]
+    if operand.opcode == "constant" and operand.shape.size == 1:
+        return 0  # a number in the code
+    whole = operand.shape.bytes
     if user.opcode in _SLICING and number == 0:
         return min(user.shape.bytes, whole)
     if user.opcode in ("dynamic-update-slice", "scatter") and number == 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from optimizer.fusion.places import Places, leaf
+from optimizer.fusion.places import Places
 from optimizer.fusion.policy import MOVEMENT
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ class Group:
     members : what is computed, the root first, and the places at which it is asked for.
     operands : what is read.
     reductions, repeated, code : as the policy counts them.
+    turns : how often the innermost loop runs: evaluations of the value that has most of them.
     """
 
     root: Instruction
@@ -31,11 +32,7 @@ class Group:
     reductions: int = 0
     repeated: float = 0
     code: int = 1
-
-    @property
-    def size(self) -> int:
-        """Elements of the result."""
-        return max(leaf(self.root.shape).size, 1)
+    turns: float = 1
 
     @property
     def worth_a_fusion(self) -> bool:
@@ -61,12 +58,12 @@ class Asked:
         return sum(sum(p.values()) for p in self.places.values())
 
     def repeated(self, group: Group) -> float:
-        """Operations that are done again, per element of a group's result."""
-        if self.instr.opcode in MOVEMENT or self.instr.opcode == "constant":
-            return 0
+        """Operations that are done again, per turn of a group's innermost loop."""
         times = sum(self.places[group].values())
+        if self.instr.opcode in MOVEMENT or self.instr.opcode == "constant" or not times:
+            return 0
         again = times if len(self.places) > 1 else times - self.instr.shape.size
-        return max(again, 0) / group.size
+        return max(again, 0) / max(group.turns, times)
 
 
 @dataclass(frozen=True, slots=True)

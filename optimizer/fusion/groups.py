@@ -28,6 +28,7 @@ class Planner:
     ----------
     groups : by the instruction that is stored; every instruction that is not fused has one.
     decisions : on every instruction.
+    homes : the groups that compute an instruction.
     """
 
     def __init__(self, computation: Computation, policy: Policy, *, sharded: bool = False) -> None:
@@ -36,7 +37,7 @@ class Planner:
         acts = effects()
         acting = {i for i in computation.instructions if acts(i)}
         self._setting = Setting(computation, policy, ordered(computation), acting, sharded)
-        self._homes: dict[Instruction, list[Group]] = {}
+        self.homes: dict[Instruction, list[Group]] = {}
         self._users = users(computation)
         self._numbers = PlaceNumbers()
         for instr in reversed(computation.instructions):
@@ -49,11 +50,12 @@ class Planner:
         if not decision:
             self._store(instr)
             return
-        self._homes[instr] = list(asked.places)
+        self.homes[instr] = list(asked.places)
         for group, places in asked.places.items():
             group.repeated += asked.repeated(group)
             group.reductions += instr.opcode == "reduce"
             group.code += len(places)
+            group.turns = max(group.turns, *places.values())
             group.members[instr] = places
             del group.operands[instr]
             group.operands.update(dict.fromkeys(instr.operands))
@@ -65,15 +67,16 @@ class Planner:
         places: Places = {RESULT: leaf(made.shape).size}
         operands = dict.fromkeys(instr.operands)
         group = Group(instr, {instr: places}, operands, int(instr.opcode == "reduce"))
+        group.turns = max(1, *places.values())
         self.groups[instr] = group
-        self._homes[instr] = [group]
+        self.homes[instr] = [group]
 
     def _asked(self, instr: Instruction) -> Asked:
         """How the kernels that need a value ask for it."""
         asked = Asked(instr)
         for user in self._users[instr]:
             numbers = [k for k, operand in enumerate(user.operands) if operand is instr]
-            for group in self._homes[user]:
+            for group in self.homes[user]:
                 merged = asked.places.setdefault(group, {})
                 for number in numbers:
                     news = self._numbers.asked(user, number, group.members[user])

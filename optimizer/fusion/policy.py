@@ -44,7 +44,7 @@ class Policy:
     reductions : in one fusion, at most.
     concatenated : operands of a concatenate in a fusion, at most. Each is a branch.
     places : at how many indices one value may be asked for in a fusion. Each is code of its own.
-    repeated : cheap operations that are computed again, per element of the fusion's result.
+    repeated : cheap operations that are computed again, per turn of the innermost loop.
     code : values that are computed in one fusion, counted once for each place.
     """
 

@@ -137,8 +137,8 @@ def repetition(setting: Setting, asked: Asked) -> str | None:
         repeated = group.repeated + asked.repeated(group)
         if repeated > setting.policy.repeated:
             return (
-                f"the kernel of %{group.root.name} would repeat {repeated:.1f} operations for each "
-                f"element; at most {setting.policy.repeated}"
+                f"the kernel of %{group.root.name} would repeat {repeated:.1f} operations in each "
+                f"turn; at most {setting.policy.repeated}"
             )
     return None
 

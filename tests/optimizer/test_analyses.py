@@ -1,0 +1,148 @@
+"""Reachability, live ranges and costs, held against plain definitions."""
+
+from random import Random
+
+import pytest
+from hypothesis import settings
+
+import hlo
+from hlo.walk import users
+from hlo_tools.generate.modules import random_module
+from optimizer.analysis.cost import cost, kernels, module_cost
+from optimizer.analysis.live_ranges import FORWARDING, LiveRange, live_ranges, peak_bytes
+from optimizer.analysis.reachability import Reachability
+
+
+def computations():
+    for seed in range(settings.default.max_examples):
+        yield from random_module(Random(f"analyses/{seed}")).computations
+
+
+def needs(instr):
+    """All that an instruction needs, found by walking."""
+    found, stack = {instr}, [instr]
+    while stack:
+        current = stack.pop()
+        for needed in (*current.operands, *current.control_predecessors):
+            if needed not in found:
+                found.add(needed)
+                stack.append(needed)
+    return found
+
+
+def test_reachability_is_what_walking_finds():
+    for computation in computations():
+        reach = Reachability(computation)
+        for target in computation.instructions:
+            found = needs(target)
+            for source in computation.instructions:
+                assert reach.reaches(source, target) == (source in found)
+                either = source in found or target in needs(source)
+                assert reach.connected(source, target) == either
+
+
+def test_reachability_follows_control_dependencies():
+    module = hlo.parse("""HloModule m
+ENTRY e {
+  a = f32[] constant(1)
+  b = f32[] constant(2)
+  c = f32[] negate(b), control-predecessors={a}
+  ROOT d = f32[] add(c, b)
+}""")
+    a, b, _, d = module.entry.instructions
+    reach = Reachability(module.entry)
+    assert reach.reaches(a, d)
+    assert not reach.connected(a, b)
+
+
+def test_live_ranges_cover_every_use():
+    """Whoever reads a value, directly or through tuples, does so while it lives."""
+    for computation in computations():
+        ranges = live_ranges(computation)
+        order = {instr: n for n, instr in enumerate(computation.instructions)}
+        using = users(computation)
+        for instr, live in ranges.items():
+            assert live.first <= order[instr] <= live.last
+            stack, seen = list(using[instr]), set()
+            while stack:
+                user = stack.pop()
+                if user in seen:
+                    continue
+                seen.add(user)
+                assert live.last >= order[user]
+                stack += using[user] if user.opcode in FORWARDING else []
+
+
+def test_peak_is_the_most_at_any_moment():
+    for computation in computations():
+        ranges = live_ranges(computation)
+        moments = range(len(computation.instructions))
+        alive = [
+            sum(i.shape.bytes for i, r in ranges.items() if r.overlaps(LiveRange(now, now)))
+            for now in moments
+        ]
+        assert peak_bytes(computation) == max(alive)
+
+
+COSTS = """HloModule m
+add {
+  p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT s = f32[] add(p, q)
+}
+fused {
+  p = f32[8,16] parameter(0)
+  q = f32[8,16] parameter(1)
+  part = f32[2,16] slice(p), slice={[0:2], [0:16]}
+  other = f32[2,16] slice(q), slice={[2:4], [0:16]}
+  ROOT tan = f32[2,16] tanh(part)
+}
+ENTRY e {
+  x = f32[8,16] parameter(0)
+  y = f32[16,4] parameter(1)
+  i = s32[] constant(1)
+  zero = f32[] constant(0)
+  add = f32[8,16] add(x, x)
+  exp = f32[8,16] exponential(x)
+  dot = f32[8,4] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  sum = f32[8] reduce(x, zero), dimensions={1}, to_apply=add
+  window = f32[8,15] reduce-window(x, zero), window={size=1x2}, to_apply=add
+  move = f32[16,8] transpose(x), dimensions={1,0}
+  piece = f32[2,16] dynamic-slice(x, i, i), dynamic_slice_sizes={2,16}
+  new = f32[8,16] dynamic-update-slice(x, piece, i, i)
+  f = f32[2,16] fusion(x, add), kind=kLoop, calls=fused
+  gte = (f32[2,16]) tuple(f)
+  ROOT w = f32[] constant(2)
+}"""
+X, Y, PART = 512, 256, 128
+
+
+@pytest.mark.parametrize(
+    ("name", "flops", "transcendentals", "read", "written"),
+    [
+        ("x", 0, 0, (), 0),
+        ("add", 128, 0, (X, X), X),
+        ("exp", 0, 128, (X,), X),
+        ("dot", 2 * 32 * 16, 0, (X, Y), 128),
+        ("sum", 120, 0, (X, 0), 32),
+        ("window", 120, 0, (X, 0), 480),
+        ("move", 0, 0, (X,), X),
+        ("piece", 0, 0, (PART, 0, 0), PART),
+        ("new", 0, 0, (0, PART, 0, 0), PART),
+        ("f", 0, 32, (PART, PART), PART),
+        ("gte", 0, 0, (0,), 0),
+    ],
+)
+def test_cost(name, flops, transcendentals, read, written):
+    module = hlo.parse(COSTS)
+    found = cost(next(i for i in module.entry.instructions if i.name == name))
+    assert (found.flops, found.transcendentals) == (flops, transcendentals)
+    assert (found.bytes_read, found.bytes_written) == (read, written)
+    assert found.bytes_accessed == sum(read) + written
+
+
+def test_cost_of_a_module_is_the_sum():
+    module = hlo.parse(COSTS)
+    total = sum(cost(i).bytes_accessed for i in module.entry.instructions)
+    assert module_cost(module).bytes_accessed == total
+    assert kernels(module) == 9

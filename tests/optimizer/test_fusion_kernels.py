@@ -1,0 +1,117 @@
+"""Kernels and modelled bytes of well-known functions, before and after fusion."""
+
+from pathlib import Path
+
+import pytest
+
+import hlo
+from optimizer import parse_pipeline
+from optimizer.analysis.cost import kernels, module_cost
+from optimizer.fusion.instruction_fusion import planned
+from optimizer.fusion.policy import CPU
+from optimizer.fusion.why import why_fused
+
+CASES = Path(__file__).parents[1] / "cases" / "fusion"
+
+# Arrays of n = 8 * 16 floats are all that counts in bytes; images have 256.
+X, ROW, COLUMN = 8 * 16 * 4, 8 * 4, 16 * 4
+
+
+def case(name):
+    """The input of a golden case."""
+    return hlo.parse((CASES / f"{name}.hlo").read_text().partition("// EXPECT")[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "moved"),
+    [
+        # Three operands are read, one number is written.
+        ("sum_of_products", 1, 3 * X + 4),
+        # x to the largest; x, the largest to the exponentials; these to their sums; both to y.
+        ("softmax", 4, (X + ROW) + (X + ROW + X) + (X + ROW) + (X + ROW + X)),
+        # x to the mean; x, the mean to rsqrt of the variance; x, both, weight and bias to y.
+        ("layer_norm", 3, (X + ROW) + (X + ROW + ROW) + (X + 2 * ROW + 2 * COLUMN + X)),
+        ("gelu", 1, 2 * X),
+    ],
+)
+def test_kernels_and_bytes(name, count, moved):
+    fused = parse_pipeline("fusion").run(case(name))
+    assert kernels(fused) == count
+    assert module_cost(fused).bytes_accessed == moved
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [("adam", 17, 3), ("batch_norm", 17, 4), ("batch_norm_gradient", 42, 11)],
+)
+def test_kernels_of_functions_with_several_results(name, before, after):
+    module = case(name)
+    fused = parse_pipeline("fusion").run(module)
+    assert (kernels(module), kernels(fused)) == (before, after)
+    assert 2 * module_cost(fused).bytes_accessed < module_cost(module).bytes_accessed
+
+
+def test_no_expensive_value_is_computed_twice():
+    for path in CASES.glob("*.hlo"):
+        module = case(path.stem)
+        for computation in module.computations:
+            planner = planned(module, computation, CPU)
+            for instr, decision in planner.decisions.items():
+                places = [g.members[instr] for g in planner.homes[instr]]
+                times = sum(sum(p.values()) for p in places)
+                assert not (decision and CPU.is_expensive(instr)) or times <= instr.shape.size
+
+
+@pytest.mark.parametrize(
+    ("name", "producer", "consumer", "rule"),
+    [
+        ("sum_of_products", "p", "s", "saves-memory"),
+        ("sum_of_products", "p", "r", "saves-memory"),
+        ("sum_of_products", "x", "s", "opcode"),
+        ("sum_of_products", "x", "p", "no-user"),
+        ("expensive_once", "e", "eb", "expensive"),
+        ("expensive_once", "p", "r", "consumer"),
+        ("in_place_update", "n", "r", "in-place"),
+        ("in_place_update", "v", "r", "saves-memory"),
+        ("two_kernels_share", "square", "rows", "saves-memory"),
+        ("two_kernels_share", "low", "low_rows", "traffic"),
+        ("control_dependency", "a", "d", "order"),
+        ("loop", "%c", "%y", "saves-memory"),
+        ("loop", "go", "w", "computation"),
+    ],
+)
+def test_decisions_explain_themselves(name, producer, consumer, rule):
+    decision = why_fused(case(name), producer, consumer)
+    assert decision.rule == rule
+    assert bool(decision) == (rule == "saves-memory")
+    assert decision.text
+
+
+def test_numbers_are_in_the_reason():
+    text = str(why_fused(case("expensive_once"), "e", "eb"))
+    assert "8 elements would be computed 136 times, in 2 kernel(s)" in text
+    text = str(why_fused(case("two_kernels_share"), "low", "low_sum"))
+    assert "3 kernels would read 4608 bytes" in text
+
+
+def test_unknown_instruction_is_refused():
+    with pytest.raises(hlo.HloError, match="HLO154"):
+        why_fused(case("loop"), "nobody", "w")
+
+
+def chain(opcode, length, type_="f32[4]"):
+    """A chain of operations on two parameters."""
+    lines = [f"a{i + 1} = {type_} {opcode}(a{i}, y)" for i in range(length)]
+    body = "\n".join(lines[:-1])
+    return hlo.parse(
+        f"HloModule m\nENTRY e {{\na0 = {type_} parameter(0)\ny = {type_} parameter(1)\n{body}\n"
+        f"ROOT {lines[-1]}\n}}"
+    )
+
+
+def test_kernels_have_bounds():
+    """A chain longer than the bound is cut, and no piece is over it."""
+    fused = parse_pipeline("fusion").run(chain("add", CPU.code + 500))
+    assert kernels(fused) == 2
+    bodies = [i.called[0] for i in fused.entry.instructions if i.opcode == "fusion"]
+    assert all(len(b.instructions) <= CPU.code + CPU.operands for b in bodies)
