@@ -14,6 +14,7 @@ from optimizer.conditionals import (
     conditional_simplifier,
     conditional_to_select,
 )
+from optimizer.diagnostics import propagate_call_metadata, unstable_reduction_detector
 from optimizer.expanders.catalogue import MODULES as EXPANDERS
 from optimizer.fusion import instruction_fusion
 from optimizer.loops import (
@@ -27,6 +28,8 @@ from optimizer.rules import ALL_RULES
 from optimizer.simplification import (
     algebraic_simplifier,
     constant_folding,
+    reshape_mover,
+    slice_sinker,
     zero_sized_hlo_elimination,
 )
 
@@ -45,8 +48,12 @@ MODULES = (
     instruction_fusion,
     map_inliner,
     module_dce,
+    propagate_call_metadata,
+    reshape_mover,
+    slice_sinker,
     sort_simplifier,
     tuple_simplifier,
+    unstable_reduction_detector,
     while_loop_constant_sinking,
     while_loop_invariant_code_motion,
     while_loop_simplifier,

@@ -1,0 +1,1 @@
+"""Passes that compute nothing else than before: they say more about a module."""

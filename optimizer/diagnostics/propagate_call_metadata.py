@@ -1,0 +1,102 @@
+"""Puts the name of a call in front of the names of what it calls.
+
+    f { ROOT a = add(x, y), metadata={op_name="add"} }
+    c = call(p, q), to_apply=f, metadata={op_name="jit(main)/layer"}
+
+    f { ROOT a = add(x, y), metadata={op_name="jit(main)/layer/add"} }
+
+So an instruction tells where in the user's program it came from even after inlining.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hlo.annotations import Metadata
+from hlo.walk import called_first, callers, rebuild, rebuild_module
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction, Module
+    from optimizer.log import Log
+
+# What runs in these belongs to who calls the computation where they stand.
+CONTROL = frozenset({"conditional", "while"})
+# XLA prints an `op_type` before the `op_name`, and all else behind it.
+TEXT = r'"(?:[^"\\]|\\.)*"'
+METADATA = re.compile(rf"(?P<before>(op_type={TEXT})?) ?(op_name={TEXT})?(?P<after>.*)", re.DOTALL)
+
+
+@register
+@dataclass(frozen=True)
+class PropagateCallMetadata:
+    """Prefixes the `op_name` of called instructions with that of the call.
+
+    What several calls share has no one place in the user's program, and stays as it is.
+
+    References
+    ----------
+    XLA, `xla/hlo/transforms/propagate_call_metadata.cc`, but for its stack frames.
+    """
+
+    name = "propagate-call-metadata"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module with whole paths as names."""
+        paths = whole_paths(module)
+
+        def change(computation: Computation) -> Computation:
+            plan = {
+                instr: new
+                for instr in computation.instructions
+                if instr.name in paths
+                for new in [renamed(instr, paths[instr.name])]
+                if log.rewrite("prefix", instr, new)
+            }
+            return rebuild(computation, plan)
+
+        return rebuild_module(module, change)
+
+
+def whole_paths(module: Module) -> dict[str, str]:
+    """The new `op_name` of each instruction that gets another one, callers before callees."""
+    sites, paths = callers(module), dict[str, str]()
+    for computation in reversed(called_first(module.entry)):
+        for call in computation.instructions:
+            prefix = paths.get(call.name, op_name(call)).removesuffix("/")
+            if call.opcode != "call" or not prefix:
+                continue
+            for instr in belonging(call, sites):
+                name = op_name(instr).removeprefix("/").removesuffix("/")
+                if not name.startswith(prefix):
+                    paths[instr.name] = f"{prefix}/{name}" if name else prefix
+    return paths
+
+
+def belonging(call: Instruction, sites: dict[Computation, list[Instruction]]) -> list[Instruction]:
+    """The instructions of a called computation, and of the loops and branches in it."""
+    found: list[Instruction] = []
+    pending = list(call.called)
+    while pending:
+        computation = pending.pop()
+        if len(sites[computation]) > 1:
+            continue
+        found += computation.instructions
+        pending += [c for i in computation.instructions if i.opcode in CONTROL for c in i.called]
+    return found
+
+
+def op_name(instr: Instruction) -> str:
+    """The name that a framework gave to an instruction; "" for none."""
+    return instr.annotations.metadata.op_name if instr.annotations.metadata else ""
+
+
+def renamed(instr: Instruction, path: str) -> Instruction:
+    """The same instruction with another `op_name`; the rest of its metadata stays."""
+    old = instr.annotations.metadata.text if instr.annotations.metadata else ""
+    found = METADATA.fullmatch(old)
+    before, after = (found["before"], found["after"]) if found else ("", old)
+    text = " ".join(filter(None, (before.strip(), f'op_name="{path}"', after.strip())))
+    return instr.with_(annotations=replace(instr.annotations, metadata=Metadata(text)))
