@@ -130,14 +130,14 @@ CODES: Final[dict[str, Code]] = {
         "rewrite does it.",
     ),
     "HLO154": Code(
-        "there is no such instruction to ask about",
-        "`hlo why fuse FILE A B` asks about two instructions of the entry, or of a computation that "
-        "a loop, a branch or a call runs. Names are those of the file.",
-    ),
-    "HLO154": Code(
         "a reduction is unstable",
         "The reduction accumulates in a type narrower than f32, and is no maximum or minimum, so "
         "it may lose most of what it adds: in bf16, 256 + 1 is 256. Convert to f32 before it.",
+    ),
+    "HLO158": Code(
+        "there is no such instruction to ask about",
+        "`hlo why fuse FILE A B` asks about two instructions of the entry, or of a computation that "
+        "a loop, a branch or a call runs. Names are those of the file.",
     ),
     # The backends
     "HLO180": Code(

@@ -31,6 +31,7 @@ VERBS: Final = {
     "ops": "list the opcodes, and who knows them",
     "passes": "list the optimizer's passes and their options",
     "rules": "list its rewrite rules, each with its promise",
+    "why": "tell why two instructions share a kernel, or not",
     "explain": "tell what an error code means",
     "doctor": "look at the installation, and say what is missing",
 }

@@ -23,7 +23,7 @@ def why_fused(module: Module, producer: str, consumer: str, target: str = "cpu")
     Raises
     ------
     HloError
-        HLO154 if there is no such instruction in a computation that is fused.
+        HLO158 if there is no such instruction in a computation that is fused.
     """
     computation, source = _find(module, producer)
     elsewhere, user = _find(module, consumer)
@@ -52,4 +52,4 @@ def _find(module: Module, name: str) -> tuple[Computation, Instruction]:
                 return computation, instr
     known = [i.name for c in computations for i in c.instructions]
     message = f"no computation that is fused has an instruction `{wanted}`"
-    raise HloError("HLO154", message, notes=did_you_mean(wanted, known))
+    raise HloError("HLO158", message, notes=did_you_mean(wanted, known))

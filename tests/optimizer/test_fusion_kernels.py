@@ -95,7 +95,7 @@ def test_numbers_are_in_the_reason():
 
 
 def test_unknown_instruction_is_refused():
-    with pytest.raises(hlo.HloError, match="HLO154"):
+    with pytest.raises(hlo.HloError, match="HLO158"):
         why_fused(case("loop"), "nobody", "w")
 
 

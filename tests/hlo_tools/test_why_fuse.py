@@ -1,0 +1,25 @@
+"""`hlo why fuse FILE A B`."""
+
+TWICE = b"""HloModule m
+
+ENTRY e {
+  x = f32[4] parameter(0)
+  a = f32[4] exponential(x)
+  b = f32[4] abs(a)
+  c = f32[2] slice(b), slice={[0:2]}
+  ROOT t = (f32[2], f32[4]) tuple(c, a)
+}
+"""
+
+
+def test_decisions_are_told(hlo) -> None:
+    fused = hlo("why", "fuse", "-", "b", "c", stdin=TWICE)
+    assert (fused.status, fused.out.startswith("fused (saves-memory): %b ")) == (0, True)
+    stored = hlo("why", "fuse", "-", "%a", "%b", stdin=TWICE)
+    assert stored.out.startswith("not fused (consumer): %t, which needs it, is a tuple")
+    assert "(opcode)" in hlo("why", "fuse", "-", "x", "a", "--target", "gpu", stdin=TWICE).out
+
+
+def test_unknown_instruction_is_refused(hlo) -> None:
+    result = hlo("why", "fuse", "-", "b", "d", stdin=TWICE)
+    assert (result.status, "HLO158" in result.err) == (2, True)
