@@ -1,8 +1,12 @@
 """Where in the standard pipelines the expanders stand: XLA's places for them.
 
-XLA's last one, scatter_expander for what is left after its simple form, is not among them: a loop
-that writes one update a turn is the only way for XLA's CPU, but slower in each of our backends,
-which all know the opcode.
+Some of XLA's are not among them, though they are passes here too:
+
+- scatter_expander for what is left after its simple form: a loop that writes one update a turn is
+  the only way for XLA's CPU, but slower in each of our backends, which all know the opcode;
+- tree_reduction_rewriter: two kernels instead of one;
+- float-normalization, change-op-data-type: our backends compute small floats in f32 themselves;
+- convolution-canonicalization: there is no Eigen that wants its order.
 """
 
 from __future__ import annotations
@@ -10,17 +14,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interpreter.compare import BITS
+from optimizer.expanders.associative_scan_rewriter import AssociativeScanRewriter
+from optimizer.expanders.batch_dot_simplification import BatchDotSimplification
 from optimizer.expanders.batched_gather_scatter_normalizer import BatchedGatherScatterNormalizer
 from optimizer.expanders.batchnorm_expander import BatchNormExpander
 from optimizer.expanders.bitcast_dtypes_expander import BitcastDtypesExpander
+from optimizer.expanders.cholesky_expander import CholeskyExpander
 from optimizer.expanders.comparison_expander import ComparisonExpander
+from optimizer.expanders.convolution_group_converter import ConvolutionGroupConverter
 from optimizer.expanders.dot_decomposer import DotDecomposer
 from optimizer.expanders.dynamic_index_splitter import DynamicIndexSplitter
 from optimizer.expanders.gather_expander import GatherExpander
 from optimizer.expanders.gather_simplifier import GatherSimplifier
 from optimizer.expanders.logistic_expander import LogisticExpander
+from optimizer.expanders.operand_upcaster import OperandUpcaster
 from optimizer.expanders.optimization_barrier_expander import OptimizationBarrierExpander
 from optimizer.expanders.ragged_dot_rewriter import RaggedDotRewriter
+from optimizer.expanders.reduce_window_rewriter import ReduceWindowRewriter
+from optimizer.expanders.result_caster import ResultCaster
 from optimizer.expanders.rng_bit_generator_expander import RngBitGeneratorExpander
 from optimizer.expanders.rng_expander import RngExpander
 from optimizer.expanders.scaled_dot_rewriter import ScaledDotRewriter
@@ -30,7 +41,9 @@ from optimizer.expanders.scatter_simplifier import ScatterSimplifier
 from optimizer.expanders.select_and_scatter_expander import SelectAndScatterExpander
 from optimizer.expanders.stochastic_convert_decomposer import StochasticConvertDecomposer
 from optimizer.expanders.topk_decomposer import TopkDecomposer
+from optimizer.expanders.topk_rewriter import TopkRewriter
 from optimizer.expanders.transpose_folding import TransposeFolding
+from optimizer.expanders.triangular_solve_expander import TriangularSolveExpander
 
 if TYPE_CHECKING:
     from optimizer.passes import Pass
@@ -41,15 +54,24 @@ BEFORE: tuple[Pass, ...] = (
     RaggedDotRewriter(),
     ScaledDotRewriter(),
     BatchedGatherScatterNormalizer(),
+    ResultCaster(),
     DotDecomposer(),
+    OperandUpcaster(),
     RngExpander(),
     RngBitGeneratorExpander(),
     DynamicIndexSplitter(),
     TopkDecomposer(),
     ComparisonExpander(),
+    CholeskyExpander(),
+    TriangularSolveExpander(),
     StochasticConvertDecomposer(),
+    BatchDotSimplification(),
+    DotDecomposer(),
+    ConvolutionGroupConverter(batch_groups_only=True),
     BatchNormExpander(),
     LogisticExpander(),
+    AssociativeScanRewriter(),
+    ReduceWindowRewriter(),
     ScanExpander(),
 )
 # In every round of simplification.
@@ -61,7 +83,7 @@ BETWEEN: tuple[Pass, ...] = (
     ScatterSimplifier(),
 )
 # After it, before the last CSE.
-AFTER: tuple[Pass, ...] = (BitcastDtypesExpander(), TransposeFolding())
+AFTER: tuple[Pass, ...] = (BitcastDtypesExpander(), TopkRewriter(), TransposeFolding())
 # At the very end.
 LAST: tuple[Pass, ...] = (OptimizationBarrierExpander(),)
 
