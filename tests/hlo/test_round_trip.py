@@ -1,0 +1,35 @@
+"""parse(print(m)) is m, for whole modules with everything that a text may say."""
+
+from hypothesis import HealthCheck, given, settings
+from strategies.equal import assert_same
+from strategies.modules import annotated_modules, modules
+
+import hlo
+from hlo.instruction import Module
+from hlo.print import Options, print_module
+
+slow = settings(suppress_health_check=list(HealthCheck))
+
+
+@slow
+@given(annotated_modules())
+def test_modules_read_back(module: Module) -> None:
+    again = hlo.parse(str(module))
+    assert_same(again, module)
+    # XLA prints instructions in an order that it finds by a walk from their order.
+    assert str(again) == str(hlo.parse(str(again)))
+
+
+@slow
+@given(annotated_modules())
+def test_short_texts_read_back(module: Module) -> None:
+    again = hlo.parse(print_module(module, Options.short_parsable()))
+    assert again.to_string(print_metadata=False) == module.to_string(print_metadata=False)
+
+
+@slow
+@given(modules())
+def test_comments_change_nothing(module: Module) -> None:
+    text = str(module)
+    commented = text.replace("\n", " // ROOT \" { ' \n").replace(" = ", " /* = { */ = ")
+    assert_same(hlo.parse(commented), hlo.parse(text))
