@@ -47,13 +47,19 @@ class Environment:
 
 
 class Writer:
-    """Blocks of statements, and what is known in them; shared by all bodies of a kernel."""
+    """Blocks of statements, and what is known in them; shared by all bodies of a kernel.
+
+    Attributes
+    ----------
+    computed : the instructions whose elements were computed, in order.
+    """
 
     def __init__(self, names: Names, constants: Constants) -> None:
         self.names = names
         self.constants = constants
         self.blocks: list[list[Statement]] = [[]]
         self.known: list[dict[tuple[Environment, Instruction, Index], Values]] = [{}]
+        self.computed: dict[Instruction, None] = {}
 
 
 class Body:
@@ -181,6 +187,7 @@ class Body:
         if instr.opcode == "get-tuple-element":
             return self._tuple_element(instr, index)
         entry = emits_c.get(instr.opcode)
+        self.writer.computed[instr] = None
         if isinstance(entry, Scalar):
             values = [self.element(o, _at(o, instr, index)) for o in instr.operands]
             made = entry.write(instr, *values)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # These hand on their operand's memory.
 _ALIASES = {"copy", "opt-barrier", "domain", "add-dependency", "reshape"}
+# Instructions that a kernel's comment lists at most.
+MOST_LINES = 40
 _WORD = re.compile(r"\w+")
 _SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
 
@@ -243,7 +245,8 @@ class Function:
             kernel.arguments[pointer] = Argument("u8 *restrict ", "scratch", pointer)
 
     def _call(self, kernel: Kernel, instr: Instruction, statements: Sequence[Statement]) -> None:
-        about = print_instruction(instr, _SHORT)
+        others = [i for i in kernel.writer.computed if i is not instr and i.opcode != "parameter"]
+        about = "\n".join(print_instruction(i, _SHORT) for i in [*others[:MOST_LINES], instr])
         function = self.module.kernels.add(kernel, instr.name, about, statements)
         pointers = tuple(kernel.arguments)
         self.step(Call(function, pointers), uses=pointers)
