@@ -15,7 +15,9 @@ from optimizer.cleanup.tuple_simplifier import TupleSimplifier
 from optimizer.conditionals.conditional_canonicalizer import ConditionalCanonicalizer
 from optimizer.conditionals.conditional_simplifier import ConditionalSimplifier
 from optimizer.conditionals.conditional_to_select import ConditionalToSelect
+from optimizer.diagnostics.propagate_call_metadata import PropagateCallMetadata
 from optimizer.expanders import stages
+from optimizer.expanders.stable_sort_expander import StableSortExpander
 from optimizer.log import Log
 from optimizer.loops.while_loop_constant_sinking import WhileLoopConstantSinking
 from optimizer.loops.while_loop_invariant_code_motion import WhileLoopInvariantCodeMotion
@@ -25,6 +27,8 @@ from optimizer.observers import Verify
 from optimizer.passes import Fixpoint, Pipeline
 from optimizer.simplification.algebraic_simplifier import AlgebraicSimplifier
 from optimizer.simplification.constant_folding import ConstantFolding
+from optimizer.simplification.reshape_mover import ReshapeMover
+from optimizer.simplification.slice_sinker import SliceSinker
 from optimizer.simplification.zero_sized_hlo_elimination import ZeroSizedHloElimination
 
 if TYPE_CHECKING:
@@ -57,9 +61,11 @@ def pipeline(target: Target = "cpu", *, strict: bool = False) -> Pipeline:
             ZeroSizedHloElimination(),
             WhileLoopInvariantCodeMotion(),
             TupleSimplifier(),
+            *([SliceSinker()] if target == "gpu" else []),
             WhileLoopConstantSinking(),
             WhileLoopSimplifier(),
             Dce(),
+            ReshapeMover(),
             ConstantFolding(),
             ConditionalSimplifier(),
             Cse(),
@@ -73,6 +79,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False) -> Pipeline:
             ConditionalToSelect(),
             MapInliner(),
             *stages.kept(stages.BEFORE, strict=strict),
+            *([StableSortExpander()] if target == "gpu" else []),
             ConditionalCanonicalizer(),
             simplification,
             *stages.kept(stages.BETWEEN, strict=strict),
@@ -84,6 +91,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False) -> Pipeline:
             ComputationDeduplicator(),
             WhileLoopTripCountAnnotator(),
             FlattenCallGraph(),
+            PropagateCallMetadata(),
         ),
     )
 
