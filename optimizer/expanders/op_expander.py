@@ -114,6 +114,8 @@ def expand(module: Module, log: Log, expansions: Mapping[str, Expansion]) -> Mod
     Module
         the same object where nothing is expanded.
     """
+    if not any(instr.opcode in expansions for instr in module.instructions()):
+        return module
     names = names_of(module)
     fused = {c.name for i in module.instructions() if i.opcode == "fusion" for c in i.called}
 
