@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 from hypothesis import settings
 from strategies.instances import Instance, arguments, instance
-from strategies.movement_samplers import SAMPLERS
+from strategies.structure_samplers import SAMPLERS
 
 from hlo.element_type import BF16, C64, F8E5M2, F16, F32, F64, PRED, S4, U4
 from hlo.opcode import OPCODES

@@ -1,0 +1,44 @@
+"""Rules whose left side is a sort or a map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from optimizer.dimensions import Dims, Operands, static
+from optimizer.make import make, splat, value_of
+from optimizer.pattern import f, map_, p, sort, xs
+from optimizer.rule import rule
+
+if TYPE_CHECKING:
+    from hlo.attributes import Parameter
+    from hlo.instruction import Computation, Instruction
+
+
+@rule(sort(xs, dimensions=p), where=static, xla="sort of at most one element => A")
+def sort_of_one(xs: Operands, p: Dims, root: Instruction) -> Instruction | None:
+    """There is nothing to compare.
+
+    References
+    ----------
+    XLA, `AlgebraicSimplifierVisitor::HandleSort`.
+    """
+    if xs[0].shape.dims[p[0]] > 1:
+        return None
+    return make("tuple", *xs) if root.shape.is_tuple else xs[0]
+
+
+@rule(map_(xs, to_apply=f), where=static, xla="map of a trivial computation => A or a constant")
+def map_of_trivial(xs: Operands, f: Computation, root: Instruction) -> Instruction | None:
+    """A computation that yields a parameter, or always the same.
+
+    References
+    ----------
+    XLA, `AlgebraicSimplifierVisitor::HandleMap`.
+    """
+    if f.root.opcode == "parameter":
+        return xs[cast("Parameter", f.root.attrs).number]
+    value = value_of(f.root)
+    return None if value is None else splat(value, root.shape)
+
+
+RULES = (sort_of_one, map_of_trivial)
