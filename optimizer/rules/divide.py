@@ -6,22 +6,38 @@ from math import log2
 from typing import TYPE_CHECKING, cast
 
 from interpreter.compare import FINITE, ROUNDING
+from interpreter.conversion import integer_range
 from optimizer.guards import (
     is_complex,
+    is_constant,
     is_floating,
+    is_integer,
     is_power_of_two,
+    is_signed,
     is_splat,
     is_unsigned,
+    one_use,
     reciprocal_is_exact,
 )
-from optimizer.make import value_of
+from optimizer.known import has_negatives
+from optimizer.make import splat, value_of
 from optimizer.pattern import (
+    a,
+    abs_,
+    b,
+    broadcast,
     c,
+    c1,
+    c2,
+    compare,
     divide,
     exponential,
     multiply,
     negate,
+    p,
+    power,
     rsqrt,
+    select,
     shift_right_logical,
     sqrt,
     subtract,
@@ -52,16 +68,77 @@ def unsigned_division_by_power_of_two(x: Instruction, c: Instruction) -> Instruc
     return shift_right_logical(x, int(log2(divisor)))
 
 
+@rule(
+    divide(x, c),
+    where=is_signed(x) & is_splat(c) & is_power_of_two(c),
+    xla="A / 2^k => A < 0 ? -(-A >> k) : A >> k",
+)
+def signed_division_by_power_of_two(x: Instruction, c: Instruction) -> Instruction:
+    """Shift the absolute value, since a division rounds towards zero, and give it back the sign.
+
+    References
+    ----------
+    XLA, `AlgebraicSimplifierVisitor::HandleDivide`.
+    """
+    divisor = int(cast("Array", value_of(c)).flat[0])
+    quotient = shift_right_logical(abs_(x), int(log2(divisor)))
+    return select(compare(x, 0, "LT"), negate(quotient), quotient)
+
+
+@rule(divide(divide(x, c1), c2), where=is_integer(x) & is_splat(c1) & is_splat(c2))
+def integer_division_twice(x: Instruction, c1: Instruction, c2: Instruction) -> Instruction | None:
+    """Divide by the product, if that is a positive number of the type.
+
+    References
+    ----------
+    LLVM, InstCombine.
+    """
+    one, other = (int(cast("Array", value_of(c)).flat[0]) for c in (c1, c2))
+    _, largest = integer_range(x.shape.element_type)
+    fits = one > 0 and other > 0 and one * other <= largest
+    return divide(x, splat(one * other, x.shape)) if fits else None
+
+
+@rule(
+    divide(x, broadcast(y, p).as_(a)),
+    where=is_floating(x) & ~is_constant(a),
+    promise=ROUNDING,
+    xla="A / broadcast(B) => A * broadcast(1 / B)",
+)
+def division_by_broadcast(
+    x: Instruction, y: Instruction, a: Instruction, p: tuple[int, ...]
+) -> Instruction | None:
+    """Divide once for each number that is repeated.
+
+    References
+    ----------
+    XLA, `AlgebraicSimplifierVisitor::HandleDivide`.
+    """
+    if y.shape.size >= a.shape.size or a.shape.is_dynamic:
+        return None
+    return multiply(x, broadcast(divide(splat(1, y.shape), y), p, shape=a.shape))
+
+
 # fmt: off
 RULES = (
     Rule(divide(x, 1), x, where=~is_complex(x), xla="A / 1 => A"),
     Rule(divide(x, 1), x, where=is_complex(x), promise=FINITE, xla="A / 1 => A",
          name="divide complex by 1"),
     unsigned_division_by_power_of_two,
+    signed_division_by_power_of_two,
+    integer_division_twice,
+    Rule(divide(x, -1), negate(x), where=~is_complex(x)),
+    # For integers -INT_MIN is INT_MIN, whose quotients are negative.
+    Rule(divide(negate(x), negate(y)), divide(x, y), where=is_floating(x)),
+    Rule(divide(negate(x), c), divide(x, -c), where=is_floating(x) & has_negatives(x)),
+    Rule(divide(abs_(x).as_(a), abs_(y).as_(b)), abs_(divide(x, y)),
+         where=is_floating(x) & is_floating(y) & one_use(a) & one_use(b)),
     Rule(divide(x, c), multiply(x, 1 / c), where=reciprocal_is_exact(c),
          xla="A / Const => A * (1 / Const)", name="divide by a power of two"),
     Rule(divide(x, c), multiply(x, 1 / c), where=is_floating(x), promise=ROUNDING,
          xla="A / Const => A * (1 / Const)", witness={"x": 5.0, "c": 3.0}),
+    Rule(divide(divide(x, y), divide(z, a)), divide(multiply(x, a), multiply(y, z)),
+         where=is_floating(x), promise=ROUNDING, xla="(A / B) / (C / D) => (A * D) / (B * C)"),
     Rule(divide(divide(x, y), z), divide(x, multiply(y, z)), where=is_floating(x),
          promise=ROUNDING, xla="(A / B) / C => A / (B * C)"),
     Rule(divide(x, divide(y, z)), divide(multiply(x, z), y), where=is_floating(x),
@@ -72,5 +149,10 @@ RULES = (
          promise=ROUNDING, xla="A / exp(B) => A * exp(-B)"),
     Rule(divide(x, sqrt(y)), multiply(x, rsqrt(y)), where=is_floating(x), promise=ROUNDING,
          xla="A / sqrt(B) => A * rsqrt(B)", witness={"x": 5.0, "y": 3.0}),
+    Rule(divide(x, rsqrt(y)), multiply(x, sqrt(y)), where=is_floating(x), promise=ROUNDING,
+         xla="A / rsqrt(B) => A * sqrt(B)"),
+    Rule(divide(x, power(y, z)), multiply(x, power(y, negate(z))), where=is_floating(x),
+         promise=ROUNDING, xla="A / pow(B, C) => A * pow(B, -C)"),
+    division_by_broadcast,
 )
 # fmt: on

@@ -1,32 +1,81 @@
-"""Rules whose left side is an elementwise operation with one operand."""
+"""Rules whose left side is an elementwise operation with one operand, and of complex parts."""
 
 from __future__ import annotations
 
 from interpreter.compare import ROUNDING
-from optimizer.guards import is_floating, same_type
+from optimizer.guards import is_complex, is_floating, is_integer, one_use
+from optimizer.known import has_negatives, is_non_negative
 from optimizer.pattern import (
     a,
     abs_,
+    add,
+    c,
+    ceil,
+    compare,
     complex_,
     convert,
+    cosine,
     exponential,
+    floor,
     imag,
+    is_finite,
     log,
+    multiply,
     negate,
+    not_,
+    one_of,
+    power,
     real,
+    round_nearest_afz,
+    round_nearest_even,
+    rsqrt,
+    select,
+    sign,
+    sqrt,
+    subtract,
     x,
     y,
 )
 from optimizer.rule import Rule
 
+rounded = one_of(floor, ceil, round_nearest_afz, round_nearest_even)
+
 # fmt: off
 RULES = (
     Rule(negate(negate(x)), x, xla="-(-A) => A"),
+    Rule(negate(not_(x)), add(x, 1), where=is_integer(x)),
+    # 0 - 0 is +0 both ways round, and -(+0) is -0.
+    Rule(negate(subtract(x, y)), subtract(y, x), where=is_integer(x)),
+    Rule(negate(add(x, c)), subtract(-c, x), where=is_integer(x)),
+    Rule(negate(multiply(x, c).as_(a)), multiply(x, -c),
+         where=one_use(a) & ~is_complex(x) & has_negatives(x)),
     Rule(abs_(abs_(x).as_(a)), a),
+    Rule(abs_(negate(x)), abs_(x)),
+    Rule(abs_(x), x, where=is_non_negative(x), xla="|A| => A, if A is not negative"),
+    Rule(sign(sign(x).as_(a)), a, where=~is_complex(x)),
+    Rule(rounded(rounded(x).as_(a)), a),
+    Rule(rounded(convert(x).as_(a)), a, where=is_integer(x)),
+    Rule(rounded(sign(x).as_(a)), a),
+    Rule(cosine(negate(x)), cosine(x), where=is_floating(x)),
+    Rule(cosine(abs_(x)), cosine(x), where=is_floating(x)),
+    Rule(is_finite(negate(x)), is_finite(x)),
+    Rule(is_finite(abs_(x)), is_finite(x), where=is_floating(x)),
     Rule(log(exponential(x)), x, where=is_floating(x), promise=ROUNDING, xla="ln(exp(A)) => A",
          witness={"x": 0.1}),
+    # Anything to the power of 0 is 1, so that y = 0 needs no logarithm of x.
+    Rule(log(power(x, y)), select(compare(y, 0, "EQ"), 0, multiply(log(abs_(x)), y)),
+         where=is_floating(x), promise=ROUNDING, xla="ln(pow(A, B)) => B * ln(|A|)"),
+    Rule(log(sqrt(x)), multiply(log(x), 0.5), where=is_floating(x), promise=ROUNDING,
+         xla="ln(sqrt(A)) => 0.5 * ln(A)"),
+    Rule(log(rsqrt(x)), multiply(log(x), -0.5), where=is_floating(x), promise=ROUNDING,
+         xla="ln(rsqrt(A)) => -0.5 * ln(A)"),
+    # Exact where the square is neither too large nor too small.
+    Rule(sqrt(multiply(x, x)), abs_(x), where=is_floating(x), promise=ROUNDING,
+         xla="sqrt(A * A) => |A|", witness={"x": 1e-30}),
     Rule(real(complex_(x, y)), x, xla="real(complex(r, i)) => r"),
     Rule(imag(complex_(x, y)), y, xla="imag(complex(r, i)) => i"),
-    Rule(convert(x).as_(a), x, where=same_type(x, a), xla="convert(A) to its own type => A"),
+    Rule(complex_(real(x), imag(x)), x, where=is_complex(x), xla="complex(real(c), imag(c)) => c"),
+    Rule(real(x), x, where=is_floating(x), xla="real(A) => A, if A is real"),
+    Rule(imag(x), 0, where=is_floating(x), xla="imag(A) => 0, if A is real"),
 )
 # fmt: on
