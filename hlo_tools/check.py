@@ -15,6 +15,7 @@ from hlo.verify import verify
 from hlo.walk import names_of, rebuild
 from interpreter.compare import compare
 from interpreter.evaluate import evaluate
+from optimizer.calls.call_inliner import CallInliner
 from optimizer.effects import without_dead
 from optimizer.log import Log
 from optimizer.make import make
@@ -120,7 +121,13 @@ def shrink(pass_: Pass, failure: Failure, limit: int = 500) -> Failure:
 
 
 def simpler(module: Module, arguments: Arguments) -> Iterator[tuple[Module, Arguments]]:
-    """Modules that do less: an earlier instruction as result, or a parameter for an instruction."""
+    """Modules that do less: an earlier instruction as result, or a parameter for an instruction.
+
+    Before that, what the entry calls becomes part of it, so that it can be simplified too.
+    """
+    inlined = CallInliner().run(opened(module), Log())
+    if inlined is not module:
+        yield inlined, arguments
     entry = module.entry
     for instr in entry.instructions:
         if instr is not entry.root and instr.opcode != "parameter":
@@ -128,6 +135,18 @@ def simpler(module: Module, arguments: Arguments) -> Iterator[tuple[Module, Argu
     for instr in entry.instructions:
         if instr.operands and instr is not entry.root:
             yield cut(module, instr, arguments)
+
+
+def opened(module: Module) -> Module:
+    """The module with calls in its entry for branches and loops: the last branch, or one turn."""
+    plan: dict[Instruction, Instruction] = {}
+    names = names_of(module)
+    for instr in module.entry.instructions:
+        if instr.opcode in ("conditional", "while"):
+            # Of a loop the last computation is the body, and the only operand its state.
+            call = make("call", instr.operands[-1], called=instr.called[-1:])
+            plan[instr] = call.with_(name=names.unique("call"))
+    return module_of(rebuild(module.entry, plan), module.name) if plan else module
 
 
 def cut(module: Module, instr: Instruction, arguments: Arguments) -> tuple[Module, Arguments]:

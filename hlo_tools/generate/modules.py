@@ -59,6 +59,7 @@ class Maker:
 
     def __init__(self, random: Random, names: NameSupply, types: tuple[ElementType, ...]) -> None:
         self.random, self.names, self.types = random, names, types
+        self.callees: list[Computation] = []
 
     def computation(
         self,
@@ -179,9 +180,15 @@ class Body:
         return [self.random.choice([*self.made, each]) for each in new]
 
     def call(self, shape: Shape) -> Instruction:
-        """A call of a computation."""
+        """A call of a computation, new or called before."""
+        known = [c for c in self.maker.callees if c.root.shape.compatible(shape)]
+        if known and self.random.random() < 0.5:
+            callee = self.random.choice(known)
+            again = [self.value(p.shape, 1) for p in callee.parameters]
+            return self.keep("call", *again, called=[callee])
         arguments = self.some()
         callee = self.inner("callee", [a.shape for a in arguments], shape)
+        self.maker.callees.append(callee)
         return self.keep("call", *arguments, called=[callee])
 
     def conditional(self, shape: Shape) -> Instruction:

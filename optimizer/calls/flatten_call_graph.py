@@ -52,7 +52,10 @@ class FlattenCallGraph:
                 taken.add(computation)
                 return computation
             budget -= len(computation.instructions)
-            return cloned(computation, names, callees)
+            copy = cloned(computation, names, callees)
+            # A copy has its caller too: what copies that caller must copy the copy again.
+            taken.add(copy)
+            return copy
 
         def callees(instr: Instruction) -> tuple[Computation, ...]:
             if instr.opcode not in SEQUENTIAL:
