@@ -1,7 +1,8 @@
 """Dead code elimination: removes instructions whose value nobody needs.
 
 Needed is the root of each computation, whatever has an effect, what control dependencies tie to
-something, and the operands of whatever is needed. Computations that nobody calls go as well.
+something, and the operands of whatever is needed. Computations that nobody calls go as well, and so
+do outputs of fusions that nobody uses, and operands that a fusion does not use.
 
     dead = f32[] add(x, x)                 (gone)
     ROOT live = f32[] multiply(x, x)       ROOT live = f32[] multiply(x, x)
@@ -12,8 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hlo.walk import rebuild_module
-from optimizer.effects import dead, without
+from hlo.walk import Plan, callers, names_of, rebuild, rebuild_module, users
+from optimizer.cleanup.fusion_trimmer import trimmed
+from optimizer.effects import dead, ordered, without
 from optimizer.passes import register
 
 if TYPE_CHECKING:
@@ -35,10 +37,29 @@ class Dce:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module without what is dead."""
+        names = names_of(module)
+        shared = {c.name for c, found in callers(module).items() if len(found) > 1}
 
         def change(computation: Computation) -> Computation:
-            # Users first, so that whatever is left when the fuel is gone has its operands.
-            gone = [i for i in reversed(dead(computation)) if log.rewrite("dead", i)]
-            return without(computation, gone)
+            before = None
+            while computation is not before:
+                before = computation
+                # Users first, so that whatever is left when the fuel is gone has its operands.
+                gone = [i for i in reversed(dead(computation)) if log.rewrite("dead", i)]
+                computation = trim(without(computation, gone))
+            return computation
+
+        def trim(computation: Computation) -> Computation:
+            fusions = [i for i in computation.instructions if i.opcode == "fusion"]
+            if not fusions:
+                return computation
+            plan: Plan = {}
+            users_of, tied = users(computation), ordered(computation)
+            for instr in fusions:
+                using = users_of[instr] if instr is not computation.root else None
+                changes = {} if instr in tied else trimmed(instr, using, names, shared)
+                if changes and log.rewrite("trim", instr, changes[instr]):
+                    plan |= changes
+            return rebuild(computation, plan)
 
         return rebuild_module(module, change)
