@@ -211,3 +211,9 @@ def ascend(c1: Instruction, c2: Instruction) -> bool:
     """The first constant is everywhere less than the second, and neither is NaN."""
     low, high = value_of(c1), value_of(c2)
     return low is not None and high is not None and bool((low < high).all())
+
+
+@guard
+def is_usual(q: str) -> bool:
+    """A comparison that is not in total order: NaN has no place, and the zeros are equal."""
+    return q != "TOTALORDER"

@@ -6,32 +6,23 @@ type TOTALORDER it has a place like any number, and -0 is less than +0: most rul
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from interpreter.arithmetic import COMPARISONS
-from interpreter.widths import widened
 from optimizer.guards import (
     is_complex,
     is_constant,
     is_floating,
     is_integer,
-    is_pred,
-    is_splat,
-    is_static,
-    same_dims,
     same_type,
 )
 from optimizer.known import (
     conversion_is_exact,
-    counts_exactly,
     is_highest,
     is_lowest,
     is_non_negative,
-    last_of,
+    is_usual,
 )
-from optimizer.make import splat, value_of
+from optimizer.make import value_of
 from optimizer.pattern import (
     a,
     abs_,
@@ -40,17 +31,14 @@ from optimizer.pattern import (
     c,
     c1,
     c2,
-    c3,
     compare,
     convert,
-    iota,
     maximum,
     minimum,
     negate,
     not_,
     p,
     q,
-    select,
     subtract,
     x,
     xor,
@@ -58,18 +46,12 @@ from optimizer.pattern import (
     z,
 )
 from optimizer.rule import Rule, guard, rule
+from optimizer.rules import compare_choice
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
-    from optimizer.make import Array
 
 SWAPPED: Final = {"EQ": "EQ", "NE": "NE", "LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}
-
-
-@guard
-def is_usual(q: str) -> bool:
-    """Not in total order."""
-    return q != "TOTALORDER"
 
 
 @guard
@@ -119,87 +101,6 @@ def comparison_of_opposites(x: Instruction, y: Instruction, p: str, q: str) -> I
     return compare(y, x, p, q)
 
 
-@rule(compare(x, c, p), where=is_pred(x) & is_splat(c), xla="Eq(pred, true) => pred")
-def comparison_of_pred(x: Instruction, c: Instruction, p: str) -> Instruction:
-    """The pred, its negation, or one value whatever the pred.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleCompare`.
-    """
-    return _of_two(x, np.asarray(True), np.asarray(False), c, p)
-
-
-@rule(
-    compare(convert(x), c, p, q),
-    where=is_pred(x) & is_splat(c) & is_usual(q),
-    xla="Ne(convert(pred), 0) => pred",
-)
-def comparison_of_converted_pred(
-    x: Instruction, c: Instruction, p: str, root: Instruction
-) -> Instruction:
-    """The converted pred is 1 or 0: compare both, and look what the pred has to do with it.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleCompare`.
-    """
-    dtype = root.operands[0].shape.element_type.dtype
-    return _of_two(x, np.asarray(1).astype(dtype), np.asarray(0).astype(dtype), c, p)
-
-
-@rule(
-    compare(select(x, c1, c2), c3, p, q),
-    where=is_splat(c1) & is_splat(c2) & is_splat(c3) & is_usual(q) & same_dims(x, c1),
-    xla="Ne(select(pred, 1, 0), 0) => pred",
-)
-def comparison_of_selected(
-    x: Instruction, c1: Instruction, c2: Instruction, c3: Instruction, p: str
-) -> Instruction:
-    """The comparison of either constant tells what the predicate has to do with it.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleCompare`.
-    """
-    return _of_two(x, _number(c1), _number(c2), c3, p)
-
-
-def _number(c: Instruction) -> Array:
-    """What a splat repeats."""
-    return np.asarray(cast("Array", value_of(c)).flat[0])
-
-
-def _of_two(x: Instruction, if_true: Array, if_false: Array, c: Instruction, p: str) -> Instruction:
-    """What a comparison of one of two numbers with a splat is, by the pred that chooses."""
-    number = widened(_number(c))
-    on_true, on_false = (bool(COMPARISONS[p](widened(n), number)) for n in (if_true, if_false))
-    if on_true == on_false:
-        return splat(on_true, x.shape)
-    return x if on_true else not_(x)
-
-
-@rule(
-    compare(iota().as_(x), c, p),
-    where=is_splat(c) & is_static(x),
-    xla="a tautological comparison of an iota => true or false",
-)
-def comparison_of_iota(
-    x: Instruction, c: Instruction, p: str, root: Instruction
-) -> Instruction | None:
-    """An iota counts from 0 to the dimension's size less 1; both ends may say it for all.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleCompare`.
-    """
-    number = widened(_number(c))
-    if not counts_exactly(x) or (p in ("EQ", "NE") and 0 <= number <= last_of(x)):
-        return None
-    first, last = (bool(COMPARISONS[p](end, number)) for end in (0, last_of(x)))
-    return splat(first, root.shape) if first == last else None
-
-
 # fmt: off
 RULES = (
     Rule(compare(x, x, p, q), 1, where=is_one_of(p, "EQ", "GE", "LE") & is_finite_order(x, q),
@@ -209,10 +110,7 @@ RULES = (
     Rule(compare(x, x, p), 0, where=is_one_of(p, "LT", "GT"),
          xla="compare(A, A, LT) => false", name="less than itself"),
     comparison_with_constant_first,
-    comparison_of_pred,
-    comparison_of_converted_pred,
-    comparison_of_selected,
-    comparison_of_iota,
+    *compare_choice.RULES,
     comparison_of_opposites,
     Rule(compare(x, c, "LT", q), 0, where=is_lowest(c) & is_usual(q), xla="u < 0 => false",
          name="less than the lowest"),

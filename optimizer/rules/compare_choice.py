@@ -1,0 +1,112 @@
+"""Comparisons of a choice, or of a count, with a constant: they say something of the choice itself.
+
+A pred, a converted pred and a select between constants are one of two numbers. Comparing both with
+the constant tells whether the comparison is the pred, its negation, or the same whatever the pred.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from interpreter.arithmetic import COMPARISONS
+from interpreter.widths import widened
+from optimizer.guards import is_pred, is_splat, is_static, same_dims
+from optimizer.known import counts_exactly, is_usual, last_of
+from optimizer.make import splat, value_of
+from optimizer.pattern import c, c1, c2, c3, compare, convert, iota, not_, p, q, select, x
+from optimizer.rule import rule
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction
+    from optimizer.make import Array
+
+
+@rule(compare(x, c, p), where=is_pred(x) & is_splat(c), xla="Eq(pred, true) => pred")
+def comparison_of_pred(x: Instruction, c: Instruction, p: str) -> Instruction:
+    """The pred, its negation, or one value whatever the pred.
+
+    References
+    ----------
+    XLA, `AlgebraicSimplifierVisitor::HandleCompare`.
+    """
+    return _of_two(x, np.asarray(True), np.asarray(False), c, p)
+
+
+@rule(
+    compare(convert(x), c, p, q),
+    where=is_pred(x) & is_splat(c) & is_usual(q),
+    xla="Ne(convert(pred), 0) => pred",
+)
+def comparison_of_converted_pred(
+    x: Instruction, c: Instruction, p: str, root: Instruction
+) -> Instruction:
+    """The converted pred is 1 or 0: compare both, and look what the pred has to do with it.
+
+    References
+    ----------
+    XLA, `AlgebraicSimplifierVisitor::HandleCompare`.
+    """
+    dtype = root.operands[0].shape.element_type.dtype
+    return _of_two(x, np.asarray(1).astype(dtype), np.asarray(0).astype(dtype), c, p)
+
+
+@rule(
+    compare(select(x, c1, c2), c3, p, q),
+    where=is_splat(c1) & is_splat(c2) & is_splat(c3) & is_usual(q) & same_dims(x, c1),
+    xla="Ne(select(pred, 1, 0), 0) => pred",
+)
+def comparison_of_selected(
+    x: Instruction, c1: Instruction, c2: Instruction, c3: Instruction, p: str
+) -> Instruction:
+    """The comparison of either constant tells what the predicate has to do with it.
+
+    References
+    ----------
+    XLA, `AlgebraicSimplifierVisitor::HandleCompare`.
+    """
+    return _of_two(x, _number(c1), _number(c2), c3, p)
+
+
+def _number(c: Instruction) -> Array:
+    """What a splat repeats."""
+    return np.asarray(cast("Array", value_of(c)).flat[0])
+
+
+def _of_two(x: Instruction, if_true: Array, if_false: Array, c: Instruction, p: str) -> Instruction:
+    """What a comparison of one of two numbers with a splat is, by the pred that chooses."""
+    number = widened(_number(c))
+    on_true, on_false = (bool(COMPARISONS[p](widened(n), number)) for n in (if_true, if_false))
+    if on_true == on_false:
+        return splat(on_true, x.shape)
+    return x if on_true else not_(x)
+
+
+@rule(
+    compare(iota().as_(x), c, p, q),
+    where=is_splat(c) & is_static(x) & is_usual(q),
+    xla="a tautological comparison of an iota => true or false",
+)
+def comparison_of_iota(
+    x: Instruction, c: Instruction, p: str, root: Instruction
+) -> Instruction | None:
+    """An iota counts from 0 to the dimension's size less 1; both ends may say it for all.
+
+    References
+    ----------
+    XLA, `AlgebraicSimplifierVisitor::HandleCompare`.
+    """
+    number = widened(_number(c))
+    if not counts_exactly(x) or (p in ("EQ", "NE") and 0 <= number <= last_of(x)):
+        return None
+    first, last = (bool(COMPARISONS[p](end, number)) for end in (0, last_of(x)))
+    return splat(first, root.shape) if first == last else None
+
+
+RULES = (
+    comparison_of_pred,
+    comparison_of_converted_pred,
+    comparison_of_selected,
+    comparison_of_iota,
+)
