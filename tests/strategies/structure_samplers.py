@@ -272,3 +272,23 @@ def _bitcasts(random: Random, _values: Any) -> Module:
         f"y = f32[2,3]{layouts[1]} bitcast(x)",
         f"r = f32[6,1]{layouts[2]} bitcast(y)",
     )
+
+
+@sampler("operation_on_broadcasts")
+def _operation_on_broadcasts(random: Random, _values: Any) -> Module:
+    unary = ("negate", "exponential", "tanh", "sine", "rsqrt", "logistic", "log-plus-one", "cbrt")
+    binary = ("add", "multiply", "divide", "maximum", "atan2", "power", "remainder")
+    opcode = random.choice(unary + binary + ("select", "clamp"))
+    t = random.choice(("f32", "f16", "f64", "s8")) if opcode in binary[:4] else "f32"
+    spread = [f"{t}[4,9] broadcast(x), dimensions={{0}}", f"{t}[4,9] broadcast(s), dimensions={{}}"]
+    operands = "p, a, b" if opcode == "select" else "a, b, c" if opcode == "clamp" else "a, b"
+    return entry(
+        f"x = {t}[4] parameter(0)",
+        f"s = {t}[] parameter(1)",
+        "t = pred[] parameter(2)",
+        "p = pred[4,9] broadcast(t), dimensions={}",
+        f"a = {spread[0]}",
+        f"b = {random.choice(spread)}",
+        f"c = {random.choice(spread)}",
+        f"r = {t}[4,9] {opcode}({'a' if opcode in unary else operands})",
+    )
