@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
     from hlo.names import NameSupply
     from optimizer.log import Log
+    from optimizer.make import Array
 
 
 @register
@@ -55,39 +56,45 @@ class ReshapeMover:
 
 
 def moved(computation: Computation, names: NameSupply, log: Log) -> Computation:
-    """A computation with all reshapes and transposes moved that can be, each by one instruction."""
+    """A computation with all reshapes and transposes moved that can be."""
     plan: Plan = {}
-    for instr in movable(computation):
-        new = sunk(instr, names)
+    # What was moved past, on what was not rearranged yet.
+    bare: Plan = {}
+    carries = carried(computation)
+    for instr, first in carries.items():
+        operands = [o for o in instr.operands if o in carries and not is_rearrangement(o)]
+        if is_rearrangement(instr) or not all(o in bare for o in operands):
+            continue
+        made = elementwise(instr, first, bare, names)
+        new = rearranged(made, instr, first, names)
         if log.rewrite("move", instr, new):
-            plan[instr] = new
+            plan[instr], bare[instr] = new, made
     return without_dead(rebuild(computation, plan)) if plan else computation
 
 
-def movable(computation: Computation) -> list[Instruction]:
-    """Elementwise instructions past which all their reshapes and transposes can be moved.
+def carried(computation: Computation) -> Plan:
+    """Reshapes, transposes, and all past which they can be moved, each with what it carries.
 
-    Whatever uses one of those must be among them too; so those that share one with something else
-    are taken out, until none is.
+    Whoever uses one of those must be among them too; so the users of one that something else uses
+    are barred, until there is none.
     """
-    tied, users_of = ordered(computation), users(computation)
-    found = {
-        instr
-        for instr in computation.instructions
-        if instr not in tied and not tied & set(instr.operands) and is_candidate(instr)
-    }
-    pending = True
-    while pending:
-        shared = [
-            operand
-            for instr in found
-            for operand in instr.operands
-            if is_rearrangement(operand)
-            and (operand is computation.root or not found.issuperset(users_of[operand]))
-        ]
-        pending = {user for operand in shared for user in users_of[operand]} & found
-        found -= pending
-    return [instr for instr in computation.instructions if instr in found]
+    users_of, barred = users(computation), ordered(computation)
+    while True:
+        carries: Plan = {}
+        for instr in computation.instructions:
+            first = instr if is_rearrangement(instr) else carried_by(instr, carries)
+            if instr not in barred and first is not None:
+                carries[instr] = first
+        shared = {
+            user
+            for instr in carries
+            if instr is computation.root or not all(u in carries for u in users_of[instr])
+            for user in users_of[instr]
+            if user in carries and not is_rearrangement(user)
+        }
+        if not shared:
+            return carries
+        barred |= shared
 
 
 def is_rearrangement(instr: Instruction) -> bool:
@@ -95,26 +102,27 @@ def is_rearrangement(instr: Instruction) -> bool:
     return instr.opcode in ("reshape", "transpose")
 
 
-def is_candidate(instr: Instruction) -> bool:
-    """Whether an elementwise instruction's operands are all moved alike, or can be."""
-    shapes = [instr.shape, *[o.shape for o in instr.operands]]
-    if not instr.row.elementwise or instr.called or any(s.is_dynamic for s in shapes):
-        return False
-    if any(s.dims != instr.shape.dims for s in shapes):
-        return False
-    first = rearrangement_of(instr)
-    return first is not None and all(
-        is_same(o, first) if is_rearrangement(o) else inverse(o, first) is not None
-        for o in instr.operands
+def carried_by(instr: Instruction, carries: Plan) -> Instruction | None:
+    """The reshape or transpose that an elementwise instruction's operands carry, if all do.
+
+    Constants and broadcasts carry any. But there must be one that is of something else.
+    """
+    if not instr.row.elementwise or instr.called or instr.shape.is_dynamic:
+        return None
+    if any(o.shape.dims != instr.shape.dims or o.shape.is_dynamic for o in instr.operands):
+        return None
+    first = next((carries[o] for o in instr.operands if o in carries and not is_idle(o)), None)
+    if first is None or first.operands[0].shape.is_dynamic:
+        return None
+    fits = all(
+        is_same(carries[o], first) if o in carries else is_free(o, first) for o in instr.operands
     )
+    return first if fits else None
 
 
-def rearrangement_of(instr: Instruction) -> Instruction | None:
-    """The first operand that is a reshape or transpose of something that is no constant."""
-    return next(
-        (o for o in instr.operands if is_rearrangement(o) and inverse(o.operands[0], o) is None),
-        None,
-    )
+def is_idle(instr: Instruction) -> bool:
+    """Whether an instruction only rearranges what costs nothing to make in any shape."""
+    return is_rearrangement(instr) and is_free(instr.operands[0], instr)
 
 
 def is_same(one: Instruction, other: Instruction) -> bool:
@@ -126,46 +134,75 @@ def is_same(one: Instruction, other: Instruction) -> bool:
     )
 
 
-def inverse(instr: Instruction, rearrangement: Instruction) -> Instruction | None:
-    """What gives an instruction when it is rearranged, if it costs nothing to make.
+def is_free(instr: Instruction, rearrangement: Instruction) -> bool:
+    """Whether it costs nothing to make what gives an instruction when it is rearranged.
 
     Constants can be rearranged now, and broadcasts can be made in another shape.
     """
-    shape = rearrangement.operands[0].shape.with_type(instr.shape.element_type)
-    is_transpose = rearrangement.opcode == "transpose"
-    order: tuple[int, ...] = ()
-    if is_transpose:
-        order = cast("Dimensions", rearrangement.attrs).dimensions
     if instr.shape.dims != rearrangement.shape.dims:
-        return None
+        return False
+    if instr.opcode != "broadcast":
+        return value_of(instr) is not None
+    dims = cast("Broadcast", instr.attrs).dimensions
+    order = order_of(rearrangement)
+    moved_dims = [order[d] for d in dims] if order else []
+    if dims and not order:
+        return False
+    return moved_dims == sorted(moved_dims) and list(dims) == sorted(dims)
+
+
+def order_of(rearrangement: Instruction) -> tuple[int, ...]:
+    """A transpose's permutation; () for a reshape."""
+    is_transpose = rearrangement.opcode == "transpose"
+    return cast("Dimensions", rearrangement.attrs).dimensions if is_transpose else ()
+
+
+def inverse(instr: Instruction, rearrangement: Instruction) -> Instruction:
+    """What gives an instruction for which `is_free` holds when it is rearranged."""
+    shape = rearrangement.operands[0].shape.with_type(instr.shape.element_type)
+    order = order_of(rearrangement)
     if instr.opcode == "broadcast":
-        dims = cast("Broadcast", instr.attrs).dimensions
-        new = tuple([order[d] for d in dims]) if is_transpose else ()
-        if (dims and not is_transpose) or list(new) != sorted(new) or list(dims) != sorted(dims):
-            return None
-        return make("broadcast", instr.operands[0], shape=shape, dimensions=new)
-    value = value_of(instr)
-    if value is None:
-        return None
-    if is_transpose:
-        inverted = sorted(range(len(order)), key=order.__getitem__)
-        return constant(value.transpose(inverted)).with_(shape=shape)
-    return constant(value.reshape(shape.dims)).with_(shape=shape)
+        dims = tuple([order[d] for d in cast("Broadcast", instr.attrs).dimensions])
+        return make("broadcast", instr.operands[0], shape=shape, dimensions=dims)
+    value = cast("Array", value_of(instr))
+    inverted = sorted(range(len(order)), key=order.__getitem__)
+    new = value.transpose(inverted) if order else value.reshape(shape.dims)
+    return constant(new).with_(shape=shape)
 
 
-def sunk(instr: Instruction, names: NameSupply) -> Instruction:
-    """The reshape or transpose of the elementwise instruction on what was rearranged before."""
-    first = cast("Instruction", rearrangement_of(instr))
-    annotations = replace(instr.annotations, sharding=None, backend_config="")
+def elementwise(
+    instr: Instruction, first: Instruction, bare: Plan, names: NameSupply
+) -> Instruction:
+    """The elementwise instruction on what was not rearranged yet.
 
-    def named(new: Instruction) -> Instruction:
-        return new.with_(name=names.unique(new.opcode), annotations=annotations, span=instr.span)
-
+    Parameters
+    ----------
+    first : the reshape or transpose that its operands carry.
+    bare : the operands that are elementwise themselves, on what was not rearranged yet.
+    """
     operands = [
-        o.operands[0] if is_rearrangement(o) else named(cast("Instruction", inverse(o, first)))
+        bare[o]
+        if o in bare
+        else o.operands[0]
+        if is_rearrangement(o)
+        else fresh(inverse(o, first), instr, names)
         for o in instr.operands
     ]
     shape = first.operands[0].shape.with_type(instr.shape.element_type)
-    made = instr.with_(operands=tuple(operands), shape=shape, annotations=annotations)
-    new = named(first.with_(operands=(made,), shape=instr.shape))
-    return new.with_(annotations=replace(annotations, sharding=instr.annotations.sharding))
+    notes = replace(instr.annotations, sharding=None, backend_config="")
+    return instr.with_(operands=tuple(operands), shape=shape, annotations=notes)
+
+
+def rearranged(
+    made: Instruction, instr: Instruction, first: Instruction, names: NameSupply
+) -> Instruction:
+    """The reshape or transpose of a moved instruction, which takes the old one's place."""
+    new = fresh(first.with_(operands=(made,), shape=instr.shape), instr, names)
+    notes = replace(new.annotations, sharding=instr.annotations.sharding)
+    return new.with_(annotations=notes)
+
+
+def fresh(new: Instruction, old: Instruction, names: NameSupply) -> Instruction:
+    """A new instruction with a name, and the old one's place in the user's source."""
+    notes = replace(old.annotations, sharding=None, backend_config="")
+    return new.with_(name=names.unique(new.opcode), annotations=notes, span=old.span)
