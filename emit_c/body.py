@@ -52,6 +52,7 @@ class Writer:
     Attributes
     ----------
     computed : the instructions whose elements were computed, in order.
+    in_place : the kernel's output is the buffer of the operand that it updates.
     """
 
     def __init__(self, names: Names, constants: Constants) -> None:
@@ -60,6 +61,7 @@ class Writer:
         self.blocks: list[list[Statement]] = [[]]
         self.known: list[dict[tuple[Environment, Instruction, Index], Values]] = [{}]
         self.computed: dict[Instruction, None] = {}
+        self.in_place = False
 
 
 class Body:

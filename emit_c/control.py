@@ -22,6 +22,7 @@ from emit_c.loops import (
     Variable,
     vectorized,
 )
+from emit_c.steady import NOTHING, Steady, steady
 from emit_c.trees import leaves, nested
 from hlo.shape import array
 
@@ -83,26 +84,43 @@ class State:
     """The state of a loop: what it is now, and where the next turn writes.
 
     The initial state is only read, so the first two turns write into two sets of buffers, `next`
-    and `spare`, which from then on change places.
+    and `spare`, which from then on change places. What the body hands on stays where it is, and
+    what it updates in place is copied once and has one buffer.
     """
 
     def __init__(
-        self, function: Function, shapes: Sequence[Shape], initial: Pointers, name: str
+        self,
+        function: Function,
+        shapes: Sequence[Shape],
+        initial: Pointers,
+        name: str,
+        kept: Steady = NOTHING,
     ) -> None:
         self.shapes, self.function, self.name = shapes, function, name
-        first, second = (
-            [p for s in shapes for p in leaves(function.arrays(s, None, f"{name}_{kind}"), s)]
-            for kind in ("next", "spare")
-        )
-        self.sets = list(zip(initial, first, second, strict=True))
+        self.sets: list[tuple[str | None, str | None, str | None]] = []
+        copies: list[Statement] = []
+        for k, (shape, start) in enumerate(zip(shapes, initial, strict=True)):
+            if k in kept.through or not shape.is_array:
+                self.sets.append((start, start, start))
+                continue
+            first = function.buffer(shape, f"{name}_next")
+            if k in kept.in_place:
+                size = str(shape.size * shape.element_type.bytes)
+                copies.append(Call("__builtin_memcpy", (first, str(start), size)))
+                self.sets.append((first, first, first))
+            else:
+                self.sets.append((start, first, function.buffer(shape, f"{name}_spare")))
+        self.initial = initial
         self.now, self.next, self.spare = (
             function.names.unique(f"{name}_{kind}") for kind in ("now", "next", "spare")
         )
         size = max(len(shapes), 1)
+        columns = list(zip(*self.sets, strict=True)) or [(), (), ()]
         self.declarations = (
-            Variable("const void *", self.now, _braces(initial), size),
-            Variable("void *", self.next, _braces(first), size),
-            Variable("void *", self.spare, _braces(second), size),
+            *copies,
+            Variable("const void *", self.now, _braces(columns[0]), size),
+            Variable("void *", self.next, _braces(columns[1]), size),
+            Variable("void *", self.spare, _braces(columns[2]), size),
         )
         self.turn = For(
             "k",
@@ -118,7 +136,7 @@ class State:
     @property
     def pointers(self) -> list[str]:
         """All buffers, the initial state's among them."""
-        return [p for group in self.sets for p in group if p]
+        return [p for group in (self.initial, *self.sets) for p in group if p]
 
     def results(self) -> Pointers:
         """Pointers to the final state."""
@@ -135,15 +153,18 @@ class State:
 
 
 def _braces(pointers: Sequence[str | None]) -> str:
-    return "{" + (", ".join(p or "0" for p in pointers) or "0") + "}"
+    return "{" + (", ".join(f"(void *){p}" if p else "0" for p in pointers) or "0") + "}"
 
 
 def write_while(function: Function, scope: Scope, instr: Instruction) -> None:
     """A loop that runs the body as long as the condition holds."""
-    condition, body = (function.module.function(c) for c in instr.called)
+    kept = steady(instr.called[1])
+    condition = function.module.function(instr.called[0])
+    body = function.module.function(instr.called[1], kept=kept)
     operand = instr.operands[0]
     shapes = [s for _, s in instr.shape.leaves()]
-    state = State(function, shapes, leaves(scope.tree(operand), operand.shape), instr.name)
+    initial = leaves(scope.tree(operand), operand.shape)
+    state = State(function, shapes, initial, instr.name, kept)
     arena = function.arena_for(condition, body)
     goes_on = function.scratch(1, f"{instr.name}_goes_on")
     loop = Forever(

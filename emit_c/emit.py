@@ -15,6 +15,7 @@ from emit_c.kernels import Kernels
 from emit_c.names import Names, comment
 from emit_c.prelude import prelude
 from emit_c.schedule import Function
+from emit_c.steady import NOTHING, Steady
 from emit_c.table import emits_c
 from hlo.error import HloError
 from hlo.print import Options, print_module
@@ -54,18 +55,25 @@ class ModuleWriter:
         self.constants = Constants(self.names)
         self.kernels = Kernels(self.names)
         self.functions: dict[str, str] = {}
-        self._done: dict[Computation, Function] = {}
+        self._done: dict[tuple[Computation, bool], Function] = {}
 
-    def function(self, computation: Computation, name: str | None = None) -> Function:
-        """The C function of a computation, written when it is first asked for."""
-        if computation not in self._done:
-            made = Function(
-                self, computation, name or self.names.unique(computation.name, "computation")
-            )
+    def function(
+        self, computation: Computation, name: str | None = None, kept: Steady = NOTHING
+    ) -> Function:
+        """The C function of a computation, written when it is first asked for.
+
+        Parameters
+        ----------
+        kept : what it leaves in place, where it is a loop's body.
+        """
+        key = (computation, bool(kept.leaves))
+        if key not in self._done:
+            unique = name or self.names.unique(computation.name, "computation")
+            made = Function(self, computation, unique, kept)
             made.write()
             self.functions[made.name] = comment(f"computation {computation.name}") + made.finish()
-            self._done[computation] = made
-        return self._done[computation]
+            self._done[key] = made
+        return self._done[key]
 
 
 def emit(module: Module) -> Program:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from emit_c.emit import ModuleWriter
+    from emit_c.steady import Steady
     from hlo.attributes import GetTupleElement
     from hlo.instruction import Computation, Instruction
     from hlo.literal import Literal
@@ -46,11 +47,15 @@ class Function:
     Attributes
     ----------
     name : in C.
+    kept : parts of a loop's state that its body leaves in their buffers.
     arena_bytes : of its temporary arrays; known when it is finished.
     """
 
-    def __init__(self, module: ModuleWriter, computation: Computation, name: str) -> None:
-        self.module, self.computation, self.name = module, computation, name
+    def __init__(
+        self, module: ModuleWriter, computation: Computation, name: str, kept: Steady
+    ) -> None:
+        self.module, self.computation, self.name, self.kept = module, computation, name, kept
+        self.in_place = {instr: number for number, instr in kept.in_place.items()}
         self.names = Names()
         self.steps: list[tuple[Statement, ...]] = []
         self.scope = Scope()
@@ -231,6 +236,7 @@ class Function:
             scope.values[instr] = tree
             return
         kernel = Kernel(self.module.constants, scope)
+        kernel.writer.in_place = instr in self.in_place
         pairs = zip(shapes, leaves(tree, instr.shape), strict=True)
         outputs = [kernel.output(s, str(p), instr.name) for s, p in pairs if s.is_array]
         needed = entry.write(kernel.body, instr, outputs)
@@ -258,7 +264,7 @@ class Function:
             zip(leaves(self.scope.tree(root), root.shape), root.shape.leaves(), strict=True)
         )
         for number, (pointer, (_, shape)) in enumerate(pairs):
-            if pointer is None or not shape.is_array:
+            if pointer is None or not shape.is_array or number in self.kept.leaves:
                 continue
             if self.declared.get(pointer, "").endswith(f"= out[{number}];"):
                 continue

@@ -450,3 +450,29 @@ def test_equal_kernels_are_emitted_once():
         entry(f"x = f32[50] parameter(0)\n{layers}\nROOT r = f32[50] copy(n19)"), ROUNDING
     )
     assert executable.source.count("_kernel(f32 *restrict") == 2
+
+
+def test_a_loop_that_fills_an_array_updates_it_in_place():
+    before = """cond { p = (s32[], f32[40], f32[40], f32[40]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0  n = s32[] constant(40)
+  ROOT l = pred[] compare(i, n), direction=LT }
+body { q = (s32[], f32[40], f32[40], f32[40]) parameter(0)
+  j = s32[] get-tuple-element(q), index=0  xs = f32[40] get-tuple-element(q), index=1
+  ys = f32[40] get-tuple-element(q), index=2  zs = f32[40] get-tuple-element(q), index=3
+  one = s32[] constant(1)  k = s32[] add(j, one)
+  x = f32[1] dynamic-slice(xs, j), dynamic_slice_sizes={1}  e = f32[1] negate(x)
+  new = f32[40] dynamic-update-slice(ys, e, j)
+  kept = f32[1] dynamic-slice(zs, j), dynamic_slice_sizes={1}
+  other = f32[40] dynamic-update-slice(zs, kept, one)
+  ROOT t = (s32[], f32[40], f32[40], f32[40]) tuple(k, xs, new, other) }"""
+    executable = check(entry("""z = s32[] constant(0)
+x.1 = f32[40] parameter(0)
+y = f32[40] parameter(1)
+s = (s32[], f32[40], f32[40], f32[40]) tuple(z, x.1, y, y)
+w = (s32[], f32[40], f32[40], f32[40]) while(s), condition=cond, body=body
+f = f32[40] get-tuple-element(w), index=2
+ROOT r = (f32[40], (s32[], f32[40], f32[40], f32[40]), f32[40]) tuple(f, w, y)""",
+                             before))  # fmt: skip
+    # `zs` is read by two instructions, so only `ys` may be changed in place.
+    assert executable.source.count("__builtin_memcpy(other") == 1
+    assert "__builtin_memcpy(new" not in executable.source
