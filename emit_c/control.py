@@ -159,9 +159,13 @@ def _braces(pointers: Sequence[str | None]) -> str:
 def write_while(function: Function, scope: Scope, instr: Instruction) -> None:
     """A loop that runs the body as long as the condition holds."""
     kept = steady(instr.called[1])
+    operand = instr.operands[0]
+    if len(kept.through) == len(operand.shape.elements) > 0:
+        # It runs not at all or forever; as in C++ and XLA, loops are taken to end.
+        scope.values[instr] = scope.tree(operand)
+        return
     condition = function.module.function(instr.called[0])
     body = function.module.function(instr.called[1], kept=kept)
-    operand = instr.operands[0]
     shapes = [s for _, s in instr.shape.leaves()]
     initial = leaves(scope.tree(operand), operand.shape)
     state = State(function, shapes, initial, instr.name, kept)
