@@ -22,6 +22,7 @@ from hlo.walk import names_of, rebuild_module
 from interpreter.compare import BITS
 from optimizer.effects import ordered, without_dead
 from optimizer.rule import touches_floats
+from optimizer.term import CONSTANT_OPCODES
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -132,6 +133,12 @@ def inherited(instr: Instruction, old: Instruction) -> Annotations:
     return replace(old.annotations, sharding=sharding, backend_config="")
 
 
+def forgets_its_size(instr: Instruction) -> bool:
+    """Whether no operand tells its run-time sizes: `x - x` knows how large it is, 0 does not."""
+    known = any(operand.shape.is_dynamic for operand in instr.operands)
+    return instr.opcode in CONSTANT_OPCODES and instr.shape.is_dynamic and not known
+
+
 class Sweep:
     """One walk through a computation."""
 
@@ -186,6 +193,9 @@ class Sweep:
         made = self.adopt(root, instr)
         new = made.get(root, root)
         fresh = [i for i in made.values() if i is not new]
+        if any(map(forgets_its_size, made.values())):
+            self.settled.add(instr)
+            return instr
         if not self.rewriter.log.rewrite(rule, instr, *fresh, new):
             return instr
         self.order.update(dict.fromkeys(made.values()))
