@@ -6,7 +6,7 @@ passes any other element through unchanged, so that what computed it is dead, fo
 
     body: tuple(i + 1, dead * 2)    =>    body: tuple(i + 1, get-tuple-element(state, index=1))
 
-The element itself stays; `while-loop-simplifier` removes elements that are passed through.
+The element itself stays; `simplify-while-loops` removes elements that are passed through.
 """
 
 from __future__ import annotations

@@ -82,5 +82,13 @@ def extended(instr: Instruction, added: Sequence[Instruction]) -> Annotations:
     sharding = annotations.sharding
     if sharding is None or sharding.kind != "tuple":
         return annotations
-    more = [each.annotations.sharding or REPLICATED for each in added]
+    more = [each for instr in added for each in shardings_of(instr)]
     return replace(annotations, sharding=replace(sharding, elements=(*sharding.elements, *more)))
+
+
+def shardings_of(instr: Instruction) -> list[Sharding]:
+    """The sharding of each array of an instruction's value."""
+    sharding = instr.annotations.sharding or REPLICATED
+    if sharding.kind == "tuple":
+        return list(sharding.elements)
+    return [sharding for _ in instr.shape.leaves()]
