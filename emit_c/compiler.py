@@ -87,11 +87,11 @@ def load(source: str) -> ctypes.CDLL:
     except OSError:
         folder = Path(tempfile.mkdtemp(prefix="pyhlo-"))
     library = folder / f"{name}.so"
-    if not library.exists():
+    try:
+        os.utime(library)  # it was used just now, so it is not the first to be removed
+    except FileNotFoundError:
         _compile(compiler, source, library)
         _trim(folder)
-    else:
-        os.utime(library)
     return ctypes.CDLL(str(library))
 
 

@@ -15,9 +15,6 @@ from pathlib import Path
 from emit_c.types import OTHERS, TYPEDEFS, conversions, load, wide
 from hlo.element_type import ELEMENT_TYPES, ElementType
 
-_DEFINED = re.compile(
-    r"^(?:static|typedef|#define)[^;=({]*?\b(\w+(?:_\$T)?)(?: *[\[(=;]| )", re.MULTILINE
-)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _ALL_TYPES = sorted(ELEMENT_TYPES, key=len, reverse=True)
 
@@ -86,7 +83,7 @@ def reserved() -> frozenset[str]:
 def prelude(code: str) -> str:
     """The definitions that some code needs, each after those that it needs itself."""
     done: dict[str, str] = {}
-    _collect(code, done)
+    _collect(code, done, set())
     needed = "".join(f"\n{text}" for text in done.values())
     words = set(_WORD.findall(code + needed))
     others = "".join(
@@ -97,16 +94,12 @@ def prelude(code: str) -> str:
     return TYPEDEFS + others + needed
 
 
-def _collect(code: str, done: dict[str, str]) -> None:
-    """Add what some code needs; definitions nest a few levels deep."""
+def _collect(code: str, done: dict[str, str], begun: set[str]) -> None:
+    """Add what some code needs; definitions nest a few levels deep, and one calls itself."""
     for word in dict.fromkeys(_WORD.findall(code)):
         found = _definition(word)
-        if found and found[0] not in done:
+        if found and found[0] not in begun:
             name, text = found
-            body = re.sub(r"//.*", "", text)
-            done_before = dict.fromkeys([name], "")
-            inner = {**done, **done_before}
-            _collect(body, inner)
-            inner.pop(name)
-            done.update(inner)
+            begun.add(name)
+            _collect(re.sub(r"//.*", "", text), done, begun)
             done[name] = text
