@@ -16,6 +16,7 @@ from hlo.value_text import read
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hlo.attributes import AttributeSpec
     from hlo.error import Span
     from hlo.opcode import Opcode
     from hlo.scanner import Item, Piece, Scanner
@@ -166,13 +167,20 @@ def _read_attrs(
         raise HloError("HLO008", f"{row.name} takes no operands", span)
     for key, value in own:
         spec = specs[key.text]
-        place = scanner.span(value)
-        if spec.kind == "literal":
-            values[spec.field] = read_shaped_literal(value.text, place)
-        else:
-            values[spec.field] = read(spec.kind, value.text, place)
+        values[spec.field] = _read_value(spec, value, scanner)
     for name, spec in specs.items():
         if spec.required and spec.field not in values:
             message = f"{row.name} needs the attribute `{name}`"
             raise HloError("HLO005", message, scanner.span(pieces.opcode))
     return row.attrs(**values)
+
+
+def _read_value(spec: AttributeSpec, value: Piece, scanner: Scanner) -> Any:
+    place = scanner.span(value)
+    if spec.kind == "literal":
+        return read_shaped_literal(value.text, place)
+    found = read(spec.kind, value.text, place)
+    if spec.words and found not in spec.words:
+        notes = did_you_mean(found, spec.words) or (f"there are {', '.join(spec.words)}",)
+        raise HloError("HLO002", f"`{found}` is no {spec.key}", place, notes)
+    return found

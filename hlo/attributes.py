@@ -45,6 +45,7 @@ class AttributeSpec:
     required : whether the parser refuses an instruction without it.
     always : whether the printer shows it even where it has its default.
     after_called : whether it is printed after the computations that the instruction calls.
+    words : of the kind "word": the words that there are; () for any.
     """
 
     key: str
@@ -54,17 +55,53 @@ class AttributeSpec:
     always: bool
     default: Any
     after_called: bool
+    words: tuple[str, ...]
 
 
-def required(kind: str) -> Any:
+def required(kind: str, words: tuple[str, ...] = ()) -> Any:
     """An attribute without which the instruction means nothing."""
-    return field(metadata={"kind": kind, "always": True})
+    return field(metadata={"kind": kind, "always": True, "words": words})
 
 
-def optional(kind: str, default: Any, *, always: bool = False, after_called: bool = False) -> Any:
+def optional(
+    kind: str,
+    default: Any,
+    *,
+    always: bool = False,
+    after_called: bool = False,
+    words: tuple[str, ...] = (),
+) -> Any:
     """An attribute with a default; printed where it differs from it, or always."""
-    marks = {"kind": kind, "always": always, "after_called": after_called}
+    marks = {"kind": kind, "always": always, "after_called": after_called, "words": words}
     return field(default=default, metadata=marks)
+
+
+TRANSPOSES = ("TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
+PADDING_TYPES = ("PADDING_INVALID", "PADDING_VALID", "PADDING_SAME")
+SCHEDULES = ("SCHEDULE_NONE", "SCHEDULE_LATEST", "SCHEDULE_EARLIEST")
+API_VERSIONS = (
+    "API_VERSION_ORIGINAL",
+    "API_VERSION_STATUS_RETURNING",
+    "API_VERSION_STATUS_RETURNING_UNIFIED",
+    "API_VERSION_TYPED_FFI",
+)
+# How precisely a dot computes: operand types and type of the sum, in how many partial products.
+DOT_ALGORITHMS = (
+    "unset",
+    "dot_any_f8_any_f8_f32",
+    "dot_any_f8_any_f8_f32_fast_accum",
+    "dot_f16_f16_f16",
+    "dot_f16_f16_f32",
+    "dot_bf16_bf16_bf16",
+    "dot_bf16_bf16_f32",
+    "dot_bf16_bf16_f32_x3",
+    "dot_bf16_bf16_f32_x6",
+    "dot_bf16_bf16_f32_x9",
+    "dot_tf32_tf32_f32",
+    "dot_tf32_tf32_f32_x3",
+    "dot_f32_f32_f32",
+    "dot_f64_f64_f64",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +128,7 @@ def attribute_specs(group: type[Attrs]) -> dict[str, AttributeSpec]:
             always=f.metadata["always"],
             default=default,
             after_called=f.metadata.get("after_called", False),
+            words=f.metadata["words"],
         )
     return specs
 
@@ -141,8 +179,8 @@ class Accuracy(Attrs):
 class Compare(Attrs):
     """EQ NE GE GT LE LT; type FLOAT, TOTALORDER, SIGNED, UNSIGNED, or "" for the usual one."""
 
-    direction: str = required("word")
-    type: str = optional("word", "")
+    direction: str = required("word", ("EQ", "NE", "GE", "GT", "LE", "LT"))
+    type: str = optional("word", "", words=("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,7 +283,7 @@ class DotDims(Attrs):
     rhs_batch_dims: tuple[int, ...] = optional("ints", ())
     rhs_contracting_dims: tuple[int, ...] = optional("ints", (), always=True)
     operand_precision: tuple[str, ...] = optional("precisions", ())
-    algorithm: str = optional("word", "")
+    algorithm: str = optional("word", "", words=DOT_ALGORITHMS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,9 +302,9 @@ class Convolution(Attrs):
     dim_labels: ConvDims = required("dim_labels")
     feature_group_count: int = optional("int", 1)
     batch_group_count: int = optional("int", 1)
-    convolution_kind: str = optional("word", "")
+    convolution_kind: str = optional("word", "", words=("unset", "fprop", "wgrad", "dgrad"))
     operand_precision: tuple[str, ...] = optional("precisions", ())
-    algorithm: str = optional("word", "")
+    algorithm: str = optional("word", "", words=DOT_ALGORITHMS)
     sparsity_config: SparsityConfig | None = optional("sparsity_config", None)
 
 
@@ -318,7 +356,7 @@ class Call(Attrs):
 class Fusion(Attrs):
     """kLoop, kInput, kOutput or kCustom, and outputs that share operands' buffers."""
 
-    kind: str = required("word")
+    kind: str = required("word", ("kLoop", "kInput", "kOutput", "kCustom"))
     output_to_operand_aliasing: tuple[OutputOperandAlias, ...] = optional("operand_aliases", ())
 
 
@@ -354,14 +392,14 @@ class TriangularSolve(Attrs):
     left_side: bool = optional("bool", default=False)
     lower: bool = optional("bool", default=False)
     unit_diagonal: bool = optional("bool", default=False)
-    transpose_a: str = optional("word", "TRANSPOSE_INVALID", always=True)
+    transpose_a: str = optional("word", "TRANSPOSE_INVALID", always=True, words=TRANSPOSES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fft(Attrs):
     """FFT, IFFT, RFFT or IRFFT over the last len(fft_length) dimensions."""
 
-    fft_type: str = required("word")
+    fft_type: str = required("word", ("FFT", "IFFT", "RFFT", "IRFFT"))
     fft_length: tuple[int, ...] = required("ints")
 
 
@@ -380,14 +418,14 @@ class BatchNorm(Attrs):
 class Rng(Attrs):
     """rng_uniform or rng_normal."""
 
-    distribution: str = required("word")
+    distribution: str = required("word", ("rng_uniform", "rng_normal"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RngBitGenerator(Attrs):
     """rng_default, rng_three_fry or rng_philox."""
 
-    algorithm: str = required("word")
+    algorithm: str = required("word", ("rng_default", "rng_three_fry", "rng_philox"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -509,11 +547,11 @@ class CustomCall(Attrs):
     feature_group_count: int = optional("int", 1)
     batch_group_count: int = optional("int", 1)
     operand_precision: tuple[str, ...] = optional("precisions", ())
-    padding_type: str = optional("word", "PADDING_INVALID")
+    padding_type: str = optional("word", "PADDING_INVALID", words=PADDING_TYPES)
     custom_call_target: str = required("string")
     operand_layout_constraints: tuple[Shape, ...] | None = optional("shapes", None)
     custom_call_has_side_effect: bool = optional("bool", default=False)
     literal: Literal | None = optional("literal", None)
     output_to_operand_aliasing: tuple[OutputOperandAlias, ...] = optional("operand_aliases", ())
-    schedule: str = optional("word", "SCHEDULE_NONE")
-    api_version: str = optional("word", "API_VERSION_ORIGINAL")
+    schedule: str = optional("word", "SCHEDULE_NONE", words=SCHEDULES)
+    api_version: str = optional("word", "API_VERSION_ORIGINAL", words=API_VERSIONS)
