@@ -146,12 +146,11 @@ def is_beyond_width(c: Instruction) -> bool:
 
 @guard
 def is_even(c: Instruction) -> bool:
-    """Whole even numbers."""
+    """Even integers."""
     value = value_of(c)
-    if value is None or c.shape.element_type.is_complex:
+    if value is None or not c.shape.element_type.is_integer:
         return False
-    wide = value.astype(np.float64)
-    return bool((np.isfinite(wide) & (np.fmod(wide, 2) == 0)).all())
+    return all(n % 2 == 0 for n in map(int, value.flat))
 
 
 @guard

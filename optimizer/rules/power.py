@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interpreter.compare import ROUNDING
-from optimizer.guards import is_complex, is_floating, is_integer
+from optimizer.guards import is_complex, is_floating
 from optimizer.known import is_even
 from optimizer.pattern import (
     abs_,
@@ -31,7 +31,7 @@ RULES = (
          xla="pow(A, -1) => 1 / A"),
     Rule(power(exponential(x), y), exponential(multiply(x, y)), where=is_floating(x),
          promise=ROUNDING, xla="pow(exp(A), B) => exp(A * B)", witness={"x": 0.3, "y": 2.7}),
-    Rule(power(negate(x), c), power(x, c), where=is_even(c) & is_integer(x)),
-    Rule(power(abs_(x), c), power(x, c), where=is_even(c) & is_integer(x)),
+    Rule(power(negate(x), c), power(x, c), where=is_even(c)),
+    Rule(power(abs_(x), c), power(x, c), where=is_even(c)),
 )
 # fmt: on

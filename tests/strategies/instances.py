@@ -25,6 +25,7 @@ from hlo_tools.generate.operands import (
     scalar_computation,
 )
 from hlo_tools.generate.values import nasty
+from optimizer.known import highest_of, lowest_of
 from optimizer.term import (
     Application,
     AttributeVariable,
@@ -102,9 +103,12 @@ class Instance:
         return known
 
     def likely(self, scalar: Shape) -> Any:
-        """A constant: often a power of two, since rules like those."""
-        if self.random.random() < 0.5 and scalar.element_type.kind != "pred":
+        """A constant: often a power of two or an end of the range, since rules like those."""
+        chance, kind = self.random.random(), scalar.element_type.kind
+        if chance < 0.5 and kind != "pred":
             return self.random.choice((1, 2, 4, 0.5, 8, -1))
+        if chance > 0.8 and kind != "complex" and self.values is nasty:
+            return self.random.choice((lowest_of, highest_of))(scalar.element_type)
         return self.values(scalar, self.random)
 
     def exactly(self, side: Exactly, shape: Shape) -> Instruction:
