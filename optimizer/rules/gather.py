@@ -28,6 +28,9 @@ def gather_of_whole(x: Instruction, a: Instruction) -> Instruction | None:
     if attrs.slice_sizes != x.shape.dims or attrs.operand_batching_dims:
         return None
     kept = without(x.shape.dims, attrs.collapsed_slice_dims)
+    if prod(kept) != x.shape.size:
+        # Slices of size 0 may be collapsed too.
+        return None
     smaller = reshape(x, shape=x.shape.with_dims(kept)) if attrs.collapsed_slice_dims else x
     return broadcast(smaller, attrs.offset_dims, shape=a.shape)
 

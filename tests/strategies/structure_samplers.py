@@ -18,10 +18,11 @@ def _gather_of_whole(random: Random, _values: Any) -> Module:
     t, n, count = some_type(random), random.randint(1, 3), random.randint(0, 3)
     dims = "collapsed_slice_dims={0}, start_index_map={0,1}, index_vector_dim=1"
     shape, offset = random.choice(((f"{count},{n}", 1), (f"{n},{count}", 0)))
+    one = random.choice((1, 1, 1, 0))
     return entry(
-        f"x = {t}[1,{n}] parameter(0)",
+        f"x = {t}[{one},{n}] parameter(0)",
         f"i = s32[{count},2] parameter(1)",
-        f"r = {t}[{shape}] gather(x, i), offset_dims={{{offset}}}, {dims}, slice_sizes={{1,{n}}}",
+        f"r = {t}[{shape}] gather(x, i), offset_dims={{{offset}}}, {dims}, slice_sizes={{{one},{n}}}",
     )
 
 
