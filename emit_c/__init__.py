@@ -6,6 +6,7 @@ from importlib import import_module
 from pkgutil import walk_packages
 from typing import TYPE_CHECKING
 
+import optimizer
 from emit_c.emit import Program, emit
 from emit_c.executable import Executable
 from emit_c.table import emits_c
@@ -21,8 +22,13 @@ for _module in walk_packages(__path__, f"{__name__}."):
 __all__ = ["Executable", "Program", "compile", "emit", "emits_c"]
 
 
-def compile(module: Module) -> Executable:  # noqa: A001  as ARCHITECTURE names it
-    """Verify, emit, compile and load a module.
+def compile(module: Module, *, optimize: bool = True) -> Executable:  # noqa: A001 - so it is named
+    """Verify, optimize, emit, compile and load a module.
+
+    Parameters
+    ----------
+    optimize : run the standard pipeline for the CPU first; without it, the code follows the
+        module instruction by instruction.
 
     Raises
     ------
@@ -32,4 +38,6 @@ def compile(module: Module) -> Executable:  # noqa: A001  as ARCHITECTURE names 
         if the compiler refuses the code.
     """
     verify(module)
+    if optimize:
+        module = optimizer.optimize(module, target="cpu")
     return Executable(module, emit(module))

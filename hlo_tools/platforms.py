@@ -50,9 +50,8 @@ def _compile_to_c(
     observe: Callable[[Event], None] | None,  # noqa: ARG001  it is not observable
 ) -> list[Any]:
     import emit_c  # noqa: PLC0415
-    import optimizer  # noqa: PLC0415
 
-    executable = emit_c.compile(optimizer.optimize(module))
+    executable = emit_c.compile(module)
     return [executable(*arguments) for arguments in per_device]
 
 
