@@ -103,7 +103,9 @@ def fold(
 
 
 def _fold_known(operation: Operation, array: Array, initial: Array, axes: tuple[int, ...]) -> Array:
-    numbers, first = operation.encode(array), operation.encode(initial)
+    # NumPy adds in an order that follows the strides: equal values must give an equal sum.
+    numbers = np.ascontiguousarray(operation.encode(array))
+    first = operation.encode(initial)
     with np.errstate(all="ignore"):
         total = operation.ufunc.reduce(numbers, axis=axes, dtype=numbers.dtype)
         return operation.decode(operation.ufunc(first, total), type_of(array))
