@@ -16,13 +16,14 @@ __all__ = ["SAMPLERS"]
 @sampler("gather_of_whole")
 def _gather_of_whole(random: Random, _values: Any) -> Module:
     t, n, count = some_type(random), random.randint(1, 3), random.randint(0, 3)
-    dims = "collapsed_slice_dims={0}, start_index_map={0,1}, index_vector_dim=1"
     shape, offset = random.choice(((f"{count},{n}", 1), (f"{n},{count}", 0)))
     one = random.choice((1, 1, 1, 0))
+    dims = f"offset_dims={{{offset}}}, collapsed_slice_dims={{0}}, start_index_map={{0,1}}"
+    dims = f"{dims}, index_vector_dim=1, slice_sizes={{{one},{n}}}"
     return entry(
         f"x = {t}[{one},{n}] parameter(0)",
         f"i = s32[{count},2] parameter(1)",
-        f"r = {t}[{shape}] gather(x, i), offset_dims={{{offset}}}, {dims}, slice_sizes={{{one},{n}}}",
+        f"r = {t}[{shape}] gather(x, i), {dims}",
     )
 
 
