@@ -18,6 +18,7 @@ from optimizer.conditionals.conditional_to_select import ConditionalToSelect
 from optimizer.diagnostics.propagate_call_metadata import PropagateCallMetadata
 from optimizer.expanders import stages
 from optimizer.expanders.stable_sort_expander import StableSortExpander
+from optimizer.fusion.instruction_fusion import InstructionFusion
 from optimizer.log import Log
 from optimizer.loops.while_loop_constant_sinking import WhileLoopConstantSinking
 from optimizer.loops.while_loop_invariant_code_motion import WhileLoopInvariantCodeMotion
@@ -40,12 +41,13 @@ if TYPE_CHECKING:
 Target = Literal["cpu", "gpu"]
 
 
-def pipeline(target: Target = "cpu", *, strict: bool = False) -> Pipeline:
+def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True) -> Pipeline:
     """The standard pipeline for a target.
 
     Parameters
     ----------
     strict : only passes and rules that keep every bit.
+    fuse : end with fusion, so that the result is a list of kernels.
 
     References
     ----------
@@ -92,6 +94,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False) -> Pipeline:
             WhileLoopTripCountAnnotator(),
             FlattenCallGraph(),
             PropagateCallMetadata(),
+            *([InstructionFusion(target)] if fuse else []),
         ),
     )
 

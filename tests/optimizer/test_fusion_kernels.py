@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import hlo
-from optimizer import parse_pipeline
+from optimizer import parse_pipeline, pipeline
 from optimizer.analysis.cost import kernels, module_cost
 from optimizer.fusion.instruction_fusion import planned
 from optimizer.fusion.policy import CPU
@@ -115,3 +115,10 @@ def test_kernels_have_bounds():
     assert kernels(fused) == 2
     bodies = [i.called[0] for i in fused.entry.instructions if i.opcode == "fusion"]
     assert all(len(b.instructions) <= CPU.code + CPU.operands for b in bodies)
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu"])
+def test_standard_pipelines_end_with_fusion(target):
+    module = case("sum_of_products")
+    assert kernels(pipeline(target).run(module)) == 1
+    assert kernels(pipeline(target, fuse=False).run(module)) == 3
