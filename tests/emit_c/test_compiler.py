@@ -32,36 +32,36 @@ def libraries(cache):
 
 
 def test_a_module_is_compiled_once(cache, monkeypatch):
-    emit_c.compile(hlo.parse(TEXT))
+    emit_c.compile(hlo.parse(TEXT), optimize=False)
     assert len(libraries(cache)) == 1
 
     def refuse(*_):
         raise AssertionError("compiled again")
 
     monkeypatch.setattr(compiler, "_compile", refuse)
-    executable = emit_c.compile(hlo.parse(TEXT))
+    executable = emit_c.compile(hlo.parse(TEXT), optimize=False)
     x = np.arange(1000, dtype=np.float32)
     assert (executable(x) == x * 2 * x - x * 2).all()
 
 
 def test_nothing_but_libraries_stays_in_the_cache(cache):
-    emit_c.compile(hlo.parse(TEXT))
+    emit_c.compile(hlo.parse(TEXT), optimize=False)
     assert [path.suffix for path in cache.iterdir()] == [".so"]
     assert stat.S_IMODE(cache.stat().st_mode) & 0o077 == 0
 
 
 def test_other_text_is_another_library(cache):
-    emit_c.compile(hlo.parse(TEXT))
-    emit_c.compile(hlo.parse(TEXT.replace("subtract", "divide")))
+    emit_c.compile(hlo.parse(TEXT), optimize=False)
+    emit_c.compile(hlo.parse(TEXT.replace("subtract", "divide")), optimize=False)
     assert len(libraries(cache)) == 2
 
 
 def test_a_full_cache_loses_what_was_used_longest_ago(cache, monkeypatch):
-    emit_c.compile(hlo.parse(TEXT))
+    emit_c.compile(hlo.parse(TEXT), optimize=False)
     (old,) = libraries(cache)
     os.utime(cache / old, (1, 1))
     monkeypatch.setattr(compiler, "CACHE_BYTES", 20_000)
-    emit_c.compile(hlo.parse(TEXT.replace("subtract", "divide")))
+    emit_c.compile(hlo.parse(TEXT.replace("subtract", "divide")), optimize=False)
     assert old not in libraries(cache)
     assert len(libraries(cache)) == 1
 
@@ -69,7 +69,7 @@ def test_a_full_cache_loses_what_was_used_longest_ago(cache, monkeypatch):
 def test_a_cache_that_cannot_be_written_is_done_without(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    executable = emit_c.compile(hlo.parse(TEXT))
+    executable = emit_c.compile(hlo.parse(TEXT), optimize=False)
     assert executable(np.zeros(1000, np.float32)).sum() == 0
 
 
@@ -82,7 +82,7 @@ def test_many_compile_the_same_at_once(cache):
 
 
 def test_several_threads_call_one_executable():
-    executable = emit_c.compile(hlo.parse(TEXT))
+    executable = emit_c.compile(hlo.parse(TEXT), optimize=False)
 
     def call(k):
         x = np.full(1000, k, np.float32)
@@ -98,7 +98,7 @@ def test_without_a_compiler_the_error_says_what_to_install(chosen, cache, monkey
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("CC", chosen or "")
     with pytest.raises(hlo.HloError, match="no C compiler") as caught:
-        emit_c.compile(hlo.parse(TEXT))
+        emit_c.compile(hlo.parse(TEXT), optimize=False)
     assert caught.value.code == "HLO180"
     assert any("install gcc" in note for note in caught.value.notes)
 
@@ -113,18 +113,18 @@ def test_a_compilers_message_is_shown_with_its_kernel(cache):
 
 
 def test_arguments_that_do_not_lie_in_order_are_copied():
-    executable = emit_c.compile(hlo.parse(TEXT))
+    executable = emit_c.compile(hlo.parse(TEXT), optimize=False)
     x = np.arange(4000, dtype=np.float32)[::-4]
     assert (executable(x) == x * 2 * x - x * 2).all()
 
 
 def test_memory_says_what_a_call_takes():
-    memory = emit_c.compile(hlo.parse(TEXT)).memory
+    memory = emit_c.compile(hlo.parse(TEXT), optimize=False).memory
     assert (memory.arguments, memory.results, memory.constants) == (4000, 4000, 0)
     assert 8000 <= memory.temporaries <= 8200
 
 
 def test_wrong_arguments_are_refused():
-    executable = emit_c.compile(hlo.parse(TEXT))
+    executable = emit_c.compile(hlo.parse(TEXT), optimize=False)
     with pytest.raises(hlo.HloError):
         executable(np.zeros(999, np.float32))

@@ -53,7 +53,7 @@ def test_names_from_hlo_do_not_break_out(name):
     renamed = replace(
         renamed, instructions=(renamed.instructions[0], y_named_with), root=y_named_with
     )
-    executable = emit_c.compile(replace(module(renamed), name=name or "m"))
+    executable = emit_c.compile(replace(module(renamed), name=name or "m"), optimize=False)
     assert (executable(np.array([1, -2, 0], np.float32)) == [-1, 2, 0]).all()
 
 
@@ -63,14 +63,14 @@ ENTRY e {
   x = f32[3] parameter(0), metadata={op_name="*/ int evil; /*" source_file="a\"b??/" source_line=1}
   ROOT n = f32[3] negate(x), metadata={op_name="line\nbreak \\"}, frontend_attributes={a="*/"}
 }"""
-    executable = emit_c.compile(hlo.parse(text))
+    executable = emit_c.compile(hlo.parse(text), optimize=False)
     assert (executable(np.array([1, -2, 0], np.float32)) == [-1, 2, 0]).all()
 
 
 def test_a_module_with_wrong_shapes_is_refused():
     text = "HloModule m\nENTRY e {\n  x = f32[3] parameter(0)\n  ROOT n = f32[300] negate(x)\n}"
     with pytest.raises(hlo.HloError) as caught:
-        emit_c.compile(hlo.parse(text))
+        emit_c.compile(hlo.parse(text), optimize=False)
     assert caught.value.code < "HLO100"
 
 
@@ -93,7 +93,7 @@ ENTRY e {{
   {line}
 }}"""
     with pytest.raises(hlo.HloError, match=reason) as caught:
-        emit_c.compile(hlo.parse(text))
+        emit_c.compile(hlo.parse(text), optimize=False)
     assert caught.value.code == "HLO181"
     assert caught.value.span is not None
 
@@ -106,4 +106,4 @@ def test_the_table_has_no_gap_without_a_reason():
 def test_an_opcode_that_means_nothing_for_a_type_is_refused():
     text = "HloModule m\nENTRY e {\n  x = c64[3] parameter(0)\n  ROOT n = c64[3] maximum(x, x)\n}"
     with pytest.raises(hlo.HloError):
-        emit_c.compile(hlo.parse(text))
+        emit_c.compile(hlo.parse(text), optimize=False)

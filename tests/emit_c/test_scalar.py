@@ -124,7 +124,7 @@ def test_elementwise_opcodes_agree_with_the_interpreter(element_type):
     parts = [(found, operands(element_type, n)) for n, found in by_arity.items() if found]
     made = module(element_type, parts)
     arguments = [argument for _, given in parts for argument in given]
-    got = emit_c.compile(made)(*arguments)
+    got = emit_c.compile(made, optimize=False)(*arguments)
     with np.errstate(all="ignore"):
         want = interpreter.evaluate(made, *arguments)
     wrong = []
@@ -148,7 +148,7 @@ def test_conversions_agree_with_the_interpreter(source):
             some = np.concatenate([some, wide.astype(source.dtype)])
     targets = [t for t in ARRAY_TYPES if not source.is_complex or t.is_complex]
     made = module(source, [([("convert", "", target.name) for target in targets], [some])])
-    got = emit_c.compile(made)(some)
+    got = emit_c.compile(made, optimize=False)(some)
     with np.errstate(all="ignore"):
         want = interpreter.evaluate(made, some)
     wrong = [
@@ -167,7 +167,7 @@ def test_reduce_precision_agrees_with_the_interpreter(name):
         ("reduce-precision", f", exponent_bits={e}, mantissa_bits={m}", name) for e, m in formats
     ]
     made = module(ELEMENT_TYPES[name], [(opcodes, [some])])
-    got, want = emit_c.compile(made)(some), interpreter.evaluate(made, some)
+    got, want = emit_c.compile(made, optimize=False)(some), interpreter.evaluate(made, some)
     wrong = [
         f"{e}, {m}: {difference}"
         for (e, m), x, y in zip(formats, got, want, strict=True)
@@ -194,7 +194,7 @@ def test_our_own_polynomials_are_near_the_truth(opcode, low, high, ulps):
         some = np.exp(generator.uniform(-100, 88, 100_000)).astype(np.float32)
     made = module(ELEMENT_TYPES["f32"], [([(opcode, "", "f32")], [some])])
     exact = module(ELEMENT_TYPES["f64"], [([(opcode, "", "f64")], [some])])
-    (got,) = emit_c.compile(made)(some)
+    (got,) = emit_c.compile(made, optimize=False)(some)
     (truth,) = interpreter.evaluate(exact, some.astype(np.float64))
     with np.errstate(all="ignore"):
         assert compare(got, truth.astype(np.float32), Promise(ulps=ulps)) is None
