@@ -6,7 +6,8 @@ ENTRY e {
   x = f32[4] parameter(0)
   a = f32[4] negate(x)
   b = f32[4] negate(a)
-  c = f32[4] abs(b)
+  s = f32[4] floor(b)
+  c = f32[4] abs(s)
   ROOT d = f32[4] abs(c)
 }
 """
