@@ -103,9 +103,7 @@ def fold(
 
 
 def _fold_known(operation: Operation, array: Array, initial: Array, axes: tuple[int, ...]) -> Array:
-    # NumPy adds in an order that follows the strides: equal values must give an equal sum.
-    numbers = np.asarray(operation.encode(array), order="C")
-    first = operation.encode(initial)
+    numbers, first = operation.encode(array), operation.encode(initial)
     with np.errstate(all="ignore"):
         total = operation.ufunc.reduce(numbers, axis=axes, dtype=numbers.dtype)
         return operation.decode(operation.ufunc(first, total), type_of(array))
