@@ -109,4 +109,9 @@ def _kind(group: Group, target: str) -> str:
 
 def without_fused(computation: Computation, fused_names: Collection[str]) -> Computation:
     """A computation without the instructions that now only fusions compute."""
-    return without(computation, [i for i in dead(computation) if i.name in fused_names])
+    gone = {i for i in dead(computation) if i.name in fused_names}
+    # Dead instructions that no fusion computes are not ours to remove, nor what they use.
+    for instr in reversed(computation.instructions):
+        if instr not in gone:
+            gone.difference_update(instr.operands, instr.control_predecessors)
+    return without(computation, gone)
