@@ -14,13 +14,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hlo.annotations import Metadata
-from hlo.instruction import StackFrames
-from hlo.walk import rebuild, rebuild_module
+from hlo.instruction import Instruction, StackFrames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hlo.instruction import Computation, Instruction, Module
+    from hlo.annotations import Annotations
+    from hlo.instruction import Computation, Module
 
 _ID = re.compile(r"\bstack_frame_id=(\d{1,9})\b", re.ASCII)
 _WITH_SPACE = re.compile(r" ?\bstack_frame_id=\d+\b", re.ASCII)
@@ -42,24 +42,49 @@ def settle_stack_frames(module: Module, text: str) -> Module:
     used = [i.annotations.metadata for i in module.instructions()]
     tables = _Tables(module.stack_frames, [m.stack_frame_id for m in used if m])
 
-    def change(computation: Computation) -> Computation:
-        plan = {i: new for i in computation.instructions if (new := _renumbered(i, tables.ids))}
-        return rebuild(computation, plan)
-
-    return replace(rebuild_module(module, change, prune=False), stack_frames=tables.new)
+    return replace(_renumbered(module, tables.ids), stack_frames=tables.new)
 
 
-def _renumbered(instr: Instruction, ids: dict[int, int]) -> Instruction | None:
-    """The instruction with its frame's new number, or none; None if it has none already."""
-    metadata = instr.annotations.metadata
+def _renumbered(module: Module, ids: dict[int, int]) -> Module:
+    """The module with other frame ids: nearly every instruction is new, so all are made anew."""
+    became: dict[Instruction, Instruction] = {}
+    computations: dict[Computation, Computation] = {}
+    annotations: dict[Annotations, Annotations] = {}
+    for computation in module.computations:
+        for i in computation.instructions:
+            notes = annotations.get(i.annotations)
+            if notes is None:
+                notes = annotations[i.annotations] = _with_ids(i.annotations, ids)
+            became[i] = Instruction(
+                i.name,
+                i.opcode,
+                i.shape,
+                tuple([became[o] for o in i.operands]),
+                i.attrs,
+                tuple([computations[c] for c in i.called]),
+                tuple([became[p] for p in i.control_predecessors]),
+                notes,
+                i.span,
+            )
+        body = tuple([became[i] for i in computation.instructions])
+        computations[computation] = replace(
+            computation, instructions=body, root=became[computation.root]
+        )
+    entry = computations[module.entry]
+    return replace(module, computations=tuple(computations.values()), entry=entry)
+
+
+def _with_ids(annotations: Annotations, ids: dict[int, int]) -> Annotations:
+    """Annotations whose metadata has its frame's new number, or none."""
+    metadata = annotations.metadata
     if metadata is None or "stack_frame_id" not in metadata.text:
-        return None
+        return annotations
     number = ids.get(metadata.stack_frame_id, 0)
     if number:
         text = _ID.sub(f"stack_frame_id={number}", metadata.text)
     else:
         text = _WITH_SPACE.sub("", metadata.text)
-    return instr.with_(annotations=replace(instr.annotations, metadata=Metadata(text)))
+    return replace(annotations, metadata=Metadata(text))
 
 
 class _Tables:
