@@ -130,8 +130,7 @@ HOSTILE = {
     "huge shape": entry("p = f32[9223372036854775807,9223372036854775807] parameter(0)"),
     "huge iota of devices": entry(P + ", sharding={devices=[1000000000,1000]<=[1000000000000]}"),
     "huge transposed devices": entry(
-        P
-        + ", sharding={devices=[2,3,1000000]<=[1000,6000]T(1,0) "
+        P + ", sharding={devices=[2,3,1000000]<=[1000,6000]T(1,0) "
         "last_tile_dims={replicated, manual}}"
     ),
     "huge replica groups": entry(
