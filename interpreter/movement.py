@@ -37,6 +37,9 @@ def evaluate_iota(instr: Instruction, attrs: a.Iota) -> Array:
     XLA operation semantics, Iota.
     """
     dims, along = instr.shape.dims, attrs.iota_dimension
+    if not instr.shape.size:
+        # The dimension that counts may be huge where another one is empty.
+        return np.empty(dims, instr.shape.element_type.dtype)
     count = narrowed(np.arange(dims[along]), instr.shape.element_type)
     others = [n for n in range(len(dims)) if n != along]
     return np.broadcast_to(np.expand_dims(count, others), dims)

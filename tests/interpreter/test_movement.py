@@ -168,3 +168,8 @@ def test_movement_keeps_run_time_sizes() -> None:
     }"""
     got = interpreter.evaluate(hlo.parse(text), np.int32(3))
     assert got.tolist() == [2, 2, 1, 1, 0, 0] * 2
+
+
+def test_iota_without_elements_takes_no_memory():
+    module = hlo.parse("ENTRY e { ROOT i = f32[1000000000000,0] iota(), iota_dimension=0 }")
+    assert interpreter.evaluate(module).shape == (10**12, 0)
