@@ -29,6 +29,7 @@ bless: .venv/tests
 bench: .venv/benchmarks
 	$(BIN)/python -m benchmarks.parse
 	$(BIN)/python -m benchmarks.interpret
+	$(BIN)/python -m benchmarks.compiled
 
 clean:
 	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +30,37 @@ def interleaved(
             run()
             times[name].append(clock() - start)
     return {name: median(taken) for name, taken in times.items()}
+
+
+class Times(NamedTuple):
+    """Medians, in seconds: what one waits, and the CPU time of all threads."""
+
+    wall: float
+    cpu: float
+
+
+def both_clocks(contenders: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, Times]:
+    """The times of each contender, over rounds in which each runs once.
+
+    What one run gave is dropped before the next begins, as a caller in a loop does.
+    """
+    for run in contenders.values():
+        run()
+    taken: dict[str, list[Times]] = {name: [] for name in contenders}
+    for _ in range(rounds):
+        for name, run in contenders.items():
+            wall, cpu = time.perf_counter(), time.process_time()
+            run()
+            taken[name].append(Times(time.perf_counter() - wall, time.process_time() - cpu))
+    return {
+        name: Times(median(t.wall for t in times), median(t.cpu for t in times))
+        for name, times in taken.items()
+    }
+
+
+def geometric_mean(numbers: Sequence[float]) -> float:
+    """The mean of ratios."""
+    return math.exp(sum(math.log(n) for n in numbers) / len(numbers))
 
 
 def rounds_for(run: Callable[[], Any], seconds: float, most: int = 100) -> int:

@@ -1,0 +1,261 @@
+"""Compiled C beside XLA CPU and NumPy: time to run, to compile, to call, and how it grows.
+
+python -m benchmarks.compiled [kernels|models|compile|calls|growth ...] [--only WORDS]
+    [--texts FILE ...] [--threads N] [--seconds S]
+
+`--texts` takes HLO texts of your own for `models` and `compile`; an .npz of the same name or
+inputs.npz beside one is taken as its inputs if it fits, else they are random. Ratios are XLA's time
+over ours, so more than 1 says that ours is faster; CPU time counts all threads, and noise on the
+machine disturbs it less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import emit_c
+import hlo
+from benchmarks import networks, xla
+from benchmarks.kernels import Kernel, kernels
+from benchmarks.measure import both_clocks, geometric_mean, rounds_for, spell_seconds
+from hlo.error import HloError
+from hlo_tools.inputs import make_inputs
+from interpreter.arguments import checked_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from hlo.instruction import Module
+
+HEAD = ("", "XLA", "NumPy", "ours", "ratio", "CPU ratio", "to NumPy")
+SECONDS = 1.0  # to spend on a row
+
+
+class Work(NamedTuple):
+    """Something to measure: an HLO text, and its arguments."""
+
+    name: str
+    text: str
+    arguments: Sequence[Any]
+    by_hand: Callable[..., Any] | None = None
+
+
+# ------------------------------------------------------------------ what is measured
+
+
+def kernel_works() -> Iterator[Work]:
+    """The kernels of `benchmarks.kernels`."""
+    for name, kernel in kernels().items():
+        with jax.enable_x64(any("f64" in shape for shape in kernel.shapes)):
+            arguments = kernel.arguments()
+            text = jax.jit(kernel.function, keep_unused=True).lower(*arguments).as_text("hlo")
+        yield Work(name, text, arguments, kernel.by_hand)
+
+
+def model_works(texts: Sequence[str]) -> Iterator[Work]:
+    """The networks of `benchmarks.networks`, and texts of the user's."""
+    made = {"ResNet-50": networks.resnet_50(224), "BERT-base": networks.bert_base(128)}
+    for name, (function, arguments) in made.items():
+        text = jax.jit(function).lower(*arguments).as_text("hlo")
+        yield Work(name, text, jax.tree.leaves(arguments))
+    for path in map(Path, texts):
+        text = path.read_text()
+        yield Work(f"{path.parent.name}/{path.stem}", text, _inputs(hlo.parse(text), path))
+
+
+def _inputs(module: Module, path: Path) -> Sequence[Any]:
+    """From the file beside a text, if it fits the module's parameters; else random."""
+    for beside in (path.with_suffix(".npz"), path.with_name("inputs.npz"), None):
+        given = [str(beside)] if beside and beside.exists() else []
+        if beside is None or given:
+            options = argparse.Namespace(replicas=None, input=given, fill=None, seed=0)
+            with suppress(HloError):
+                arguments = make_inputs(module, options)[0]
+                checked_arguments(module.entry, arguments)
+                return arguments
+    raise AssertionError("random inputs fit")
+
+
+def growth_works() -> Iterator[Work]:
+    """A few kernels at sizes from 1e3 to 1e8."""
+    for power in range(3, 9):
+        size = 10**power
+        side = round(size**0.5)
+        flat, square = f"f32[{size}]", f"f32[{side},{side}]"
+        rows = {
+            "exp": Kernel(jnp.exp, (flat,)),
+            "sum(x+y*z)": Kernel(lambda x, y, z: (x + y * z).sum(), (flat,) * 3),
+            "softmax": Kernel(jax.nn.softmax, (square,)),
+            "dot": Kernel(jnp.dot, (square,) * 2),
+            "sort": Kernel(jnp.sort, (flat,)),
+        }
+        for name, kernel in rows.items():
+            if name == "dot" and side > 4000:
+                continue  # 2e12 operations: minutes
+            arguments = kernel.arguments()
+            text = jax.jit(kernel.function).lower(*arguments).as_text("hlo")
+            yield Work(f"{name} 1e{power}", text, arguments)
+
+
+# ------------------------------------------------------------------ measuring
+
+
+def run_row(work: Work, seconds: float) -> tuple[list[str], float]:
+    """The times of one module, and the ratio of what one waits.
+
+    Raises
+    ------
+    Exception
+        what a contender raises that cannot take the module.
+    """
+    module = hlo.parse(work.text)
+    arguments = work.arguments
+    executable = emit_c.compile(module)
+    contenders: dict[str, Callable[[], Any]] = {
+        "XLA": xla.Compiled(work.text).on(arguments),
+        "ours": lambda: executable(*arguments),
+    }
+    if work.by_hand:
+        contenders["NumPy"] = partial(work.by_hand, *arguments)
+    _check(contenders["ours"](), contenders["XLA"]())
+    rounds = rounds_for(lambda: [run() for run in contenders.values()], seconds, 1000)
+    times = both_clocks(contenders, rounds)
+    ours, theirs, hand = times["ours"], times["XLA"], times.get("NumPy")
+    ratio = theirs.wall / ours.wall
+    return [
+        work.name,
+        spell_seconds(theirs.wall),
+        spell_seconds(hand.wall) if hand else "",
+        spell_seconds(ours.wall),
+        f"{ratio:.2f}",
+        f"{theirs.cpu / ours.cpu:.2f}",
+        f"{hand.wall / ours.wall:.2f}" if hand else "",
+    ], ratio
+
+
+def _check(ours: Any, theirs: Any) -> None:
+    """That both compute the same, but for rounding and the order of sums."""
+    for pair in zip(jax.tree.leaves(ours), theirs, strict=True):
+        mine, other = (np.asarray(a, np.result_type(a.dtype, np.float32)) for a in pair)
+        scale = np.abs(other, where=np.isfinite(other), out=np.zeros(other.shape)).max(initial=0)
+        np.testing.assert_allclose(mine, other, rtol=1e-2, atol=1e-2 * float(scale))
+
+
+def run_table(works: Iterator[Work], only: str, seconds: float) -> None:
+    """Rows as they come, and the geometric mean of their ratios."""
+    ratios: list[float] = []
+    print(_line(HEAD))
+    for work in works:
+        if only and only not in work.name:
+            continue
+        try:
+            row, ratio = run_row(work, seconds)
+        except Exception as error:  # a benchmark goes on with the next row, and says so
+            print(f"{work.name}: {type(error).__name__}: {str(error).splitlines()[0]}")
+            continue
+        ratios.append(ratio)
+        print(_line(row), flush=True)
+    if ratios:
+        slow = sum(ratio < 0.9 for ratio in ratios)
+        mean = geometric_mean(ratios)
+        print(f"\n{len(ratios)} rows, geometric mean {mean:.2f}, {slow} under 0.9\n")
+
+
+def compile_table(texts: Sequence[str], only: str) -> None:
+    """Seconds from text to a program that can be called: cold, and from the cache."""
+    print(_line(("", "XLA", "cold", "cached", "ratio", "CPU ratio")))
+    ratios: list[float] = []
+    for work in model_works(texts):
+        if only and only not in work.name:
+            continue
+        try:
+            theirs = xla.Compiled(work.text)
+            module = hlo.parse(work.text)
+            with tempfile.TemporaryDirectory() as cache:
+                os.environ["XDG_CACHE_HOME"] = cache
+                cold, cached = (_timed(partial(emit_c.compile, module)) for _ in range(2))
+        except Exception as error:  # as in run_table
+            print(f"{work.name}: {type(error).__name__}: {str(error).splitlines()[0][:120]}")
+            continue
+        ratios.append(theirs.seconds / cold[0])
+        spelled = [spell_seconds(s) for s in (theirs.seconds, cold[0], cached[0])]
+        cpu = f"{theirs.cpu_seconds / cold[1]:.2f}"
+        print(_line([work.name, *spelled, f"{ratios[-1]:.2f}", cpu]), flush=True)
+    if ratios:
+        print(f"\ngeometric mean {geometric_mean(ratios):.2f}\n")
+
+
+def _timed(run: Callable[[], Any]) -> tuple[float, float]:
+    """Seconds, and CPU seconds with those of the compiler's processes."""
+    wall, cpu = time.perf_counter(), sum(os.times()[:4])
+    run()
+    return time.perf_counter() - wall, sum(os.times()[:4]) - cpu
+
+
+def call_table() -> None:
+    """What a call costs when there is nothing to do."""
+    x = np.ones((4, 4), np.float32)
+    jitted = jax.jit(jax.numpy.add)
+    text = jitted.lower(x, x).as_text("hlo")
+    executable = emit_c.compile(hlo.parse(text))
+    there = jax.device_put(x)
+    contenders: dict[str, Callable[[], Any]] = {
+        "XLA, executable": xla.Compiled(text).on([x, x]),
+        "XLA, jax.jit": lambda: jax.block_until_ready(jitted(there, there)),
+        "ours": lambda: executable(x, x),
+        "NumPy": lambda: x + x,
+    }
+    print("a sum of 4x4 numbers, the best of 5 times 10,000 calls:")
+    for name, run in contenders.items():
+        best = min(_timed(lambda run=run: [run() for _ in range(10_000)])[0] for _ in range(5))
+        print(f"  {name:<16} {spell_seconds(best / 10_000)} ({best / 10_000 * 1e9:.0f} ns)")
+    print()
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"{cells[0]:<48.48}" + "".join(f"{cell:>11}" for cell in cells[1:])
+
+
+def main() -> None:
+    """Measure what is asked for, and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    tables = ("kernels", "models", "compile", "calls", "growth")
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(tables))
+    parser.add_argument("--only", default="", metavar="WORDS", help="rows whose name holds them")
+    parser.add_argument("--texts", nargs="+", default=[], metavar="FILE", help="HLO of your own")
+    parser.add_argument("--threads", type=int, metavar="N", help="for both sides (default 2)")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="to spend on a row")
+    options = parser.parse_args()
+    threads: int = options.threads or 2
+    # Both thread pools ask the system how many processors they may use.
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+    only, seconds, texts = options.only, options.seconds, options.texts
+    runs: dict[str, Callable[[], None]] = {
+        "kernels": lambda: run_table(kernel_works(), only, seconds),
+        "models": lambda: run_table(model_works(texts), only, seconds),
+        "compile": lambda: compile_table(texts, only),
+        "calls": call_table,
+        "growth": lambda: run_table(growth_works(), only, seconds),
+    }
+    unknown = [name for name in options.tables if name not in runs]
+    if unknown:
+        sys.exit(f"there is no table {unknown[0]!r}; there are {', '.join(tables)}")
+    for name in options.tables or tables:
+        print(f"{name}, {threads} threads\n")
+        runs[name]()
+
+
+if __name__ == "__main__":
+    main()
