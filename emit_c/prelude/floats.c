@@ -1,4 +1,5 @@
-// Real numbers. Every function here is branch-free arithmetic that the compiler can vectorise.
+// Real numbers. Every function here is branch-free arithmetic that the compiler can vectorise, if
+// it is inlined: so the long ones must be.
 
 // The larger number; NaN if either is; of the zeros +0, whose bits are those that both have.
 static inline f32 maximum_f32(f32 x, f32 y) {
@@ -50,19 +51,41 @@ static inline f64 round_afz_f64(f64 x) {
   return __builtin_fabs(x - whole) >= 0.5 ? whole + __builtin_copysign(1, x) : whole;
 }
 
-// e^x = 2^n e^r with n whole and |r| <= ln(2) / 2 (polynomial: Cephes). The scale 2^n comes in two steps, for it may be
+// x * y + z, rounded once where the machine can do that at the price of one operation. Only for
+// polynomials: what HLO calls a product and a sum is rounded twice.
+static inline f32 multiply_add_f32(f32 x, f32 y, f32 z) {
+#ifdef __FMA__
+  return __builtin_fmaf(x, y, z);
+#else
+  return x * y + z;
+#endif
+}
+
+// e^r - 1 for |r| <= ln(2) / 2, by a polynomial (Cephes).
+__attribute__((always_inline))
+static inline f32 small_expm1_f32(f32 r) {
+  f32 p = 1.9875691500e-4f;
+  p = multiply_add_f32(p, r, 1.3981999507e-3f);
+  p = multiply_add_f32(p, r, 8.3334519073e-3f);
+  p = multiply_add_f32(p, r, 4.1665795894e-2f);
+  p = multiply_add_f32(p, r, 1.6666665459e-1f);
+  p = multiply_add_f32(p, r, 5.0000001201e-1f);
+  return multiply_add_f32(p, r * r, r);
+}
+
+// What is left of x after n times ln(2), the latter in two parts.
+static inline f32 less_logarithms_f32(f32 x, f32 n) {
+  f32 r = multiply_add_f32(n, -0x1.62e4p-1f, x);
+  return multiply_add_f32(n, -0x1.7f7d1cp-20f, r);
+}
+
+// e^x = 2^n e^r with n whole and |r| <= ln(2) / 2. The scale 2^n comes in two steps, for it may be
 // no normal number, or overflow where the result does not.
+__attribute__((always_inline))
 static inline f32 exp_f32(f32 x) {
   f32 bounded = x > 89.0f ? 89.0f : x < -104.0f ? -104.0f : x;
   f32 n = __builtin_rintf(bounded * 0x1.715476p+0f);
-  f32 r = (bounded - n * 0x1.62e4p-1f) - n * 0x1.7f7d1cp-20f;
-  f32 p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * (r * r) + r + 1.0f;
+  f32 p = 1.0f + small_expm1_f32(less_logarithms_f32(bounded, n));
   s32 whole = (s32)n;
   s32 half = whole >> 1;
   f32 first = from_bits_f32((u32)(half + 127) << 23);
@@ -74,8 +97,25 @@ static inline f64 exp_f64(f64 x) {
   return __builtin_exp(x);
 }
 
-// x = 2^e m with m in [sqrt(1/2), sqrt(2)), and log m by a polynomial in m - 1 (Cephes).
-static inline f32 log_f32(f32 x) {
+// e^x - 1 = 2^n (e^r - 1) + (2^n - 1), all halved, for 2^n may overflow where the result does not.
+__attribute__((always_inline))
+static inline f32 expm1_f32(f32 x) {
+  f32 bounded = x > 89.0f ? 89.0f : x < -18.0f ? -18.0f : x;
+  f32 n = __builtin_rintf(bounded * 0x1.715476p+0f);
+  f32 p = small_expm1_f32(less_logarithms_f32(bounded, n));
+  f32 half = from_bits_f32((u32)((s32)n + 126) << 23);
+  f32 value = 2.0f * multiply_add_f32(p, half, half - 0.5f);
+  return __builtin_fabsf(x) < 0x1p-24f || x != x ? x : value;
+}
+
+static inline f64 expm1_f64(f64 x) {
+  return __builtin_expm1(x);
+}
+
+// x = 2^e m with m in [sqrt(1/2), sqrt(2)), and log m by a polynomial in m - 1 (Cephes). `more` is
+// what x lacks: it is small, and its share of the result is more / x.
+__attribute__((always_inline))
+static inline f32 log_sum_f32(f32 x, f32 more) {
   f32 scaled = x < 0x1p-126f ? x * 0x1p23f : x;
   u32 bits = bits_f32(scaled);
   s32 exponent = (s32)((bits - 0x3f3504f3) >> 23 << 23) >> 23;
@@ -83,15 +123,22 @@ static inline f32 log_f32(f32 x) {
   f32 e = (f32)(x < 0x1p-126f ? exponent - 23 : exponent);
   f32 square = m * m;
   f32 p = 7.0376836292e-2f;
-  p = p * m - 1.1514610310e-1f;
-  p = p * m + 1.1676998740e-1f;
-  p = p * m - 1.2420140846e-1f;
-  p = p * m + 1.4249322787e-1f;
-  p = p * m - 1.6668057665e-1f;
-  p = p * m + 2.0000714765e-1f;
-  p = p * m - 2.4999993993e-1f;
-  p = p * m + 3.3333331174e-1f;
-  f32 value = e * 0.693359375f + (m + (m * square * p + e * -2.12194440e-4f - 0.5f * square));
+  p = multiply_add_f32(p, m, -1.1514610310e-1f);
+  p = multiply_add_f32(p, m, 1.1676998740e-1f);
+  p = multiply_add_f32(p, m, -1.2420140846e-1f);
+  p = multiply_add_f32(p, m, 1.4249322787e-1f);
+  p = multiply_add_f32(p, m, -1.6668057665e-1f);
+  p = multiply_add_f32(p, m, 2.0000714765e-1f);
+  p = multiply_add_f32(p, m, -2.4999993993e-1f);
+  p = multiply_add_f32(p, m, 3.3333331174e-1f);
+  f32 low = multiply_add_f32(e, -2.12194440e-4f, more);
+  low = multiply_add_f32(m * square, p, low);
+  return multiply_add_f32(e, 0.693359375f, m + multiply_add_f32(square, -0.5f, low));
+}
+
+__attribute__((always_inline))
+static inline f32 log_f32(f32 x) {
+  f32 value = log_sum_f32(x, 0.0f);
   value = x == __builtin_inff() ? x : value;
   value = x == 0 ? -__builtin_inff() : value;
   return x < 0 || x != x ? __builtin_nanf("") : value;
@@ -101,18 +148,32 @@ static inline f64 log_f64(f64 x) {
   return __builtin_log(x);
 }
 
-// Near 0 a polynomial (Cephes); elsewhere 1 - 2 / (e^2|x| + 1).
+// log(1 + x), where 1 + x is rounded to `sum`, and what that lost is put back.
+__attribute__((always_inline))
+static inline f32 log1p_f32(f32 x) {
+  f32 sum = 1.0f + x;
+  f32 lost = x > 1.0f ? 1.0f - (sum - x) : x - (sum - 1.0f);
+  f32 value = log_sum_f32(sum, lost / sum);
+  value = x == __builtin_inff() ? x : value;
+  value = x == -1.0f ? -__builtin_inff() : value;
+  value = __builtin_fabsf(x) < 0x1p-24f ? x : value;
+  return x < -1.0f || x != x ? __builtin_nanf("") : value;
+}
+
+static inline f64 log1p_f64(f64 x) {
+  return __builtin_log1p(x);
+}
+
+// t / (t + 2) where t = e^2x - 1, of positive numbers; from 10 on it is 1.
+__attribute__((always_inline))
 static inline f32 tanh_f32(f32 x) {
   f32 size = __builtin_fabsf(x);
-  f32 square = x * x;
-  f32 p = -5.70498872745e-3f;
-  p = p * square + 2.06390887954e-2f;
-  p = p * square - 5.37397155531e-2f;
-  p = p * square + 1.33314422036e-1f;
-  p = p * square - 3.33332819422e-1f;
-  f32 near = x + x * square * p;
-  f32 far = 1.0f - 2.0f / (exp_f32(2.0f * size) + 1.0f);
-  return x != x ? x : __builtin_copysignf(size < 0.625f ? near : far, x);
+  f32 twice = 2.0f * (size > 10.0f ? 10.0f : size);
+  f32 n = __builtin_rintf(twice * 0x1.715476p+0f);
+  f32 p = small_expm1_f32(less_logarithms_f32(twice, n));
+  f32 scale = from_bits_f32((u32)((s32)n + 127) << 23);
+  f32 t = multiply_add_f32(p, scale, scale - 1.0f);
+  return x != x ? x : __builtin_copysignf(t / (t + 2.0f), x);
 }
 
 static inline f64 tanh_f64(f64 x) {
@@ -120,25 +181,26 @@ static inline f64 tanh_f64(f64 x) {
 }
 
 // The error function: for small x odd in x, for large x 1 - exp(p(|x|)) (polynomials of N. Juffa).
+__attribute__((always_inline))
 static inline f32 erf_f32(f32 x) {
   f32 size = __builtin_fabsf(x);
   f32 bounded = size > 4.0f ? 4.0f : size;
   f32 square = bounded * bounded;
-  f32 p = -1.72853470e-5f * bounded + 3.83197126e-4f;
-  f32 q = -3.88396438e-3f * bounded + 2.42546219e-2f;
-  p = p * square + q;
-  p = p * bounded - 1.06777877e-1f;
-  p = p * bounded - 6.34846687e-1f;
-  p = p * bounded - 1.28717512e-1f;
-  p = p * bounded - bounded;
+  f32 p = multiply_add_f32(-1.72853470e-5f, bounded, 3.83197126e-4f);
+  f32 q = multiply_add_f32(-3.88396438e-3f, bounded, 2.42546219e-2f);
+  p = multiply_add_f32(p, square, q);
+  p = multiply_add_f32(p, bounded, -1.06777877e-1f);
+  p = multiply_add_f32(p, bounded, -6.34846687e-1f);
+  p = multiply_add_f32(p, bounded, -1.28717512e-1f);
+  p = multiply_add_f32(p, bounded, -bounded);
   f32 far = __builtin_copysignf(1.0f - exp_f32(p), x);
   f32 n = -5.96761703e-4f;
-  n = n * square + 4.99119423e-3f;
-  n = n * square - 2.67681349e-2f;
-  n = n * square + 1.12819925e-1f;
-  n = n * square - 3.76125336e-1f;
-  n = n * square + 1.28379166e-1f;
-  f32 near = n * x + x;
+  n = multiply_add_f32(n, square, 4.99119423e-3f);
+  n = multiply_add_f32(n, square, -2.67681349e-2f);
+  n = multiply_add_f32(n, square, 1.12819925e-1f);
+  n = multiply_add_f32(n, square, -3.76125336e-1f);
+  n = multiply_add_f32(n, square, 1.28379166e-1f);
+  f32 near = multiply_add_f32(n, x, x);
   return size <= 0.927734375f ? near : x != x ? x : far;
 }
 
@@ -146,6 +208,7 @@ static inline f64 erf_f64(f64 x) {
   return __builtin_erf(x);
 }
 
+__attribute__((always_inline))
 static inline f32 logistic_f32(f32 x) {
   return 1.0f / (1.0f + exp_f32(-x));
 }

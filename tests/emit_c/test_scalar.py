@@ -184,6 +184,8 @@ def test_reduce_precision_agrees_with_the_interpreter(name):
         ("tanh", -12.0, 12.0, 3),
         ("erf", -5.0, 5.0, 3),
         ("logistic", -85.0, 85.0, 4),
+        ("exponential-minus-one", -20.0, 88.0, 2),
+        ("log-plus-one", -0.999, 100.0, 2),
     ],
 )
 def test_our_own_polynomials_are_near_the_truth(opcode, low, high, ulps):
