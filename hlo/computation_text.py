@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hlo.attributes import Parameter
     from hlo.error import Span
     from hlo.instruction import Instruction
-    from hlo.lexer import LineToken
+    from hlo.lexer import LinesToken
     from hlo.scanner import Piece
     from hlo.scope import ModuleText
     from hlo.syntax import InstructionSyntax
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def read_computation(
     module: ModuleText,
     name: Piece,
-    body: Sequence[LineToken | InstructionSyntax],
+    body: Sequence[LinesToken | InstructionSyntax],
     *,
     thread: str = "main",
     parameters_from_operands: bool = False,

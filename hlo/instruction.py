@@ -65,6 +65,29 @@ class Instruction:
         """A copy with some fields changed; it keeps its name unless told otherwise."""
         return replace(self, **changes)
 
+    def rewired(
+        self,
+        operands: tuple[Instruction, ...],
+        control_predecessors: tuple[Instruction, ...],
+        called: tuple[Computation, ...],
+    ) -> Instruction:
+        """A copy that uses, follows and calls others.
+
+        Every pass does this to most of a module, so it is spelled out: `with_` takes three times
+        as long.
+        """
+        return Instruction(
+            self.name,
+            self.opcode,
+            self.shape,
+            operands,
+            self.attrs,
+            called,
+            control_predecessors,
+            self.annotations,
+            self.span,
+        )
+
     def __repr__(self) -> str:
         """One line: name, shape, opcode and the names of the operands."""
         operands = ", ".join("%" + operand.name for operand in self.operands)
@@ -80,6 +103,7 @@ class Computation:
     name : unique among the module's computations, without "%".
     root : the instruction whose value is the computation's.
     execution_thread : "main" unless it runs elsewhere.
+    parameters : the parameters by number.
     """
 
     name: str
@@ -87,12 +111,13 @@ class Computation:
     root: Instruction
     execution_thread: str = "main"
     span: Span | None = None
+    parameters: tuple[Instruction, ...] = field(init=False)
 
-    @property
-    def parameters(self) -> tuple[Instruction, ...]:
-        """The parameters by number."""
+    def __post_init__(self) -> None:
+        """Find the parameters, which are asked for again and again."""
         found = [i for i in self.instructions if i.opcode == "parameter"]
-        return tuple(sorted(found, key=lambda i: i.attrs.number))  # type: ignore[attr-defined]
+        found.sort(key=lambda i: i.attrs.number)  # type: ignore[attr-defined]
+        object.__setattr__(self, "parameters", tuple(found))
 
     def __repr__(self) -> str:
         """Name and size."""

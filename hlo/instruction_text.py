@@ -1,8 +1,8 @@
 """Reads the instructions of one computation, in any form that XLA accepts.
 
-Most instructions of a dump are `LINE` tokens, in the form in which XLA prints them; of those, the
-ones whose attributes were read before take a short cut. All others are built from the pieces that
-the grammar found: the opcode table says what they mean.
+Most instructions of a dump are in `LINES` tokens, in the form in which XLA prints them; of those,
+the ones whose attributes were read before take a short cut. All others are built from the pieces
+that the grammar found: the opcode table says what they mean.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hlo.called_text import read_called
 from hlo.completion import complete, with_inferred_shape
 from hlo.error import HloError, Span, did_you_mean
 from hlo.instruction import Instruction
-from hlo.lexer import LINE_ATTRIBUTE, LineToken
+from hlo.lexer import LINE_ATTRIBUTE, LinesToken
 from hlo.opcode import OPCODES, Opcode
 from hlo.operand_text import OperandText
 from hlo.scanner import Item, Piece
@@ -40,10 +40,11 @@ class InstructionText:
         self.scanner = scope.scanner
         self.operands = OperandText(scope, self.instruction)
 
-    def read(self, syntax: LineToken | InstructionSyntax) -> None:
-        """Read an instruction in any form."""
-        if isinstance(syntax, LineToken):
-            self._line(syntax.match)
+    def read(self, syntax: LinesToken | InstructionSyntax) -> None:
+        """Read an instruction in any form, or some lines of them."""
+        if isinstance(syntax, LinesToken):
+            for line in syntax.matches:
+                self._line(line)
         else:
             self.instruction(syntax)
 
@@ -59,7 +60,7 @@ class InstructionText:
         # The same attributes were read before, and no computation is called.
         attrs, annotations = plain
         if metadata is not None:
-            annotations = replace(annotations, metadata=Metadata(metadata))
+            annotations = self._with_metadata(annotations, metadata)
         span = Span(self.scanner.source, found.start(4), found.end(4))
         operands = self.operands.read(Piece(arguments, found.start(5)))
         if row.arity is not None and len(operands) != row.arity:
@@ -97,6 +98,17 @@ class InstructionText:
             if annotations.metadata is not None:
                 annotations = replace(annotations, metadata=None)
             _plain[opcode, before, after] = made.attrs, annotations
+
+    def _with_metadata(self, annotations: Annotations, text: str) -> Annotations:
+        """Annotations with some metadata, its stack frame numbered as in the module's tables."""
+        return Annotations(
+            annotations.sharding,
+            annotations.frontend_attributes,
+            annotations.statistics,
+            Metadata(self.scope.module.frames.renumber(text)),
+            annotations.backend_config,
+            annotations.origin,
+        )
 
     def instruction(self, syntax: InstructionSyntax) -> Instruction:
         """Read an instruction from its pieces."""
@@ -141,6 +153,8 @@ class InstructionText:
             own, calls, before, annotations, repeated = sort_attributes(
                 row, syntax.attributes, self.scanner
             )
+            if annotations.metadata is not None:
+                annotations = self._with_metadata(annotations, annotations.metadata.text)
             if before is not None:
                 inside = Piece(before.text[1:-1], before.start + 1)
                 control = self.operands.read(inside)

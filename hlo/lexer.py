@@ -2,8 +2,8 @@
 
 A token a punctuation mark would be slow: a 4 MB dump has over a million of them, and Lark spends
 about 3 us on each. So whatever stands between brackets is one token (`ARGUMENTS`, `SHAPE`, the
-value of an `ATTRIBUTE`), and is looked into later, once for each distinct text. And an instruction
-that stands on one line in the form in which XLA prints it is one token as a whole (`LINE`).
+value of an `ATTRIBUTE`), and is looked into later, once for each distinct text. And instructions
+that stand on a line each, in the form in which XLA prints them, are one token together (`LINES`).
 """
 
 from __future__ import annotations
@@ -54,16 +54,17 @@ _KEYWORDS = {"HloModule": "HLO_MODULE", "ENTRY": "ENTRY"}
 _MARKS = {"{": "LBRACE", "}": "RBRACE"}
 
 
-class LineToken(Token):
-    """A `LINE`, with the match of the pattern that found it."""
+class LinesToken(Token):
+    """Some `LINES`, with a match of the pattern `LINE` for each."""
 
-    match: re.Match[str]
+    matches: list[re.Match[str]]
 
     @classmethod
-    def of(cls, found: re.Match[str]) -> LineToken:
-        """The token that a match of `LINE` makes."""
-        token: Any = cls("LINE", found[0], found.start(), end_pos=found.end())
-        token.match = found
+    def of(cls, matches: list[re.Match[str]]) -> LinesToken:
+        """The token that matches make; its own text is that of the first."""
+        first = matches[0]
+        token: Any = cls("LINES", first[0], first.start(), end_pos=first.end())
+        token.matches = matches
         return token
 
 
@@ -75,7 +76,7 @@ class HloLexer(Lexer):
 
     # Tokens after which a `(` opens a tuple shape rather than operands.
     SHAPE_FOLLOWS: ClassVar = {"LHS", "ARROW", ""}
-    LINE_FOLLOWS: ClassVar = {"LBRACE", "LINE", "ATTRIBUTE", "ARGUMENTS"}
+    LINES_FOLLOW: ClassVar = {"LBRACE", "ATTRIBUTE", "ARGUMENTS"}
 
     def __init__(self, lexer_conf: Any) -> None:
         self.conf = lexer_conf
@@ -86,9 +87,9 @@ class HloLexer(Lexer):
         pos = scanner.skip_space(scanner.begin)
         before = ""
         while pos < scanner.end:
-            if before in self.LINE_FOLLOWS and (line := LINE.match(text, pos)):
-                yield LineToken.of(line)
-                before, end = "LINE", line.end()
+            if before in self.LINES_FOLLOW and (lines := _lines(scanner, pos)):
+                yield LinesToken.of(lines)
+                before, end = "LINES", lines[-1].end()
             else:
                 before, start, end = self._next(scanner, pos, before)
                 yield Token(before, text[start:end], start, end_pos=end)
@@ -109,6 +110,15 @@ class HloLexer(Lexer):
         if text.startswith("->", pos):
             return "ARROW", pos, pos + 2
         return _word(scanner, pos, before)
+
+
+def _lines(scanner: Scanner, pos: int) -> list[re.Match[str]]:
+    """The plain instructions that follow each other from here on."""
+    found: list[re.Match[str]] = []
+    while line := LINE.match(scanner.text, pos):
+        found.append(line)
+        pos = scanner.skip_space(line.end())
+    return found
 
 
 def _attribute(scanner: Scanner, pos: int) -> tuple[str, int, int]:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # A number has at most 18 digits: XLA, too, takes longer ones for part of the name.
 _NUMBERED = re.compile(r"(.+)\.(\d{1,18})", re.DOTALL | re.ASCII)
@@ -16,9 +20,16 @@ def sanitize(name: str) -> str:
 
 
 class NameSupply:
-    """Names that are taken, by what stands before their number."""
+    """Names that are taken, by what stands before their number.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    taken : names that are not free. They are looked at when the first name is asked for: most
+        passes find nothing to do, and need none.
+    """
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._unseen = iter(taken)
         self._taken: dict[str, set[int]] = {}
         self._next: dict[str, int] = {}
 
@@ -27,6 +38,11 @@ class NameSupply:
 
         `add.3` stands for number 3 of `add`, and a bare `add` for number 0.
         """
+        for name in self._unseen:
+            self._unique(name)
+        return self._unique(wanted)
+
+    def _unique(self, wanted: str) -> str:
         numbered = _NUMBERED.fullmatch(wanted)
         root, number = (numbered[1], int(numbered[2])) if numbered else (wanted, 0)
         taken = self._taken.setdefault(root, set())

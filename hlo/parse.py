@@ -20,7 +20,7 @@ from hlo.header_text import read_header, read_stack_frames
 from hlo.instruction import Computation, Header, Module, StackFrames
 from hlo.names import NameSupply
 from hlo.scanner import Item, Piece, Scanner, blank_comments
-from hlo.stack_frames import settle_stack_frames
+from hlo.stack_frames import FrameTables
 from hlo.syntax import InstructionSyntax, read_body, read_syntax
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ class _ModuleText:
         self.computations: dict[str, Computation] = {}
         self.instruction_names = NameSupply()
         self.computation_names = NameSupply()
+        self.frames = FrameTables(StackFrames())
 
     def read(self) -> Module:
         """The module that the text says."""
@@ -91,14 +92,14 @@ class _ModuleText:
         header = Header()
         if syntax.header is not None:
             header = read_header(syntax.header.attributes, self.scanner)
-        frames = read_stack_frames(syntax.tables, self.scanner)
+        self.frames = FrameTables(read_stack_frames(syntax.tables, self.scanner))
         made = [self.computation(part) for part in syntax.computations]
         entries = [c for c, part in zip(made, syntax.computations, strict=True) if part.is_entry]
         if len(entries) > 1:
             raise HloError("HLO004", "two computations are ENTRY", entries[1].span)
         entry = (entries or made)[-1]
         name = syntax.header.name.text.rstrip(":") if syntax.header else f"module_{entry.name}"
-        return self.finish(name, entry, header, frames)
+        return self.finish(name, entry, header)
 
     def computation(self, syntax: ComputationSyntax) -> Computation:
         """One computation, added to those known."""
@@ -142,11 +143,11 @@ class _ModuleText:
         name = Piece("_", syntax.opcode.start)
         entry = read_computation(self, name, [syntax], parameters_from_operands=True)
         self.computations["_"] = entry
-        return self.finish("_", entry, Header(is_scheduled=True), StackFrames())
+        return self.finish("_", entry, Header(is_scheduled=True))
 
-    def finish(self, name: str, entry: Computation, header: Header, frames: StackFrames) -> Module:
+    def finish(self, name: str, entry: Computation, header: Header) -> Module:
         """The module, with what XLA works out by itself."""
         computations = tuple(self.computations.values())
         header = with_entry_layout(header, entry)
-        module = Module(name, computations, entry, header, frames, entry.span)
-        return settle_stack_frames(settle_async(module), self.scanner.text)
+        tables = self.frames.tables()
+        return settle_async(Module(name, computations, entry, header, tables, entry.span))

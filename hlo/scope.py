@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hlo.names import NameSupply
     from hlo.scanner import Piece, Scanner
     from hlo.shape import Shape
+    from hlo.stack_frames import FrameTables
 
 # What was read from a text is kept: a dump repeats its shapes and attributes all the time. All of
 # it is immutable, so that modules may share it. A memo with this many entries is emptied.
@@ -27,6 +28,7 @@ class ModuleText(Protocol):
     computations: dict[str, Computation]
     instruction_names: NameSupply
     computation_names: NameSupply
+    frames: FrameTables
 
     def inline(self, braces: Piece) -> Computation:
         """Read the computation that stands in braces where its name is expected."""

@@ -122,7 +122,7 @@ class Shape:
         """Whether the value is a token."""
         return self.element_type is TOKEN
 
-    @property
+    @cached_property
     def is_dynamic(self) -> bool:
         """Whether any dimension, of any element of a tuple too, has a run-time size."""
         return any(self.dynamic) or any(e.is_dynamic for e in self.elements)

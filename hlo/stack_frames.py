@@ -10,98 +10,49 @@ Source: `xla/hlo/ir/stack_frames.cc`.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from hlo.annotations import Metadata
-from hlo.instruction import Instruction, StackFrames
+from hlo.instruction import StackFrames
+from hlo.lexer import QUOTED
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from hlo.annotations import Annotations
-    from hlo.instruction import Computation, Module
-
-_ID = re.compile(r"\bstack_frame_id=(\d{1,9})\b", re.ASCII)
-_WITH_SPACE = re.compile(r" ?\bstack_frame_id=\d+\b", re.ASCII)
+# The first one outside of strings, which may hold anything.
+_ID = re.compile(rf'(?:[^"s]++|{QUOTED}|s(?!tack_frame_id=))*+stack_frame_id=(\d{{1,9}})', re.ASCII)
+_WITH_SPACE = re.compile(r" ?stack_frame_id=\Z")
 _REFERENCES = re.compile(r"(\w+_id)=(\d{1,9})\b", re.ASCII)
 
 
-def settle_stack_frames(module: Module, text: str) -> Module:
-    """The module with the tables, and the ids, that XLA would give it.
+class FrameTables:
+    """New tables, into which rows of those of the text are taken as they are needed.
 
     Parameters
     ----------
-    text : the text of the module, in which ids are found much faster than in its instructions.
+    old : the tables of the text.
     """
-    found = list(dict.fromkeys(int(match) for match in _ID.findall(text)))
-    tables = _Tables(module.stack_frames, found)
-    if tables.new == module.stack_frames and all(tables.ids.get(n) == n for n in found):
-        return module
-    # Strings may hold something that looks like an id: now look closely.
-    used = [i.annotations.metadata for i in module.instructions()]
-    tables = _Tables(module.stack_frames, [m.stack_frame_id for m in used if m])
 
-    return replace(_renumbered(module, tables.ids), stack_frames=tables.new)
-
-
-def _renumbered(module: Module, ids: dict[int, int]) -> Module:
-    """The module with other frame ids: nearly every instruction is new, so all are made anew."""
-    became: dict[Instruction, Instruction] = {}
-    computations: dict[Computation, Computation] = {}
-    annotations: dict[Annotations, Annotations] = {}
-    for computation in module.computations:
-        for i in computation.instructions:
-            notes = annotations.get(i.annotations)
-            if notes is None:
-                notes = annotations[i.annotations] = _with_ids(i.annotations, ids)
-            became[i] = Instruction(
-                i.name,
-                i.opcode,
-                i.shape,
-                tuple([became[o] for o in i.operands]),
-                i.attrs,
-                tuple([computations[c] for c in i.called]),
-                tuple([became[p] for p in i.control_predecessors]),
-                notes,
-                i.span,
-            )
-        body = tuple([became[i] for i in computation.instructions])
-        computations[computation] = replace(
-            computation, instructions=body, root=became[computation.root]
-        )
-    entry = computations[module.entry]
-    return replace(module, computations=tuple(computations.values()), entry=entry)
-
-
-def _with_ids(annotations: Annotations, ids: dict[int, int]) -> Annotations:
-    """Annotations whose metadata has its frame's new number, or none."""
-    metadata = annotations.metadata
-    if metadata is None or "stack_frame_id" not in metadata.text:
-        return annotations
-    number = ids.get(metadata.stack_frame_id, 0)
-    if number:
-        text = _ID.sub(f"stack_frame_id={number}", metadata.text)
-    else:
-        text = _WITH_SPACE.sub("", metadata.text)
-    return replace(annotations, metadata=Metadata(text))
-
-
-class _Tables:
-    """New tables, into which rows of the old ones are taken as they are needed."""
-
-    def __init__(self, old: StackFrames, used: Iterable[int]) -> None:
+    def __init__(self, old: StackFrames) -> None:
         self.old = old
         self.files: dict[str, int] = {}
         self.functions: dict[str, int] = {}
         self.locations: dict[str, int] = {}
         self.frames: dict[str, int] = {}
         self.ids: dict[int, int] = {}
-        for number in dict.fromkeys(used):
-            self._take(number)
-        self.new = StackFrames(
-            *map(tuple, (self.files, self.functions, self.locations, self.frames))
-        )
+
+    def tables(self) -> StackFrames:
+        """The tables as far as they have come."""
+        return StackFrames(*map(tuple, (self.files, self.functions, self.locations, self.frames)))
+
+    def renumber(self, metadata: str) -> str:
+        """The text of some metadata with its frame's new number, or without if it has none."""
+        found = _ID.match(metadata) if "stack_frame_id=" in metadata else None
+        if not found:
+            return metadata
+        old = int(found[1])
+        if old not in self.ids:
+            self._take(old)
+        new = self.ids.setdefault(old, 0)
+        if new == old:
+            return metadata
+        before, after = metadata[: found.start(1)], metadata[found.end(1) :]
+        return f"{before}{new}{after}" if new else _WITH_SPACE.sub("", before) + after
 
     def _take(self, number: int) -> None:
         """Take a frame over, its callers first."""

@@ -7,13 +7,13 @@ makes one of the named tuples here, and `hlo.parse` makes a module of them.
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lark import Lark, Token, Transformer
+from lark import Token, Transformer
 from lark.exceptions import UnexpectedToken
 
-from hlo.lexer import HloLexer, LineToken
+from hlo.grammar import load_grammar
+from hlo.lexer import HloLexer, LinesToken
 from hlo.scanner import Item, Piece, Scanner
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class ComputationSyntax(NamedTuple):
     is_entry: bool
     name: Piece
     result: Piece | None
-    body: Sequence[LineToken | InstructionSyntax]
+    body: Sequence[LinesToken | InstructionSyntax]
     attributes: Sequence[Item]
 
 
@@ -119,16 +119,9 @@ def _item(token: Token) -> Item:
 
 
 @cache
-def _grammar() -> Lark:
-    text = Path(__file__).with_name("hlo.lark").read_text()
-    return Lark(
-        text,
-        parser="lalr",
-        lexer=HloLexer,
-        start=["text", "body"],
-        maybe_placeholders=True,
-        transformer=_Rules(),
-    )
+def _grammar() -> Any:
+    # It reads scanners, as our lexer does.
+    return load_grammar("hlo", lexer=HloLexer, start=["text", "body"], transformer=_Rules())
 
 
 def read_syntax(scanner: Scanner) -> ModuleSyntax | InstructionSyntax:
@@ -142,15 +135,14 @@ def read_syntax(scanner: Scanner) -> ModuleSyntax | InstructionSyntax:
     return _read(scanner, "text")
 
 
-def read_body(scanner: Scanner) -> Sequence[LineToken | InstructionSyntax]:
+def read_body(scanner: Scanner) -> Sequence[LinesToken | InstructionSyntax]:
     """The instructions of a computation that stands in braces where its name is expected."""
     return _read(scanner, "body")
 
 
 def _read(scanner: Scanner, start: str) -> Any:
-    grammar: Any = _grammar()  # Lark does not know that our lexer reads scanners
     try:
-        return grammar.parse(scanner, start=start)
+        return _grammar().parse(scanner, start=start)
     except UnexpectedToken as error:
         raise _syntax_error(error, scanner) from None
 

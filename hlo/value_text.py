@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 
 from hlo.error import HloError, Span
+from hlo.grammar import load_grammar
 from hlo.rule_tools import BadValue
 from hlo.shape_rules import ShapeRules
 from hlo.sharding_rules import ShardingRules
+from hlo.usual_text import USUAL
 from hlo.value_rules import ValueRules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from lark import Token
 
     from hlo.shape import Shape
 
@@ -62,21 +64,18 @@ class _Rules(ShapeRules, ValueRules, ShardingRules):
 
 @cache
 def _parser() -> Callable[[str, str], Any]:
-    text = Path(__file__).with_name("values.lark").read_text()
-    grammar: Any = Lark(
-        text,
-        parser="lalr",
-        start=KINDS,
-        maybe_placeholders=True,
-        transformer=_Rules(),
-        g_regex_flags=re.ASCII,
-    )
-    return grammar.parse
+    return load_grammar("values", start=KINDS, transformer=_Rules(), g_regex_flags=re.ASCII).parse
+
+
+def read_by_grammar(kind: str, text: str) -> Any:
+    """The value that a text spells; Lark's own errors where it spells none."""
+    return _parser()(text, kind)
 
 
 @lru_cache(100_000)
 def _read(kind: str, text: str) -> Any:
-    return _parser()(text, kind)
+    usual = USUAL[kind](text) if kind in USUAL else None
+    return read_by_grammar(kind, text) if usual is None else usual
 
 
 def read(kind: str, text: str, span: Span | None) -> Any:

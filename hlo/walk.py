@@ -93,12 +93,14 @@ def callers(module: Module) -> dict[Computation, list[Instruction]]:
 
 def names_of(module: Module) -> NameSupply:
     """A supply of names that neither instructions nor computations of a module have."""
-    supply = NameSupply()
+    return NameSupply(_names(module))
+
+
+def _names(module: Module) -> Iterator[str]:
     for computation in module.computations:
-        supply.unique(computation.name)
+        yield computation.name
         for instr in computation.instructions:
-            supply.unique(instr.name)
-    return supply
+            yield instr.name
 
 
 def rebuild(
@@ -188,7 +190,7 @@ class _Sweep:
         )
         if same:
             return instr
-        return replace(instr, operands=operands, control_predecessors=before, called=callees)
+        return instr.rewired(operands, before, callees)
 
 
 def rebuild_module(

@@ -1,0 +1,35 @@
+"""The grammars' tables are kept on disk, and never trusted blindly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hlo.cache import cache_folder
+from hlo.grammar import load_grammar
+from hlo.value_text import KINDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def read_ints() -> Any:
+    return load_grammar("values", start=KINDS).parse("{1,2}", "ints").children
+
+
+def test_tables_are_written_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert read_ints() == ["1", "2"]
+    tables = tmp_path / "pyhlo" / "grammars" / "values.tables"
+    written = tables.read_bytes()
+    assert read_ints() == ["1", "2"]
+    tables.write_bytes(written[:1000])
+    assert read_ints() == ["1", "2"]
+
+
+def test_no_folder_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert cache_folder("grammars") is None
+    assert read_ints() == ["1", "2"]

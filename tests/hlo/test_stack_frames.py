@@ -1,0 +1,67 @@
+"""Stack frames are numbered in the order of their first use, as XLA numbers them."""
+
+from __future__ import annotations
+
+import pytest
+
+import hlo
+
+TEXT = """\
+HloModule m
+
+FileNames
+1 "a.py"
+2 "b.py"
+
+FunctionNames
+1 "f"
+2 "g"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=1}
+2 {file_name_id=2 function_name_id=2 line=2}
+3 {file_name_id=2 function_name_id=1 line=3}
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=1}
+2 {file_location_id=2 parent_frame_id=1}
+3 {file_location_id=3 parent_frame_id=3}
+
+ENTRY e {
+  ROOT p = f32[] parameter(0), metadata={METADATA}
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ('op_name="f" stack_frame_id=1', 'op_name="f" stack_frame_id=1'),
+        ('op_name="f" stack_frame_id=2', 'op_name="f" stack_frame_id=1'),
+        # Frame 3 was called from frame 2, which is taken over before it.
+        ("stack_frame_id=3", "stack_frame_id=2"),
+        ('op_name="f" stack_frame_id=9', 'op_name="f"'),
+        # Only the key counts, not what a string holds.
+        (
+            'op_name="stack_frame_id=1" stack_frame_id=2',
+            'op_name="stack_frame_id=1" stack_frame_id=1',
+        ),
+        ('op_name="stack_frame_id=2"', 'op_name="stack_frame_id=2"'),
+        ('stack_frame_id=2 metadata_payload="p"', 'stack_frame_id=1 metadata_payload="p"'),
+    ],
+)
+def test_number(written: str, kept: str) -> None:
+    module = hlo.parse(TEXT.replace("METADATA", written))
+    metadata = module.entry.root.annotations.metadata
+    assert metadata is not None
+    assert metadata.text == kept
+
+
+def test_tables_keep_what_is_used() -> None:
+    frames = hlo.parse(TEXT.replace("METADATA", "stack_frame_id=3")).stack_frames
+    assert frames.file_names == ('"b.py"',)
+    assert frames.function_names == ('"g"', '"f"')
+    assert frames.stack_frames == (
+        "{file_location_id=1 parent_frame_id=1}",
+        "{file_location_id=2 parent_frame_id=2}",
+    )
