@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hlo.error import Span
-    from hlo.instruction import Module
+    from hlo.instruction import Instruction, Module
 
 
 class Verify(Silent):
@@ -31,6 +31,7 @@ class Verify(Silent):
 
     def __init__(self) -> None:
         self.rules: dict[Span, str] = {}
+        self.sound: set[Instruction] = set()
 
     def before(self, pass_: Pass, module: Module, log: Log) -> None:  # noqa: ARG002
         """Forget what other passes did."""
@@ -46,7 +47,7 @@ class Verify(Silent):
         if after is before or isinstance(pass_, Pipeline | Fixpoint):
             return
         try:
-            verify(after)
+            verify(after, self.sound)
         except HloError as error:
             rule = self.rules.get(error.span) if error.span is not None else None
             made = f"`{rule}` in the pass" if rule else "the pass"

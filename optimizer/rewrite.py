@@ -179,7 +179,7 @@ class Sweep:
         before = tuple([became[p] for p in old.control_predecessors])
         if (operands, before) == (old.operands, old.control_predecessors):
             return old
-        new = replace(old, operands=operands, control_predecessors=before)
+        new = old.rewired(operands, before, old.called)
         self.uses[new] = self.uses[old]
         return new
 
