@@ -13,7 +13,7 @@ from emit_c.table import emits_c
 from hlo.verify import verify
 
 if TYPE_CHECKING:
-    from hlo.instruction import Module
+    from hlo.instruction import Instruction, Module
 
 # Files define their opcodes when they are imported.
 for _module in walk_packages(__path__, f"{__name__}."):
@@ -37,7 +37,9 @@ def compile(module: Module, *, optimize: bool = True) -> Executable:  # noqa: A0
         right), HLO180 if there is no C compiler, HLO181 if an instruction can't be emitted, HLO182
         if the compiler refuses the code.
     """
-    verify(module)
+    sound: set[Instruction] = set()
+    verify(module, sound)
     if optimize:
-        module = optimizer.optimize(module, target="cpu")
+        module = optimizer.optimize(module, target="cpu", observers=())
+        verify(module, sound)
     return Executable(module, emit(module))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo.instruction import Instruction, Module
+    from hlo.instruction import Computation, Instruction, Module
     from optimizer.passes import Pass
 
 
@@ -68,6 +68,7 @@ class Log:
     path : names of the pipelines and passes that run now, outermost first.
     numbers : how many rewrites were asked for so far.
     denied : rewrites, as rule and instruction, that were refused once and so always are.
+    settled : computations in which no rule of a rule set applies; by the set and how it is applied.
     """
 
     observers: Sequence[Observer] = ()
@@ -76,6 +77,9 @@ class Log:
     path: list[str] = field(default_factory=list[str])
     numbers: int = 0
     denied: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    settled: dict[object, set[Computation]] = field(
+        default_factory=dict[object, "set[Computation]"]
+    )
 
     def rewrite(self, rule: str, old: Instruction, *new: Instruction) -> bool:
         """Report a rewrite, and ask whether it may be done.

@@ -59,9 +59,14 @@ def rewrite(
     """
     rewriter = Rewriter(rules, log, names_of(module), strict, layout_sensitive)
     fused = {c.name for i in module.instructions() if i.opcode == "fusion" for c in i.called}
+    settled = log.settled.setdefault((rules, strict, layout_sensitive), set())
 
     def change(computation: Computation) -> Computation:
-        return computation if computation.name in fused else rewriter.settle(computation)
+        if computation.name in fused or computation in settled:
+            return computation
+        after = rewriter.settle(computation)
+        settled.add(after)
+        return after
 
     return rebuild_module(module, change)
 
