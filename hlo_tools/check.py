@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hlo.instruction import Computation, Instruction, Module
-    from optimizer.passes import Pass
+    from optimizer.log import Pass
 
 Arguments = list[Any]
 

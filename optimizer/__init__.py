@@ -4,8 +4,8 @@
 """
 
 from optimizer.catalogue import MODULES
-from optimizer.log import Event, Log, Observer
-from optimizer.passes import PASSES, Fixpoint, Pass, Pipeline
+from optimizer.log import Event, Log, Observer, Pass
+from optimizer.passes import PASSES, Fixpoint, Pipeline
 from optimizer.pipeline_text import parse_pipeline, pipeline_text
 from optimizer.pipelines import optimize, pipeline
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo.instruction import Computation, Instruction, Module
-    from optimizer.passes import Pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +40,19 @@ class Event:
         """One line."""
         names = ", ".join(f"%{i.name}" for i in self.new) or "nothing"
         return f"{self.number:>5} {'.'.join(self.path)}: {self.rule}: %{self.old.name} -> {names}"
+
+
+class Pass(Protocol):
+    """Something that makes a new module of a module."""
+
+    @property
+    def name(self) -> str:
+        """XLA's name for it."""
+        ...
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The new module; the same object where nothing changed."""
+        ...
 
 
 class Observer(Protocol):

@@ -11,8 +11,8 @@ from hlo.names import sanitize
 from hlo.verify import verify
 from interpreter.compare import BITS, Promise, compare
 from interpreter.evaluate import evaluate
-from optimizer.log import Event, Log, Silent
-from optimizer.passes import Fixpoint, Pass, Pipeline
+from optimizer.log import Event, Log, Pass, Silent
+from optimizer.passes import Fixpoint, Pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -27,26 +27,14 @@ How to add one:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hlo.error import HloError, did_you_mean
 from optimizer.log import Log
 
 if TYPE_CHECKING:
     from hlo.instruction import Module
-
-
-class Pass(Protocol):
-    """Something that makes a new module of a module."""
-
-    @property
-    def name(self) -> str:
-        """XLA's name for it."""
-        ...
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The new module; the same object where nothing changed."""
-        ...
+    from optimizer.log import Pass
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from dataclasses import MISSING, fields
 from typing import Any, cast
 
 from hlo.error import HloError, Source, Span, did_you_mean
-from optimizer.passes import Fixpoint, Pass, Pipeline, find
+from optimizer.log import Pass
+from optimizer.passes import Fixpoint, Pipeline, find
 
 _TOKEN = re.compile(r"\s*([A-Za-z0-9_.\-]+|[(){},=])")
 FIXPOINT = "fix"

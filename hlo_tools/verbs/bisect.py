@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hlo.instruction import Module
-    from optimizer.passes import Pass
+    from optimizer.log import Pass
 
 RIGHT, WRONG = 0, 1
 

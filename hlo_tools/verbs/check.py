@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hlo.instruction import Module
-    from optimizer.passes import Pass
+    from optimizer.log import Pass
 
 RIGHT, WRONG = 0, 1
 # What every pass keeps exactly, however little it promises for floats.

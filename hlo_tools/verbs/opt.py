@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from hlo.instruction import Module
-    from optimizer.passes import Pass
+    from optimizer.log import Pass
 
 
 class Reached(Exception):  # noqa: N818  it is no error

@@ -46,7 +46,7 @@ from optimizer.expanders.transpose_folding import TransposeFolding
 from optimizer.expanders.triangular_solve_expander import TriangularSolveExpander
 
 if TYPE_CHECKING:
-    from optimizer.passes import Pass
+    from optimizer.log import Pass
 
 # Before anything is simplified.
 BEFORE: tuple[Pass, ...] = (
