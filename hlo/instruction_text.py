@@ -28,8 +28,11 @@ from hlo.syntax import InstructionSyntax
 if TYPE_CHECKING:
     import re
 
-# Attributes and annotations by opcode and the text of the attributes, without metadata.
-_plain: dict[tuple[str, str, str], tuple[Attrs, Annotations]] = {}
+# Attributes and annotations by opcode and the text of the attributes, without metadata. Of opcodes
+# without operands, what stands in the parentheses belongs to them, as does the shape of a constant.
+_plain: dict[tuple[str, str, str, str], tuple[Attrs, Annotations]] = {}
+# Longer ones, which are literals, are not worth being kept.
+_LONGEST = 1_000
 
 
 class InstructionText:
@@ -52,7 +55,8 @@ class InstructionText:
         """Read an instruction in the form in which XLA prints it."""
         root, name, shape_text, opcode, arguments, before, metadata, after = found.groups()
         row = OPCODES.get(opcode)
-        plain = _plain.get((opcode, before, after)) if row and row.arity != 0 else None
+        inside = f"{shape_text} {arguments}" if row and row.arity == 0 else ""
+        plain = _plain.get((opcode, inside, before, after))
         shape = SHAPES.get(shape_text)
         if plain is None or row is None or shape is None or name in self.scope.known:
             self._new_line(found)
@@ -62,7 +66,7 @@ class InstructionText:
         if metadata is not None:
             annotations = self._with_metadata(annotations, metadata)
         span = Span(self.scanner.source, found.start(4), found.end(4))
-        operands = self.operands.read(Piece(arguments, found.start(5)))
+        operands = () if inside else self.operands.read(Piece(arguments, found.start(5)))
         if row.arity is not None and len(operands) != row.arity:
             raise _wrong_arity(row, operands, span)
         made = Instruction(name, opcode, shape, operands, attrs, (), (), annotations, span)
@@ -91,13 +95,12 @@ class InstructionText:
         made = self._made(syntax)
         self.scope.add(complete(made), is_root=syntax.is_root)
         row = made.row
-        if row.name == opcode and not row.called and not made.control_predecessors:
+        inside = f"{shape} {arguments}" if row.arity == 0 else ""
+        is_plain = row.name == opcode and not row.called and not made.control_predecessors
+        if is_plain and len(inside) < _LONGEST:
             if len(_plain) > MEMO:
                 _plain.clear()
-            annotations = made.annotations
-            if annotations.metadata is not None:
-                annotations = replace(annotations, metadata=None)
-            _plain[opcode, before, after] = made.attrs, annotations
+            _plain[opcode, inside, before, after] = made.attrs, _without_metadata(made.annotations)
 
     def _with_metadata(self, annotations: Annotations, text: str) -> Annotations:
         """Annotations with some metadata, its stack frame numbered as in the module's tables."""
@@ -182,6 +185,10 @@ class InstructionText:
             span,
         )
         return with_inferred_shape(made) if shape is None else made
+
+
+def _without_metadata(annotations: Annotations) -> Annotations:
+    return replace(annotations, metadata=None) if annotations.metadata else annotations
 
 
 def _wrong_arity(row: Opcode, operands: tuple[Instruction, ...], span: Span) -> HloError:

@@ -24,8 +24,10 @@ _NOT_NEWLINE = re.compile(r"[^\n]")
 _SPACE = re.compile(r"\s*", re.ASCII)
 _LAYOUT = r"\{\s*(?:\d+(?:\s*,\s*\d+)*)?\s*(?::[^{}]*)?\}"
 _ARRAY_SHAPE = re.compile(rf"[a-z]\w*\s*\[[^\]]*\](?:\s*{_LAYOUT})?|b(?=\()", re.ASCII)
-_FLAT = re.compile(r"""\([^(){}\[\]"']*\)|\{[^(){}\[\]"']*\}|\[[^(){}\[\]"']*\]""")
-_BRACKET = re.compile(r"""["'(){}\[\]]""")
+_INSIDE = r"""[^(){}\[\]"']"""
+_FLAT = re.compile(rf"\({_INSIDE}*+\)|\{{{_INSIDE}*+\}}|\[{_INSIDE}*+\]")
+# Up to the next quote or bracket that is not the only one to its partner: shapes are skipped whole.
+_SKIPPED = re.compile(rf"(?:{_INSIDE}++|{_FLAT.pattern})*+")
 _STRING = {
     '"': re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL),
     "'": re.compile(r"'(?:[^'\\]++|\\.)*+'", re.DOTALL),
@@ -118,14 +120,14 @@ class Scanner:
         flat = _FLAT.match(self.text, pos)
         if flat:
             return flat.end()
-        opened: list[int] = []
-        at = pos
-        while found := _BRACKET.search(self.text, at):
-            mark, at = found[0], found.end()
+        opened = [pos]
+        at = self._skip_flat(pos + 1)
+        while at < len(self.text):
+            mark, at = self.text[at], at + 1
             if mark in "\"'":
-                at = self.string(found.start())
+                at = self.string(at - 1)
             elif mark in "({[":
-                opened.append(found.start())
+                opened.append(at - 1)
                 if len(opened) > MAX_NESTING:
                     raise self.error(f"brackets are nested more than {MAX_NESTING} deep", at - 1)
             elif self.text[opened[-1]] != _CLOSES[mark]:
@@ -136,7 +138,13 @@ class Scanner:
                 opened.pop()
                 if not opened:
                     return at
+            at = self._skip_flat(at)
         raise self.error(f"`{self.text[pos]}` is never closed", pos)
+
+    def _skip_flat(self, pos: int) -> int:
+        found = _SKIPPED.match(self.text, pos)
+        assert found  # it matches the empty text too
+        return found.end()
 
     def value(self, pos: int) -> int:
         """The end of an attribute's value: the next comma, blank or `}` outside of brackets."""
