@@ -3,14 +3,19 @@
 `optimize` runs the standard pipeline; `parse_pipeline("cse,dce")` makes any other.
 """
 
-from optimizer.catalogue import MODULES
+from importlib import import_module
+from pkgutil import walk_packages
+
 from optimizer.log import Event, Log, Observer, Pass
 from optimizer.passes import PASSES, Fixpoint, Pipeline
 from optimizer.pipeline_text import parse_pipeline, pipeline_text
 from optimizer.pipelines import optimize, pipeline
 
+# A file of these folders enters its pass into `PASSES` when it is imported.
+for _module in walk_packages(__path__, f"{__name__}."):
+    import_module(_module.name)
+
 __all__ = [
-    "MODULES",
     "PASSES",
     "Event",
     "Fixpoint",

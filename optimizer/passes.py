@@ -17,8 +17,8 @@ How to add one:
 2. Decide, then rebuild once: collect a plan (old instruction to new one), ask `log.rewrite(...)`
    for each entry, and carry it out with `hlo.walk.rebuild`. Return the same module where nothing
    changes; the helpers do.
-3. Name its module in `optimizer/catalogue.py`, and put it into the pipelines of
-   `optimizer/pipelines.py` where XLA has it.
+3. Put it into the pipelines of `optimizer/pipelines.py` where XLA has it. `PASSES` finds it by
+   itself: importing `optimizer` imports every file of it.
 4. Add golden cases, `tests/cases/<pass>/<case>.hlo`. The general tests find it by themselves: the
    interpreter must say the same before and after, the result must verify, print and parse again,
    and a second run must change nothing.
