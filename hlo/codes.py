@@ -137,7 +137,8 @@ CODES: Final[dict[str, Code]] = {
     "HLO158": Code(
         "there is no such instruction to ask about",
         "`hlo why fuse FILE A B` asks about two instructions of the entry, or of a computation "
-        "that a loop, a branch or a call runs. Names are those of the file.",
+        "that a loop, a branch or a call runs, `hlo why layout FILE A` about one. Names are those "
+        "of the file.",
     ),
     # The backends
     "HLO180": Code(

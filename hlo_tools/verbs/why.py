@@ -1,33 +1,53 @@
 """Tell why the optimizer decides as it does.
 
-`hlo why fuse FILE A B` asks why the value of A is computed in the kernel of its user B, or why not.
-The file is taken as it is; `hlo opt` shows what the passes before fusion make of it.
+    hlo why fuse FILE A B     why the value of A is computed in the kernel of its user B, or why not
+    hlo why layout FILE A     why A has its layout, and what others would cost
+
+The file is taken as it is; `hlo opt` shows what the passes before that one make of it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo.error import HloError
 from hlo_tools.files import read_module
 from optimizer.fusion.why import why_fused
+from optimizer.layout.why import why_layout
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable
+
+# Who answers each kind of question, and how many instructions it is about.
+QUESTIONS: dict[str, tuple[Callable[..., object], int]] = {
+    "fuse": (why_fused, 2),
+    "layout": (why_layout, 1),
+}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The verb's command line."""
-    parser.add_argument("question", choices=("fuse",), help="the kind of decision")
+    parser.add_argument("question", choices=tuple(QUESTIONS), help="the kind of decision")
     parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
-    parser.add_argument("producer", metavar="A", help="name of an instruction")
-    parser.add_argument("consumer", metavar="B", help="name of one that uses it")
+    parser.add_argument("names", metavar="A", nargs="+", help="names of instructions")
     parser.add_argument(
         "--target", choices=("cpu", "gpu"), default="cpu", help="whose policy (default cpu)"
     )
 
 
 def run(arguments: Namespace) -> int:
-    """Print the decision, the rule and the numbers."""
+    """Print the decision, the rule and the numbers.
+
+    Raises
+    ------
+    HloError
+        HLO158 if the question is about more or fewer instructions.
+    """
+    answer, count = QUESTIONS[arguments.question]
+    if len(arguments.names) != count:
+        given = f"{len(arguments.names)} given"
+        raise HloError("HLO158", f"why {arguments.question} wants {count} instructions, {given}")
     module = read_module(arguments.file)
-    print(why_fused(module, arguments.producer, arguments.consumer, arguments.target))
+    print(answer(module, *arguments.names, target=arguments.target))
     return 0

@@ -23,3 +23,10 @@ def test_decisions_are_told(hlo) -> None:
 def test_unknown_instruction_is_refused(hlo) -> None:
     result = hlo("why", "fuse", "-", "b", "d", stdin=TWICE)
     assert (result.status, "HLO158" in result.err) == (2, True)
+
+
+def test_why_layout(hlo) -> None:
+    asked = hlo("why", "layout", "-", "x", stdin=TWICE)
+    assert (asked.status, "only one order" in asked.out) == (0, True)
+    result = hlo("why", "layout", "-", "x", "a", stdin=TWICE)
+    assert (result.status, "HLO158" in result.err) == (2, True)

@@ -1,0 +1,112 @@
+"""How layouts pass through instructions: from operands to the result and back.
+
+Three kinds of opcodes. Some *carry* the order of an operand to their result: elementwise ones and
+all that treat dimensions alike keep it, transposes and reshapes take one for which no byte moves.
+Some are *free*: iota, constants and the like make any order at no cost. All others compute on
+row-major arrays and yield such; the table of a target (`policy`) says where it is otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from optimizer.layout.orders import (
+    Order,
+    reshaped,
+    rows,
+    selected,
+    transposed,
+    untransposed,
+)
+
+if TYPE_CHECKING:
+    from hlo import attributes as a
+    from hlo.instruction import Instruction
+
+FREE = frozenset({"constant", "iota", "rng"})
+# Dimension i of an operand of the result's rank is dimension i of the result.
+_ALIKE = frozenset(
+    {
+        *("all-reduce", "bitcast-convert", "concatenate", "copy", "dynamic-slice"),
+        *("dynamic-update-slice", "map", "pad", "reduce-window", "reverse", "select-and-scatter"),
+        *("set-dimension-size", "slice", "sort"),
+    }
+)
+CARRIERS = frozenset({"broadcast", "reduce", "reshape", "transpose"})
+
+
+def is_alike(instr: Instruction) -> bool:
+    """Whether operands of the result's rank have the result's dimensions."""
+    return instr.row.elementwise or instr.opcode in _ALIKE
+
+
+def carries(instr: Instruction) -> bool:
+    """Whether the order of the result follows from that of an operand."""
+    return instr.shape.is_array and (is_alike(instr) or instr.opcode in CARRIERS)
+
+
+def can_have(instr: Instruction, order: Order) -> bool:
+    """Whether an instruction can leave its result in an order: a reshape never moves a byte."""
+    if instr.opcode != "reshape":
+        return True
+    return reshaped(instr.shape.dims, order, instr.operands[0].shape.dims) is not None
+
+
+def result_order(instr: Instruction, number: int, order: Order) -> Order | None:
+    """The order of a carrier's result where one operand has the given order.
+
+    Returns
+    -------
+    tuple of int or None
+        None where the operand says nothing about the result's order.
+    """
+    operand = instr.operands[number].shape
+    if is_alike(instr):
+        return order if operand.rank == instr.shape.rank else None
+    if number:
+        return None
+    if instr.opcode == "transpose":
+        return transposed(order, _dimensions(instr))
+    if instr.opcode == "reshape":
+        return reshaped(operand.dims, order, instr.shape.dims)
+    if instr.opcode == "reduce":
+        return selected(order, _kept(instr))
+    return None
+
+
+def operand_order(instr: Instruction, number: int, order: Order) -> Order | None:
+    """The order that a carrier wants of an operand where its result has the given order.
+
+    Returns
+    -------
+    tuple of int or None
+        None where any order will do.
+    """
+    operand = instr.operands[number].shape
+    if is_alike(instr):
+        return order if operand.rank == instr.shape.rank else None
+    if instr.opcode == "transpose":
+        return untransposed(order, _dimensions(instr))
+    if instr.opcode == "reshape":
+        return reshaped(instr.shape.dims, order, operand.dims)
+    if instr.opcode == "broadcast":
+        return selected(order, _dimensions(instr))
+    return _reduced(instr, order) if number == 0 else None
+
+
+def _dimensions(instr: Instruction) -> tuple[int, ...]:
+    return cast("a.Dimensions", instr.attrs).dimensions
+
+
+def _kept(reduce: Instruction) -> list[int]:
+    gone = _dimensions(reduce)
+    return [dim for dim in range(reduce.operands[0].shape.rank) if dim not in gone]
+
+
+def _reduced(reduce: Instruction, order: Order) -> Order:
+    """What a reduce reads so that its result comes out in an order: row-major if that does it."""
+    kept = _kept(reduce)
+    plain = rows(reduce.operands[0].shape.rank)
+    if selected(plain, kept) == order:
+        return plain
+    return (*sorted(_dimensions(reduce), reverse=True), *(kept[dim] for dim in order))

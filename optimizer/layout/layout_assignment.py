@@ -1,0 +1,56 @@
+"""Chooses the layout of every array, and copies where one user needs another.
+
+    p = f32[2,3]{1,0} parameter(0)                      copy.1 = f32[2,3]{0,1} copy(p)
+    t = f32[3,2]{1,0} transpose(p)             =>       t = f32[3,2]{1,0} transpose(copy.1)
+
+What is settled: the entry's parameters and result, by the module's header; custom calls, fusions,
+bitcasts and what talks to the outside, as written; contractions, by the target's policy. From
+there layouts flow through the other instructions, forwards and backwards, such that few bytes are
+copied (`planner`). A transposition then is a copy and a transpose that moves nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hlo.values import ComputationLayout
+from hlo.walk import called_first, names_of
+from optimizer.layout.assigner import Assigner
+from optimizer.layout.policy import POLICIES
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.instruction import Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class LayoutAssignment:
+    """Gives every instruction a layout.
+
+    Attributes
+    ----------
+    target : whose policy: a row of `policy.POLICIES`.
+
+    References
+    ----------
+    XLA, `xla/service/layout_assignment.cc`; the choice is simpler here, one instruction at a time
+    by bytes, where XLA keeps a queue of constraints with priorities.
+    """
+
+    name = "layout-assignment"
+    target: str = "cpu"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module in its final layouts."""
+        assigner = Assigner(module, POLICIES[self.target], names_of(module))
+        entry = assigner.run()
+        if entry is module.entry or not log.rewrite("layouts", module.entry.root, entry.root):
+            return module
+        header = module.header
+        if header.entry_computation_layout is not None:
+            layout = ComputationLayout(tuple(p.shape for p in entry.parameters), entry.root.shape)
+            header = replace(header, entry_computation_layout=layout)
+        return replace(module, computations=tuple(called_first(entry)), entry=entry, header=header)

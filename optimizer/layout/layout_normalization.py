@@ -1,0 +1,265 @@
+"""Writes every array with its dimensions in the order of memory, so that all are row-major.
+
+    a = f32[2,3]{0,1} negate(p)                bitcast.1 = f32[3,2]{1,0} bitcast(p)
+    b = f32[2,3]{1,0} copy(a)           =>     a = f32[3,2]{1,0} negate(bitcast.1)
+                                               transpose.1 = f32[2,3]{1,0} transpose(a), {1,0}
+
+What the layouts said is then said by the instructions: a bitcast where memory is only read in
+another way, a transpose where it moves. Parameters, tuples, and what others read as they are
+written (calls, custom calls, fusions) keep their layouts, behind bitcasts. An opcode that does not
+know how to compute on other dimensions computes on row-major arrays, between transposes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from hlo.annotations import Annotations
+from hlo.literal import Literal
+from hlo.walk import names_of, rebuild_module
+from optimizer.layout.assigner import AS_WRITTEN
+from optimizer.layout.orders import order_of, reshaped
+from optimizer.layout.renumber import in_memory, is_row_major, memory_of, renumbered
+from optimizer.make import make
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hlo import attributes as a
+    from hlo.instruction import Computation, Instruction, Module
+    from hlo.names import NameSupply
+    from hlo.shape import Shape
+    from optimizer.log import Log
+
+# They hand on values in the layouts that they come in.
+_STRUCTURE = frozenset(
+    {
+        *("add-dependency", "call", "conditional", "domain", "get-tuple-element", "opt-barrier"),
+        *("parameter", "tuple", "while"),
+    }
+)
+
+
+@register
+@dataclass(frozen=True)
+class LayoutNormalization:
+    """Makes all arrays row-major, and what their layouts said explicit.
+
+    References
+    ----------
+    XLA, `xla/service/layout_normalization.cc`.
+    """
+
+    name = "layout-normalization"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module whose computing instructions are all row-major."""
+        if all(is_row_major(instr.shape) for instr in module.instructions()):
+            return module
+        names = names_of(module)
+        fused = {c.name for i in module.instructions() if i.opcode == "fusion" for c in i.called}
+
+        def change(computation: Computation) -> Computation:
+            if computation.name in fused:
+                return computation
+            return Normalizer(computation, names, log).run()
+
+        return rebuild_module(module, change)
+
+
+@dataclass
+class Normalizer:
+    """Rewrites one computation.
+
+    Attributes
+    ----------
+    done : the new instruction for each old one, of the old shape or, where the old one is not
+        row-major and was rewritten, of the shape in memory.
+    views : bitcasts and transposes made so far, by what they are made of and their kind.
+    """
+
+    computation: Computation
+    names: NameSupply
+    log: Log
+    done: dict[Instruction, Instruction] = field(default_factory=dict["Instruction", "Instruction"])
+    views: dict[tuple[Instruction, Shape], Instruction] = field(
+        default_factory=dict[tuple["Instruction", "Shape"], "Instruction"]
+    )
+    order: dict[Instruction, None] = field(default_factory=dict["Instruction", None])
+
+    def run(self) -> Computation:
+        """The new computation; the old one where nothing changes."""
+        for instr in self.computation.instructions:
+            self.done[instr] = self.settled(instr)
+        root = self.as_written(self.computation.root)
+        if tuple(self.order) == self.computation.instructions and root is self.computation.root:
+            return self.computation
+        return replace(self.computation, instructions=tuple(self.order), root=root)
+
+    def settled(self, instr: Instruction) -> Instruction:
+        """What an instruction becomes, put into the order."""
+        if self.is_rewritten(instr):
+            marks = len(self.order), len(self.views)
+            new = self.rewritten(instr)
+            if self.log.rewrite("normalize", instr, new):
+                return self.put(new)
+            self.forget(*marks)
+        operands = tuple(map(self.as_written, instr.operands))
+        before = tuple(self.done[p] for p in instr.control_predecessors)
+        if (operands, before) == (instr.operands, instr.control_predecessors):
+            return self.put(instr)
+        return self.put(replace(instr, operands=operands, control_predecessors=before))
+
+    def forget(self, placed: int, viewed: int) -> None:
+        """Drop the last instructions and views: what they were made for is not done."""
+        while len(self.order) > placed:
+            self.order.popitem()
+        while len(self.views) > viewed:
+            self.views.popitem()
+
+    def is_rewritten(self, instr: Instruction) -> bool:
+        """Whether an instruction computes on arrays that are not row-major."""
+        if instr.opcode in _STRUCTURE or instr.opcode in AS_WRITTEN or instr.row.traits & _OUTSIDE:
+            return False
+        return not all(is_row_major(i.shape) for i in (instr, *instr.operands))
+
+    # -------------------------------------------------------------- rewriting
+
+    def rewritten(self, instr: Instruction) -> Instruction:
+        """An instruction that yields the same bytes, row-major."""
+        opcode = instr.opcode
+        if opcode == "constant":
+            return replace(instr, shape=in_memory(instr.shape), attrs=_in_memory(instr))
+        operands = list(map(self.in_memory, instr.operands))
+        if opcode in ("copy", "transpose"):
+            return self.moved(instr, operands[0])
+        if opcode == "reshape" and _is_bitcast(instr):
+            # Another opcode needs another name.
+            return self.fresh(instr, make("bitcast", operands[0], shape=in_memory(instr.shape)))
+        attrs = None if instr.annotations.sharding else renumbered(instr)
+        starts = _STARTS.get(opcode)
+        if attrs is None or (starts is not None and instr.operands[starts].shape.rank):
+            return self.between_transposes(instr)
+        if starts is not None:
+            memory = memory_of(instr.shape)
+            operands[starts:] = [operands[starts + d] for d in memory]
+        return self.like(instr, in_memory(instr.shape), operands, attrs)
+
+    def moved(self, instr: Instruction, operand: Instruction) -> Instruction:
+        """The transpose that a copy or transpose between layouts is in memory."""
+        source = memory_of(instr.operands[0].shape)
+        target = memory_of(instr.shape)
+        if instr.opcode == "transpose":
+            dimensions = cast("a.Dimensions", instr.attrs).dimensions
+            target = tuple(dimensions[d] for d in target)
+        shape = in_memory(instr.shape)
+        permutation = tuple(source.index(d) for d in target)
+        if permutation != tuple(range(len(permutation))):
+            made = make("transpose", operand, shape=shape, dimensions=permutation)
+            return self.like(instr, shape, [operand], made.attrs, "transpose")
+        if instr.opcode == "copy":
+            return self.like(instr, shape, [operand], instr.attrs)
+        # No byte moves: what was transposed is there already.
+        return self.view(instr, operand, shape)
+
+    def between_transposes(self, instr: Instruction) -> Instruction:
+        """The instruction on row-major arrays, then its result in the order of memory."""
+        operands = list(map(self.row_major, instr.operands))
+        computed = self.like(instr, instr.shape.with_default_layout(), operands, instr.attrs)
+        if is_row_major(instr.shape):
+            return computed
+        memory = memory_of(instr.shape)
+        self.put(computed)
+        made = make("transpose", computed, shape=in_memory(instr.shape), dimensions=memory)
+        return self.fresh(instr, made)
+
+    def like(
+        self,
+        instr: Instruction,
+        shape: Shape,
+        operands: list[Instruction],
+        attrs: a.Attrs,
+        opcode: str = "",
+    ) -> Instruction:
+        """An instruction in the place of another; it keeps the name if it keeps the opcode."""
+        opcode = opcode or instr.opcode
+        return replace(
+            instr,
+            name=instr.name if opcode == instr.opcode else self.names.unique(opcode),
+            opcode=opcode,
+            shape=shape,
+            operands=tuple(operands),
+            attrs=attrs,
+            control_predecessors=tuple(self.done[p] for p in instr.control_predecessors),
+        )
+
+    def fresh(self, origin: Instruction, instr: Instruction) -> Instruction:
+        """A new instruction with a name of its own, and the metadata of another."""
+        annotations = Annotations(metadata=origin.annotations.metadata)
+        name = self.names.unique(instr.opcode)
+        return replace(instr, name=name, annotations=annotations, span=origin.span)
+
+    def put(self, instr: Instruction) -> Instruction:
+        """Append an instruction to the order, if it is not there yet."""
+        self.order[instr] = None
+        return instr
+
+    # ------------------------------------------------------------------ views
+
+    def as_written(self, instr: Instruction) -> Instruction:
+        """The value of an old instruction in its old shape."""
+        return self.view(instr, self.done[instr], instr.shape)
+
+    def in_memory(self, instr: Instruction) -> Instruction:
+        """The value of an old instruction, dimensions in the order of memory."""
+        if not instr.shape.is_array:
+            return self.as_written(instr)
+        return self.view(instr, self.done[instr], in_memory(instr.shape))
+
+    def row_major(self, instr: Instruction) -> Instruction:
+        """The value of an old instruction, row-major in its old dimensions."""
+        value = self.in_memory(instr)
+        memory = memory_of(instr.shape)
+        if not instr.shape.is_array or memory == tuple(range(len(memory))):
+            return value
+        shape = instr.shape.with_default_layout()
+        if (value, shape) not in self.views:
+            permutation = tuple(memory.index(d) for d in range(len(memory)))
+            made = make("transpose", value, shape=shape, dimensions=permutation)
+            self.views[value, shape] = self.put(self.fresh(instr, made))
+        return self.views[value, shape]
+
+    def view(self, origin: Instruction, value: Instruction, shape: Shape) -> Instruction:
+        """A value's memory read as another shape."""
+        if value.shape == shape:
+            return value
+        if value.opcode == "bitcast" and value.operands[0].shape == shape:
+            return value.operands[0]
+        key = (value, shape)
+        if key not in self.views:
+            self.views[key] = self.put(self.fresh(origin, make("bitcast", value, shape=shape)))
+        return self.views[key]
+
+
+# Other devices and the host agree on shapes with this one.
+_OUTSIDE = frozenset({"collective", "async"})
+# From which operand on there is an index for each dimension.
+_STARTS = {"dynamic-slice": 1, "dynamic-update-slice": 2}
+
+
+def _is_bitcast(reshape: Instruction) -> bool:
+    source = reshape.operands[0].shape
+    return reshaped(source.dims, order_of(source), reshape.shape.dims) == order_of(reshape.shape)
+
+
+def _in_memory(constant: Instruction) -> a.Constant:
+    """The literal of a constant, dimensions in the order of memory."""
+    attrs = cast("a.Constant", constant.attrs)
+    held, shape = attrs.literal, in_memory(constant.shape)
+    array = cast("NDArray[Any]", held.array).transpose(memory_of(constant.shape))
+    moved = Literal(shape, np.ascontiguousarray(array), elided=held.elided)
+    return replace(attrs, literal=moved)

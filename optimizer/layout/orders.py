@@ -1,0 +1,114 @@
+"""Orders of dimensions in memory, and what becomes of them when dimensions are moved about.
+
+An order lists dimensions from the fastest-varying to the slowest, as `{1,0}` does in HLO text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hlo.shape import row_major
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo.shape import Shape
+
+Order = tuple[int, ...]
+Dims = tuple[int, ...]
+
+
+def order_of(shape: Shape) -> Order:
+    """The order that an array's layout says; row-major where it says nothing."""
+    return shape.layout.minor_to_major if shape.layout else rows(shape.rank)
+
+
+def spelled(order: Order) -> str:
+    """As HLO text spells it: `{1,0}`."""
+    return f"{{{','.join(map(str, order))}}}"
+
+
+def rows(rank: int) -> Order:
+    """The row-major order: the last dimension varies fastest."""
+    return tuple(range(rank - 1, -1, -1))
+
+
+def with_order(shape: Shape, order: Order) -> Shape:
+    """The same array in another order; tiles and memory space stay."""
+    layout = shape.layout or row_major(shape.rank)
+    if layout.minor_to_major == order:
+        return shape
+    return shape.with_layout(replace(layout, minor_to_major=order))
+
+
+def same_memory(dims: Dims, left: Order, right: Order) -> bool:
+    """Whether two orders put the elements into the same places; sizes of 1 don't count."""
+    if left == right or 0 in dims:
+        return True
+    return [d for d in left if dims[d] != 1] == [d for d in right if dims[d] != 1]
+
+
+def transposed(order: Order, permutation: Sequence[int]) -> Order:
+    """The order of `transpose(x, permutation)` for which no byte moves, from the order of x."""
+    place = {dim: i for i, dim in enumerate(permutation)}
+    return tuple(place[dim] for dim in order)
+
+
+def untransposed(order: Order, permutation: Sequence[int]) -> Order:
+    """The order of x, from the order of `transpose(x, permutation)`; no byte moves."""
+    return tuple(permutation[dim] for dim in order)
+
+
+def selected(order: Order, dims: Sequence[int]) -> Order:
+    """The order of some dimensions among themselves, which are then numbered as listed."""
+    place = {dim: i for i, dim in enumerate(dims)}
+    return tuple(place[dim] for dim in order if dim in place)
+
+
+def reshaped(dims: Dims, order: Order, to: Dims) -> Order | None:
+    """The order for which a reshape moves no byte; None where there is none.
+
+    A reshape keeps row-major numbers, so dimensions fall into groups of equal products on both
+    sides: [6,4] and [2,3,4] into 6 = 2*3 and 4 = 4. No byte moves if every group lies in memory in
+    one piece and row-major; the groups themselves may stand in any order.
+
+    References
+    ----------
+    XLA, `ShapeUtil::AlignLayouts` in `xla/shape_util.cc`.
+    """
+    if 0 in dims:
+        return rows(len(to))
+    groups = _groups(dims, to)
+    memory = [dim for dim in reversed(order) if dims[dim] != 1]
+    result: list[int] = []
+    while memory:
+        before, after = next(group for group in groups if memory[0] in group[0])
+        if memory[: len(before)] != before:
+            return None
+        del memory[: len(before)]
+        result += after
+    for dim, size in enumerate(to):
+        if size == 1:
+            # Where it stands does not matter; there, it keeps a row-major order row-major.
+            result.insert(result.index(dim - 1) + 1 if dim else 0, dim)
+    return tuple(reversed(result))
+
+
+def _groups(dims: Dims, to: Dims) -> list[tuple[list[int], list[int]]]:
+    """Pairs of runs of dimensions, without those of size 1, that hold equally many elements."""
+    left = [d for d, size in enumerate(dims) if size != 1]
+    right = [d for d, size in enumerate(to) if size != 1]
+    groups: list[tuple[list[int], list[int]]] = []
+    while left:
+        before, after = [left.pop(0)], [right.pop(0)]
+        count, wanted = dims[before[0]], to[after[0]]
+        while count != wanted:
+            if count < wanted:
+                before.append(left.pop(0))
+                count *= dims[before[-1]]
+            else:
+                after.append(right.pop(0))
+                wanted *= to[after[-1]]
+        groups.append((before, after))
+    return groups

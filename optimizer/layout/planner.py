@@ -1,0 +1,280 @@
+"""Which layout each array of one computation gets.
+
+Two sweeps. Downwards, each array is *offered* the order in which its operands would hand it on for
+free. Upwards, each user *votes* for the order that it wants, and the order is chosen for which the
+fewest bytes must be copied, above and below. Choices look one instruction far; that is enough to
+push a transpose's order through elementwise code to where it costs least.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, cast
+
+from optimizer.layout.flow import FREE, can_have, carries, operand_order, result_order
+from optimizer.layout.orders import Order, order_of, rows, spelled, with_order
+from optimizer.layout.policy import demanded, yielded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hlo import attributes as a
+    from hlo.instruction import Computation, Instruction
+    from hlo.shape import Shape
+    from optimizer.layout.policy import LayoutPolicy
+
+    Index = tuple[int, ...]
+    Place = tuple[Instruction, Index]
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """A user's wish.
+
+    Attributes
+    ----------
+    bytes : what a copy would move if it is not granted.
+    user : name of the instruction.
+    rule : why it wants the order.
+    """
+
+    order: Order
+    bytes: int
+    user: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The layout of one array, and why.
+
+    Attributes
+    ----------
+    rule : which rule decided, a word.
+    text : the reason with its numbers, a sentence.
+    """
+
+    order: Order
+    rule: str
+    text: str
+
+    def __str__(self) -> str:
+        """One line."""
+        return f"{spelled(self.order)} ({self.rule}): {self.text}"
+
+
+@dataclass(frozen=True)
+class Borders:
+    """What is settled outside of a computation, or by the text.
+
+    Attributes
+    ----------
+    given : shapes of results that are settled, by instruction; a leaf without layout is not.
+    wanted : shapes that instructions insist on for their operands.
+    result : in which shape the computation must leave its result; None for any.
+    """
+
+    given: Mapping[Instruction, tuple[Shape, str]]
+    wanted: Mapping[Instruction, tuple[Shape, ...]]
+    result: Shape | None
+
+
+@dataclass
+class Planner:
+    """The layouts of one computation: `choices` once `run` has run."""
+
+    computation: Computation
+    policy: LayoutPolicy
+    borders: Borders
+    offers: dict[Place, Order] = field(default_factory=dict["Place", Order])
+    votes: dict[Place, list[Vote]] = field(default_factory=dict["Place", list[Vote]])
+    choices: dict[Place, Choice] = field(default_factory=dict["Place", Choice])
+
+    def run(self) -> dict[Place, Choice]:
+        """Choose all layouts."""
+        for instr in self.computation.instructions:
+            for index, leaf in choosable(instr.shape):
+                offer = self.offered(instr, index, leaf)
+                if offer is not None:
+                    self.offers[instr, index] = offer
+        if self.borders.result is not None:
+            self.vote_for(self.computation.root, self.borders.result, "ROOT", "entry-or-caller")
+        for instr in reversed(self.computation.instructions):
+            self.settle(instr)
+        for instr in self.computation.instructions:
+            for index, _ in choosable(instr.shape):
+                self.follow(instr, index)
+        return self.choices
+
+    # ------------------------------------------------------------- downwards
+
+    def given(self, instr: Instruction, index: Index) -> tuple[Order, str] | None:
+        """The order that is settled already, and the rule."""
+        found = self.borders.given.get(instr)
+        if found is None:
+            return None
+        shape, rule = found
+        leaf = shape.at(index)
+        return (leaf.layout.minor_to_major, rule) if leaf.layout else None
+
+    def offered(self, instr: Instruction, index: Index, leaf: Shape) -> Order | None:
+        """The order that an array has for free; None where it can have any."""
+        if settled := self.given(instr, index):
+            return settled[0]
+        if source := behind(instr, index):
+            return self.offers.get(source)
+        if instr.opcode == "tuple":
+            return self.offers.get((instr.operands[index[0]], index[1:]))
+        if carries(instr):
+            return self.handed_on(instr)
+        if instr.opcode in FREE or instr.opcode == "parameter":
+            return None
+        return rows(leaf.rank) if instr.shape.is_tuple else yielded(self.policy, instr)[0]
+
+    def handed_on(self, instr: Instruction) -> Order | None:
+        """The order that the largest operand hands on."""
+        best: tuple[int, Order] | None = None
+        for number, operand in enumerate(instr.operands):
+            offer = self.offers.get((operand, ()))
+            order = None if offer is None else result_order(instr, number, offer)
+            if order is not None and (best is None or operand.shape.bytes > best[0]):
+                best = operand.shape.bytes, order
+        return best[1] if best else None
+
+    # --------------------------------------------------------------- upwards
+
+    def vote_for(self, operand: Instruction, shape: Shape, user: str, rule: str) -> None:
+        """A vote for each array of an operand."""
+        for index, leaf in choosable(shape):
+            if leaf.layout is not None:
+                vote = Vote(order_of(leaf), leaf.bytes, user, rule)
+                self.votes.setdefault((operand, index), []).append(vote)
+
+    def settle(self, instr: Instruction) -> None:
+        """Choose the layouts of an instruction, whose users have voted; vote for its operands."""
+        for index, leaf in choosable(instr.shape):
+            source = behind(instr, index)
+            if source is None:
+                self.choices[instr, index] = self.chosen(instr, index, leaf)
+            else:
+                self.votes.setdefault(source, []).extend(self.votes.get((instr, index), ()))
+        if behind(instr, ()) is None:
+            for number, operand in enumerate(instr.operands):
+                shape, rule = self.wanted(instr, number)
+                self.vote_for(operand, shape, instr.name, rule)
+
+    def wanted(self, instr: Instruction, number: int) -> tuple[Shape, str]:
+        """The shape that an instruction wants of an operand, and why; no layout where any will do.
+
+        Where what the operand offers gives the chosen result, that is what it wants.
+        """
+        shape = instr.operands[number].shape
+        if instr in self.borders.wanted:
+            return self.borders.wanted[instr][number], "settled"
+        if instr.opcode == "tuple":
+            return self.shape_of(instr).elements[number], "tuple"
+        if not has_orders(shape):
+            return shape.without_layout, "any"
+        offer = self.offers.get((instr.operands[number], ()))
+        if not carries(instr):
+            order, rule = demanded(self.policy, instr, number, offer)
+            return with_order(shape, order), rule
+        result = (
+            self.choices[instr, ()].order if has_orders(instr.shape) else rows(instr.shape.rank)
+        )
+        if offer is not None and result_order(instr, number, offer) == result:
+            return with_order(shape, offer), "from-result"
+        order = operand_order(instr, number, result)
+        return shape.with_layout(None) if order is None else with_order(shape, order), "from-result"
+
+    def chosen(self, instr: Instruction, index: Index, leaf: Shape) -> Choice:
+        """The order of an array for which the fewest bytes are copied."""
+        if settled := self.given(instr, index):
+            return Choice(*settled, "it is settled by what it meets")
+        offer = self.offers.get((instr, index))
+        votes = self.votes.get((instr, index), [])
+        if instr.opcode == "tuple" and votes:
+            return Choice(votes[0].order, "tuple", f"%{votes[0].user} wants the element so")
+        if not carries(instr) and instr.opcode != "tuple" and offer is not None:
+            rule = "row-major" if index else yielded(self.policy, instr)[1]
+            return Choice(offer, rule, f"{instr.opcode} leaves its result so")
+        written = order_of(leaf)
+        candidates = dict.fromkeys([*(v.order for v in votes), rows(leaf.rank)])
+        costs = {o: self.copied(instr, o, votes) for o in candidates if can_have(instr, o)}
+        if offer is not None:
+            costs = {offer: self.copied(instr, offer, votes), **costs}
+        # What is written stays if that is free, so that a second run changes nothing.
+        best = min(costs, key=lambda order: (costs[order], order != written and not costs[order]))
+        if not votes and offer is None:
+            return Choice(best, "no-preference", "nobody asks for another")
+        return Choice(best, _rule(best, offer, votes), _numbers(costs, votes))
+
+    def copied(self, instr: Instruction, order: Order, votes: list[Vote]) -> int:
+        """Bytes that are copied if an array has an order: for its users, and of its operands."""
+        copies = {vote.order: vote.bytes for vote in votes if vote.order != order}
+        above = 0
+        if carries(instr):
+            for number, operand in enumerate(instr.operands):
+                offer = self.offers.get((operand, ()))
+                if offer is None or result_order(instr, number, offer) == order:
+                    continue
+                wanted = operand_order(instr, number, order)
+                above += operand.shape.bytes if wanted not in (None, offer) else 0
+        return sum(copies.values()) + above
+
+    # ---------------------------------------------------------- once chosen
+
+    def follow(self, instr: Instruction, index: Index) -> None:
+        """Elements of tuples have the layout that the tuple has."""
+        source = behind(instr, index)
+        if source is not None:
+            chosen = self.choices[source]
+            self.choices[instr, index] = Choice(
+                chosen.order, "same-value", f"it is a value of %{source[0].name}"
+            )
+
+    def shape_of(self, instr: Instruction) -> Shape:
+        """An instruction's shape in the chosen layouts."""
+        return laid_out(instr.shape, lambda index: self.choices[instr, index].order)
+
+
+def behind(instr: Instruction, index: Index) -> Place | None:
+    """The array that an instruction hands on as it is, in the same memory; None if it makes it."""
+    if instr.opcode == "get-tuple-element":
+        number = cast("a.GetTupleElement", instr.attrs).index
+        return instr.operands[0], (number, *index)
+    if instr.opcode in ("opt-barrier", "domain", "add-dependency"):
+        return instr.operands[0], index
+    return None
+
+
+def has_orders(shape: Shape) -> bool:
+    """Whether a shape is an array with more than one order."""
+    return shape.is_array and shape.rank > 1
+
+
+def choosable(shape: Shape) -> list[tuple[Index, Shape]]:
+    """The arrays of a shape that have more than one order, with their indices."""
+    if shape.is_tuple:
+        return [(index, leaf) for index, leaf in shape.leaves() if has_orders(leaf)]
+    return [((), shape)] if has_orders(shape) else []
+
+
+def laid_out(shape: Shape, order_at: Callable[[Index], Order], index: Index = ()) -> Shape:
+    """A shape with other orders, which a function of the index into it gives."""
+    if shape.is_tuple:
+        elements = [laid_out(e, order_at, (*index, i)) for i, e in enumerate(shape.elements)]
+        return replace(shape, elements=tuple(elements))
+    return with_order(shape, order_at(index)) if has_orders(shape) else shape
+
+
+def _rule(best: Order, offer: Order | None, votes: list[Vote]) -> str:
+    if best == offer:
+        return "from-operand"
+    return next((f"user-{v.rule}" for v in votes if v.order == best), "fewest-bytes")
+
+
+def _numbers(costs: Mapping[Order, int], votes: list[Vote]) -> str:
+    copies = ", ".join(f"{spelled(order)} copies {n} bytes" for order, n in costs.items())
+    users = ", ".join(f"%{vote.user} wants {spelled(vote.order)}" for vote in votes)
+    return f"{copies}; {users or 'no user minds'}"

@@ -1,0 +1,153 @@
+"""Layout assignment and normalization: same values, agreeing layouts, and what `why` says."""
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hlo
+from hlo.shape import tuple_of
+from hlo.values import ComputationLayout
+from hlo.verify import verify
+from hlo_tools.generate.modules import random_module
+from hlo_tools.generate.values import nasty
+from interpreter import evaluate
+from interpreter.compare import compare
+from optimizer import Log, parse_pipeline
+from optimizer.layout.orders import order_of, reshaped, rows
+from optimizer.layout.renumber import is_row_major
+from optimizer.layout.why import why_layout
+
+seeds = st.integers(0, 2**32)
+
+
+def shuffled(shape, random):
+    """A shape whose arrays lie in memory in any order."""
+    if shape.is_tuple:
+        return tuple_of(*(shuffled(e, random) for e in shape.elements))
+    if not shape.is_array:
+        return shape
+    order = random.sample(range(shape.rank), shape.rank)
+    return shape.with_layout(replace(shape.layout, minor_to_major=tuple(order)))
+
+
+def drawn(seed):
+    """A random module with random layouts at its entry, and arguments."""
+    random = Random(seed)
+    module = hlo.parse(str(random_module(random, 20)))
+    parameters = tuple(shuffled(p.shape, random) for p in module.entry.parameters)
+    layout = ComputationLayout(parameters, shuffled(module.entry.root.shape, random))
+    header = replace(module.header, entry_computation_layout=layout)
+    return replace(module, header=header), [nasty(p, random) for p in parameters]
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu"])
+@given(seed=seeds)
+def test_assigned_layouts_agree_and_keep_values(target, seed):
+    before, arguments = drawn(seed)
+    run = parse_pipeline(f"layout-assignment{{target={target}}}")
+    after = run.run(before)
+    verify(after)
+    check_agreement(after)
+    assert compare(evaluate(after, *arguments), evaluate(before, *arguments)) is None
+    assert run.run(after) is after
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu"])
+@given(seed=seeds)
+def test_normalized_arrays_are_row_major(target, seed):
+    before, arguments = drawn(seed)
+    text = f"layout-assignment{{target={target}}},layout-normalization"
+    after = parse_pipeline(text).run(before)
+    verify(after)
+    check_agreement(after)
+    keeps_layout = {"bitcast", "parameter", "tuple", "get-tuple-element"}
+    for instr in after.instructions():
+        if instr.opcode not in keeps_layout and not instr.row.traits & {"control", "effect"}:
+            assert is_row_major(instr.shape), instr
+    assert compare(evaluate(after, *arguments), evaluate(before, *arguments)) is None
+    assert parse_pipeline("layout-normalization").run(after) is after
+
+
+@given(seed=seeds, fuel=st.integers(0, 9))
+def test_normalization_may_stop_anywhere(seed, fuel):
+    before, arguments = drawn(seed)
+    assigned = parse_pipeline("layout-assignment").run(before)
+    after = parse_pipeline("layout-normalization").run(assigned, Log(fuel=fuel))
+    verify(after)
+    assert compare(evaluate(after, *arguments), evaluate(before, *arguments)) is None
+
+
+def check_agreement(module):
+    """Who hands an array on hands it on in its layout, as XLA's layout-sensitive verifier asks."""
+    said = module.header.entry_computation_layout
+    assert said.result == module.entry.root.shape
+    assert said.parameters == tuple(p.shape for p in module.entry.parameters)
+    for instr in module.instructions():
+        operands = [o.shape for o in instr.operands]
+        if instr.opcode == "get-tuple-element":
+            assert instr.shape == operands[0].elements[instr.attrs.index]
+        elif instr.opcode == "tuple":
+            assert instr.shape.elements == tuple(operands)
+        elif instr.opcode == "while":
+            condition, body = instr.called
+            state = {instr.shape, operands[0], body.root.shape, body.parameters[0].shape}
+            assert state == {condition.parameters[0].shape}
+        elif instr.opcode == "conditional":
+            assert {c.root.shape for c in instr.called} == {instr.shape}
+            assert [c.parameters[0].shape for c in instr.called] == operands[1:]
+        elif instr.opcode == "call":
+            assert instr.called[0].root.shape == instr.shape
+            assert [p.shape for p in instr.called[0].parameters] == operands
+        elif instr.row.elementwise:
+            orders = {order_of(s) for s in operands if s.rank == instr.shape.rank}
+            assert orders <= {order_of(instr.shape)}
+
+
+@given(data=st.data(), dims=st.lists(st.integers(0, 6), max_size=4).map(tuple))
+def test_reshaped_order_moves_no_byte(data, dims):
+    """A bitcast of the memory is the reshape of the values, where there is an order for it."""
+    sizes = [*dims]
+    while len(sizes) > 1 and data.draw(st.booleans()):
+        at = data.draw(st.integers(0, len(sizes) - 2))
+        sizes[at : at + 2] = [sizes[at] * sizes[at + 1]]
+    to = tuple(sizes)
+    for source, target in ((dims, to), (to, dims)):
+        order = tuple(data.draw(st.permutations(range(len(source)))))
+        found = reshaped(source, order, target)
+        if order == rows(len(source)):
+            assert found == rows(len(target))
+        if found is not None:
+            read = {
+                name: f"{{{','.join(map(str, o))}}}" for name, o in (("a", order), ("b", found))
+            }
+            text = f"""HloModule m
+ENTRY e {{
+  p = s32[{",".join(map(str, source))}]{read["a"]} parameter(0)
+  ROOT b = s32[{",".join(map(str, target))}]{read["b"]} bitcast(p)
+}}"""
+            module = hlo.parse(text)
+            array = nasty(module.entry.parameters[0].shape, Random(1))
+            assert (evaluate(module, array) == array.reshape(target)).all()
+
+
+TRANSPOSED = """HloModule m, entry_computation_layout={(f32[2,3]{1,0})->(f32[3,2]{1,0}, f32[2]{0})}
+ENTRY e {
+  p = f32[2,3] parameter(0)
+  v = f32[2] constant({1, 2})
+  t = f32[3,2] transpose(p), dimensions={1,0}
+  ROOT o = (f32[3,2], f32[2]) tuple(t, v)
+}"""
+
+
+def test_why_layout_gives_rule_bytes_and_line():
+    module = hlo.parse(TRANSPOSED)
+    assert "%t {0,1} (from-operand): {0,1} copies 24 bytes, {1,0} copies 24" in why_layout(
+        module, "t"
+    )
+    assert ":3: %p {1,0} (parameter)" in why_layout(module, "%p")
+    assert "only one order" in why_layout(module, "v")
+    with pytest.raises(hlo.HloError, match="HLO158"):
+        why_layout(module, "q")
