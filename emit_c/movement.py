@@ -195,12 +195,7 @@ def reinterpreted(body: Body, value: str, source: Shape, target: Shape) -> str:
     kinds = (source.element_type, target.element_type)
     if kinds[0] is kinds[1]:
         return value
-    given = body.variable(kinds[0].name, "bits", store(kinds[0], value))
-    taken = body.variable(kinds[1].name, "value")
-    body.call("__builtin_memcpy", f"&{taken}", f"&{given}", str(kinds[1].bytes))
-    if kinds[1] is PRED:
-        return f"{taken} & 1"
-    return load(kinds[1], taken)
+    return from_bits(body, bits_of(body, value, kinds[0]), kinds[1])
 
 
 @define("bitcast-convert")
@@ -214,37 +209,44 @@ def write_bitcast_convert(body: Body, instr: Instruction, index: Index) -> str:
     if source.bits == target.bits:
         return reinterpreted(body, body.element(operand, index), operand.shape, instr.shape)
     if source.bits > target.bits:
-        word = body.let("u64", "word", bits_of(body, body.element(operand, index[:-1]), source))
+        bits = bits_of(body, body.element(operand, index[:-1]), source)
+        word = body.let("u64", "word", bits)
         shift = (index[-1] * target.bits).text
         return from_bits(body, f"{word} >> ({shift})", target)
     ratio = target.bits // source.bits
     parts = [unknown("", k, k) for k in range(ratio)]
-    words = [
-        f"({bits_of(body, body.element(operand, (*index, part)), source)} << {k * source.bits})"
-        for k, part in enumerate(parts)
-    ]
+    given = [bits_of(body, body.element(operand, (*index, part)), source) for part in parts]
+    words = [f"((u64){bits} << {k * source.bits})" for k, bits in enumerate(given)]
     return from_bits(body, " | ".join(words), target)
 
 
 def bits_of(body: Body, value: str, kind: ElementType) -> str:
-    """The bits of a value of at most 64 bits, as u64."""
-    word = f"u{max(kind.bits, 8)}"
-    given = body.variable(kind.name, "bits", store(kind, value))
-    taken = body.variable(word, "word")
-    body.call("__builtin_memcpy", f"&{taken}", f"&{given}", str(kind.bytes))
-    return f"(u64){taken}"
+    """The bits of a value of at most 64 bits, as an unsigned integer."""
+    stored = store(kind, value)
+    if kind.is_complex:
+        given = body.variable(kind.name, "bits", stored)
+        taken = body.variable("u64", "word")
+        body.call("__builtin_memcpy", f"&{taken}", f"&{given}", "8")
+        return taken
+    if kind.name in ("f32", "f64"):
+        return f"bits_{kind}({stored})"
+    return f"(u{8 * kind.bytes})({stored})"
 
 
 def from_bits(body: Body, bits: str, kind: ElementType) -> str:
-    """The value whose bits are the low ones of a u64."""
-    word = f"u{max(kind.bits, 8)}"
-    mask = f" & {(1 << kind.bits) - 1}" if kind.bits < 8 else ""
-    given = body.variable(word, "word", f"({word})(({bits}){mask})")
+    """The value whose bits are the low ones of an unsigned integer."""
+    word = f"u{8 * kind.bytes}"
+    if kind.is_complex:
+        given = body.variable("u64", "word", bits)
+        taken = body.variable(kind.name, "value")
+        body.call("__builtin_memcpy", f"&{taken}", f"&{given}", "8")
+        return taken
+    if kind.name in ("f32", "f64"):
+        return f"from_bits_{kind}(({word})({bits}))"
     if kind is PRED:
-        return f"{given} & 1"
-    taken = body.variable(kind.name, "value")
-    body.call("__builtin_memcpy", f"&{taken}", f"&{given}", str(kind.bytes))
-    return load(kind, taken)
+        return f"({bits}) & 1"
+    mask = f" & {(1 << kind.bits) - 1}" if kind.bits < 8 else ""
+    return load(kind, f"({kind})(({bits}){mask})")
 
 
 @define("get-dimension-size")

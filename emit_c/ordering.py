@@ -1,139 +1,222 @@
-"""Kernels that sort: by a merge sort of element numbers, with the comparator inlined."""
+"""Kernels that sort rows, and that find the largest elements of rows.
+
+Where the comparator compares keys, each element becomes one word: its key above its number in the
+row (or above the element itself, if there is nothing else to move). Words are sorted digit by
+digit. Keys of 64 bits, and several keys, are sorted in turns, the least important bits first.
+"""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from emit_c.indexing import linear
-from emit_c.loops import Assign, For, If, Variable
+from emit_c.body import Body, Environment
+from emit_c.comparators import Key, keys
+from emit_c.folding import over
+from emit_c.indexing import counter, linear, unknown
+from emit_c.loops import Assign, For, If, Let, Variable
+from emit_c.merging import write_merge_sort
+from emit_c.movement import bits_of, from_bits
 from emit_c.table import Kernel, emits_c
-from emit_c.types import load, store, wide
+from emit_c.types import store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
-    from emit_c.body import Body
+    from emit_c.indexing import Index, Sum
     from hlo import attributes as a
-    from hlo.element_type import ElementType
     from hlo.instruction import Instruction
+    from hlo.shape import Shape
 
+    Place = Callable[[Sum], Index]
+    Part = tuple[Callable[[Sum], str], int]  # a key's word at a place of the row, and its bits
 
-class Rows:
-    """Scratch memory for one row of each operand, and for the order of its elements."""
-
-    def __init__(self, body: Body, n: int, types: Sequence[ElementType]) -> None:
-        self.body, self.n, self.types = body, n, types
-        self.bytes = 0
-        self.rows = [self._array(str(t), t.bytes, "row") for t in types]
-        self.order, self.spare = (self._array("s32", 4, name) for name in ("order", "spare"))
-
-    def _array(self, kind: str, size: int, name: str) -> str:
-        made = self.body.name(name)
-        self.body.add(Variable(f"{kind} *", made, f"({kind} *)(scratch + {self.bytes})"))
-        self.bytes += -(-self.n * size // 64) * 64
-        return made
-
-    def value(self, row: int, number: str) -> str:
-        """An element of a row, as a wide value."""
-        kind = self.types[row]
-        return self.body.let(wide(kind), "key", load(kind, f"{self.rows[row]}[{number}]"))
-
-    def sort(self, before: Callable[[str, str], str]) -> str:
-        """Put element numbers in order; gives the name of the array that holds them.
-
-        Runs of 1, 2, 4, ... elements are merged in pairs. Of two elements the right one is taken
-        only if it must come before the left one, so equal ones stay in order.
-
-        Parameters
-        ----------
-        before : the C expression that says whether the element of one number comes first.
-        """
-        body, n = self.body, self.n
-        source, target = body.name("source"), body.name("target")
-        body.add(Variable("s32 *", source, self.order), Variable("s32 *", target, self.spare))
-        with body.block() as round_:
-            width = body.let("s64", "width", "(s64)1 << level")
-            with body.block() as merge:
-                middle = body.let("s64", "middle", f"begin + {width} < {n} ? begin + {width} : {n}")
-                end = body.let("s64", "end", f"{middle} + {width} < {n} ? {middle} + {width} : {n}")
-                left = body.variable("s64", "left", "begin")
-                right = body.variable("s64", "right", middle)
-                with body.block() as step:
-                    take = body.variable("pred", "take_right", f"{left} >= {middle}")
-                    with body.block() as compare:
-                        x = body.let("s64", "x", f"{source}[{right}]")
-                        y = body.let("s64", "y", f"{source}[{left}]")
-                        body.assign(take, before(x, y))
-                    body.add(If(f"{left} < {middle} && {right} < {end}", tuple(compare)))
-                    body.assign(f"{target}[at]", f"{source}[{take} ? {right} : {left}]")
-                    body.assign(right, f"{right} + {take}")
-                    body.assign(left, f"{left} + !{take}")
-                body.add(For("at", end, tuple(step), start="begin"))
-            body.add(For("begin", n, tuple(merge), step=f"2 * {width}"))
-            body.add(
-                Variable("s32 *", "done", target), Assign(target, source), Assign(source, "done")
-            )
-        rounds = max(n - 1, 0).bit_length()
-        body.add(For("level", rounds, tuple(round_)))
-        return source
+# Rows up to which inserting is faster than counting digits.
+FEW = 40
+# The k up to which the k least are kept sorted while a row is read.
+MOST_KEPT = 128
+# Keys that are compared with the worst one kept before any is looked at alone.
+BLOCK = 256
 
 
 def write_sort(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
-    """Each row is copied, its order found, and then its elements are put in that order."""
-    attrs: a.Sort = instr.attrs  # type: ignore[assignment]
-    axis, shape = attrs.dimensions[0], instr.operands[0].shape
+    """Sort by the comparator's keys, or by the comparator itself."""
+    found = keys(instr.called[0])
+    shape, axis = instr.operands[0].shape, _axis(instr)
+    if not found or shape.dims[axis] >= 1 << 31:
+        return write_merge_sort(body, instr, outputs)
+    if len(instr.operands) == len(found) == 1 and shape.element_type.bits <= 32 >= found[0].bits:
+        return _write_single_sort(body, instr, found[0], outputs[0])
     n = shape.dims[axis]
-    types = [o.shape.element_type for o in instr.operands]
-    rows = Rows(body, n, types)
-    comparator = instr.called[0]
+    arrays = _Words(body, "u64", n)
+    with _rows(body, shape, axis) as at:
 
-    def before(x: str, y: str) -> str:
-        pairs = [rows.value(k, i) for k in range(len(types)) for i in (x, y)]
-        return body.apply(comparator, *pairs)[0]
+        def value(key: Key) -> Callable[[Sum], str]:
+            return lambda j: _key(
+                body, instr, key, [body.element(o, at(j)) for o in instr.operands]
+            )
 
+        order = arrays.order([part for key in found for part in _parts(key, value(key))])
+        with _each(body, n) as j:
+            number = body.let("s64", "number", f"(u32){order}[{j.text}]")
+            target = linear(at(j), shape.dims).text
+            for output, operand in zip(outputs, instr.operands, strict=True):
+                element = body.element(operand, at(unknown(number, 0, n - 1)))
+                body.assign(f"{output}[{target}]", store(operand.shape.element_type, element))
+    return arrays.bytes
+
+
+def _axis(instr: Instruction) -> int:
+    attrs: a.Sort = instr.attrs  # type: ignore[assignment]
+    return attrs.dimensions[0]
+
+
+def _key(body: Body, instr: Instruction, key: Key, values: Sequence[str]) -> str:
+    """The word of a comparator's key, for an element of each of the sorted arrays."""
+    environment = Environment()
+    for parameter in instr.called[0].parameters:
+        number: int = parameter.attrs.number  # type: ignore[attr-defined]
+        if number % 2 == key.side:
+            environment.scalars[parameter] = (values[number // 2],)
+    return key.word(Body(body.writer, environment).element(key.value, ()))
+
+
+def _parts(key: Key, value: Callable[[Sum], str]) -> list[Part]:
+    """A key's word, or its halves."""
+    if key.bits <= 32:
+        return [(value, key.bits)]
+    return [(lambda j: f"({value(j)} >> 32)", 32), (lambda j: f"(u32){value(j)}", 32)]
+
+
+@contextmanager
+def _rows(body: Body, shape: Shape, axis: int) -> Generator[Place]:
+    """Run a block for every row along an axis; gives the index of a place in the row."""
     others = [1 if d == axis else size for d, size in enumerate(shape.dims)]
     with body.loops([f"i{d}" for d in range(shape.rank)], others) as place:
-        with body.loops(["j"], [n]) as (j,):
-            at = (*place[:axis], j, *place[axis + 1 :])
-            values = [body.element(o, at) for o in instr.operands]
-            for row, kind, value in zip(rows.rows, types, values, strict=True):
-                body.assign(f"{row}[{j.text}]", store(kind, value))
-            body.assign(f"{rows.order}[{j.text}]", f"(s32)({j.text})")
-        order = rows.sort(before)
-        with body.loops(["j"], [n]) as (j,):
-            number = linear((*place[:axis], j, *place[axis + 1 :]), shape.dims).text
-            for output, row in zip(outputs, rows.rows, strict=True):
-                body.assign(f"{output}[{number}]", f"{row}[{order}[{j.text}]]")
-    return rows.bytes
+        yield lambda j: (*place[:axis], j, *place[axis + 1 :])
+
+
+@contextmanager
+def _each(body: Body, n: int) -> Generator[Sum]:
+    """Run a block for every place of a row, in vector lanes where it is straight code."""
+    name = body.name("j")
+    with body.block() as statements:
+        yield counter(name, n)
+    body.add(over(name, n, statements))
+
+
+class _Words:
+    """Two arrays of words in the scratch memory, for one row."""
+
+    def __init__(self, body: Body, kind: str, n: int) -> None:
+        self.body, self.kind, self.n = body, kind, n
+        size = -(-n * int(kind[1:]) // 8 // 64) * 64
+        self.bytes = 2 * size
+        self.words, self.spare = body.name("words"), body.name("spare")
+        for k, name in enumerate((self.words, self.spare)):
+            body.add(Variable(f"{kind} *", name, f"({kind} *)(scratch + {k * size})"))
+
+    def sorted(self, words: str, spare: str, low: int, bits: int) -> str:
+        """The array that holds the words, sorted by some bits."""
+        call = f"radix_sort_{self.kind}({words}, {spare}, {self.n}, {low}, {low + bits})"
+        if self.n <= FEW:
+            call = f"insertion_sort_{self.kind}({words}, {self.n}, {low})"
+        return self.body.variable(f"{self.kind} *", "sorted", call)
+
+    def order(self, parts: Sequence[Part]) -> str:
+        """The array whose words end with the numbers of the row's elements, sorted by keys."""
+        body, done = self.body, ""
+        for word, bits in reversed(parts):
+            array = done or self.words
+            with _each(body, self.n) as j:
+                number = j
+                if done:
+                    name = body.let("s64", "number", f"(u32){done}[{j.text}]")
+                    number = unknown(name, 0, self.n - 1)
+                body.assign(
+                    f"{array}[{j.text}]", f"(u64){word(number)} << 32 | (u64)({number.text})"
+                )
+            spare = self.spare
+            if done:
+                spare = body.variable(
+                    "u64 *", "other", f"{done} == {self.words} ? {spare} : {self.words}"
+                )
+            done = self.sorted(array, spare, 32, bits)
+        return done
+
+
+def _write_single_sort(body: Body, instr: Instruction, key: Key, output: str) -> int:
+    """Sort words of an element's key and its bits: so the elements themselves are moved."""
+    operand, axis = instr.operands[0], _axis(instr)
+    kind, n = operand.shape.element_type, operand.shape.dims[axis]
+    low = 8 * kind.bytes
+    arrays = _Words(body, "u32" if low + key.bits <= 32 else "u64", n)
+    with _rows(body, operand.shape, axis) as at:
+        with _each(body, n) as j:
+            value = body.element(operand, at(j))
+            word = f"({arrays.kind}){_key(body, instr, key, [value])} << {low}"
+            body.assign(f"{arrays.words}[{j.text}]", f"{word} | {bits_of(body, value, kind)}")
+        done = arrays.sorted(arrays.words, arrays.spare, low, key.bits)
+        with _each(body, n) as j:
+            made = store(kind, from_bits(body, f"{done}[{j.text}]", kind))
+            body.assign(f"{output}[{linear(at(j), operand.shape.dims).text}]", made)
+    return arrays.bytes
 
 
 def write_topk(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
-    """The rows of the last dimension are sorted, and the first k elements kept."""
+    """The first k of each row of the last dimension, in order; of equal elements the first."""
     attrs: a.TopK = instr.attrs  # type: ignore[assignment]
-    operand = instr.operands[0]
-    kind = operand.shape.element_type
+    operand, k = instr.operands[0], attrs.k
     *others, n = operand.shape.dims
-    rows = Rows(body, n, [kind])
-    sign = ">" if attrs.largest else "<"
+    key = Key(operand, 0, descending=attrs.largest, total=True)
+    scans = k <= MOST_KEPT and 0 < k < n and key.bits <= 32
+    arrays = None if scans else _Words(body, "u64", n)
+    with _rows(body, operand.shape, len(others)) as at:
 
-    def before(x: str, y: str) -> str:
-        keys = [rows.value(0, i) for i in (x, y)]
-        if kind.is_floating:
-            keys = [f"total_order_{wide(kind)}({key})" for key in keys]
-        return f"{keys[0]} {sign} {keys[1]}"
+        def word(j: Sum) -> str:
+            return key.word(body.element(operand, at(j)))
 
-    with body.loops([f"i{d}" for d in range(len(others))], others) as place:
-        with body.loops(["j"], [n]) as (j,):
-            value = body.element(operand, (*place, j))
-            body.assign(f"{rows.rows[0]}[{j.text}]", store(kind, value))
-            body.assign(f"{rows.order}[{j.text}]", f"(s32)({j.text})")
-        order = rows.sort(before)
-        with body.loops(["j"], [attrs.k]) as (j,):
-            number = linear((*place, j), (*others, attrs.k)).text
-            at = body.let("s32", "index", f"{order}[{j.text}]")
-            body.assign(f"{outputs[0]}[{number}]", f"{rows.rows[0]}[{at}]")
-            body.assign(f"{outputs[1]}[{number}]", at)
-    return rows.bytes
+        order = arrays.order(_parts(key, word)) if arrays else _write_least(body, word, n, k)
+        with _each(body, k) as j:
+            number = body.let("s64", "number", f"(u32){order}[{j.text}]")
+            target = linear(at(j), (*others, k)).text
+            element = body.element(operand, at(unknown(number, 0, n - 1)))
+            body.assign(f"{outputs[0]}[{target}]", store(operand.shape.element_type, element))
+            body.assign(f"{outputs[1]}[{target}]", f"(s32){number}")
+    return arrays.bytes if arrays else 0
+
+
+def _write_least(body: Body, word: Callable[[Sum], str], n: int, k: int) -> str:
+    """Keep the k least words of a row, sorted, while it is read in blocks.
+
+    Few blocks have a key below the worst of those that are kept: k log(n / k) of a random row.
+    """
+    least = body.variable("u64", "least", size=k)
+    with _each(body, k) as j:
+        body.assign(f"{least}[{j.text}]", "~(u64)0")
+    block = body.variable("u32", "keys", size=min(BLOCK, n))
+    whole = n // BLOCK * BLOCK
+    base = body.name("first")
+    for start, stop, size in ((0, whole, BLOCK), (whole, n, n - whole)):
+        if start == stop:
+            continue
+        with body.block() as statements:
+            worst = body.let("u32", "worst", f"(u32)({least}[{k - 1}] >> 32)")
+            found = body.variable("u32", "found", "0")
+            name = body.name("j")
+            with body.block() as compared:
+                offset = counter(name, size)
+                low = body.let("u32", "key", word(offset + unknown(base, start, n - size)))
+                body.assign(f"{block}[{offset.text}]", low)
+                body.assign(found, f"{found} | ({low} <= {worst})")
+            straight = all(isinstance(s, Let | Assign | Variable) for s in compared)
+            lanes = (("|", found),) if straight else ()
+            body.add(For(name, size, tuple(compared), simd=straight, reductions=lanes))
+            with body.block() as kept:
+                body.call("keep_least", least, str(k), block, str(size), base)
+            body.add(If(found, tuple(kept)))
+        body.add(For(base, stop, tuple(statements), start=start, step=size))
+    return least
 
 
 emits_c.define_all(

@@ -20,7 +20,6 @@ from optimizer.expanders.batched_gather_scatter_normalizer import BatchedGatherS
 from optimizer.expanders.batchnorm_expander import BatchNormExpander
 from optimizer.expanders.bitcast_dtypes_expander import BitcastDtypesExpander
 from optimizer.expanders.cholesky_expander import CholeskyExpander
-from optimizer.expanders.comparison_expander import ComparisonExpander
 from optimizer.expanders.convolution_group_converter import ConvolutionGroupConverter
 from optimizer.expanders.dot_decomposer import DotDecomposer
 from optimizer.expanders.dynamic_index_splitter import DynamicIndexSplitter
@@ -40,7 +39,6 @@ from optimizer.expanders.scatter_expander import ScatterExpander
 from optimizer.expanders.scatter_simplifier import ScatterSimplifier
 from optimizer.expanders.select_and_scatter_expander import SelectAndScatterExpander
 from optimizer.expanders.stochastic_convert_decomposer import StochasticConvertDecomposer
-from optimizer.expanders.topk_decomposer import TopkDecomposer
 from optimizer.expanders.topk_rewriter import TopkRewriter
 from optimizer.expanders.transpose_folding import TransposeFolding
 from optimizer.expanders.triangular_solve_expander import TriangularSolveExpander
@@ -60,8 +58,8 @@ BEFORE: tuple[Pass, ...] = (
     RngExpander(),
     RngBitGeneratorExpander(),
     DynamicIndexSplitter(),
-    TopkDecomposer(),
-    ComparisonExpander(),
+    # XLA decomposes topk and expands comparisons in total order here; our kernels do both as they
+    # are, and know by the comparison how a sort can be done.
     CholeskyExpander(),
     TriangularSolveExpander(),
     StochasticConvertDecomposer(),
