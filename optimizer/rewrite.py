@@ -18,10 +18,11 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hlo.walk import names_of, rebuild_module
+from hlo.walk import names_of
 from interpreter.compare import BITS
 from optimizer.effects import ordered, without_dead
 from optimizer.rule import touches_floats
+from optimizer.settle import rebuild_unfused
 from optimizer.term import CONSTANT_OPCODES
 
 if TYPE_CHECKING:
@@ -58,17 +59,16 @@ def rewrite(
         the same object where no rule applies.
     """
     rewriter = Rewriter(rules, log, names_of(module), strict, layout_sensitive)
-    fused = {c.name for i in module.instructions() if i.opcode == "fusion" for c in i.called}
     settled = log.settled.setdefault((rules, strict, layout_sensitive), set())
 
     def change(computation: Computation) -> Computation:
-        if computation.name in fused or computation in settled:
+        if computation in settled:
             return computation
         after = rewriter.settle(computation)
         settled.add(after)
         return after
 
-    return rebuild_module(module, change)
+    return rebuild_unfused(module, change)
 
 
 class Rewriter:

@@ -15,6 +15,7 @@ from optimizer.conditionals.branches import transformed
 from optimizer.conditionals.choice import cheap_branches, identical_branches, known_branch
 from optimizer.conditionals.results import merged_results, unused_operands, unused_results
 from optimizer.passes import register
+from optimizer.settle import settle
 
 if TYPE_CHECKING:
     from hlo.instruction import Module
@@ -45,11 +46,12 @@ class ConditionalSimplifier:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with simpler conditionals."""
-        before = None
-        while module is not before:
-            before = module
-            for transformation in TRANSFORMATIONS:
-                module = transformed(module, transformation, log)
-            if module is not before:
-                module = log.run(TupleSimplifier(), module)
-        return module
+        return settle(module, lambda m: _once(m, log))
+
+
+def _once(module: Module, log: Log) -> Module:
+    """Every transformation in turn; the tuples that they leave behind are simplified."""
+    changed = module
+    for transformation in TRANSFORMATIONS:
+        changed = transformed(changed, transformation, log)
+    return changed if changed is module else log.run(TupleSimplifier(), changed)

@@ -17,8 +17,9 @@ from hlo.annotations import Annotations
 from hlo.element_type import S32
 from hlo.instruction import Computation, Instruction
 from hlo.shape import array
-from hlo.walk import names_of, post_order, rebuild, rebuild_module
+from hlo.walk import names_of, post_order, rebuild
 from optimizer.make import make, splat
+from optimizer.settle import rebuild_unfused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -117,11 +118,8 @@ def expand(module: Module, log: Log, expansions: Mapping[str, Expansion]) -> Mod
     if not any(instr.opcode in expansions for instr in module.instructions()):
         return module
     names = names_of(module)
-    fused = {c.name for i in module.instructions() if i.opcode == "fusion" for c in i.called}
 
     def change(computation: Computation) -> Computation:
-        if computation.name in fused:
-            return computation
         plan: dict[Instruction, Instruction] = {}
         there = frozenset(computation.instructions)
         for instr in computation.instructions:
@@ -137,7 +135,7 @@ def expand(module: Module, log: Log, expansions: Mapping[str, Expansion]) -> Mod
                 plan[instr] = new[-1]
         return rebuild(computation, plan)
 
-    return rebuild_module(module, change)
+    return rebuild_unfused(module, change)
 
 
 def is_static(instr: Instruction) -> bool:

@@ -19,12 +19,13 @@ import numpy as np
 
 from hlo.annotations import Annotations
 from hlo.literal import Literal
-from hlo.walk import names_of, rebuild_module
+from hlo.walk import names_of
 from optimizer.layout.assigner import AS_WRITTEN
 from optimizer.layout.orders import order_of, reshaped
 from optimizer.layout.renumber import in_memory, is_row_major, memory_of, renumbered
 from optimizer.make import make
 from optimizer.passes import register
+from optimizer.settle import rebuild_unfused
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,14 +62,7 @@ class LayoutNormalization:
         if all(is_row_major(instr.shape) for instr in module.instructions()):
             return module
         names = names_of(module)
-        fused = {c.name for i in module.instructions() if i.opcode == "fusion" for c in i.called}
-
-        def change(computation: Computation) -> Computation:
-            if computation.name in fused:
-                return computation
-            return Normalizer(computation, names, log).run()
-
-        return rebuild_module(module, change)
+        return rebuild_unfused(module, lambda c: Normalizer(c, names, log).run())
 
 
 @dataclass

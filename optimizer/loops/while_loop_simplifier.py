@@ -18,6 +18,7 @@ from optimizer.loops.flatten import flatten_nested_tuples
 from optimizer.loops.site import transformed
 from optimizer.loops.turns import never_runs, runs_once, trivial_compares
 from optimizer.passes import register
+from optimizer.settle import settle
 
 if TYPE_CHECKING:
     from hlo.instruction import Module
@@ -49,11 +50,12 @@ class WhileLoopSimplifier:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with simpler loops."""
-        before = None
-        while module is not before:
-            before = module
-            for transformation in TRANSFORMATIONS:
-                module = transformed(module, transformation, log)
-            if module is not before:
-                module = log.run(TupleSimplifier(), module)
-        return module
+        return settle(module, lambda m: _once(m, log))
+
+
+def _once(module: Module, log: Log) -> Module:
+    """Every transformation in turn; the tuples that they leave behind are simplified."""
+    changed = module
+    for transformation in TRANSFORMATIONS:
+        changed = transformed(changed, transformation, log)
+    return changed if changed is module else log.run(TupleSimplifier(), changed)

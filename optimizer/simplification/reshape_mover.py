@@ -13,10 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from hlo.walk import Plan, names_of, rebuild, rebuild_module, users
+from hlo.walk import Plan, names_of, rebuild, users
 from optimizer.effects import ordered, without_dead
 from optimizer.make import constant, make, value_of
 from optimizer.passes import register
+from optimizer.settle import rebuild_unfused, settle
 
 if TYPE_CHECKING:
     from hlo.attributes import Broadcast, Dimensions
@@ -41,18 +42,11 @@ class ReshapeMover:
     def run(self, module: Module, log: Log) -> Module:
         """The module with reshapes and transposes as far down as they go."""
         names = names_of(module)
-        fused = {c.name for i in module.instructions() if i.opcode == "fusion" for c in i.called}
 
         def change(computation: Computation) -> Computation:
-            if computation.name in fused:
-                return computation
-            before = None
-            while computation is not before:
-                before = computation
-                computation = moved(computation, names, log)
-            return computation
+            return settle(computation, lambda c: moved(c, names, log))
 
-        return rebuild_module(module, change)
+        return rebuild_unfused(module, change)
 
 
 def moved(computation: Computation, names: NameSupply, log: Log) -> Computation:

@@ -13,9 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hlo.walk import Plan, names_of, rebuild, rebuild_module
+from hlo.walk import Plan, names_of, rebuild
 from optimizer.effects import ordered, without_dead
 from optimizer.passes import register
+from optimizer.settle import rebuild_unfused, settle
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
@@ -38,18 +39,11 @@ class SliceSinker:
     def run(self, module: Module, log: Log) -> Module:
         """The module with slices after what is done element by element."""
         names = names_of(module)
-        fused = {c.name for i in module.instructions() if i.opcode == "fusion" for c in i.called}
 
         def change(computation: Computation) -> Computation:
-            if computation.name in fused:
-                return computation
-            before = None
-            while computation is not before:
-                before = computation
-                computation = sunk(computation, names, log)
-            return computation
+            return settle(computation, lambda c: sunk(c, names, log))
 
-        return rebuild_module(module, change)
+        return rebuild_unfused(module, change)
 
 
 def sunk(computation: Computation, names: NameSupply, log: Log) -> Computation:
