@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,7 +60,10 @@ class Constants:
 
     def _define(self, name: str, kind: str, array: NDArray[Any]) -> None:
         if array.size > LARGEST_IN_TEXT:
-            self.definitions.append(f"static const {kind} *{name};  // {array.size} elements\n")
+            # The digest tells apart modules whose texts are equal otherwise.
+            digest = hashlib.sha256(array.tobytes()).hexdigest()[:16]
+            about = f"{array.size} elements, SHA-256 {digest}"
+            self.definitions.append(f"static const {kind} *{name};  // {about}\n")
             self.loaded.append(array)
             return
         words, word = _words(array)

@@ -19,6 +19,7 @@ from emit_c.loops import (
     If,
     Let,
     Statement,
+    Try,
     Variable,
     vectorized,
 )
@@ -56,7 +57,7 @@ def write_call(function: Function, scope: Scope, instr: Instruction) -> None:
     operands = [p for o in instr.operands for p in leaves(scope.tree(o), o.shape)]
     results = leaves(tree, instr.shape)
     arena = function.arena_for(callee)
-    call = Call(callee.name, (given(operands), taken(results), arena))
+    call = Try(callee.name, (given(operands), taken(results), arena))
     function.step(call, uses=[p for p in (*operands, *results, arena) if p])
 
 
@@ -74,7 +75,7 @@ def write_conditional(function: Function, scope: Scope, instr: Instruction) -> N
     for number in reversed(range(len(callees))):
         own = leaves(scope.tree(operands[number]), operands[number].shape)
         uses += [p for p in own if p]
-        call = Call(callees[number].name, (given(own), taken(results), arena))
+        call = Try(callees[number].name, (given(own), taken(results), arena))
         holds = f"*{pointer}" if is_pred else f"*{pointer} == {number}"
         chain = (If(holds, (call,), chain),) if chain else (call,)
     function.step(*chain, uses=uses)
@@ -171,15 +172,18 @@ def write_while(function: Function, scope: Scope, instr: Instruction) -> None:
     state = State(function, shapes, initial, instr.name, kept)
     arena = function.arena_for(condition, body)
     goes_on = function.scratch(1, f"{instr.name}_goes_on")
+    patience = function.names.unique("patience")
     loop = Forever(
         (
-            Call(condition.name, (state.now, taken([goes_on]), arena)),
+            Try("asked_to_stop", (f"&{patience}",)),
+            Try(condition.name, (state.now, taken([goes_on]), arena)),
             Break(f"!*{goes_on}"),
-            Call(body.name, (state.now, state.next, arena)),
+            Try(body.name, (state.now, state.next, arena)),
             state.turn,
         )
     )
-    function.step(*state.declarations, loop, uses=[*state.pointers, arena, goes_on])
+    begin = Variable("struct hlo_patience", patience, "{0}")
+    function.step(*state.declarations, begin, loop, uses=[*state.pointers, arena, goes_on])
     scope.values[instr] = nested(instr.shape, iter(state.results()))
 
 
@@ -204,7 +208,7 @@ def write_scan(function: Function, scope: Scope, instr: Instruction) -> None:
     arena = function.arena_for(callee)
     now = [f"{state.now}[{k}]" for k in range(attrs.num_carries)]
     following = [f"{state.next}[{k}]" for k in range(attrs.num_carries)]
-    call = Call(callee.name, (given([*read, *now]), taken([*written, *following]), arena))
+    call = Try(callee.name, (given([*read, *now]), taken([*written, *following]), arena))
     place = f"{n - 1} - turn" if attrs.is_reverse else "turn"
     loop = For("turn", n, (Let("s64", "step", place), *reads, call, *writes, state.turn))
     arrays = [str(scope.tree(o)) for o in instr.operands[:split]]

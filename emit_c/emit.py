@@ -22,6 +22,8 @@ from hlo.print import Options, print_module
 from hlo.walk import called_first
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from hlo.instruction import Computation, Module
@@ -38,13 +40,18 @@ class Program:
     Attributes
     ----------
     source : the C file. Its entry is `run(in, out, arena)`, for arrays of pointers to the leaves
-        of the arguments and of the result, and `arena_bytes` bytes aligned to 64.
+        of the arguments and of the result, and memory aligned to 64 bytes.
+    arena_bytes, slot_bytes : of that memory; the latter for each part of a loop that may run at the
+        same time as the others.
     constants : large arrays, to be handed to `load_constants` in this order.
+    donated : for numbers of results, the argument that may give up its memory to it.
     """
 
     source: str
     arena_bytes: int
     constants: tuple[NDArray[Any], ...]
+    slot_bytes: int
+    donated: Mapping[int, int]
 
 
 class ModuleWriter:
@@ -96,7 +103,7 @@ def emit(module: Module) -> Program:
     left_out = [f"... {len(head) - HEAD_LINES} more lines"] if len(head) > HEAD_LINES else []
     about = comment("\n".join(head[:HEAD_LINES] + left_out))
     source = f"{about}\n{prelude(code)}\n{code}"
-    return Program(source, entry.arena_bytes, tuple(writer.constants.loaded))
+    return Program(source, entry.arena_bytes, tuple(writer.constants.loaded), 0, {})
 
 
 def check(module: Module) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
-from emit_c.buffers import ALIGNMENT
-from emit_c.compiler import load
-from interpreter.arguments import checked_arguments
+from emit_c.calling import caller, pointers
+from emit_c.compiler import library
+from emit_c.runtime import runtime, slots
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -34,10 +35,44 @@ class Memory:
     constants: int
 
 
+class Library:
+    """A loaded library with its large constants, which must live as long as it is called.
+
+    The system loads a file once. So programs of the same text share a library, and as their text
+    holds a digest of each large constant, they share the constants as well.
+    """
+
+    def __init__(self, path: str, constants: Sequence[NDArray[Any]]) -> None:
+        self.constants = [np.ascontiguousarray(c) for c in constants]
+        self.functions = ctypes.CDLL(path)
+        self.functions.load_constants.restype = None
+        self.functions.load_constants(pointers(self.constants))
+
+
+_LOADED: WeakValueDictionary[str, Library] = WeakValueDictionary()
+
+
+def load(program: Program) -> Library:
+    """Compile a program, or find it compiled, and load it.
+
+    Raises
+    ------
+    HloError
+        HLO180 if there is no compiler, HLO182 if it refuses the source.
+    """
+    runtime()
+    path = str(library([program.source]))
+    found = _LOADED.get(path)
+    if found is None:
+        found = _LOADED.setdefault(path, Library(path, program.constants))
+    return found
+
+
 class Executable:
     """A module as a function of its arguments.
 
-    Several threads may call it at once: each call has an arena of its own.
+    Several threads may call it at once: each call has an arena of its own. The memory of a result
+    is used again for a later one when nobody has the array any more.
 
     Attributes
     ----------
@@ -47,76 +82,31 @@ class Executable:
 
     def __init__(self, module: Module, program: Program) -> None:
         self.module, self.source = module, program.source
-        self._arena_bytes = program.arena_bytes
-        self._constants = [np.ascontiguousarray(c) for c in program.constants]
-        self._parameters = [
-            (path, shape) for p in module.entry.parameters for path, shape in p.shape.leaves()
-        ]
-        self._results = [shape for _, shape in module.entry.root.shape.leaves()]
-        self._arenas: list[NDArray[np.uint8]] = []
+        self._library = load(program)
+        arena_bytes = program.arena_bytes + slots() * program.slot_bytes
+        leaves = [s for p in module.entry.parameters for _, s in p.shape.leaves()]
         self.memory = Memory(
-            arguments=sum(_bytes(s) for _, s in self._parameters),
-            results=sum(_bytes(s) for s in self._results),
-            temporaries=program.arena_bytes,
-            constants=sum(c.nbytes for c in self._constants),
+            arguments=sum(map(_bytes, leaves)),
+            results=sum(_bytes(s) for _, s in module.entry.root.shape.leaves()),
+            temporaries=arena_bytes,
+            constants=sum(c.nbytes for c in self._library.constants),
         )
-        library = load(program.source)
-        self._run = library.run
-        self._run.restype = None
-        self._run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-        table = _pointers(self._constants)
-        library.load_constants.restype = None
-        library.load_constants(table)
+        run = self._library.functions.run
+        self._call = caller(run, arena_bytes, module.entry, program.donated)
 
     def __call__(self, *arguments: Any) -> Value:
         """The value of the module for some arguments, as `interpreter.evaluate` gives it.
+
+        Arguments are NumPy arrays, or arrays of other libraries through DLPack; those in row-major
+        order are read where they are.
 
         Raises
         ------
         HloError
             HLO110 to HLO112 if the arguments do not fit.
         """
-        values = checked_arguments(self.module.entry, arguments)
-        given = [None if leaf is None else _in_order(leaf) for leaf in _leaves(values)]
-        made = [
-            np.empty(s.dims, s.element_type.dtype) if s.is_array else None for s in self._results
-        ]
-        arena = self._arenas.pop() if self._arenas else _aligned(self._arena_bytes)
-        self._run(_pointers(given), _pointers(made), arena.ctypes.data)
-        self._arenas.append(arena)
-        return _nested(self.module.entry.root.shape, iter(made))
-
-
-def _in_order(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself if it lies in row-major order, where its type may; else a copy."""
-    return np.require(array, requirements=["C_CONTIGUOUS", "ALIGNED"])
+        return self._call(*arguments)
 
 
 def _bytes(shape: Shape) -> int:
     return shape.size * shape.element_type.bytes if shape.is_array else 0
-
-
-def _pointers(arrays: list[Any]) -> Any:
-    """A C array of the arrays' addresses."""
-    addresses = (None if a is None else a.ctypes.data for a in arrays)
-    return (ctypes.c_void_p * max(len(arrays), 1))(*addresses)
-
-
-def _aligned(size: int) -> NDArray[np.uint8]:
-    whole = np.empty(size + ALIGNMENT, np.uint8)
-    start = -whole.ctypes.data % ALIGNMENT
-    return whole[start : start + size]
-
-
-def _leaves(values: Any) -> Iterator[Any]:
-    for value in values:
-        if isinstance(value, tuple):
-            yield from _leaves(cast("tuple[Any, ...]", value))
-        else:
-            yield value
-
-
-def _nested(shape: Shape, arrays: Iterator[Any]) -> Value:
-    if shape.is_tuple:
-        return tuple(_nested(s, arrays) for s in shape.elements)
-    return next(arrays)

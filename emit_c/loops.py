@@ -91,7 +91,15 @@ class Call:
     arguments: tuple[str, ...]
 
 
-Statement = Let | Variable | Assign | For | If | Forever | Break | Call
+@dataclass(frozen=True, slots=True)
+class Try:
+    """A call that gives 0, or a status with which the function that calls ends as well."""
+
+    function: str
+    arguments: tuple[str, ...]
+
+
+Statement = Let | Variable | Assign | For | If | Forever | Break | Call | Try
 _STRAIGHT = (Let, Assign, Variable)
 
 
@@ -141,7 +149,7 @@ def _lines(statement: Statement) -> Iterator[str]:
             yield _line(statement)
 
 
-def _line(statement: Let | Variable | Assign | Call | Break) -> str:
+def _line(statement: Let | Variable | Assign | Call | Try | Break) -> str:
     """A statement that has no others inside."""
     match statement:
         case Let(kind, name, value):
@@ -152,6 +160,9 @@ def _line(statement: Let | Variable | Assign | Call | Break) -> str:
             return f"{target} = {value};"
         case Call(function, arguments):
             return f"{function}({', '.join(arguments)});"
+        case Try(function, arguments):
+            call = f"{function}({', '.join(arguments)})"
+            return f"{{ const int status = {call}; if (status) return status; }}"
         case Break(condition):
             return f"if ({condition}) break;"
 

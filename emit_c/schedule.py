@@ -292,7 +292,7 @@ class Function:
         unused = "".join(f"  (void){n};\n" for n in ("in", "out", "arena") if n not in words)
         signature = f"{self.name}(const void *const *in, void *const *out, u8 *arena)"
         static = "" if self.name == "run" else "static "
-        return f"{static}void {signature} {{\n{unused}{whole}}}\n"
+        return f"{static}int {signature} {{\n{unused}{whole}  return 0;\n}}\n"
 
     def arena_for(self, *callees: Function) -> str:
         """The part of the arena that functions called in the next step may use."""

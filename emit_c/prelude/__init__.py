@@ -33,9 +33,11 @@ def _paragraphs() -> dict[str, str]:
 
 def _name(paragraph: str) -> str | None:
     match = re.search(
-        r"^(?:static|typedef)\b[^;]*?\b(\w+(?:_\$T)?)\s*[(\[=]", paragraph, re.MULTILINE
+        r"^(?:static|typedef|extern)\b[^;]*?\b(\w+(?:_\$T)?)\s*[(\[=]|^struct (\w+) \{",
+        paragraph,
+        re.MULTILINE,
     )
-    return match[1] if match else None
+    return match[1] or match[2] if match else None
 
 
 @cache

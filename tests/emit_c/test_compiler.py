@@ -10,6 +10,7 @@ import pytest
 import emit_c
 import hlo
 from emit_c import compiler
+from emit_c.runtime import runtime
 
 TEXT = """HloModule m
 ENTRY e {
@@ -22,7 +23,8 @@ ENTRY e {
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """An empty cache."""
+    """An empty cache; what all modules share is compiled before."""
+    runtime()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "pyhlo" / "c"
 
@@ -107,7 +109,7 @@ def test_a_compilers_message_is_shown_with_its_kernel(cache):
     del cache
     source = "static void add_kernel(void) {\n  wrong;\n}\n\nvoid run(void) {\n  add_kernel();\n}\n"
     with pytest.raises(hlo.HloError) as caught:
-        compiler.load(source)
+        compiler.library([source])
     assert caught.value.code == "HLO182"
     assert any("add_kernel" in note and "wrong" in note for note in caught.value.notes)
 

@@ -1,0 +1,217 @@
+// The library that compiled modules share: a pool of threads, and a way to stop endless loops.
+//
+// A loop's turns are handed out in chunks, on demand. The thread that asks for the loop does not
+// wait for the others: it takes chunks itself until there are none left. So a loop is never slower
+// than without threads by more than what it takes to wake them, however busy the machine is; there
+// is no barrier that all threads must reach.
+#define _GNU_SOURCE
+#include "runtime.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+// A loop that is being run. It lies on the stack of the thread that asked for it.
+struct loop {
+  hlo_part *part;
+  void *arguments;
+  int64_t n, chunk;
+  int64_t next;         // the first turn that nobody has taken; changed atomically
+  int64_t helpers;      // how many other threads are at it; changed under the lock, read without
+  struct loop *older;
+};
+
+enum {
+  MOST_SLOTS = 256,
+  CHUNKS_EACH = 4,      // a thread that is held up leaves the rest of its share to the others
+  SPINS = 2000,         // about 20 us, somewhat less than going to sleep and waking up takes
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t work = PTHREAD_COND_INITIALIZER, finished = PTHREAD_COND_INITIALIZER;
+static struct loop *loops;           // those that have turns left, the youngest first
+static int64_t started = 1;          // slots that have a thread; slot 0 is the caller's
+static int64_t sleepers;             // threads that wait for `work`
+static int64_t slots, threads;
+static int64_t published;            // counts loops; what idle threads look at before they sleep
+static _Thread_local int64_t inside; // 1 + slot while this thread runs a part: no loop in it is split
+
+static inline void pause_briefly(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+static void count_slots(void) {
+  const char *chosen = getenv("PYHLO_THREADS");
+  int64_t n = chosen ? atoll(chosen) : 0;
+#ifdef __linux__
+  cpu_set_t set;
+  if (n < 1 && sched_getaffinity(0, sizeof set, &set) == 0) n = CPU_COUNT(&set);
+#endif
+  if (n < 1) n = sysconf(_SC_NPROCESSORS_ONLN);
+  slots = n < 1 ? 1 : n > MOST_SLOTS ? MOST_SLOTS : n;
+  __atomic_store_n(&threads, slots, __ATOMIC_RELAXED);
+}
+
+// A child has only the thread that forked, so the pool begins anew.
+static void begin_anew(void) {
+  pthread_mutex_init(&lock, NULL);
+  pthread_cond_init(&work, NULL);
+  pthread_cond_init(&finished, NULL);
+  loops = NULL;
+  started = 1;
+  sleepers = 0;
+}
+
+static void begin(void) {
+  count_slots();
+  pthread_atfork(NULL, NULL, begin_anew);
+}
+
+int64_t hlo_slots(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, begin);
+  return slots;
+}
+
+int64_t hlo_set_threads(int64_t wanted) {
+  int64_t most = hlo_slots();
+  int64_t now = wanted < 1 ? 1 : wanted > most ? most : wanted;
+  return __atomic_exchange_n(&threads, now, __ATOMIC_RELAXED);
+}
+
+// Take chunks until there are none left.
+static void take_part(struct loop *loop, int64_t slot) {
+  inside = slot + 1;
+  for (;;) {
+    int64_t first = __atomic_fetch_add(&loop->next, loop->chunk, __ATOMIC_RELAXED);
+    if (first >= loop->n) break;
+    int64_t rest = loop->n - first;
+    loop->part(loop->arguments, first, first + (rest < loop->chunk ? rest : loop->chunk), slot);
+  }
+  inside = 0;
+}
+
+static struct loop *unfinished(void) {
+  struct loop *loop = loops;
+  while (loop && __atomic_load_n(&loop->next, __ATOMIC_RELAXED) >= loop->n) loop = loop->older;
+  return loop;
+}
+
+static void wait_for_work(int64_t seen) {
+  pthread_mutex_unlock(&lock);
+  for (int i = 0; i < SPINS && __atomic_load_n(&published, __ATOMIC_RELAXED) == seen; i++) {
+    pause_briefly();
+  }
+  pthread_mutex_lock(&lock);
+  if (published != seen) return;
+  sleepers++;
+  pthread_cond_wait(&work, &lock);
+  sleepers--;
+}
+
+static void *help(void *number) {
+  int64_t slot = (int64_t)(intptr_t)number;
+  pthread_mutex_lock(&lock);
+  for (;;) {
+    int64_t seen = published;
+    int allowed = slot < __atomic_load_n(&threads, __ATOMIC_RELAXED);
+    struct loop *loop = allowed ? unfinished() : NULL;
+    if (!loop) {
+      wait_for_work(seen);
+      continue;
+    }
+    loop->helpers++;
+    pthread_mutex_unlock(&lock);
+    take_part(loop, slot);
+    pthread_mutex_lock(&lock);
+    __atomic_store_n(&loop->helpers, loop->helpers - 1, __ATOMIC_RELEASE);
+    if (loop->helpers == 0) pthread_cond_broadcast(&finished);
+  }
+  return NULL;
+}
+
+// Start threads that are still missing; where none can be had, the others do their work.
+static void start_threads(int64_t wanted) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  while (started < wanted) {
+    pthread_t thread;
+    if (pthread_create(&thread, &attributes, help, (void *)(intptr_t)started)) break;
+    started++;
+  }
+  pthread_attr_destroy(&attributes);
+}
+
+static void publish(struct loop *loop, int64_t wanted) {
+  pthread_mutex_lock(&lock);
+  if (started < wanted) start_threads(wanted);
+  loop->older = loops;
+  loops = loop;
+  __atomic_store_n(&published, published + 1, __ATOMIC_RELAXED);
+  if (sleepers) pthread_cond_broadcast(&work);
+  pthread_mutex_unlock(&lock);
+}
+
+// After this no other thread knows of the loop.
+static void withdraw(struct loop *loop) {
+  pthread_mutex_lock(&lock);
+  struct loop **place = &loops;
+  while (*place != loop) place = &(*place)->older;
+  *place = loop->older;
+  if (loop->helpers) {
+    pthread_mutex_unlock(&lock);
+    for (int i = 0; i < SPINS && __atomic_load_n(&loop->helpers, __ATOMIC_ACQUIRE); i++) {
+      pause_briefly();
+    }
+    pthread_mutex_lock(&lock);
+    while (loop->helpers) pthread_cond_wait(&finished, &lock);
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+void hlo_parallel(hlo_part *part, void *arguments, int64_t n, int64_t grain) {
+  int64_t most = hlo_slots(), now = __atomic_load_n(&threads, __ATOMIC_RELAXED);
+  if (now > most) now = most;
+  if (n <= grain || now == 1 || inside) {
+    if (n > 0) part(arguments, 0, n, inside ? inside - 1 : 0);
+    return;
+  }
+  int64_t chunk = (n + CHUNKS_EACH * now - 1) / (CHUNKS_EACH * now);
+  struct loop loop = {part, arguments, n, chunk < grain ? grain : chunk, 0, 0, NULL};
+  publish(&loop, now);
+  take_part(&loop, 0);
+  withdraw(&loop);
+}
+
+static hlo_question *question;
+
+hlo_question *hlo_set_question(hlo_question *asked) {
+  return __atomic_exchange_n(&question, asked, __ATOMIC_ACQ_REL);
+}
+
+// Turns may take nanoseconds or minutes. Their number between two looks at the clock is doubled
+// while little time has passed, and halved while too much has.
+int hlo_poll(struct hlo_patience *patience) {
+  enum { SHORT = 10000000, LONG = 40000000 };  // ns
+  struct timespec clock;
+  clock_gettime(CLOCK_MONOTONIC, &clock);
+  int64_t now = (int64_t)clock.tv_sec * 1000000000 + clock.tv_nsec;
+  int64_t passed = patience->asked ? now - patience->asked : 0;
+  if (passed < SHORT) {
+    patience->budget = 2 * patience->budget + 1;
+  } else if (passed > LONG) {
+    patience->budget /= 2;
+  }
+  patience->turns = patience->budget;
+  if (patience->asked && passed < SHORT) return 0;
+  patience->asked = now;
+  hlo_question *ask = __atomic_load_n(&question, __ATOMIC_ACQUIRE);
+  return ask && passed ? ask() : 0;
+}
