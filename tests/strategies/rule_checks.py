@@ -11,13 +11,13 @@ from strategies.instances import Instance, arguments, instance
 from strategies.structure_samplers import SAMPLERS
 
 from hlo.element_type import BF16, C64, F8E5M2, F16, F32, F64, PRED, S4, U4
-from hlo.opcode import OPCODES
 from hlo.shape import array
 from hlo.verify import verify
 from hlo_tools.generate.operands import TYPES, UnfitError
 from hlo_tools.generate.values import nasty, tame
 from interpreter import evaluate
 from interpreter.compare import PROMISES, ROUNDING, compare
+from optimizer.evidence import terms
 from optimizer.log import Log
 from optimizer.rewrite import rewrite
 from optimizer.rule import RuleSet
@@ -111,25 +111,6 @@ def witnessed(rule):
         if after is not None:
             given = [np.float32(rule.witness[p.name]) for p in before.entry.parameters]
             yield before, after, given
-
-
-def terms(side):
-    """All parts of a pattern."""
-    yield side
-    for operand in side.operands if isinstance(side, Application) else ():
-        yield from terms(operand)
-
-
-def is_elementwise(rule):
-    parts = list(terms(rule.left))
-    simple = all(
-        OPCODES[opcode].elementwise
-        for p in parts
-        if isinstance(p, Application)
-        for opcode in p.opcodes
-    )
-    variables = {p.name for p in parts if isinstance(p, Variable | ConstantVariable)}
-    return simple and len(variables) <= 3
 
 
 def all_values(element_type):
