@@ -33,6 +33,8 @@ _ANNOTATIONS = (
     "metadata",
 )
 _CONTROL = "control-predecessors"
+# What XLA drops from backend configurations.
+_NO_QUEUES = '"wait_on_operation_queues":[],'
 _RENAMED = {"original_value": "origin"}
 # An async-update or async-done may repeat what its async-start says.
 _ENDS_ASYNC = {"async-update", "async-done"}
@@ -92,7 +94,7 @@ def _annotation(key: str, text: str, span: Span) -> Any:
     if key == "metadata":
         return read_metadata(text, span)
     if key == "backend_config":
-        return "" if text in ('""', "''") else keep_json(text)
+        return "" if text in ('""', "''") else keep_json(text).replace(_NO_QUEUES, "")
     return text if key == "statistics" else read(key, text, span)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from hlo.attributes import AsyncStart, Compare, Map, Outfeed
+from hlo.attributes import AsyncStart, Compare, GetTupleElement, Map, Outfeed
 from hlo.element_type import U32
 from hlo.error import HloError
 from hlo.infer import infer
@@ -89,6 +89,15 @@ def _map(instr: Instruction) -> Instruction:
     return instr.with_(attrs=Map(dimensions=tuple(range(instr.operands[0].shape.rank))))
 
 
+def _tuple_element(instr: Instruction) -> Instruction:
+    """An element of a tuple that is made just before comes from where its operand comes from."""
+    made, index = instr.operands[0], cast("GetTupleElement", instr.attrs).index
+    if instr.annotations.origin or made.opcode != "tuple" or not 0 <= index < len(made.operands):
+        return instr
+    origin = made.operands[index].annotations.origin
+    return instr.with_(annotations=replace(instr.annotations, origin=origin)) if origin else instr
+
+
 def _constant(instr: Instruction) -> Instruction:
     """A literal is stored unpacked, whatever its layout says of element bits."""
     layout = instr.shape.layout
@@ -126,6 +135,7 @@ def _recv_done(instr: Instruction) -> Instruction:
 _COMPLETIONS: dict[str, Callable[[Instruction], Instruction]] = {
     "compare": _compare,
     "map": _map,
+    "get-tuple-element": _tuple_element,
     "constant": _constant,
     "outfeed": _outfeed,
     "send": _send,

@@ -12,9 +12,12 @@ import numpy as np
 
 from hlo.nan_text import mantissa_bits, spell_nan
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+# Digits that XLA tries, and those that always do.
+_DIGITS = {"f32": (6, 9), "f64": (15, 17)}
+# Fewer elements are not worth being compared with each other.
+_FEW = 1_000
 
+if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hlo.element_type import ElementType
@@ -73,7 +76,17 @@ def _braces(dims: tuple[int, ...], words: list[str]) -> str:
 
 
 def _words(array: NDArray[Any], element_type: ElementType) -> list[str]:
+    """The elements as words, row by row; equal ones, of which there may be millions, spelt once."""
     flat = array.reshape(-1)
+    if flat.size <= _FEW:
+        return _spelt(flat, element_type)
+    bits = flat.view(f"V{flat.itemsize}") if flat.itemsize > 8 else flat.view(f"u{flat.itemsize}")
+    _, first, which = np.unique(bits, return_index=True, return_inverse=True)
+    words = _spelt(flat[first], element_type)
+    return [words[i] for i in which.tolist()]
+
+
+def _spelt(flat: NDArray[Any], element_type: ElementType) -> list[str]:
     if element_type.kind == "pred":
         return ["1" if value else "0" for value in flat.tolist()]
     if element_type.is_integer:
@@ -85,24 +98,26 @@ def _words(array: NDArray[Any], element_type: ElementType) -> list[str]:
 
 
 def _float_words(flat: NDArray[Any], element_type: ElementType) -> list[str]:
-    spell = _float_speller(element_type)
-    with np.errstate(invalid="ignore"):  # some small types warn about their own NaNs
-        return [spell(x) if x == x else _nan(x, element_type) for x in flat]
+    with np.errstate(all="ignore"):  # some small types warn about their own NaNs
+        values = flat.astype(np.float64).tolist()
+        words = _shortest(values, flat, element_type)
+        for i in np.flatnonzero(flat != flat).tolist():
+            words[i] = _nan(flat[i], element_type)
+    return words
 
 
-def _float_speller(element_type: ElementType) -> Callable[[Any], str]:
-    if element_type.name == "f32":
-        return lambda x: _shortest(x, 6, 9, np.float32)
-    if element_type.name == "f64":
-        return lambda x: _shortest(x, 15, 17, np.float64)
-    # max_digits10: 1 + the mantissa's digits times log10(2), rounded up.
-    digits = 1 + -(-(mantissa_bits(element_type) + 1) * 30103 // 100000)
-    return lambda x: f"{float(x):.{digits}g}"
-
-
-def _shortest(x: Any, few: int, many: int, kind: type[Any]) -> str:
-    text = f"{float(x):.{few}g}"
-    return text if kind(text) == x else f"{float(x):.{many}g}"
+def _shortest(values: list[float], flat: NDArray[Any], element_type: ElementType) -> list[str]:
+    """Numbers with so many digits that they read back as the same; but few where these do."""
+    if element_type.name not in _DIGITS:
+        # max_digits10: 1 + the mantissa's digits times log10(2), rounded up.
+        digits = 1 + -(-(mantissa_bits(element_type) + 1) * 30103 // 100000)
+        return [f"{value:.{digits}g}" for value in values]
+    few, many = _DIGITS[element_type.name]
+    words = [f"{value:.{few}g}" for value in values]
+    read_back = np.array([float(word) for word in words]).astype(flat.dtype)
+    for i in np.flatnonzero(read_back != flat).tolist():
+        words[i] = f"{values[i]:.{many}g}"
+    return words
 
 
 def _nan(x: Any, element_type: ElementType) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hlo.element_type import ElementType
 
 # Elements that a literal may have beside those that are written out: memory is taken for them.
-MAX_FILLED = 2**24
+MAX_FILLED = 2**25
 # NumPy's arrays have no more dimensions.
 MAX_RANK = 64
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z", re.ASCII)

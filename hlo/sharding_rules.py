@@ -55,7 +55,8 @@ class ShardingRules(Transformer[Token, Any]):
         key, dims, devices = items
         if key != "devices":
             raise BadValue("expects devices=[...]", key)
-        return _tiles(dims, devices, key)
+        # XLA does not count the devices of an iota: `devices=[2]<=[16]` says less than it could.
+        return _tiles(dims, devices, key, counted=not isinstance(devices, Iota))
 
     def shard_group(self, items: Any) -> Any:
         """`shard_as 3`."""
@@ -205,7 +206,11 @@ class ShardingRules(Transformer[Token, Any]):
 
 
 def _tiles(
-    dims: tuple[int, ...], devices: tuple[int, ...] | Iota, where: Any = None
+    dims: tuple[int, ...],
+    devices: tuple[int, ...] | Iota,
+    where: Any = None,
+    *,
+    counted: bool = True,
 ) -> TileAssignment:
     if isinstance(devices, Iota):
         given = prod(devices.reshape)
@@ -214,7 +219,7 @@ def _tiles(
         tiles = TileAssignment(dims, None, *canonical_iota(*devices))
     else:
         tiles, given = TileAssignment(dims, devices), len(devices)
-    if any(n <= 0 for n in dims) or given != prod(dims):
+    if any(n <= 0 for n in dims) or (counted and given != prod(dims)):
         raise BadValue(f"{prod(dims)} devices are arranged but {given} are given", where)
     return tiles
 
@@ -232,6 +237,8 @@ def _sorted_subgroups(
     """Subgroups in XLA's order: manual ones before replicated ones."""
     if list(kinds) == sorted(kinds):
         return tiles, kinds
+    if tiles.devices is None and prod(tiles.reshape) != prod(tiles.dims):
+        raise BadValue("subgroups that are not in order need all devices of the iota")
     lead = len(tiles.dims) - len(kinds)
     order = sorted(range(len(kinds)), key=lambda i: kinds[i])
     axes = (*range(lead), *(lead + i for i in order))

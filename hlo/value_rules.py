@@ -111,7 +111,9 @@ class ValueRules(Transformer[Token, Any]):
         )
 
     def padding(self, items: Any) -> Any:
-        """`0_0_0x1_1`."""
+        """`0_0_0x1_1`; nothing for a scalar, as XLA prints it but does not read it."""
+        if items[0] is None:
+            return ()
         if any(len(n) not in (2, 3) for n in by(items[0])):
             raise BadValue("padding is low_high or low_high_interior", items[0])
         return tuple(val.PaddingDim(*n) for n in by(items[0]))

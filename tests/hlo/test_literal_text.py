@@ -135,3 +135,17 @@ def test_what_is_no_literal_is_refused(value: Any, shape: Shape | None) -> None:
     with pytest.raises(hlo.HloError, match=r".*") as caught:
         literal(value, shape)
     assert caught.value.code == "HLO011"
+
+
+@pytest.mark.parametrize("element_type", ARRAY_TYPES, ids=str)
+def test_long_literals_are_spelt_like_short_ones(element_type: ElementType) -> None:
+    """Equal elements of long ones are spelt once: none may take another's word."""
+    raw = np.random.default_rng(0).integers(0, 256, 600 * element_type.dtype.itemsize, np.uint8)
+    if element_type.bits < 8:
+        raw &= (1 << element_type.bits) - 1
+    if element_type.name == "pred":
+        raw &= 1
+    few = raw.view(element_type.dtype)
+    many = np.concatenate([few, few])
+    spelt = print_literal(literal(few))
+    assert print_literal(literal(many)) == "{" + spelt[1:-1] + ", " + spelt[1:-1] + "}"
