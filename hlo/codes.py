@@ -140,6 +140,22 @@ CODES: Final[dict[str, Code]] = {
         "that a loop, a branch or a call runs, `hlo why layout FILE A` about one. Names are those "
         "of the file.",
     ),
+    "HLO170": Code(
+        "a computation has several places in time",
+        "Memory is planned for each place where a computation runs. Two calls, loops or branches "
+        "run this one; the pass `flatten-call-graph` gives each a computation of its own.",
+    ),
+    "HLO171": Code(
+        "two values must share memory and cannot",
+        "A loop's state, an update in place, or a result wants the memory of a value that is "
+        "still needed. The pass `copy-insertion` puts copies where that is so; `hlo why copy` "
+        "tells why one is there.",
+    ),
+    "HLO172": Code(
+        "memory is overwritten while it is needed",
+        "The check of a buffer assignment found an instruction that would read bytes in which "
+        "another value lies by then. That is a mistake in PyHLO.",
+    ),
     # The backends
     "HLO180": Code(
         "there is no C compiler",
