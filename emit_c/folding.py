@@ -1,4 +1,4 @@
-"""Elements that are folds: reduce, reduce-window and map; and folding itself.
+"""Elements that are folds: reduce and map; and folding itself.
 
 A computation that is one known operation folds in the wide type and is rounded once, as in the
 interpreter; its loop can run in vector lanes. Any other is inlined, and rounds as it says.
@@ -138,7 +138,21 @@ def _in_lanes(statement: Statement, lanes: tuple[tuple[str, str], ...]) -> State
 
 
 # Columns that are folded side by side.
-COLUMNS = 256
+COLUMNS = 1024
+
+
+def blocks(n: int) -> list[tuple[int, int, int]]:
+    """Cut n columns into blocks of one size, or of one size and a smaller one.
+
+    Returns
+    -------
+    list of tuple
+        how many there are, where the first of them begins, and how wide they are.
+    """
+    widths = range(min(COLUMNS, n), min(COLUMNS, n) // 4, -1)
+    width = next((w for w in widths if n % w == 0), COLUMNS // 2)
+    count, rest = divmod(n, width)
+    return [(count, 0, width), *([(1, n - rest, rest)] if rest else [])]
 
 
 def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[str]) -> int | None:
@@ -157,31 +171,31 @@ def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[str]) -
     starts = [body.scalar(i) for i in initials]
     kept = [1 if d in attrs.dimensions else dims[d] for d in range(last)]
     reduced = [dims[d] if d in attrs.dimensions else 1 for d in range(last)]
-    width = next(w for w in range(min(COLUMNS, dims[last]), 0, -1) if dims[last] % w == 0)
-    column = body.name("column")
-    names = [*(f"i{d}" for d in range(last)), "block"]
-    with body.loops(names, [*kept, dims[last] // width]) as (*outer, block):
-        here = block * width + counter(column, width)
-        fold = Fold(body, instr.called[0], types, starts, instr.name, size=width, place=column)
-        with body.loops("r" * last, reduced) as inner:
-            at = tuple(o + i for o, i in zip(outer, inner, strict=True))
+    shape = next(s for _, s in instr.shape.leaves())
+    for count, start, width in blocks(dims[last]):
+        column = body.name("column")
+        with body.loops([*(f"i{d}" for d in range(last)), "block"], [*kept, count]) as place:
+            *outer, block = place
+            here = block * width + counter(column, width) + start
+            fold = Fold(body, instr.called[0], types, starts, instr.name, size=width, place=column)
+            with body.loops("r" * last, reduced) as inner:
+                at = tuple(o + i for o, i in zip(outer, inner, strict=True))
+                with body.block() as statements:
+                    fold.add([body.element(x, (*at, here)) for x in arrays])
+                body.add(over(column, width, statements))
             with body.block() as statements:
-                fold.add([body.element(x, (*at, here)) for x in arrays])
+                result = (*(o for d, o in enumerate(outer) if d not in attrs.dimensions), here)
+                for output, kind, value in zip(outputs, types, fold.results, strict=True):
+                    number = linear(result, shape.dims).text
+                    body.assign(f"{output}[{number}]", store(kind, value))
             body.add(over(column, width, statements))
-        with body.block() as statements:
-            place = (*(o for d, o in enumerate(outer) if d not in attrs.dimensions), here)
-            shape = next(s for _, s in instr.shape.leaves())
-            for output, kind, value in zip(outputs, types, fold.results, strict=True):
-                number = linear(place, shape.dims).text
-                body.assign(f"{output}[{number}]", store(kind, value))
-        body.add(over(column, width, statements))
     return 0
 
 
-def over(name: str, size: int, statements: Sequence[Statement]) -> For:
+def over(name: str, stop: int | str, statements: Sequence[Statement], start: int | str = 0) -> For:
     """A loop over columns, in vector lanes where it is straight code."""
     straight = all(isinstance(s, Let | Assign | Variable) for s in statements)
-    return For(name, size, tuple(statements), simd=straight)
+    return For(name, stop, tuple(statements), start=start, simd=straight)
 
 
 @define("reduce", whole=write_whole_reduce)
@@ -210,24 +224,6 @@ def write_reduce(body: Body, instr: Instruction, index: Index) -> Values:
 def write_map(body: Body, instr: Instruction, index: Index) -> Values:
     """A computation of scalars, inlined."""
     return body.apply(instr.called[0], *(body.element(o, index) for o in instr.operands))
-
-
-@define("reduce-window")
-def write_reduce_window(body: Body, instr: Instruction, index: Index) -> Values:
-    """Fold the elements that the window shows; padding and holes are no elements."""
-    attrs: a.Windowed = instr.attrs  # type: ignore[assignment]
-    half = len(instr.operands) // 2
-    arrays, initials = instr.operands[:half], instr.operands[half:]
-    types = [x.shape.element_type for x in arrays]
-    fold = Fold(body, instr.called[0], types, [body.scalar(i) for i in initials], instr.name)
-    sizes = [w.size for w in attrs.window]
-    with body.block() as statements, body.loops("w" * len(sizes), sizes) as offset:
-        condition, at = window_place(index, offset, arrays[0].shape.dims, attrs.window)
-        if condition != "0":
-            with body.when(condition):
-                fold.add([body.element(x, at) for x in arrays])
-    body.add(*in_lanes(statements, fold))
-    return fold.results
 
 
 def window_place(

@@ -68,3 +68,8 @@ static inline $C mulhi_signed_$T($C x, $C y) {
 static inline $C mulhi_unsigned_$T($C x, $C y) {
   return ($C)(((unsigned __int128)x * y) >> $W);
 }
+
+// A number of columns, brought into the range from 0 to the width of a block of them.
+static inline s64 column_in_block(s64 column, s64 width) {
+  return column < 0 ? 0 : column > width ? width : column;
+}

@@ -69,9 +69,10 @@ BEFORE: tuple[Pass, ...] = (
     BatchNormExpander(),
     LogisticExpander(),
     AssociativeScanRewriter(),
-    ReduceWindowRewriter(),
     ScanExpander(),
 )
+# Then, where many threads are to share the work of one fold.
+PARALLEL: tuple[Pass, ...] = (ReduceWindowRewriter(),)
 # In every round of simplification.
 DURING: tuple[Pass, ...] = (GatherExpander(simple=True), GatherSimplifier())
 # Between simplification and a second time of it.
