@@ -1,4 +1,4 @@
-"""From which instruction to which one each value is needed, in the order of a computation.
+"""From when to when a value is needed, on the line of time of `optimizer.analysis.timeline`.
 
 References
 ----------
@@ -7,62 +7,95 @@ XLA, `xla/hlo/utils/hlo_live_range.cc`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hlo.instruction import Computation, Instruction
+    from optimizer.analysis.timeline import Timeline
 
-# Their value is their operands' memory under another name.
-FORWARDING = frozenset(
-    {"tuple", "get-tuple-element", "bitcast", "opt-barrier", "domain", "add-dependency"}
-)
-
-
-@dataclass(frozen=True, slots=True)
-class LiveRange:
-    """A value is made by instruction number `first` and needed until number `last`."""
-
-    first: int
-    last: int
-
-    def overlaps(self, other: LiveRange) -> bool:
-        """Whether both values exist at some moment.
-
-        A value that ends where another begins is read while that one is written, so they overlap.
-        """
-        return self.first <= other.last and other.first <= self.last
+# A number on the line of time, and the computation that runs then.
+Moment = tuple[int, "Computation"]
+Span = tuple[int, int]
 
 
-def live_ranges(computation: Computation) -> dict[Instruction, LiveRange]:
-    """The live range of every value that takes memory of its own.
+def last_turn(timeline: Timeline, made: int, moment: Moment) -> Moment:
+    """When a value that is read at a moment is no longer needed.
 
-    Parameters belong to the caller, so they live from the beginning to the end; what the root
-    hands out lives to the end. Whoever uses a tuple uses all that it holds.
+    A loop around the reader that is not around the maker reads the value in every turn, so until
+    it ends.
     """
-    end = len(computation.instructions) - 1
-    last: dict[Instruction, int] = {}
-    for number, instr in reversed(list(enumerate(computation.instructions))):
-        if instr is computation.root or instr.opcode == "parameter":
-            last[instr] = end
-        until = last.setdefault(instr, number) if instr.opcode in FORWARDING else number
-        for operand in instr.operands:
-            last[operand] = max(last.get(operand, 0), until)
-    return {
-        instr: LiveRange(0 if instr.opcode == "parameter" else number, last.get(instr, number))
-        for number, instr in enumerate(computation.instructions)
-        if instr.opcode not in FORWARDING
-    }
+    now, where = moment
+    loop = timeline.loop[where]
+    while loop and not loop.first <= made <= loop.last:
+        now, where = loop.last, loop.home
+        loop = timeline.loop[where]
+    return now, where
 
 
-def peak_bytes(computation: Computation) -> int:
-    """The most bytes that values take at one moment, if each gives its memory back at once."""
-    change = [0] * (len(computation.instructions) + 1)
-    for instr, live in live_ranges(computation).items():
-        change[live.first] += instr.shape.bytes
-        change[live.last + 1] -= instr.shape.bytes
-    peak = now = 0
-    for step in change:
-        now += step
-        peak = max(peak, now)
-    return peak
+def spans(timeline: Timeline, made: int, moments: Sequence[Moment]) -> list[Span]:
+    """The spans from when a value is made to when it is read for the last time, in order.
+
+    A value for which a conditional is the last reader is not needed in those of its branches that
+    do not read it, nor in the others after they have.
+    """
+    last = max([made, *(now for now, _ in moments)])
+    ends = _ends_in_branches(timeline, made, moments)
+    gaps: list[Span] = []
+    for conditional in dict.fromkeys(timeline.site[branch] for branch in ends):
+        if _is_needed_after(timeline, conditional, made, last, ends):
+            continue
+        for branch in conditional.called:
+            first = ends[branch] + 1 if branch in ends else timeline.first[branch]
+            gaps.append((first, timeline.last[branch]))
+    return _without(gaps, made, last)
+
+
+def _is_needed_after(
+    timeline: Timeline,
+    conditional: Instruction,
+    made: int,
+    last: int,
+    ends: dict[Computation, int],
+) -> bool:
+    """Whether a value is read after a conditional, or after one around that."""
+    around = _branch_around(timeline, timeline.home[conditional], made)
+    while around and ends[around] <= timeline.time[conditional]:
+        conditional = timeline.site[around]
+        around = _branch_around(timeline, timeline.home[conditional], made)
+    return around is not None or last > timeline.time[conditional]
+
+
+def _ends_in_branches(
+    timeline: Timeline, made: int, moments: Sequence[Moment]
+) -> dict[Computation, int]:
+    """The last moment in each branch that reads a value made before its conditional."""
+    ends: dict[Computation, int] = {}
+    for now, where in moments:
+        branch = _branch_around(timeline, where, made)
+        while branch:
+            ends[branch] = max(ends.get(branch, 0), now)
+            branch = _branch_around(timeline, timeline.home[timeline.site[branch]], made)
+    return ends
+
+
+def _branch_around(timeline: Timeline, where: Computation, made: int) -> Computation | None:
+    """The innermost branch that a computation runs in, of a conditional that comes after `made`."""
+    site: Instruction | None = timeline.site.get(where)
+    while site and timeline.entry[site] >= made:
+        if site.opcode == "conditional":
+            return where
+        where = timeline.home[site]
+        site = timeline.site.get(where)
+    return None
+
+
+def _without(gaps: Sequence[Span], first: int, last: int) -> list[Span]:
+    """What is left between two moments."""
+    left: list[Span] = []
+    for start, end in sorted(gaps):
+        if start > first:
+            left.append((first, min(start - 1, last)))
+        first = max(first, end + 1)
+    return [*left, (first, last)] if first <= last else left

@@ -6,10 +6,8 @@ import pytest
 from hypothesis import settings
 
 import hlo
-from hlo.walk import users
 from hlo_tools.generate.modules import random_module
 from optimizer.analysis.cost import cost, kernels, module_cost
-from optimizer.analysis.live_ranges import FORWARDING, LiveRange, live_ranges, peak_bytes
 from optimizer.analysis.reachability import Reachability
 
 
@@ -53,35 +51,6 @@ ENTRY e {
     reach = Reachability(module.entry)
     assert reach.reaches(a, d)
     assert not reach.connected(a, b)
-
-
-def test_live_ranges_cover_every_use():
-    """Whoever reads a value, directly or through tuples, does so while it lives."""
-    for computation in computations():
-        ranges = live_ranges(computation)
-        order = {instr: n for n, instr in enumerate(computation.instructions)}
-        using = users(computation)
-        for instr, live in ranges.items():
-            assert live.first <= order[instr] <= live.last
-            stack, seen = list(using[instr]), set()
-            while stack:
-                user = stack.pop()
-                if user in seen:
-                    continue
-                seen.add(user)
-                assert live.last >= order[user]
-                stack += using[user] if user.opcode in FORWARDING else []
-
-
-def test_peak_is_the_most_at_any_moment():
-    for computation in computations():
-        ranges = live_ranges(computation)
-        moments = range(len(computation.instructions))
-        alive = [
-            sum(i.shape.bytes for i, r in ranges.items() if r.overlaps(LiveRange(now, now)))
-            for now in moments
-        ]
-        assert peak_bytes(computation) == max(alive)
 
 
 COSTS = """HloModule m

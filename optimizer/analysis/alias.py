@@ -1,0 +1,174 @@
+"""Which instructions need no memory of their own, or may write into an operand's.
+
+These are the rules between the optimizer and a backend: what is said here of an instruction must
+hold for the code that is emitted for it. A backend states its own in a subclass.
+
+References
+----------
+XLA, `HloDataflowAnalysis::GetInPlaceInputOutputPairs` and `CanShareOperandBufferWithUser` in
+`xla/hlo/analysis/hlo_dataflow_analysis.cc`, and `AliasInfo` in `xla/hlo/analysis/alias_info.h`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from hlo.walk import users
+
+if TYPE_CHECKING:
+    from hlo import attributes as a
+    from hlo.instruction import Computation, Instruction
+    from hlo.shape import Shape
+
+_ALWAYS_FORWARDED = frozenset(
+    {"tuple", "get-tuple-element", "bitcast", "opt-barrier", "domain", "add-dependency"}
+)
+# A slice of what is updated may be read, if it is the very slice that is written.
+_SLICES = frozenset({"dynamic-slice"})
+
+
+class InPlace(NamedTuple):
+    """Leaf `leaf` of the result takes the place of leaf `operand_leaf` of an operand."""
+
+    operand: int
+    operand_leaf: int
+    leaf: int
+
+
+class AliasInfo:
+    """The rules of a backend whose kernels are those that XLA's CPU and GPU backends emit."""
+
+    def forwards(self, instr: Instruction) -> bool:
+        """Whether an instruction's value is memory of its operands, under another name."""
+        if instr.opcode == "reshape":
+            return _same_order(instr.operands[0].shape) and _same_order(instr.shape)
+        return instr.opcode in _ALWAYS_FORWARDED
+
+    def recomputed(self, instr: Instruction) -> bool:  # noqa: ARG002
+        """Whether an instruction is computed anew wherever it is used, and never stored."""
+        return False
+
+    def must_share(self, instr: Instruction) -> tuple[InPlace, ...]:
+        """The parts of operands that an instruction changes where they are."""
+        if instr.opcode == "dynamic-update-slice":
+            return (InPlace(0, 0, 0),)
+        if instr.opcode == "scatter":
+            return tuple(InPlace(k, 0, k) for k in range(len(instr.operands) // 2))
+        if instr.opcode == "fusion":
+            return _updated_by(instr.called[0])
+        return ()
+
+    def may_share(self, instr: Instruction, operand: int, leaf: int) -> bool:
+        """Whether a leaf of the result may be written into an operand, an array, as it is read.
+
+        So it is where each element is read, for the last time, before it is written. Leaves that
+        `must_share` are not asked for.
+        """
+        source, target = instr.operands[operand].shape, _leaf(instr.shape, leaf)
+        if source != target:
+            return False
+        if instr.opcode == "fusion":
+            return leaf in _elementwise(instr.called[0], operand)
+        if instr.opcode == "sort":
+            # A row is sorted outside, then written back whole.
+            return True
+        return instr.row.elementwise
+
+
+DEFAULT = AliasInfo()
+
+
+def _leaf(shape: Shape, number: int) -> Shape:
+    if not shape.is_tuple:
+        return shape
+    return next(s for n, (_, s) in enumerate(shape.leaves()) if n == number)
+
+
+def _same_order(shape: Shape) -> bool:
+    """Whether elements lie in memory in row-major order."""
+    layout = shape.layout
+    return layout is None or layout.minor_to_major == tuple(range(shape.rank - 1, -1, -1))
+
+
+def _roots(computation: Computation) -> tuple[Instruction, ...]:
+    root = computation.root
+    return root.operands if root.opcode == "tuple" else (root,)
+
+
+@lru_cache(maxsize=4096)
+def _updated_by(computation: Computation) -> tuple[InPlace, ...]:
+    """The parameters that a fusion's results update in place.
+
+    Nothing else in the fusion may read such a parameter, save the slice that is written.
+    """
+    using = users(computation)
+    found: list[InPlace] = []
+    for leaf, root in enumerate(_roots(computation)):
+        if root.opcode != "dynamic-update-slice":
+            continue
+        array = root.operands[0]
+        while array.opcode == "bitcast":
+            array = array.operands[0]
+        if array.opcode != "parameter" or _roots(computation).count(root) > 1:
+            continue
+        if all(_reads_only_what(root, user, using) for user in using[array]):
+            attrs: a.Parameter = array.attrs  # type: ignore[assignment]
+            found.append(InPlace(attrs.number, 0, leaf))
+    updated = [pair.operand for pair in found]
+    return tuple(pair for pair in found if updated.count(pair.operand) == 1)
+
+
+def _reads_only_what(
+    update: Instruction, user: Instruction, using: dict[Instruction, list[Instruction]]
+) -> bool:
+    """Whether a user of an updated array is the update, or reads just what that overwrites."""
+    if user.opcode == "bitcast":
+        return all(_reads_only_what(update, u, using) for u in using[user])
+    if user is update:
+        array = update.operands[0]
+        return update.operands.count(array) == 1
+    if user.opcode not in _SLICES or user.shape.dims != update.operands[1].shape.dims:
+        return False
+    if user.operands[1:] != update.operands[2:]:
+        return False
+    return _feeds_elementwise(user, update, using)
+
+
+def _feeds_elementwise(
+    start: Instruction, update: Instruction, using: dict[Instruction, list[Instruction]]
+) -> bool:
+    """Whether a value reaches only an update, element by element."""
+    stack, seen = [start], {start}
+    while stack:
+        for user in using[stack.pop()]:
+            if user is update:
+                continue
+            if not user.row.elementwise or user.shape.dims != start.shape.dims:
+                return False
+            if user not in seen:
+                seen.add(user)
+                stack.append(user)
+    return update.operands[1] in seen
+
+
+@lru_cache(maxsize=4096)
+def _elementwise(computation: Computation, number: int) -> frozenset[int]:
+    """The result that reads parameter `number`, as its number, if it does so element by element.
+
+    No other result may read the parameter, since the results may be computed one by one.
+    """
+    parameter = computation.parameters[number]
+    using = users(computation)
+    stack, seen = [parameter], {parameter}
+    while stack:
+        for user in using[stack.pop()]:
+            if user is computation.root and user.opcode == "tuple":
+                continue
+            if not user.row.elementwise or user.shape.dims != parameter.shape.dims:
+                return frozenset()
+            if user not in seen:
+                seen.add(user)
+                stack.append(user)
+    reached = [leaf for leaf, root in enumerate(_roots(computation)) if root in seen]
+    return frozenset(reached) if len(reached) == 1 else frozenset()

@@ -1,0 +1,344 @@
+"""Which arrays a module makes, where each is seen under which name, and when it is needed.
+
+A *value* is one array that one instruction makes, or one part of a loop's state. Every leaf of
+every instruction's shape shows a value: its own, or, where the instruction only hands memory on,
+another's. Where control flow joins, several values become one: the initial state and what the body
+yields become the loop's state. Such a *join* wants its source and target in the same memory.
+
+References
+----------
+XLA, `xla/hlo/analysis/hlo_dataflow_analysis.cc`, with phi nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from optimizer.analysis.alias import DEFAULT
+from optimizer.analysis.live_ranges import last_turn, spans
+from optimizer.analysis.timeline import Timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hlo import attributes as a
+    from hlo.instruction import Computation, Instruction, Module
+    from hlo.shape import Shape
+    from optimizer.analysis.alias import AliasInfo
+    from optimizer.analysis.live_ranges import Moment
+    from optimizer.analysis.timeline import Loop
+
+Kind = Literal["result", "parameter", "constant", "state", "choice", "output"]
+
+
+@dataclass(eq=False, slots=True)
+class Value:
+    """An array in memory.
+
+    Attributes
+    ----------
+    instruction, leaf : which leaf of whose shape it is.
+    kind : a "result" of an instruction; a "parameter" of the module; a "constant"; a part of a
+        loop's "state"; what the branches of a conditional leave, a "choice"; or an "output" of the
+        module.
+    made : the moment at which it is written.
+    live : the spans of moments in which it is needed, in order; both ends belong to them.
+    """
+
+    instruction: Instruction
+    leaf: int
+    shape: Shape
+    kind: Kind
+    made: int
+    live: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+
+    @property
+    def name(self) -> str:
+        """The instruction, and the index into its shape: `while.3{1}`."""
+        if not self.instruction.shape.is_tuple:
+            return self.instruction.name
+        index = [i for i, _ in self.instruction.shape.leaves()][self.leaf]
+        return f"{self.instruction.name}{{{','.join(map(str, index))}}}"
+
+    def __repr__(self) -> str:
+        """Its name, and when it is needed."""
+        return f"<value {self.name} {self.live}>"
+
+
+class Several(tuple[Value, ...]):
+    """What stands for a leaf that is computed anew wherever it is used: the values it reads."""
+
+    __slots__ = ()
+
+
+Leaf = Value | Several | None  # None for a token
+
+
+class Join(NamedTuple):
+    """At one place, a value becomes another, which then wants its memory.
+
+    Attributes
+    ----------
+    at : a computation, for its root; or an instruction, for its operand.
+    operand, leaf : which leaf; operand is 0 for a computation's root.
+    """
+
+    source: Leaf
+    target: Value
+    at: Computation | Instruction
+    operand: int
+    leaf: int
+
+
+class _Read(NamedTuple):
+    leaf: Leaf
+    moment: int
+    where: Computation
+
+
+class Dataflow:
+    """The values of a module, and its joins.
+
+    Attributes
+    ----------
+    values : in the order in which they are made.
+    at : what each leaf of each instruction shows.
+    joins : in the order of the line of time.
+
+    Raises
+    ------
+    HloError
+        HLO170 if a computation has several sequential callers.
+    """
+
+    def __init__(self, module: Module, info: AliasInfo = DEFAULT) -> None:
+        self.module, self.info = module, info
+        self.timeline = Timeline(module)
+        self.values: list[Value] = []
+        self.at: dict[Instruction, tuple[Leaf, ...]] = {}
+        self.joins: list[Join] = []
+        self.outputs: tuple[Value | None, ...] = ()
+        self._same: dict[Value, Leaf] = {}
+        self._reads: list[_Read] = []
+        self._loops: dict[Value, Loop] = {}
+        self._starts: dict[Instruction, list[int]] = {}
+        self._handlers = {
+            "async-done": self._async_done,
+            "async-start": self._async_start,
+            "async-update": self._async_update,
+            "call": self._call,
+            "conditional": self._conditional,
+            "copy-done": self._copy_done,
+            "copy-start": self._copy_start,
+            "while": self._while,
+        }
+        self._entry(module.entry)
+        self._settle()
+        self._find_live()
+
+    # ------------------------------------------------------------------ values
+
+    def _value(self, instr: Instruction, leaf: int, shape: Shape, kind: Kind, made: int) -> Value:
+        value = Value(instr, leaf, shape, kind, made)
+        self.values.append(value)
+        return value
+
+    def _values(self, instr: Instruction, kind: Kind, made: int) -> tuple[Leaf, ...]:
+        """A value for each array of an instruction's shape."""
+        return tuple(
+            self._value(instr, n, shape, kind, made) if shape.is_array else None
+            for n, (_, shape) in enumerate(instr.shape.leaves())
+        )
+
+    def _read(self, leaves: Iterable[Leaf], moment: int, computation: Computation) -> None:
+        self._reads += [_Read(leaf, moment, computation) for leaf in leaves if leaf is not None]
+
+    def _entry(self, entry: Computation) -> None:
+        first, last = self.timeline.first[entry], self.timeline.last[entry]
+        given = [self._values(p, "parameter", first) for p in entry.parameters]
+        results = self._computation(entry, given)
+        self._read(results, last, entry)
+        self.outputs = tuple(
+            self._value(entry.root, n, shape, "output", last + 1) if shape.is_array else None
+            for n, (_, shape) in enumerate(entry.root.shape.leaves())
+        )
+        self._join(results, self.outputs, entry)
+
+    def _join(
+        self,
+        sources: Sequence[Leaf],
+        targets: Sequence[Leaf],
+        at: Computation | Instruction,
+        operand: int = 0,
+    ) -> None:
+        for n, (source, target) in enumerate(zip(sources, targets, strict=True)):
+            if isinstance(target, Value):
+                self.joins.append(Join(source, target, at, operand, n))
+
+    def _computation(
+        self, computation: Computation, given: Sequence[tuple[Leaf, ...]]
+    ) -> tuple[Leaf, ...]:
+        """Go through a computation; gives what its root shows."""
+        self.at.update(zip(computation.parameters, given, strict=True))
+        for instr in computation.instructions:
+            if instr.opcode != "parameter":
+                self.at[instr] = self._shown(instr, computation)
+        return self.at[computation.root]
+
+    def _shown(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
+        """What the leaves of an instruction's shape show."""
+        if instr.opcode in self._handlers:
+            return self._handlers[instr.opcode](instr, home)
+        operands = [leaf for o in instr.operands for leaf in self.at[o]]
+        if self.info.forwards(instr):
+            return self._forwarded(instr, operands)
+        now = self.timeline.time[instr]
+        if instr.opcode == "constant":
+            return self._values(instr, "constant", now)
+        if self.info.recomputed(instr):
+            parts = dict.fromkeys(
+                v for leaf in operands for v in (leaf if isinstance(leaf, Several) else (leaf,))
+            )
+            return (Several(v for v in parts if isinstance(v, Value)),)
+        self._read(operands, now, home)
+        return self._values(instr, "result", now)
+
+    def _forwarded(self, instr: Instruction, operands: Sequence[Leaf]) -> tuple[Leaf, ...]:
+        if instr.opcode == "get-tuple-element":
+            attrs: a.GetTupleElement = instr.attrs  # type: ignore[assignment]
+            return self._element(instr.operands[0], attrs.index)
+        count = len(operands) if instr.opcode == "tuple" else len(self.at[instr.operands[0]])
+        return tuple(operands[:count])
+
+    def _element(self, instr: Instruction, index: int) -> tuple[Leaf, ...]:
+        """What an element of a tuple shows."""
+        if instr not in self._starts:
+            starts = [0]
+            for element in instr.shape.elements:
+                starts.append(starts[-1] + sum(1 for _ in element.leaves()))
+            self._starts[instr] = starts
+        starts = self._starts[instr]
+        return self.at[instr][starts[index] : starts[index + 1]]
+
+    # ------------------------------------------------------------ control flow
+
+    def _while(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
+        timeline, (condition, body) = self.timeline, instr.called
+        initial = self.at[instr.operands[0]]
+        state = self._values(instr, "state", timeline.first[condition])
+        for value in state:
+            if isinstance(value, Value):
+                loop = timeline.loop[condition]
+                assert loop is not None
+                self._loops[value] = loop
+        goes_on = self._computation(condition, [state])
+        self._read(goes_on, timeline.last[condition], condition)
+        following = self._computation(body, [state])
+        read: list[int] = []
+        for n, (value, after) in enumerate(zip(state, following, strict=True)):
+            if isinstance(value, Value) and self._find(after) is value:
+                self._same[value] = initial[n]
+            else:
+                read.append(n)
+        self._read([initial[n] for n in read], timeline.entry[instr], home)
+        self._read([following[n] for n in read], timeline.last[body], body)
+        targets = [state[n] if n in set(read) else None for n in range(len(state))]
+        self._join(initial, targets, instr)
+        self._join(following, targets, body)
+        return state
+
+    def _conditional(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
+        timeline = self.timeline
+        self._read(self.at[instr.operands[0]], timeline.entry[instr], home)
+        found = [
+            self._computation(callee, [self.at[operand]])
+            for callee, operand in zip(instr.called, instr.operands[1:], strict=True)
+        ]
+        choices = list(self._values(instr, "choice", timeline.time[instr]))
+        for n, leaves in enumerate(zip(*found, strict=True)):
+            kinds = {self._find(leaf) for leaf in leaves}
+            value = choices[n]
+            if len(kinds) == 1 and isinstance(value, Value):
+                self._same[value] = leaves[0]
+                choices[n] = None
+        shown = [choices[n] or found[0][n] for n in range(len(choices))]
+        for callee, leaves in zip(instr.called, found, strict=True):
+            joined = [leaf for leaf, choice in zip(leaves, choices, strict=True) if choice]
+            self._read(joined, timeline.last[callee], callee)
+            self._join(leaves, choices, callee)
+        return tuple(shown)
+
+    def _call(self, instr: Instruction, _home: Computation) -> tuple[Leaf, ...]:
+        return self._computation(instr.called[0], [self.at[o] for o in instr.operands])
+
+    def _async_start(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
+        """((operands), result, contexts): what it is given is needed until it is done."""
+        operands = [leaf for o in instr.operands for leaf in self.at[o]]
+        known = [*operands, *self._call(instr, home)]
+        rest = list(instr.shape.leaves())[len(known) :]
+        now = self.timeline.time[instr]
+        context = [
+            self._value(instr, len(known) + n, shape, "result", now) if shape.is_array else None
+            for n, (_, shape) in enumerate(rest)
+        ]
+        return (*known, *context)
+
+    def _async_update(self, instr: Instruction, _home: Computation) -> tuple[Leaf, ...]:
+        return self.at[instr.operands[0]]
+
+    def _async_done(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
+        self._read(self.at[instr.operands[0]], self.timeline.time[instr], home)
+        return self._element(instr.operands[0], 1)
+
+    def _copy_start(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
+        """(the copy, the operand, a context)."""
+        operand = self.at[instr.operands[0]]
+        now = self.timeline.time[instr]
+        self._read(operand, now, home)
+        made = self._values(instr, "result", now)
+        return (*made[: len(operand)], *operand, *made[2 * len(operand) :])
+
+    def _copy_done(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
+        self._read(self.at[instr.operands[0]], self.timeline.time[instr], home)
+        return self._element(instr.operands[0], 0)
+
+    # -------------------------------------------------------------- live spans
+
+    def _find(self, leaf: Leaf) -> Leaf:
+        """The value that another one turned out to be."""
+        while isinstance(leaf, Value) and leaf in self._same:
+            leaf = self._same[leaf]
+        return leaf
+
+    def _settle(self) -> None:
+        """Let everything show values that are no other's second name."""
+        if self._same:
+            self.at = {i: tuple(map(self._find, leaves)) for i, leaves in self.at.items()}
+            self._reads = [r._replace(leaf=self._find(r.leaf)) for r in self._reads]
+            self.joins = [j._replace(source=self._find(j.source)) for j in self.joins]
+            self.values = [v for v in self.values if v not in self._same]
+
+    def _find_live(self) -> None:
+        reads: dict[Value, list[Moment]] = {v: [] for v in self.values}
+        for leaf, moment, where in self._reads:
+            for value in leaf if isinstance(leaf, Several) else (leaf,):
+                found = self._find(value)
+                assert isinstance(found, Value)
+                reads[found].append(last_turn(self.timeline, found.made, (moment, where)))
+        for value, moments in reads.items():
+            value.live = self._spans(value, moments)
+
+    def _spans(self, value: Value, moments: list[Moment]) -> list[tuple[int, int]]:
+        if value not in self._loops:
+            return spans(self.timeline, value.made, moments)
+        # A loop's state ends with the turn, unless the loop ends: that is after the condition.
+        loop = self._loops[value]
+        inside = [m for m in moments if m[0] <= loop.last]
+        outside = [m for m in moments if m[0] > loop.last]
+        if not outside:
+            return spans(self.timeline, value.made, inside)
+        condition = value.instruction.called[0]
+        inside.append((self.timeline.last[condition], condition))
+        within = spans(self.timeline, value.made, inside)
+        return within + spans(self.timeline, loop.last, outside)

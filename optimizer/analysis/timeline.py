@@ -1,0 +1,114 @@
+"""When each instruction runs: the sequential computations of a module on one line of time.
+
+A call takes the moments in which its callee runs, a loop those of one turn: first its condition,
+then its body. The branches of a conditional follow each other on the line, though only one runs.
+
+References
+----------
+XLA, `HloLiveRange::FlattenSchedule` in `xla/hlo/utils/hlo_live_range.cc`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hlo.error import HloError
+from hlo.walk import called_first
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction, Module
+
+# They run their computations as sequences of instructions, each with memory of its own.
+SEQUENTIAL = frozenset({"async-start", "call", "conditional", "while"})
+
+
+def is_flat(module: Module) -> bool:
+    """Whether every sequential computation has one caller, so that it has one place in time."""
+    callees = [
+        callee
+        for computation in called_first(module.entry)
+        for instr in computation.instructions
+        if instr.opcode in SEQUENTIAL
+        for callee in instr.called
+    ]
+    return len(set(callees)) == len(callees)
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A while on the line of time.
+
+    Attributes
+    ----------
+    first, last : the moments at which it is entered and has ended.
+    home : the computation that it stands in.
+    """
+
+    first: int
+    last: int
+    home: Computation
+
+
+class Timeline:
+    """The moments of a module's run; they are numbers from 0 on.
+
+    Attributes
+    ----------
+    order : all instructions of sequential computations, in the order of their moments.
+    time : when an instruction has its value.
+    entry : when one that runs computations begins.
+    first, last : when a computation begins and ends.
+    site : who runs a computation.
+    home : the computation of an instruction.
+    loop : the innermost loop around the instructions of a computation.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self.order: list[Instruction] = []
+        self.time: dict[Instruction, int] = {}
+        self.entry: dict[Instruction, int] = {}
+        self.first: dict[Computation, int] = {}
+        self.last: dict[Computation, int] = {}
+        self.site: dict[Computation, Instruction] = {}
+        self.home: dict[Instruction, Computation] = {}
+        self.loop: dict[Computation, Loop | None] = {}
+        self._now = -1
+        self._computation(module.entry)
+        self._find_loops(module.entry)
+
+    def _tick(self) -> int:
+        self._now += 1
+        return self._now
+
+    def _computation(self, computation: Computation) -> None:
+        self.first[computation] = self._tick()
+        for instr in computation.instructions:
+            self.home[instr] = computation
+            if instr.opcode in SEQUENTIAL:
+                self.entry[instr] = self._tick()
+                for callee in instr.called:
+                    if callee in self.site:
+                        told = f"%{callee.name} is run by %{instr.name} and by"
+                        message = f"{told} %{self.site[callee].name}"
+                        notes = ["run the pass flatten-call-graph first"]
+                        raise HloError("HLO170", message, instr.span, notes)
+                    self.site[callee] = instr
+                    self._computation(callee)
+            self.time[instr] = self._tick()
+            self.order.append(instr)
+        self.last[computation] = self._tick()
+
+    def _find_loops(self, entry: Computation) -> None:
+        """Callers come before callees in the order in which `first` was filled."""
+        self.loop[entry] = None
+        for computation in self.first:
+            if computation is entry:
+                continue
+            site = self.site[computation]
+            home = self.home[site]
+            self.loop[computation] = (
+                Loop(self.entry[site], self.time[site], home)
+                if site.opcode == "while"
+                else self.loop[home]
+            )

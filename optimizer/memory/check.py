@@ -1,0 +1,228 @@
+"""Proves of an assignment that nothing is overwritten that is still to be read.
+
+It knows nothing of live ranges, nor of how the assignment came about: it runs the module on a
+memory in which every byte holds no number but a *mark*, which says whose byte it is. An instruction
+must find its operands' marks where they are said to lie, and leaves its own. Both branches of a
+conditional run, and loops turn twice, since the first turn begins with the initial state and every
+later one with what a turn has left; so what holds here holds for every run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo.error import HloError
+from optimizer.analysis.timeline import SEQUENTIAL
+from optimizer.memory.marks import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo import attributes as a
+    from hlo.instruction import Computation, Instruction
+    from optimizer.memory.buffer_assignment import BufferAssignment, Slice
+    from optimizer.memory.marks import Mark
+
+# What must lie where when a leaf is read: nothing for a token, several marks for what is computed
+# anew wherever it is used.
+Leaf = tuple[tuple["Slice", "Mark"], ...]
+Leaves = tuple[Leaf, ...]
+
+
+def check(assignment: BufferAssignment) -> None:
+    """Prove an assignment.
+
+    Raises
+    ------
+    HloError
+        HLO172, naming an instruction that would read or write what it must not.
+    """
+    Checker(assignment).run()
+
+
+class Checker:
+    """One run of a module over marks."""
+
+    def __init__(self, assignment: BufferAssignment) -> None:
+        self.assignment, self.info = assignment, assignment.buffers.info
+        self.memory = Memory()
+        self.shown: dict[Instruction, Leaves] = {}
+
+    def run(self) -> None:
+        """Run all of it."""
+        module = self.assignment.module
+        for computation in module.computations:
+            for instr in computation.instructions:
+                if instr.opcode == "constant" and instr in self.assignment.buffers.flow.at:
+                    self.shown[instr] = self._marked(instr)
+        given = [self._marked(p) for p in module.entry.parameters]
+        results = self._computation(module.entry, given)
+        for number, leaf in enumerate(results):
+            self._read(module.entry.root, leaf)
+            for place, _ in leaf:
+                if place.allocation.output != number or place.offset:
+                    self._fail(module.entry.root, f"result {number} does not lie in its output")
+
+    def _fail(self, instr: Instruction, what: str) -> None:
+        raise HloError("HLO172", f"%{instr.name}: {what}", instr.span)
+
+    def _places(self, instr: Instruction) -> list[Slice | None]:
+        count = sum(1 for _ in instr.shape.leaves())
+        return [self.assignment.slice(instr, n) for n in range(count)]
+
+    def _marked(self, instr: Instruction, skipped: range = range(0)) -> Leaves:
+        """New marks where an instruction's value lies, save some leaves."""
+        found: list[Leaf] = []
+        for number, place in enumerate(self._places(instr)):
+            mark = object()
+            if place and number not in skipped:
+                self.memory.write(place, mark)
+            found.append(((place, mark),) if place else ())
+        return tuple(found)
+
+    def _read(self, reader: Instruction, *leaves: Leaf) -> None:
+        """See that what is read is still there."""
+        for leaf in leaves:
+            for place, mark in leaf:
+                if not self.memory.holds(place, mark):
+                    end = place.offset + place.size
+                    where = f"bytes {place.offset} to {end} of allocation {place.allocation.index}"
+                    self._fail(reader, f"what it reads in {where} was overwritten")
+
+    def _computation(self, computation: Computation, given: Sequence[Leaves]) -> Leaves:
+        for parameter, leaves in zip(computation.parameters, given, strict=True):
+            self._show(parameter, leaves)
+        for instr in computation.instructions:
+            if instr.opcode not in ("parameter", "constant"):
+                self._show(instr, self._run(instr))
+        return self.shown[computation.root]
+
+    def _show(self, instr: Instruction, leaves: Leaves) -> None:
+        """Remember what an instruction shows, which must lie where it is said to lie."""
+        for number, (place, leaf) in enumerate(zip(self._places(instr), leaves, strict=True)):
+            if place and len(leaf) == 1 and leaf[0][0] != place:
+                self._fail(instr, f"leaf {number} is not where its value is")
+        self.shown[instr] = leaves
+
+    def _run(self, instr: Instruction) -> Leaves:
+        operands = [self.shown[o] for o in instr.operands]
+        flat = [leaf for leaves in operands for leaf in leaves]
+        if instr.opcode in SEQUENTIAL or "async" in instr.row.traits:
+            return self._control(instr, operands, flat)
+        if instr.opcode == "get-tuple-element":
+            attrs: a.GetTupleElement = instr.attrs  # type: ignore[assignment]
+            return self._element(instr.operands[0], attrs.index)
+        if self.info.forwards(instr):
+            return tuple(flat) if instr.opcode == "tuple" else operands[0]
+        if self.info.recomputed(instr):
+            return (tuple(pair for leaf in flat for pair in leaf),)
+        self._read(instr, *flat)
+        self._see_what_it_writes(instr, operands)
+        return self._marked(instr)
+
+    def _control(self, instr: Instruction, operands: list[Leaves], flat: list[Leaf]) -> Leaves:
+        if instr.opcode == "while":
+            return self._while(instr, operands[0])
+        if instr.opcode == "conditional":
+            return self._conditional(instr, operands)
+        if instr.opcode == "call":
+            return self._computation(instr.called[0], operands)
+        return self._asynchronous(instr, operands, flat)
+
+    def _element(self, instr: Instruction, index: int) -> Leaves:
+        counts = [sum(1 for _ in e.leaves()) for e in instr.shape.elements]
+        start = sum(counts[:index])
+        return self.shown[instr][start : start + counts[index]]
+
+    def _asynchronous(self, instr: Instruction, operands: list[Leaves], flat: list[Leaf]) -> Leaves:
+        """The work is done at the start; its operands must be there until it is waited for."""
+        self._read(instr, *flat)
+        if instr.opcode in ("async-done", "copy-done"):
+            return self._element(instr.operands[0], int(instr.opcode == "async-done"))
+        if instr.opcode == "async-update":
+            return operands[0]
+        if instr.opcode == "async-start":
+            known = (*flat, *self._computation(instr.called[0], operands))
+            return (*known, *self._marked(instr, skipped=range(len(known)))[len(known) :])
+        if instr.opcode == "copy-start":
+            count = len(flat)
+            made = self._marked(instr, skipped=range(count, 2 * count))
+            return (*made[:count], *flat, *made[2 * count :])
+        self._see_what_it_writes(instr, operands)
+        return self._marked(instr)
+
+    # ------------------------------------------------------------- control flow
+
+    def _while(self, instr: Instruction, state: Leaves) -> Leaves:
+        """No turn at all, or several: what one leaves is the next one's state."""
+        condition, body = instr.called
+        self._read(condition.root, *self._computation(condition, [state]))
+        ends = [(self.memory.copy(), state)]
+        for _ in range(2):
+            state = self._computation(body, [state])
+            self._show(instr, state)
+            self._read(condition.root, *self._computation(condition, [state]))
+        return self._joined([*ends, (self.memory, state)])
+
+    def _conditional(self, instr: Instruction, operands: list[Leaves]) -> Leaves:
+        self._read(instr, *operands[0])
+        before = self.memory
+        ends: list[tuple[Memory, Leaves]] = []
+        for branch, given in zip(instr.called, operands[1:], strict=True):
+            self.memory = before.copy()
+            leaves = self._computation(branch, [given])
+            self._show(instr, leaves)
+            ends.append((self.memory, leaves))
+        return self._joined(ends)
+
+    def _joined(self, ends: list[tuple[Memory, Leaves]]) -> Leaves:
+        """Go on with what holds at all ends of several ways; a leaf that differs gets a new mark.
+
+        It gets it where all ends have it: who reads it elsewhere will miss it.
+        """
+        self.memory = ends[0][0].copy()
+        for memory, _ in ends[1:]:
+            self.memory.keep_common(memory)
+        chosen: list[Leaf] = []
+        for leaves in zip(*(leaves for _, leaves in ends), strict=True):
+            leaf = leaves[0]
+            if any(other != leaf for other in leaves):
+                (place, _), mark = leaf[0], object()
+                if all(m.holds(*own[0]) for (m, _), own in zip(ends, leaves, strict=True)):
+                    self.memory.write(place, mark)
+                leaf = ((place, mark),)
+            chosen.append(leaf)
+        return tuple(chosen)
+
+    # ------------------------------------------------------------------ writing
+
+    def _see_what_it_writes(self, instr: Instruction, operands: list[Leaves]) -> None:
+        """Hold where an instruction writes against the rules, and against where it reads."""
+        places = self._places(instr)
+        scratch = self.assignment.scratch.get(instr)
+        written = [p for p in (*places, scratch) if p]
+        for number, place in enumerate(written):
+            kind = place.allocation
+            if kind.constant or (kind.parameter is not None and kind.output is None):
+                self._fail(instr, "it writes to a constant, or to a parameter that is not donated")
+            if any(place.overlaps(other) for other in written[:number]):
+                self._fail(instr, "two of its results share bytes")
+        for number, leaves in enumerate(operands):
+            for leaf_number, leaf in enumerate(leaves):
+                for read, _ in leaf:
+                    over = [n for n, p in enumerate(places) if p and p.overlaps(read)]
+                    allowed = all(
+                        places[n] == read and self._may(instr, number, leaf_number, n) for n in over
+                    )
+                    if not allowed or (over and len(leaf) > 1):
+                        self._fail(instr, f"it writes over operand {number}")
+                    if scratch and scratch.overlaps(read):
+                        self._fail(instr, f"its scratch memory shares bytes with operand {number}")
+        if scratch:
+            self.memory.write(scratch, object())
+
+    def _may(self, instr: Instruction, operand: int, leaf: int, result: int) -> bool:
+        """Whether the rules allow a result where an operand is."""
+        if (operand, leaf, result) in self.info.must_share(instr):
+            return True
+        return self.info.may_share(instr, operand, result)

@@ -1,0 +1,255 @@
+"""Puts copies where values must share a buffer and cannot.
+
+    ENTRY e {                                   ENTRY e {
+      x = f32[8] parameter(0)                     x = f32[8] parameter(0)
+                                         =>       copy = f32[8] copy(x)
+      ROOT y = f32[8] dynamic-update-slice(       ROOT y = f32[8] dynamic-update-slice(
+        x, ...)                                     copy, ...)
+
+The update works in place, and the caller's array must stay as it is. Likewise a loop's state begins
+as a copy of a value that is needed later too, and what leaves the module is no parameter and no
+constant. After this pass `optimizer.memory.buffers` refuses nothing, and no kernel has to copy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from hlo.annotations import Annotations
+from hlo.attributes import GetTupleElement
+from hlo.instruction import Computation, Instruction
+from hlo.shape import tuple_of
+from hlo.walk import names_of, rebuild_module, users
+from optimizer.analysis.alias import DEFAULT
+from optimizer.analysis.timeline import is_flat
+from optimizer.calls.flatten_call_graph import FlattenCallGraph
+from optimizer.memory.buffers import Buffers, Update
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.instruction import Module
+    from hlo.names import NameSupply
+    from optimizer.analysis.alias import AliasInfo
+    from optimizer.analysis.dataflow import Join
+    from optimizer.log import Log
+    from optimizer.memory.buffers import Buffer
+
+Index = tuple[int, ...]
+# Copies can make room for a clash that was not seen before; three rounds were never needed.
+ROUNDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One copy: of a leaf of an instruction's operand, or of a computation's root.
+
+    Attributes
+    ----------
+    rule : why it is needed.
+    source, target : the buffers that it is to read, None if unknown, and to write.
+    """
+
+    leaf: int
+    rule: str
+    source: Buffer | None
+    target: Buffer
+
+
+@dataclass(slots=True)
+class Copies:
+    """The copies in one place, in the order in which they must run.
+
+    Attributes
+    ----------
+    saved : leaves that must be copied twice, first of all. What others write would overwrite them:
+        x, y = y, x takes a third place.
+    """
+
+    order: list[Wanted] = field(default_factory=list[Wanted])
+    saved: list[Wanted] = field(default_factory=list[Wanted])
+
+
+@register
+@dataclass(frozen=True)
+class CopyInsertion:
+    """Adds the copies without which values that share a buffer would overwrite each other.
+
+    The order of instructions counts as the order in which they run.
+
+    References
+    ----------
+    XLA, `xla/service/copy_insertion.cc`.
+    """
+
+    name = "copy-insertion"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module with copies, and with a computation of its own for each sequential call."""
+        return with_copies(module, DEFAULT, log)
+
+
+def with_copies(module: Module, info: AliasInfo, log: Log) -> Module:
+    """Add the copies that the rules of a backend ask for."""
+    module = FlattenCallGraph().run(module, log)
+    if not is_flat(module):  # the fuel did not suffice
+        return module
+    for _ in range(ROUNDS):
+        before, places = module, needed(Buffers(module, info))
+        names = names_of(module)
+        if places:
+            module = rebuild_module(
+                module, lambda c, p=places, n=names: Sweep(c, p, n, log).computation()
+            )
+        if module is before:
+            break
+    return module
+
+
+Places = dict[str, dict[int, Copies]]  # by name of instruction or computation, and by operand
+
+
+def needed(buffers: Buffers) -> Places:
+    """The copies that make room for all that was refused."""
+    wanted: dict[tuple[str, int], list[Wanted]] = {}
+    for wish, _ in buffers.refused:
+        name, operand, leaf = place(wish)
+        source = buffers.of.get(wish.source) if wish.source else None  # type: ignore[arg-type]
+        one = Wanted(leaf, rule(wish), source, buffers.of[wish.target])
+        wanted.setdefault((name, operand), []).append(one)
+    places: Places = {}
+    for (name, operand), copies in wanted.items():
+        places.setdefault(name, {})[operand] = in_order(copies)
+    return places
+
+
+def place(wish: Update | Join) -> tuple[str, int, int]:
+    """Where the copy for a wish belongs: the name of what reads it, which operand, which leaf."""
+    if isinstance(wish, Update):
+        return wish.instruction.name, wish.pair.operand, wish.pair.operand_leaf
+    return wish.at.name, wish.operand, wish.leaf
+
+
+def rule(wish: Update | Join) -> str:
+    """A word for why a copy is needed."""
+    if isinstance(wish, Update):
+        return "update-in-place"
+    return {"state": "loop-state", "choice": "branch-result"}.get(wish.target.kind, "live-out")
+
+
+def in_order(copies: list[Wanted]) -> Copies:
+    """Copies that all read before they write, done one after the other.
+
+    A copy may run when no other one still has to read the buffer that it writes. If none may, they
+    run in a circle, and saving one source first opens it.
+    """
+    found = Copies()
+    readers: dict[Buffer | None, int] = {}
+    for copy in copies:
+        readers[copy.source] = readers.get(copy.source, 0) + 1
+    waiting = dict.fromkeys(copies)
+    while waiting:
+        ready = [c for c in waiting if readers.get(c.target, 0) == int(c.source is c.target)]
+        if not ready:
+            saved = next(c for c in waiting if c not in found.saved)
+            found.saved.append(saved)
+            readers[saved.source] -= 1
+            continue
+        for copy in ready:
+            found.order.append(copy)
+            del waiting[copy]
+            if copy not in found.saved:
+                readers[copy.source] -= 1
+    return found
+
+
+class Sweep:
+    """One computation on its way to having copies."""
+
+    def __init__(self, old: Computation, places: Places, names: NameSupply, log: Log) -> None:
+        self.old, self.places, self.names, self.log = old, places, names, log
+        self.made: list[Instruction] = []
+        self.became: dict[Instruction, Instruction] = {}
+        using = users(old)
+        self.used_once = {i.name for i in old.instructions if len(using[i]) + (i is old.root) == 1}
+
+    def computation(self) -> Computation:
+        """The new computation; the old one where it needs no copies."""
+        old, places = self.old, self.places
+        if old.name not in places and not any(i.name in places for i in old.instructions):
+            return old
+        for instr in old.instructions:
+            self.became[instr] = new = self._updated(instr)
+            self.made.append(new)
+        root = self.became[old.root]
+        for copies in places.get(old.name, {}).values():
+            root = self._copied(root, copies)
+        if tuple(self.made) == old.instructions:
+            return old
+        return replace(old, instructions=tuple(self.made), root=root)
+
+    def _updated(self, instr: Instruction) -> Instruction:
+        operands = [self.became[o] for o in instr.operands]
+        before = tuple(self.became[p] for p in instr.control_predecessors)
+        for number, copies in self.places.get(instr.name, {}).items():
+            operands[number] = self._copied(operands[number], copies)
+        if tuple(operands) == instr.operands and before == instr.control_predecessors:
+            return instr
+        return instr.with_(operands=tuple(operands), control_predecessors=before)
+
+    def _copied(self, instr: Instruction, copies: Copies) -> Instruction:
+        """An instruction with copies in place of some leaves."""
+        indices = [index for index, _ in instr.shape.leaves()]
+        known: dict[Index, Instruction] = {(): instr}
+        done: dict[Index, Instruction] = {}
+        before = len(self.made)
+        for wanted in (*copies.saved, *copies.order):
+            index = indices[wanted.leaf]
+            source = done.get(index) or self._element(known, index)
+            copy = Instruction(
+                self.names.unique("copy"), "copy", source.shape, (source,),
+                annotations=Annotations(metadata=source.annotations.metadata),
+            )  # fmt: skip
+            if self.log.rewrite(wanted.rule, source, copy):
+                self.made.append(copy)
+                done[index] = copy
+        if not done:
+            del self.made[before:]
+            return instr
+        return self._assembled(known, done, ())
+
+    def _element(self, known: dict[Index, Instruction], index: Index) -> Instruction:
+        """What lies at an index into a tuple."""
+        if index not in known:
+            whole = self._element(known, index[:-1])
+            if whole.opcode == "tuple":
+                known[index] = whole.operands[index[-1]]
+            else:
+                element = Instruction(
+                    self.names.unique("get-tuple-element"), "get-tuple-element",
+                    whole.shape.elements[index[-1]], (whole,), GetTupleElement(index=index[-1]),
+                )  # fmt: skip
+                self.made.append(element)
+                known[index] = element
+        return known[index]
+
+    def _assembled(
+        self, known: dict[Index, Instruction], done: dict[Index, Instruction], index: Index
+    ) -> Instruction:
+        """What lies at an index, with the copies in it."""
+        if index in done:
+            return done[index]
+        old = self._element(known, index)
+        if not any(i[: len(index)] == index for i in done):
+            return old
+        parts = [self._assembled(known, done, (*index, n)) for n in range(len(old.shape.elements))]
+        new = Instruction(
+            old.name, "tuple", tuple_of(*(p.shape for p in parts)), tuple(parts),
+            annotations=old.annotations, span=old.span,
+        )  # fmt: skip
+        if old.opcode == "tuple" and old.name in self.used_once:
+            self.made.remove(old)
+        else:
+            new = new.with_(name=self.names.unique("tuple"), annotations=Annotations())
+        self.made.append(new)
+        return new

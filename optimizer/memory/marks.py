@@ -1,0 +1,68 @@
+"""A memory of which only is known whose each byte is."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from optimizer.memory.buffer_assignment import Allocation, Slice
+
+Mark = object
+
+
+class Piece(NamedTuple):
+    """Bytes that hold one mark."""
+
+    first: int
+    end: int
+    mark: Mark
+
+
+class Memory:
+    """What lies in each allocation."""
+
+    def __init__(self, pieces: dict[Allocation, list[Piece]] | None = None) -> None:
+        self.pieces = pieces or {}
+
+    def copy(self) -> Memory:
+        """Another memory with the same contents."""
+        return Memory({a: list(pieces) for a, pieces in self.pieces.items()})
+
+    def write(self, place: Slice, mark: Mark) -> None:
+        """Leave a mark on some bytes."""
+        if not place.size:
+            return
+        first, end = place.offset, place.offset + place.size
+        pieces = self.pieces.setdefault(place.allocation, [])
+        start = bisect_left(pieces, first, key=lambda p: p.end)
+        stop = start
+        kept: list[Piece] = []
+        while stop < len(pieces) and pieces[stop].first < end:
+            old = pieces[stop]
+            if old.first < first:
+                kept.append(Piece(old.first, first, old.mark))
+            if old.end > end:
+                kept.append(Piece(end, old.end, old.mark))
+            stop += 1
+        pieces[start:stop] = kept
+        insort(pieces, Piece(first, end, mark), key=lambda p: p.first)
+
+    def holds(self, place: Slice, mark: Mark) -> bool:
+        """Whether all of some bytes hold a mark."""
+        first, end = place.offset, place.offset + place.size
+        for piece in self.pieces.get(place.allocation, ()):
+            if piece.first <= first < piece.end and piece.mark is mark:
+                first = piece.end
+        return first >= end
+
+    def keep_common(self, other: Memory) -> None:
+        """Forget what another memory does not hold too."""
+        for allocation, pieces in self.pieces.items():
+            theirs = other.pieces.get(allocation, [])
+            self.pieces[allocation] = [
+                Piece(max(p.first, q.first), min(p.end, q.end), p.mark)
+                for p in pieces
+                for q in theirs
+                if p.mark is q.mark and p.first < q.end and q.first < p.end
+            ]

@@ -1,0 +1,120 @@
+"""No two values that are needed at one moment share bytes; and what proves it can't be fooled."""
+
+from random import Random
+
+import pytest
+from hypothesis import settings
+from strategies.loops import busy_module
+
+import hlo
+from hlo.error import HloError
+from hlo_tools.generate.modules import random_module
+from optimizer import Log
+from optimizer.memory.buffer_assignment import BufferAssignment, Slice, block
+from optimizer.memory.buffers import Buffers
+from optimizer.memory.check import check
+from optimizer.memory.copy_insertion import CopyInsertion
+
+
+def modules():
+    """Random modules of all opcodes, and such as keep memory busy, with their copies."""
+    for seed in range(settings.default.max_examples):
+        yield CopyInsertion().run(random_module(Random(f"buffers/{seed}")), Log())
+        for more in range(3):
+            yield CopyInsertion().run(busy_module(Random(f"buffers/{seed}/{more}")), Log())
+
+
+def test_nothing_is_overwritten_while_it_is_needed():
+    for module in modules():
+        check(BufferAssignment(module))
+
+
+def test_overlaps_are_caught():
+    """Moving a buffer over one that is needed at the same time does not pass the check."""
+    planted = 0
+    for module in modules():
+        assignment = BufferAssignment(module)
+        own = [b for b in assignment.buffers if _is_read(assignment, b)]
+        pairs = [(x, y) for x in own for y in own if x is not y and block(x).meets(block(y))]
+        for moved, other in pairs[:3]:
+            was, there = assignment._of[moved], assignment._of[other]
+            assignment._of[moved] = Slice(there.allocation, there.offset, was.size)
+            with pytest.raises(HloError, match="HLO172"):
+                check(assignment)
+            assignment._of[moved] = was
+            planted += 1
+    assert planted > 50
+
+
+def _is_read(assignment, buffer):
+    """Whether a buffer lies in the arena, and each of its values is read after it is made."""
+    temporary = assignment._of[buffer].allocation.is_temporary
+    lives = all(v.kind == "result" and v.live[-1][1] > v.made for v in buffer.values)
+    return temporary and buffer.bytes > 0 and lives
+
+
+def test_what_needs_copies_is_refused():
+    text = "HloModule m\nENTRY e {\n  ROOT x = f32[4] parameter(0)\n}"
+    with pytest.raises(HloError, match="HLO171"):
+        BufferAssignment(hlo.parse(text))
+
+
+def test_shared_computations_are_refused():
+    text = """HloModule m
+f { ROOT p = f32[] parameter(0) }
+ENTRY e {
+  x = f32[] parameter(0)
+  y = f32[] call(x), to_apply=f
+  ROOT z = f32[] call(y), to_apply=f
+}"""
+    with pytest.raises(HloError, match="HLO170"):
+        Buffers(hlo.parse(text))
+
+
+def assigned(lines, header=""):
+    text = f"HloModule m{header}\nENTRY e {{\n{lines}\n}}"
+    return BufferAssignment(CopyInsertion().run(hlo.parse(text), Log()))
+
+
+def test_elementwise_chains_take_the_memory_of_the_result():
+    found = assigned("""x = f32[100] parameter(0)
+      a = f32[100] negate(x)
+      b = f32[100] exponential(a)
+      c = f32[100] add(b, b)
+      ROOT d = f32[100] tanh(c)""")
+    assert found.temporary_bytes == 0
+    assert len(found.allocations) == 2
+
+
+def test_what_is_read_elsewhere_keeps_its_place():
+    found = assigned("""x = f32[128] parameter(0)
+      a = f32[128] negate(x)
+      b = f32[128] reverse(a), dimensions={0}
+      ROOT d = f32[128] add(a, b)""")
+    assert found.temporary_bytes == 512  # a or b; the other one is the result's
+
+
+def test_temporaries_may_lie_where_results_will_be():
+    found = assigned("""x = f32[128,4] parameter(0)
+      a = f32[128,4] negate(x)
+      zero = f32[] constant(0)
+      b = f32[4,128] transpose(a), dimensions={1,0}
+      c = f32[64,8] reshape(b)
+      d = f32[8,64] transpose(c), dimensions={1,0}
+      ROOT e = f32[16,32] reshape(d)""")
+    assert found.temporary_bytes == 2048  # b, since a lies where d will be
+
+
+def test_donated_parameters_hold_the_result():
+    header = ", input_output_alias={ {}: (0, {}, may-alias) }"
+    found = assigned("x = f32[8] parameter(0)\nROOT y = f32[8] negate(x)", header)
+    (allocation,) = found.allocations
+    assert (allocation.parameter, allocation.output) == (0, 0)
+
+
+def test_fewer_than_all_bytes_at_once():
+    """The arena is never larger than if every buffer had bytes of its own."""
+    for module in modules():
+        found = BufferAssignment(module)
+        arena = [b for a in found.allocations if a.is_temporary for b in a.buffers]
+        assert found.temporary_bytes <= sum(-(-b.bytes // 64) * 64 for b in arena)
