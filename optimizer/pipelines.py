@@ -19,6 +19,9 @@ from optimizer.diagnostics.propagate_call_metadata import PropagateCallMetadata
 from optimizer.expanders import stages
 from optimizer.expanders.stable_sort_expander import StableSortExpander
 from optimizer.fusion.instruction_fusion import InstructionFusion
+from optimizer.layout.layout_assignment import LayoutAssignment
+from optimizer.layout.layout_normalization import LayoutNormalization
+from optimizer.layout.reshape_decomposer import ReshapeDecomposer
 from optimizer.log import Log
 from optimizer.loops.while_loop_constant_sinking import WhileLoopConstantSinking
 from optimizer.loops.while_loop_invariant_code_motion import WhileLoopInvariantCodeMotion
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Module
     from optimizer.log import Observer
+    from optimizer.passes import Pass
 
 Target = Literal["cpu", "gpu"]
 
@@ -95,10 +99,25 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             ComputationDeduplicator(),
             WhileLoopTripCountAnnotator(),
             FlattenCallGraph(),
+            *layouts(target, strict=strict),
             PropagateCallMetadata(),
             *([InstructionFusion(target)] if fuse else []),
         ),
     )
+
+
+def layouts(target: Target, *, strict: bool = False) -> tuple[Pass, ...]:
+    """Layouts chosen and made explicit, and what that made superfluous removed."""
+    clean_up = Fixpoint(
+        "simplification after layout assignment",
+        (
+            AlgebraicSimplifier(strict=strict, layout_sensitive=True),
+            TupleSimplifier(),
+            Dce(),
+            Cse(is_layout_sensitive=True),
+        ),
+    )
+    return LayoutAssignment(target), LayoutNormalization(), ReshapeDecomposer(), clean_up
 
 
 def optimize(

@@ -1,12 +1,15 @@
 """Chooses the layout of every array, and copies where one user needs another.
 
-    p = f32[2,3]{1,0} parameter(0)                      copy.1 = f32[2,3]{0,1} copy(p)
-    t = f32[3,2]{1,0} transpose(p)             =>       t = f32[3,2]{1,0} transpose(copy.1)
+    p = f32[2,3]{1,0} parameter(0)                      p = f32[2,3]{1,0} parameter(0)
+    t = f32[3,2]{1,0} transpose(p)                      t = f32[3,2]{0,1} transpose(p)
+    q = f32[3,2]{1,0} transpose(o)             =>       q = f32[3,2]{0,1} transpose(o)
+    a = f32[3,2]{1,0} add(t, q)                         a = f32[3,2]{0,1} add(t, q)
+    ROOT r = (f32[3,2]{1,0}) tuple(a)                   copy.1 = f32[3,2]{1,0} copy(a)
 
 What is settled: the entry's parameters and result, by the module's header; custom calls, fusions,
 bitcasts and what talks to the outside, as written; contractions, by the target's policy. From
 there layouts flow through the other instructions, forwards and backwards, such that few bytes are
-copied (`planner`). A transposition then is a copy and a transpose that moves nothing.
+copied (`planner`): above, one copy where there were two transpositions, which now move nothing.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 Two sweeps. Downwards, each array is *offered* the order in which its operands would hand it on for
 free. Upwards, each user *votes* for the order that it wants, and the order is chosen for which the
-fewest bytes must be copied, above and below. Choices look one instruction far; that is enough to
-push a transpose's order through elementwise code to where it costs least.
+fewest bytes must be moved, above and below; users first, where it does not matter. Choices look one
+instruction far; that is enough to push transpositions through elementwise code, downwards, to where
+they cost least.
 """
 
 from __future__ import annotations
@@ -179,13 +180,18 @@ class Planner:
         if not carries(instr):
             order, rule = demanded(self.policy, instr, number, offer)
             return with_order(shape, order), rule
-        result = (
-            self.choices[instr, ()].order if has_orders(instr.shape) else rows(instr.shape.rank)
-        )
-        if offer is not None and result_order(instr, number, offer) == result:
-            return with_order(shape, offer), "from-result"
-        order = operand_order(instr, number, result)
+        order = self.carried(instr, number, offer)
         return shape.with_layout(None) if order is None else with_order(shape, order), "from-result"
+
+    def carried(self, carrier: Instruction, number: int, offer: Order | None) -> Order | None:
+        """The order that a carrier wants of an operand for its own; None where any will do."""
+        rank = carrier.shape.rank
+        result = self.choices[carrier, ()].order if has_orders(carrier.shape) else rows(rank)
+        if offer is not None and result_order(carrier, number, offer) == result:
+            return offer
+        if offer is not None and carrier.opcode == "transpose":
+            return None  # it moves the bytes itself
+        return operand_order(carrier, number, result)
 
     def chosen(self, instr: Instruction, index: Index, leaf: Shape) -> Choice:
         """The order of an array for which the fewest bytes are copied."""
@@ -199,10 +205,9 @@ class Planner:
             rule = "row-major" if index else yielded(self.policy, instr)[1]
             return Choice(offer, rule, f"{instr.opcode} leaves its result so")
         written = order_of(leaf)
-        candidates = dict.fromkeys([*(v.order for v in votes), rows(leaf.rank)])
+        wished = [offer] if offer is not None else []
+        candidates = dict.fromkeys([*(v.order for v in votes), *wished, rows(leaf.rank)])
         costs = {o: self.copied(instr, o, votes) for o in candidates if can_have(instr, o)}
-        if offer is not None:
-            costs = {offer: self.copied(instr, offer, votes), **costs}
         # What is written stays if that is free, so that a second run changes nothing.
         best = min(costs, key=lambda order: (costs[order], order != written and not costs[order]))
         if not votes and offer is None:

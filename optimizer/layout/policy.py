@@ -39,12 +39,14 @@ class LayoutPolicy:
 
 
 CPU = LayoutPolicy(columns=False)
-GPU = LayoutPolicy(
+GPU = LayoutPolicy(columns=True)
+# A GPU whose convolutions are cuDNN's; those of `emit_cuda` read rows.
+CUDNN = LayoutPolicy(
     columns=True,
     features_first=frozenset({"f32", "f64"}),
     features_last=frozenset({"f16", "bf16"}),
 )
-POLICIES = {"cpu": CPU, "gpu": GPU}
+POLICIES = {"cpu": CPU, "gpu": GPU, "cudnn": CUDNN}
 
 
 def demanded(

@@ -1,0 +1,64 @@
+"""Splits each reshape into a bitcast, which moves no byte, and copies that move them, if any.
+
+    f32[6]{0} reshape(f32[2,3]{1,0} x)      =>   f32[6]{0} bitcast(x)
+    f32[6]{0} reshape(f32[2,3]{0,1} x)      =>   f32[6]{0} bitcast(f32[2,3]{1,0} copy(x))
+
+Row-major arrays never need a copy: a reshape keeps row-major numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.layout.orders import order_of, reshaped, rows, same_memory, with_order
+from optimizer.make import make
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction, Module
+    from hlo.shape import Shape
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class ReshapeDecomposer:
+    """Replaces reshapes by bitcasts.
+
+    References
+    ----------
+    XLA, `xla/hlo/transforms/expanders/reshape_decomposer.cc`.
+    """
+
+    name = "reshape-decomposer"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module without reshapes."""
+        return expand(module, log, {"reshape": decompose_reshape})
+
+
+def decompose_reshape(site: Site) -> Instruction:
+    """A bitcast; with a copy behind it, before it, or both, where layouts do not match."""
+    operand, shape = site.instr.operands[0], site.instr.shape
+    forward = reshaped(operand.shape.dims, order_of(operand.shape), shape.dims)
+    if forward is not None:
+        made = make("bitcast", operand, shape=with_order(shape, forward))
+        return _copied(made, shape)
+    backward = reshaped(shape.dims, order_of(shape), operand.shape.dims)
+    order = rows(operand.shape.rank) if backward is None else backward
+    aligned = _copied(operand, with_order(operand.shape, order))
+    result = shape if backward is not None else shape.with_default_layout()
+    return _copied(make("bitcast", aligned, shape=result), shape)
+
+
+def _copied(value: Instruction, shape: Shape) -> Instruction:
+    """A value in another layout; a bitcast reads it so where no byte has to move."""
+    if value.shape == shape:
+        return value
+    if value.opcode == "bitcast" and same_memory(
+        shape.dims, order_of(value.shape), order_of(shape)
+    ):
+        return value.with_(shape=shape)
+    return make("copy", value, shape=shape)
