@@ -6,7 +6,7 @@ an opcode for it. Reading makes the computation; printing leaves it out again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from hlo.attributes import Parameter
 from hlo.completion import complete
@@ -18,8 +18,9 @@ from hlo.scanner import Item, Piece
 if TYPE_CHECKING:
     from hlo.attributes import AsyncStart
     from hlo.error import Span
-    from hlo.instruction_text import InstructionText
-    from hlo.scope import ModuleText
+    from hlo.opcode import Opcode
+    from hlo.operand_text import OperandText
+    from hlo.scope import ModuleText, Scope
     from hlo.syntax import InstructionSyntax
 
 _SUFFIXES = ("-start", "-update", "-done")
@@ -39,6 +40,23 @@ _OF_START = {
 _ALIASING = {"custom-call", "fusion"}
 
 
+class Reader(Protocol):
+    """What reads the instructions of a computation, as far as it is needed here."""
+
+    scope: Scope
+    operands: OperandText
+
+    def build(
+        self,
+        syntax: InstructionSyntax,
+        row: Opcode,
+        span: Span,
+        operands: tuple[Instruction, ...] | None = None,
+    ) -> Instruction:
+        """Make the instruction that pieces describe."""
+        ...
+
+
 def async_base(opcode: str) -> str | None:
     """`async-start` for `negate-start`, and so on; None if this is no async form of an opcode."""
     for suffix in _SUFFIXES:
@@ -47,9 +65,7 @@ def async_base(opcode: str) -> str | None:
     return None
 
 
-def read_async(
-    reader: InstructionText, syntax: InstructionSyntax, base: str, span: Span
-) -> Instruction:
+def read_async(reader: Reader, syntax: InstructionSyntax, base: str, span: Span) -> Instruction:
     """The async instruction that a sugared form means.
 
     Raises
@@ -130,7 +146,7 @@ def _split(syntax: InstructionSyntax, wrapped: str) -> tuple[list[Item], list[It
 
 
 def _wrapping(
-    reader: InstructionText,
+    reader: Reader,
     hidden: InstructionSyntax,
     operands: tuple[Instruction, ...],
     span: Span,
