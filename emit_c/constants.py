@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from emit_c.foreign import Foreign
 from emit_c.types import literal as number
 from hlo.error import HloError
 
@@ -27,12 +28,14 @@ class Constants:
     ----------
     definitions : the C that defines them, in order.
     loaded : arrays for `load_constants`, in the order of its pointers.
+    foreign : functions of other libraries, for `load_functions`.
     """
 
     def __init__(self, names: Names) -> None:
         self.names = names
         self.definitions: list[str] = []
         self.loaded: list[NDArray[Any]] = []
+        self.foreign = Foreign()
         self._found: dict[tuple[str, bytes], str] = {}
 
     def scalar(self, literal: Literal) -> str | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from emit_c.constants import Constants
 from emit_c.expand import expand
 from emit_c.kernels import Kernels
+from emit_c.loops import Call
 from emit_c.names import Names, comment
 from emit_c.prelude import prelude
 from emit_c.schedule import Function
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from emit_c.loops import Statement
     from hlo.instruction import Computation, Module
 
 _SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
@@ -45,6 +47,7 @@ class Program:
         same time as the others.
     constants : large arrays, to be handed to `load_constants` in this order.
     donated : for numbers of results, the argument that may give up its memory to it.
+    functions : those of other libraries that it calls, for `load_functions` in this order.
     """
 
     source: str
@@ -52,16 +55,23 @@ class Program:
     constants: tuple[NDArray[Any], ...]
     slot_bytes: int
     donated: Mapping[int, int]
+    functions: tuple[str, ...]
 
 
 class ModuleWriter:
-    """The parts of a C file in the making."""
+    """The parts of a C file in the making.
+
+    Attributes
+    ----------
+    prologue : what the entry does first.
+    """
 
     def __init__(self) -> None:
         self.names = Names()
         self.constants = Constants(self.names)
         self.kernels = Kernels(self.names)
         self.functions: dict[str, str] = {}
+        self.prologue: tuple[Statement, ...] = ()
         self._done: dict[tuple[Computation, bool], Function] = {}
 
     def function(
@@ -94,16 +104,20 @@ def emit(module: Module) -> Program:
     expanded = expand(module)
     check(expanded)
     writer = ModuleWriter()
+    if any(i.opcode == "rng-get-and-update-state" for i in expanded.instructions()):
+        writer.prologue = (Call("seed_random_state", ()),)
     entry = writer.function(expanded.entry, "run")
     kernels = "\n".join(writer.kernels.functions.values())
     functions = "\n".join(writer.functions.values())
     constants = "".join(f"{definition}\n" for definition in writer.constants.definitions)
-    code = f"{constants}{kernels}\n{writer.constants.loader()}\n{functions}"
+    foreign = writer.constants.foreign
+    code = f"{constants}{foreign.text()}{kernels}\n{writer.constants.loader()}\n{functions}"
     head = print_module(module, _SHORT).split("\n")
     left_out = [f"... {len(head) - HEAD_LINES} more lines"] if len(head) > HEAD_LINES else []
     about = comment("\n".join(head[:HEAD_LINES] + left_out))
     source = f"{about}\n{prelude(code)}\n{code}"
-    return Program(source, entry.arena_bytes, tuple(writer.constants.loaded), 0, {})
+    large = tuple(writer.constants.loaded)
+    return Program(source, entry.arena_bytes, large, 0, {}, tuple(foreign.declared))
 
 
 def check(module: Module) -> None:
@@ -118,9 +132,8 @@ def check(module: Module) -> None:
         for instr in computation.instructions:
             if instr.opcode in emits_c.not_supported or instr.opcode not in emits_c:
                 reason = emits_c.not_supported.get(instr.opcode, "it has no C yet")
-                raise HloError(
-                    "HLO181", f"{instr.opcode} can't be compiled to C: {reason}", instr.span
-                )
+                message = f"{instr.name}: {instr.opcode} can't be compiled to C: {reason}"
+                raise HloError("HLO181", message, instr.span)
             if instr.shape.is_dynamic:
                 message = f"{instr.name}: {instr.shape.text_without_layout} has a run-time size"
                 raise HloError(

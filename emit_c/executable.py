@@ -11,13 +11,10 @@ import numpy as np
 
 from emit_c.calling import caller, pointers
 from emit_c.compiler import library
+from emit_c.foreign import hand_over
 from emit_c.runtime import runtime, slots
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from emit_c.emit import Program
     from hlo.instruction import Module
     from hlo.shape import Shape
@@ -42,11 +39,12 @@ class Library:
     holds a digest of each large constant, they share the constants as well.
     """
 
-    def __init__(self, path: str, constants: Sequence[NDArray[Any]]) -> None:
-        self.constants = [np.ascontiguousarray(c) for c in constants]
+    def __init__(self, path: str, program: Program) -> None:
+        self.constants = [np.ascontiguousarray(c) for c in program.constants]
         self.functions = ctypes.CDLL(path)
         self.functions.load_constants.restype = None
         self.functions.load_constants(pointers(self.constants))
+        hand_over(self.functions, program.functions)
 
 
 _LOADED: WeakValueDictionary[str, Library] = WeakValueDictionary()
@@ -64,7 +62,7 @@ def load(program: Program) -> Library:
     path = str(library([program.source]))
     found = _LOADED.get(path)
     if found is None:
-        found = _LOADED.setdefault(path, Library(path, program.constants))
+        found = _LOADED.setdefault(path, Library(path, program))
     return found
 
 

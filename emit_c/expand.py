@@ -1,89 +1,162 @@
-"""Instructions that are emitted as others: known custom calls, asynchronous calls, `{...}`."""
+"""Instructions that are emitted as others: what the table says, and some forms of a few opcodes.
+
+The pipeline of `optimizer` has done most of this already where it ran; without it, too, every
+opcode has its C.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-import numpy as np
-
+from emit_c.alone import EXPANSIONS as COLLECTIVES
+from emit_c.custom_calls.expansions import EXPANSIONS as CUSTOM_CALLS
+from emit_c.custom_calls.table import KERNELS, refuse
+from emit_c.table import Expand, emits_c
 from hlo import attributes as a
+from hlo.element_type import U64
 from hlo.error import HloError
-from hlo.instruction import Instruction
 from hlo.literal import literal
-from hlo.shape import array
-from hlo.walk import rebuild, rebuild_module
-from interpreter.custom_calls.placement import identity, reshard
-from interpreter.custom_calls.registry import CUSTOM_CALLS
+from hlo.shape import tuple_of
+from hlo.walk import names_of, rebuild, rebuild_module
 from interpreter.plumbing import evaluate_constant
+from optimizer.expanders.op_expander import Site, element
+from optimizer.expanders.parts import to_dims, to_type, wide
+from optimizer.expanders.ragged_dot_rewriter import dot_of_groups
+from optimizer.expanders.rng_expander import draw
+from optimizer.expanders.scaled_dot_rewriter import dot_of_scaled
+from optimizer.expanders.stochastic_convert_decomposer import round_by_bits
+from optimizer.make import make, splat
 
 if TYPE_CHECKING:
-    from hlo.instruction import Computation, Module
+    from hlo.instruction import Computation, Instruction, Module
 
 
 def expand(module: Module) -> Module:
-    """The module without custom calls that merely place values, asynchronous calls and `{...}`."""
-    return rebuild_module(module, _expanded)
+    """The module in instructions that have C of their own.
+
+    Raises
+    ------
+    HloError
+        HLO181 if a custom call is unknown, or if a collective needs other devices.
+    """
+    names = names_of(module)
+
+    def change(computation: Computation) -> Computation:
+        plan: dict[Instruction, Instruction] = {}
+        for instr in computation.instructions:
+            entry = emits_c.get(instr.opcode)
+            write = entry.write if isinstance(entry, Expand) else _FORMS.get(instr.opcode)
+            made = write(Site(instr, names)) if write else None
+            if made is not None:
+                plan[instr] = _laid_out(made, instr)
+        return rebuild(computation, plan)
+
+    return rebuild_module(module, change)
 
 
-def _expanded(computation: Computation) -> Computation:
-    plan = {
-        instr: made
-        for instr in computation.instructions
-        if instr.opcode in _EXPANDS and (made := _EXPANDS[instr.opcode](instr)) is not None
-    }
-    return rebuild(computation, plan)
+def _laid_out(made: Instruction, instr: Instruction) -> Instruction:
+    """What takes an instruction's place, in its layout, at which bitcasts look."""
+    if not instr.shape.is_array or made.shape == instr.shape:
+        return made
+    return make("copy", made, shape=instr.shape)
 
 
-def _custom_call(instr: Instruction) -> Instruction | None:
-    attrs: a.CustomCall = instr.attrs  # type: ignore[assignment]
-    target = attrs.custom_call_target
-    if CUSTOM_CALLS.get(target) in (identity, reshard):
-        return _placed(instr)
-    if target in ("TopK", "__gpu$TopK"):
-        made = a.TopK(k=instr.shape.elements[0].dims[-1], largest=True)
-        return instr.with_(opcode="topk", attrs=made, called=())
-    if target in ("AllocateBuffer", "CreateBuffer"):
-        zero = literal(
-            np.zeros((), instr.shape.element_type.dtype), array(instr.shape.element_type)
-        )
-        scalar = Instruction(
-            f"{instr.name}.zero", "constant", zero.shape, (), a.Constant(literal=zero)
-        )
-        return Instruction(instr.name, "broadcast", instr.shape, (scalar,), a.Broadcast())
-    message = f"{instr.name}: the custom call {target!r} can't be compiled to C"
-    raise HloError("HLO181", message, instr.span, ["it calls a function that is written in no HLO"])
+def collect(site: Site) -> Instruction:
+    """async-start: its operands, for the end where all is done."""
+    return make("tuple", *site.instr.operands)
 
 
-def _placed(instr: Instruction) -> Instruction:
-    """A custom call that yields its operand, or the tuple of its operands."""
-    several = instr.shape.is_tuple and len(instr.operands) != 1
-    wanted = instr.shape.elements if several else (instr.shape,)
-    for operand, shape in zip(instr.operands, wanted, strict=False):
-        if not operand.shape.is_tuple and operand.shape.dims != shape.dims:
-            message = f"{instr.name}: {operand.shape} is split, and the module is not partitioned"
-            raise HloError("HLO181", message, instr.span)
-    opcode = "tuple" if several else "opt-barrier"
-    operands = instr.operands if several else instr.operands[:1]
-    return Instruction(instr.name, opcode, instr.shape, operands, a.NO_ATTRS, span=instr.span)
-
-
-def _async_done(instr: Instruction) -> Instruction:
-    """A call, where the value of something started is waited for."""
-    start = instr.operands[0]
+def call_at_the_end(site: Site) -> Instruction:
+    """async-done: a call of what was started."""
+    start = site.instr.operands[0]
     while start.opcode == "async-update":
         start = start.operands[0]
-    return Instruction(
-        instr.name, "call", instr.shape, start.operands, a.Call(), start.called, span=instr.span
-    )
+    return make("call", *start.operands, shape=site.instr.shape, called=start.called)
 
 
-def _constant(instr: Instruction) -> Instruction | None:
+def random_numbers(site: Site) -> Instruction:
+    """rng: arithmetic on random bits, which an array without elements does not need."""
+    return draw(site) or splat(0, site.instr.shape)
+
+
+def rounded_by_bits(site: Site) -> Instruction:
+    """stochastic-convert: arithmetic and a comparison with random bits.
+
+    Raises
+    ------
+    HloError
+        HLO181 if the result is no integer.
+    """
+    made = round_by_bits(site)
+    if made is None:
+        kind = site.instr.shape.element_type
+        message = f"{site.instr.name}: stochastic-convert to {kind} can't be compiled to C"
+        raise HloError("HLO181", message, site.instr.span)
+    return made
+
+
+def _custom_call(site: Site) -> Instruction | None:
+    """A custom call that is another instruction; None for one that has a kernel."""
+    target = cast("a.CustomCall", site.instr.attrs).custom_call_target
+    if target in CUSTOM_CALLS:
+        return CUSTOM_CALLS[target](site)
+    if target not in KERNELS:
+        raise refuse(site.instr)
+    return None
+
+
+def _constant(site: Site) -> Instruction | None:
     """An elided constant with the values that the interpreter makes up for it."""
-    attrs: a.Constant = instr.attrs  # type: ignore[assignment]
+    attrs = cast("a.Constant", site.instr.attrs)
     if not attrs.literal.elided:
         return None
-    made_up = literal(evaluate_constant(instr, attrs), attrs.literal.shape)
-    return instr.with_(attrs=a.Constant(literal=made_up))
+    made_up = literal(evaluate_constant(site.instr, attrs), attrs.literal.shape)
+    return site.instr.with_(attrs=a.Constant(literal=made_up))
 
 
-_EXPANDS = {"constant": _constant, "custom-call": _custom_call, "async-done": _async_done}
+def _widened(site: Site) -> Instruction | None:
+    """Linear algebra of small floats: in f32, rounded once at the end."""
+    instr = site.instr
+    operands = tuple(map(wide, instr.operands))
+    if operands == instr.operands:
+        return None
+    shape = instr.shape.with_type(operands[0].shape.element_type)
+    computed = instr.with_(operands=operands, shape=shape)
+    return to_type(computed, instr.shape.element_type)
+
+
+def _state_in_words(site: Site) -> Instruction | None:
+    """rng-bit-generator on a state that is not given in words of 64 bits."""
+    instr, state = site.instr, site.instr.operands[0]
+    kind, width = state.shape.element_type, state.shape.element_type.bits
+    if kind is U64 and state.shape.rank == 1:
+        return None
+    count = state.shape.size * width // 64
+    halves = to_dims(state, (count, 64 // width) if width < 64 else (count,))
+    words = make("bitcast-convert", halves, shape=state.shape.with_type(U64).with_dims((count,)))
+    after = instr.shape.elements[1]
+    both = instr.with_(operands=(words,), shape=tuple_of(words.shape, after))
+    new = make("bitcast-convert", element(both, 0), shape=halves.shape)
+    return make("tuple", to_dims(new, state.shape.dims), element(both, 1))
+
+
+_FORMS = {
+    "cholesky": _widened,
+    "constant": _constant,
+    "custom-call": _custom_call,
+    "rng-bit-generator": _state_in_words,
+    "triangular-solve": _widened,
+}
+
+emits_c.define_all(
+    {
+        **{opcode: Expand(write) for opcode, write in COLLECTIVES.items()},
+        "async-start": Expand(collect),
+        "async-update": Expand(lambda site: site.instr.operands[0]),
+        "async-done": Expand(call_at_the_end),
+        "ragged-dot": Expand(dot_of_groups),
+        "rng": Expand(random_numbers),
+        "scaled-dot": Expand(dot_of_scaled),
+        "stochastic-convert": Expand(rounded_by_bits),
+    }
+)

@@ -165,7 +165,7 @@ def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[str]) -
     arrays, initials = instr.operands[:half], instr.operands[half:]
     dims = arrays[0].shape.dims
     last = len(dims) - 1
-    if last in attrs.dimensions or dims[last] < 2 or not attrs.dimensions:
+    if not attrs.dimensions or last in attrs.dimensions or dims[last] < 2:
         return None
     types = [x.shape.element_type for x in arrays]
     starts = [body.scalar(i) for i in initials]

@@ -1,4 +1,4 @@
-"""The kernel of rng-bit-generator."""
+"""The kernels of random bits: the generators, and the state of the device's own."""
 
 from __future__ import annotations
 
@@ -83,4 +83,15 @@ def _write_philox(body: Body, state: Sequence[str], data: Shape, output: str) ->
     return after, f"{upper} + ({after} < {state[1]})"
 
 
-emits_c.define("rng-bit-generator", Kernel(write_rng_bit_generator, in_memory=()))
+def write_rng_get_and_update_state(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
+    """The state of the device's generator before it advances."""
+    attrs: a.RngGetAndUpdateState = instr.attrs  # type: ignore[assignment]
+    body.call("advance_random_state", outputs[0], f"{attrs.delta}ll")
+
+
+emits_c.define_all(
+    {
+        "rng-bit-generator": Kernel(write_rng_bit_generator, in_memory=()),
+        "rng-get-and-update-state": Kernel(write_rng_get_and_update_state),
+    }
+)

@@ -130,6 +130,8 @@ class Function:
 
     def write(self) -> None:
         """Go through the computation."""
+        if self.name == "run":
+            self.step(*self.module.prologue)
         number = 0
         for parameter in self.computation.parameters:
             found: list[str | None] = []

@@ -1,10 +1,11 @@
 """The table of C: how each opcode is emitted.
 
-An entry is one of three kinds. `Scalar` is an expression in C, written with the operands' values
+An entry is one of five kinds. `Scalar` is an expression in C, written with the operands' values
 at the same place. `Element` is a function that emits the value at one index of the result, reading
 operands wherever it wants: such instructions can be fused into their users' loops. `Kernel` is a
 function that emits statements which write the whole result: it needs its operands in memory.
-`Schedule` marks what `emit_c.schedule` does between kernels: control flow, tuples, calls.
+`Schedule` marks what `emit_c.schedule` does between kernels: control flow, tuples, calls. `Expand`
+puts other instructions in the place of one that has no C of its own.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from hlo.table import OpTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from hlo.instruction import Instruction
+    from optimizer.expanders.op_expander import Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +73,16 @@ class Schedule:
     write: Callable[..., Any] | None = None
 
 
-Entry = Scalar | Element | Kernel | Schedule
+@dataclass(frozen=True, slots=True)
+class Expand:
+    """`write(site)` gives another instruction that takes its place, before anything is emitted."""
+
+    write: Callable[[Site], Instruction]
+
+
+Entry = Scalar | Element | Kernel | Schedule | Expand
 
 _DYNAMIC = "run-time sizes of dimensions have no loops of constant bounds; only the interpreter"
-_DEVICES = "it needs other devices, and a compiled module runs on one"
 _HOST = "it talks to the host's queues, which a compiled module does not have"
 
 emits_c: OpTable[Entry] = OpTable(
@@ -80,28 +90,7 @@ emits_c: OpTable[Entry] = OpTable(
     {
         "dynamic-reshape": _DYNAMIC,
         "set-dimension-size": _DYNAMIC,
-        **dict.fromkeys(
-            (
-                *("all-gather", "all-gather-start", "all-gather-done", "all-reduce"),
-                *("all-reduce-start", "all-reduce-done", "all-to-all", "collective-broadcast"),
-                *("collective-permute", "collective-permute-start", "collective-permute-done"),
-                *("ragged-all-to-all", "reduce-scatter"),
-            ),
-            _DEVICES,
-        ),
-        **dict.fromkeys(
-            ("infeed", "outfeed", "recv", "recv-done", "send", "send-done"),
-            _HOST,
-        ),
-        "rng": "its numbers come from the device's own generator; use rng-bit-generator",
-        "rng-get-and-update-state": "its state is the device's; use rng-bit-generator",
-        "custom-call": "`emit_c.expand` knows some; others are written in no HLO",
-        "ragged-dot": "its groups are found at run time; the optimizer expands it into dots",
-        "scaled-dot": "the optimizer expands it into multiplications and a dot",
-        "async-start": "it is emitted as a call, where its value is waited for",
-        "async-update": "it is emitted as a call, where its value is waited for",
-        "async-done": "`emit_c.expand` makes it a call",
-        "stochastic-convert": "XLA CPU has none either",
+        **dict.fromkeys(("infeed", "outfeed", "recv", "recv-done", "send", "send-done"), _HOST),
     },
 )
 

@@ -1,7 +1,8 @@
 """When two instructions, or two computations, are the same but for their names.
 
-Names, metadata and positions do not count; shapes, attributes, literals, shardings and the order of
-operands do, save that a commutative opcode's operands may change places.
+Names, metadata and positions do not count; shapes, attributes, literals, shardings, a custom call's
+configuration and the order of operands do, save that a commutative opcode's operands may change
+places.
 
 References
 ----------
@@ -46,7 +47,9 @@ class Identity:
         shape = instr.shape if self.is_layout_sensitive else instr.shape.without_layout
         called = tuple([self.of(computation) for computation in instr.called])
         sharding = instr.annotations.sharding
-        return instr.opcode, tuple(numbers), instr.attrs, shape, called, sharding
+        # What a function is asked to do: a factor's lower or upper triangle, for one.
+        config = instr.annotations.backend_config if instr.opcode == "custom-call" else ""
+        return instr.opcode, tuple(numbers), instr.attrs, shape, called, sharding, config
 
     def of(self, computation: Computation) -> int:
         """The number of a computation."""

@@ -100,6 +100,20 @@ static void substitute_$T(const $T *a, s64 row, s64 column, $T *x, s64 down, s64
   }
 }
 
+// The complex eigenvectors of a real matrix, as columns, from LAPACK's packing: where an eigenvalue
+// has a positive imaginary part, its column and the next hold the parts of a conjugate pair.
+static void conjugate_pairs_$T(const $R *packed, const $R *imaginary, $T *vectors, s64 n) {
+  for (s64 j = 0; j < n; j++) {
+    int paired = imaginary[j] > 0 && j + 1 < n;
+    for (s64 i = 0; i < n; i++) {
+      $R real = packed[j * n + i], other = paired ? packed[(j + 1) * n + i] : 0;
+      vectors[j * n + i] = __builtin_complex(real, other);
+      if (paired) vectors[(j + 1) * n + i] = __builtin_complex(real, -other);
+    }
+    j += paired;
+  }
+}
+
 // The n-th roots of unity: roots[k] = exp(sign * 2 pi i k / n).
 static void roots_of_unity(c128 *roots, s64 n, int sign) {
   for (s64 k = 0; k < n; k++) {
@@ -126,5 +140,16 @@ static void fourier(const c128 *x, c128 *y, c128 *work, const c128 *roots, s64 n
       sum += multiply_c128(work[j * m + k % m], roots[j * k % n * stride]);
     }
     y[k] = sum;
+  }
+}
+
+// The order of rows after row i has changed places with row pivots[i], for one i after the other.
+static void exchange_rows(const s32 *pivots, s64 count, s32 *order, s64 rows) {
+  for (s64 i = 0; i < rows; i++) order[i] = (s32)i;
+  for (s64 i = 0; i < count; i++) {
+    if (pivots[i] < 0 || pivots[i] >= rows) continue;
+    s32 row = order[i];
+    order[i] = order[pivots[i]];
+    order[pivots[i]] = row;
   }
 }

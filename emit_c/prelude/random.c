@@ -41,3 +41,19 @@ static inline void philox(u64 key, u64 counter_low, u64 counter_high, u32 *words
   words[2] = c;
   words[3] = d;
 }
+
+// The state of the device's own generator, 128 bits, where every run begins: as XLA CPU's first one.
+static __thread u64 random_state[2];
+
+static void seed_random_state(void) {
+  random_state[0] = 0x7012395;
+  random_state[1] = 0;
+}
+
+// The state before it advances.
+static void advance_random_state(u64 *before, s64 delta) {
+  before[0] = random_state[0];
+  before[1] = random_state[1];
+  random_state[0] += (u64)delta;
+  random_state[1] += (u64)(delta >> 63) + (random_state[0] < before[0]);
+}

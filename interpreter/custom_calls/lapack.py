@@ -25,7 +25,8 @@ COLUMN_MAJOR = 102  # LAPACK_COL_MAJOR, the first argument of every function
 
 
 @cache
-def _library() -> ctypes.CDLL:
+def library() -> ctypes.CDLL:
+    """The shared library, loaded once."""
     folder = Path(scipy_openblas32.get_lib_dir())
     files = sorted(folder.glob(f"*{scipy_openblas32.get_library()}*"))
     return ctypes.CDLL(str(next(f for f in files if f.suffix in (".so", ".dylib", ".dll"))))
@@ -39,7 +40,7 @@ def lapack(routine: str, *arguments: int | str | np.ndarray[Any, Any]) -> int:
     routine : with its letter, such as "sgetrf"; arguments as LAPACKE's, without the order.
     arguments : numbers, letters, and arrays that are read and written in place.
     """
-    function = getattr(_library(), f"scipy_LAPACKE_{routine}")
+    function = getattr(library(), f"scipy_LAPACKE_{routine}")
     return int(function(COLUMN_MAJOR, *map(_argument, arguments)))
 
 
@@ -47,7 +48,7 @@ def blas(routine: str, *arguments: int | str | np.ndarray[Any, Any]) -> None:
     """Call a routine of BLAS by its Fortran interface, which takes everything by address."""
     converted = [_argument(value) for value in arguments]
     by_address = [a if isinstance(a, ctypes.c_void_p) else ctypes.byref(a) for a in converted]
-    getattr(_library(), f"scipy_{routine}_")(*by_address)
+    getattr(library(), f"scipy_{routine}_")(*by_address)
 
 
 def _argument(value: int | str | np.ndarray[Any, Any]) -> Any:

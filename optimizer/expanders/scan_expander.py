@@ -56,7 +56,9 @@ def loop_over_slices(site: Site) -> Instruction:
         ]
         return [*state[:inputs], *written, *values[len(written) :]]
 
-    state = site.repeat(count, [*instr.operands[:inputs], *outputs, *instr.operands[inputs:]], step)
+    state = [*instr.operands[:inputs], *outputs, *instr.operands[inputs:]]
+    # No slice can be cut from nothing.
+    state = site.repeat(count, state, step) if count else state
     return make("tuple", *state[inputs:]) if instr.shape.is_tuple else state[inputs]
 
 

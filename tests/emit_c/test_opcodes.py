@@ -2,50 +2,16 @@
 
 import numpy as np
 import pytest
+from strategies.compiled import check, entry
 
 import emit_c
 import hlo
-import interpreter
 from interpreter.compare import BITS, ROUNDING, compare
 
 ADD = "add { x = {T}[] parameter(0)  y = {T}[] parameter(1)  ROOT s = {T}[] add(x, y) }"
 MAX = "max { x = {T}[] parameter(0)  y = {T}[] parameter(1)  ROOT s = {T}[] maximum(x, y) }"
 LESS = """less { a = {T}[] parameter(0)  b = {T}[] parameter(1)  c = s32[] parameter(2)
   d = s32[] parameter(3)  ROOT l = pred[] compare(a, b), direction=LT }"""
-
-
-def arguments_for(module):
-    """Small numbers for every parameter; whole ones are small enough to be indices."""
-    generator = np.random.default_rng(7)
-    found = []
-    for parameter in module.entry.parameters:
-        shape = parameter.shape
-        if shape.element_type.is_complex:
-            parts = generator.standard_normal((2, *shape.dims))
-            found.append((parts[0] + 1j * parts[1]).astype(shape.element_type.dtype))
-        elif shape.element_type.is_floating:
-            numbers = generator.standard_normal(shape.dims).astype(np.float32)
-            found.append(np.asarray(numbers).astype(shape.element_type.dtype))
-        else:
-            numbers = generator.integers(0, 5, shape.dims)
-            found.append(np.asarray(numbers).astype(shape.element_type.dtype))
-    return found
-
-
-def check(text, promise=BITS):
-    """Whether a module gives the same in C; returns its executable."""
-    module = hlo.parse(text)
-    arguments = arguments_for(module)
-    executable = emit_c.compile(module, optimize=False)
-    difference = compare(executable(*arguments), interpreter.evaluate(module, *arguments), promise)
-    assert difference is None, f"{difference}\n{executable.source}"
-    return executable
-
-
-def entry(lines, before=""):
-    """A module of one computation, whose instructions are given a line each."""
-    body = "\n".join(f"  {line}" for line in lines.strip().split("\n"))
-    return f"HloModule m\n{before}\nENTRY e {{\n{body}\n}}\n"
 
 
 MOVEMENT = {

@@ -1,0 +1,77 @@
+"""LAPACK as JAX called it until 2024: sizes and options are operands in front of the arrays.
+
+The routines are those of `factorizations`. Options are numbers that only the run knows, so the
+letters that they stand for are C expressions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from emit_c.custom_calls import factorizations as f
+from emit_c.custom_calls.lapack import Call, Letter, Matrix, batched
+from emit_c.custom_calls.table import kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from emit_c.body import Body
+    from emit_c.custom_calls.lapack import Routine
+    from hlo.instruction import Instruction
+
+    Options = dict[str, Any]
+
+
+def _triangle(lower: str, *_sizes: str) -> Options:
+    return {"uplo": Letter(f"{lower} ? 'L' : 'U'"), "mode": "V"}
+
+
+def _vectors(compute: str, full: str, *_sizes: str) -> Options:
+    return {"mode": Letter(f"!{compute} ? 'N' : {full} ? 'A' : 'S'")}
+
+
+def _sizes_only(*_sizes: str) -> Options:
+    return {}
+
+
+# The name without its letter; the letters; the routine; ranks of its arrays; how to read options.
+_CALLS: tuple[tuple[str, str, Routine, tuple[int, ...], Callable[..., Options]], ...] = (
+    ("potrf", "sdcz", f.potrf, (2,), _triangle),
+    ("getrf", "sdcz", f.getrf, (2,), _sizes_only),
+    ("geqrf", "sdcz", f.geqrf, (2,), _sizes_only),
+    ("orgqr", "sd", f.orgqr, (2, 1), _sizes_only),
+    ("ungqr", "cz", f.orgqr, (2, 1), _sizes_only),
+    ("syevd", "sd", f.syevd, (2,), _triangle),
+    ("heevd", "cz", f.syevd, (2,), _triangle),
+    ("gesdd", "sdcz", f.gesdd, (2,), _vectors),
+)
+for _name, _letters, _routine, _ranks, _read in _CALLS:
+    kernel(*(f"lapack_{_letter}{_name}" for _letter in _letters))(batched(_routine, _ranks, _read))
+
+
+@kernel("blas_strsm", "blas_dtrsm", "blas_ctrsm", "blas_ztrsm")
+def trsm(body: Body, instr: Instruction, outputs: Sequence[str]) -> int | None:
+    """X in op(A) X = alpha B, or in X op(A) = alpha B.
+
+    The operands are left_side, lower, transpose (0, 1, 2 for the adjoint), unit_diagonal, m, n,
+    batch, alpha, A, B.
+    """
+    alpha = instr.operands[-3]
+
+    def read(left: str, lower: str, transpose: str, unit: str, *_others: str) -> Options:
+        return {
+            "side": Letter(f"{left} ? 'L' : 'R'"),
+            "uplo": Letter(f"{lower} ? 'L' : 'U'"),
+            "trans_x": Letter(f"{transpose} == 0 ? 'N' : {transpose} == 1 ? 'T' : 'C'"),
+            "diag": Letter(f"{unit} ? 'U' : 'N'"),
+        }
+
+    def scaled(call: Call, a: Matrix, b: Matrix) -> f.Results:
+        factor = call.body.scalar(alpha)
+        with call.body.loops(["i"], [b.dims[0] * b.dims[1]]) as (i,):
+            place = f"{b.name}[{i.text}]"
+            call.body.assign(place, f"product_{call.kind}({factor}, {place})")
+        f.trsm(call, a, b)
+        return (b,)
+
+    return batched(scaled, (2, 2), read)(body, instr, outputs)

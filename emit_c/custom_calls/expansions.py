@@ -1,0 +1,107 @@
+"""Custom calls that are other instructions: what places values, what selects, what counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hlo import attributes as a
+from hlo.element_type import U64
+from hlo.error import HloError
+from hlo.shape import array, tuple_of
+from interpreter.custom_calls.placement import identity, reshard
+from interpreter.custom_calls.registry import CUSTOM_CALLS, config
+from optimizer.expanders.op_expander import element
+from optimizer.expanders.parts import cut, to_dims
+from optimizer.make import make, splat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hlo.instruction import Instruction
+    from optimizer.expanders.op_expander import Site
+
+    Expansion = Callable[[Site], Instruction]
+
+EXPANSIONS: dict[str, Expansion] = {}
+
+
+def expansion(*targets: str) -> Callable[[Expansion], Expansion]:
+    """Register the decorated function for custom calls of some names."""
+
+    def register(function: Expansion) -> Expansion:
+        EXPANSIONS.update(dict.fromkeys(targets, function))
+        return function
+
+    return register
+
+
+@expansion(*(t for t, function in CUSTOM_CALLS.items() if function in (identity, reshard)))
+def place(site: Site) -> Instruction:
+    """The operand, or the tuple of operands; where they are to be makes no difference here.
+
+    Raises
+    ------
+    HloError
+        HLO181 if the result is a part of the operand, as on one of several devices.
+    """
+    instr = site.instr
+    several = instr.shape.is_tuple and len(instr.operands) != 1
+    wanted = instr.shape.elements if several else (instr.shape,)
+    for operand, shape in zip(instr.operands, wanted, strict=False):
+        if not operand.shape.is_tuple and operand.shape.dims != shape.dims:
+            message = f"{instr.name}: {operand.shape} is split, and the module is not partitioned"
+            raise HloError("HLO181", message, instr.span)
+    if several:
+        return make("tuple", *instr.operands)
+    return make("opt-barrier", instr.operands[0], shape=instr.shape)
+
+
+@expansion("AllocateBuffer", "CreateBuffer")
+def allocate(site: Site) -> Instruction:
+    """Zeros in the place of memory that nobody has written yet."""
+    return splat(0, array(site.instr.shape.element_type, site.instr.shape.dims))
+
+
+@expansion("dce_sink")
+def sink(_site: Site) -> Instruction:
+    """An empty tuple: the call only keeps its operands from being removed."""
+    return make("tuple")
+
+
+@expansion("GetRngSeed")
+def random_seed(_site: Site) -> Instruction:
+    """The low half of the device's random state, which stays as it is."""
+    state = make("rng-get-and-update-state", shape=array(U64, (2,)), delta=0)
+    return to_dims(cut(state, 0, 0, 1), ())
+
+
+@expansion("TopK", "__gpu$TopK")
+def top_k(site: Site) -> Instruction:
+    """The k largest elements of the last dimension, and where they stand."""
+    k = site.instr.shape.elements[0].dims[-1]
+    return site.instr.with_(opcode="topk", attrs=a.TopK(k=k, largest=True), called=())
+
+
+@expansion("ApproxTopK")
+def approximate_top_k(site: Site) -> Instruction:
+    """The first k elements along a dimension in the order of the called comparator."""
+    instr = site.instr
+    dim, k = (_number(instr, key) for key in ("reduction_dim", "top_k"))
+    arrays = instr.operands[: len(instr.operands) // 2]
+    several = len(arrays) > 1
+    shape = tuple_of(*(x.shape for x in arrays)) if several else instr.operands[0].shape
+    # A comparator is called for its order alone, so equal elements keep theirs.
+    ordered = make(
+        "sort", *arrays, shape=shape, called=instr.called, dimensions=(dim,), is_stable=True
+    )
+    parts = [element(ordered, i) for i in range(len(arrays))] if several else [ordered]
+    firsts = [cut(part, dim, 0, min(k, part.shape.dims[dim])) for part in parts]
+    return make("tuple", *firsts) if instr.shape.is_tuple else firsts[0]
+
+
+def _number(instr: Instruction, key: str) -> int:
+    value: Any = config(instr).get(key)
+    if not isinstance(value, int) or value < 0:
+        message = f"{instr.name}: the option {key!r} can't be {value!r}"
+        raise HloError("HLO181", message, instr.span)
+    return value

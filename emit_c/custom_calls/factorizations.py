@@ -1,0 +1,210 @@
+"""Custom calls for linear algebra: what JAX calls `lapack_*_ffi`, and TensorFlow Qr and Eigh.
+
+Each function is the twin of the one of its name in `interpreter.custom_calls.factorizations`, and
+calls the same routine with the same arguments.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from emit_c.custom_calls.lapack import Call, Letter, Matrix, batched
+from emit_c.custom_calls.table import kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from emit_c.body import Body
+    from emit_c.custom_calls.lapack import Routine
+    from hlo.instruction import Instruction
+
+Results = tuple[Matrix | str, ...]
+
+
+def lapack_call(*names: str, ranks: Sequence[int]) -> Callable[[Routine], Routine]:
+    """Register a routine as the custom calls `lapack_<letter><name>_ffi`.
+
+    Parameters
+    ----------
+    names : without the letter of the type. One that begins with "or" or "sy" is for real types,
+        one that begins with "un" or "he" for complex ones, and any other for all four.
+    ranks : dimensions of each operand; those in front of them are the batch.
+    """
+
+    def register(routine: Routine) -> Routine:
+        for name in names:
+            real_only, complex_only = name[:2] in ("or", "sy"), name[:2] in ("un", "he")
+            letters = "sd" if real_only else "cz" if complex_only else "sdcz"
+            kernel(*(f"lapack_{x}{name}_ffi" for x in letters))(batched(routine, ranks))
+        return routine
+
+    return register
+
+
+@lapack_call("potrf", ranks=(2,))
+def potrf(call: Call, a: Matrix) -> Results:
+    """Cholesky factor in one triangle, the other left as it was; info."""
+    return a, call.lapack("potrf", call.option("uplo"), a.dims[0], a, a.leading)
+
+
+@lapack_call("getrf", ranks=(2,))
+def getrf(call: Call, a: Matrix) -> Results:
+    """LU factors in one matrix; the row, from 1, that each row changed places with; info."""
+    pivots = call.array("pivots", [min(a.dims)], "s32")
+    return a, pivots, call.lapack("getrf", *a.dims, a, a.leading, pivots)
+
+
+@lapack_call("trsm", ranks=(2, 2))
+def trsm(call: Call, a: Matrix, b: Matrix) -> Results:
+    """X in op(A) X = B, or in X op(A) = B, where A is triangular."""
+    how = [call.option(key) for key in ("side", "uplo", "trans_x", "diag")]
+    one = call.array("one", [1])
+    call.body.assign(f"{one.name}[0]", "1")
+    call.blas("trsm", *how, *b.dims, one, a, a.leading, b, b.leading)
+    return (b,)
+
+
+@lapack_call("geqrf", ranks=(2,))
+def geqrf(call: Call, a: Matrix) -> Results:
+    """R, and below it the reflectors whose product is Q; the factor of each; info, which is 0."""
+    tau = call.array("tau", [min(a.dims)])
+    return a, tau, call.lapack("geqrf", *a.dims, a, a.leading, tau)
+
+
+@lapack_call("geqp3", ranks=(2, 1))
+def geqp3(call: Call, a: Matrix, pivots: Matrix) -> Results:
+    """As geqrf, for A with its columns sorted so that R's diagonal falls; the columns, from 1."""
+    tau = call.array("tau", [min(a.dims)])
+    call.lapack("geqp3", *a.dims, a, a.leading, pivots, tau)
+    return a, pivots, tau
+
+
+@lapack_call("orgqr", "ungqr", ranks=(2, 1))
+def orgqr(call: Call, a: Matrix, tau: Matrix) -> Results:
+    """The first columns of Q, from the reflectors that geqrf leaves; info, which is 0."""
+    name = "orgqr" if call.letter in "sd" else "ungqr"
+    return a, call.lapack(name, *a.dims, tau.dims[0], a, a.leading, tau)
+
+
+@lapack_call("ormqr", "unmqr", ranks=(2, 1, 2))
+def ormqr(call: Call, a: Matrix, tau: Matrix, c: Matrix) -> Results:
+    """Q C, C Q, or either with the adjoint of Q, from the reflectors that geqrf leaves."""
+    name, adjoint = ("ormqr", "'T'") if call.letter in "sd" else ("unmqr", "'C'")
+    side = Letter("'L'" if call.options.get("left") else "'R'")
+    operation = Letter(adjoint if call.options.get("transpose") else "'N'")
+    call.lapack(name, side, operation, *c.dims, tau.dims[0], a, a.leading, tau, c, c.leading)
+    return (c,)
+
+
+@lapack_call("syevd", "heevd", ranks=(2,))
+def syevd(call: Call, a: Matrix) -> Results:
+    """Eigenvectors as columns; eigenvalues, which rise; info."""
+    name = "syevd" if call.letter in "sd" else "heevd"
+    values = call.array("values", [a.dims[0]], call.real)
+    how = [call.option(key) for key in ("mode", "uplo")]
+    return a, values, call.lapack(name, *how, a.dims[0], a, a.leading, values)
+
+
+@lapack_call("gesdd", "gesvd", ranks=(2,))
+def gesdd(call: Call, a: Matrix) -> Results:
+    """What is left of A; singular values, which fall; U and V^H as asked for; info."""
+    m, n = a.dims
+    values = call.array("values", [min(m, n)], call.real)
+    # How many columns and rows are asked for is known from the result's shape.
+    columns, rows = (call.instr.shape.elements[k].dims[-1 - k % 2] for k in (2, 3))
+    u, vh = call.array("u", [m, columns]), call.array("vh", [rows, n])
+    vectors = (u, u.leading, vh, vh.leading)
+    info = call.lapack("gesdd", call.option("mode"), m, n, a, a.leading, values, *vectors)
+    return a, values, u, vh, info
+
+
+@lapack_call("geev", ranks=(2,))
+def geev(call: Call, a: Matrix) -> Results:
+    """Eigenvalues, for real types their real and imaginary parts; left, right vectors; info."""
+    n = a.dims[0]
+    jobs = [call.option(key) for key in ("compute_left", "compute_right")]
+    left, right = call.array("left", [n, n]), call.array("right", [n, n])
+    values = _eigenvalues(call, n)
+    vectors = (left, left.leading, right, right.leading)
+    info = call.lapack("geev", *jobs, n, a, a.leading, *values, *vectors)
+    if call.letter in "sd":
+        left, right = (_complex_vectors(call, v, values[1]) for v in (left, right))
+    return *values, left, right, info
+
+
+def _eigenvalues(call: Call, n: int) -> list[Matrix]:
+    """Where eigenvalues go: complex ones, or real and imaginary parts."""
+    names = ["real_parts", "imaginary_parts"] if call.letter in "sd" else ["values"]
+    return [call.array(name, [n]) for name in names]
+
+
+def _complex_vectors(call: Call, packed: Matrix, imaginary: Matrix) -> Matrix:
+    """Vectors of a real matrix: two real columns hold the parts of a pair of conjugate ones."""
+    kind = "c64" if call.letter == "s" else "c128"
+    vectors = call.array("vectors", packed.dims, kind)
+    function = f"conjugate_pairs_{kind}"
+    call.body.call(function, packed.name, imaginary.name, vectors.name, str(packed.dims[0]))
+    return vectors
+
+
+@lapack_call("gees", ranks=(2,))
+def gees(call: Call, a: Matrix) -> Results:
+    """Schur form; Schur vectors; eigenvalues as of geev; how many were selected: none; info."""
+    n = a.dims[0]
+    vectors = call.array("vectors", [n, n])
+    values = _eigenvalues(call, n)
+    selected = call.array("selected", [1], "s32")
+    # "N" and no function to select: eigenvalues are left in the order in which they come.
+    how = (call.option("mode"), Letter("'N'"), "(void *)0")
+    info = call.lapack("gees", *how, n, a, a.leading, selected, *values, vectors, vectors.leading)
+    return a, vectors, *values, f"{selected.name}[0]", info
+
+
+@lapack_call("gehrd", ranks=(2,))
+def gehrd(call: Call, a: Matrix) -> Results:
+    """Hessenberg form, and below it the reflectors; the factor of each; info."""
+    n = a.dims[0]
+    tau = call.array("tau", [max(0, n - 1)])
+    range_ = (call.number("low"), call.number("high"))
+    return a, tau, call.lapack("gehrd", n, *range_, a, a.leading, tau)
+
+
+@lapack_call("sytrd", "hetrd", ranks=(2,))
+def sytrd(call: Call, a: Matrix) -> Results:
+    """The reflectors; the diagonal and its neighbour of the tridiagonal form; factors; info."""
+    name = "sytrd" if call.letter in "sd" else "hetrd"
+    n = a.dims[0]
+    diagonal = call.array("diagonal", [n], call.real)
+    beside = call.array("beside", [max(0, n - 1)], call.real)
+    tau = call.array("tau", [max(0, n - 1)])
+    info = call.lapack(name, call.option("uplo"), n, a, a.leading, diagonal, beside, tau)
+    return a, diagonal, beside, tau, info
+
+
+@lapack_call("gtsv", ranks=(1, 1, 1, 2))
+def gtsv(call: Call, lower: Matrix, diagonal: Matrix, upper: Matrix, b: Matrix) -> Results:
+    """X in T X = B for a tridiagonal T, behind what is left of its diagonals; info.
+
+    JAX's lower diagonal has a first element that is not used, and is handed on as it is.
+    """
+    n = lower.dims[0]
+    below = call.array("below", [max(0, n - 1)])
+    size = str(max(0, n - 1) * (4 if call.letter == "s" else 16 if call.letter == "z" else 8))
+    call.body.call("__builtin_memcpy", below.name, f"{lower.name} + 1", size)
+    info = call.lapack("gtsv", n, b.dims[1], below, diagonal, upper, b, b.leading)
+    return lower, diagonal, upper, b, info
+
+
+kernel("Qr")(batched(geqrf, (2,)))
+kernel("ProductOfElementaryHouseholderReflectors")(batched(orgqr, (2, 1)))
+
+
+@kernel("Eigh")
+def eigh(body: Body, instr: Instruction, outputs: Sequence[str]) -> int | None:
+    """Eigenvectors as columns, and eigenvalues that rise, of Hermitian matrices.
+
+    The configuration is `lower,sort_eigenvalues,max_iterations,tolerance`.
+    """
+    lower = instr.annotations.backend_config.strip('"').startswith("1")
+    options = {"mode": "V", "uplo": "L" if lower else "U"}
+    return batched(syevd, (2,), lambda: options)(body, instr, outputs)

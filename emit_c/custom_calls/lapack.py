@@ -1,0 +1,213 @@
+"""Calls of LAPACK: the matrices of a batch, one after the other, in LAPACK's column-major order.
+
+LAPACK works in place, so each operand is copied into the scratch memory first, and from there to
+the results. The functions themselves are those that the interpreter calls, in the shared library
+of the `scipy-openblas32` wheel; the C file gets pointers to them when it is loaded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from emit_c.buffers import ALIGNMENT
+from emit_c.indexing import linear
+from emit_c.loops import Variable
+from emit_c.types import wide
+from hlo.element_type import ELEMENT_TYPES
+from hlo.error import HloError
+from interpreter.custom_calls.lapack import COLUMN_MAJOR, LETTERS
+from interpreter.custom_calls.registry import config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from emit_c.body import Body
+    from emit_c.custom_calls.table import Write
+    from emit_c.indexing import Index
+    from hlo.instruction import Instruction
+
+    # Calls LAPACK for one matrix of each operand; gives one of each result, or a C expression.
+    Routine = Callable[..., "Sequence[Matrix | str]"]
+    Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A matrix in column-major order, or a vector, in the scratch memory.
+
+    Attributes
+    ----------
+    dims : (rows, columns), or (elements,).
+    """
+
+    name: str
+    kind: str
+    dims: tuple[int, ...]
+
+    @property
+    def leading(self) -> int:
+        """The leading dimension: the number of rows, as LAPACK wants it."""
+        return max(1, self.dims[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A C expression for a letter that LAPACK takes as an option."""
+
+    text: str
+
+
+class Call:
+    """One call in the making.
+
+    Attributes
+    ----------
+    kind : the element type of the matrices.
+    letter : LAPACK's for that type.
+    scratch : bytes taken so far.
+    """
+
+    def __init__(self, body: Body, instr: Instruction, kind: str, options: Options) -> None:
+        self.body, self.instr, self.options = body, instr, options
+        self.kind = kind
+        self.letter = LETTERS[ELEMENT_TYPES[kind].dtype]
+        self.real = ELEMENT_TYPES[kind].real.name
+        self.scratch = 0
+
+    def array(self, name: str, dims: Sequence[int], kind: str | None = None) -> Matrix:
+        """A matrix or vector full of zeros."""
+        made = self._memory(name, tuple(dims), kind or self.kind)
+        size = prod(dims) * ELEMENT_TYPES[made.kind].bytes
+        self.body.call("__builtin_memset", made.name, "0", str(size))
+        return made
+
+    def copied(self, operand: Instruction, batch: Index, rank: int) -> Matrix:
+        """The matrix or vector of an operand that a batch index chooses."""
+        dims = operand.shape.dims
+        made = self._memory(operand.name, dims[len(dims) - rank :], operand.shape.element_type.name)
+        with self.body.loops(["i", "j"][:rank], made.dims) as index:
+            value = self.body.element(operand, (*batch, *index))
+            self.body.assign(_place(made, index), value)
+        return made
+
+    def _memory(self, name: str, dims: tuple[int, ...], kind: str) -> Matrix:
+        made = Matrix(self.body.name(name), kind, dims)
+        self.body.add(Variable(f"{kind} *", made.name, f"({kind} *)(scratch + {self.scratch})"))
+        size = prod(dims) * ELEMENT_TYPES[kind].bytes
+        self.scratch += -(-max(size, 1) // ALIGNMENT) * ALIGNMENT
+        return made
+
+    def lapack(self, routine: str, *arguments: int | str | Letter | Matrix) -> str:
+        """Call a routine of LAPACK; gives the name of what it returns, its info.
+
+        Parameters
+        ----------
+        routine : without the letter of the type.
+        arguments : as LAPACKE's, without the order; a text is a C expression for a pointer.
+        """
+        name = f"LAPACKE_{self.letter}{routine}"
+        kinds = ", ".join(["s32", *map(_kind, arguments)])
+        function = self.body.writer.constants.foreign.function(name, f"s32 (*{{}})({kinds})")
+        listed = ", ".join([str(COLUMN_MAJOR), *map(_text, arguments)])
+        return self.body.let("s32", "info", f"{function}({listed})")
+
+    def blas(self, routine: str, *arguments: int | Letter | Matrix) -> None:
+        """Call a routine of BLAS, by its Fortran interface, which takes everything by address."""
+        name = f"{self.letter}{routine}_"
+        kinds = ", ".join(["const void *"] * len(arguments))
+        function = self.body.writer.constants.foreign.function(name, f"void (*{{}})({kinds})")
+        self.body.call(function, *map(_address, arguments))
+
+    def option(self, key: str) -> Letter:
+        """A letter among the options; a number stands for the letter of that code.
+
+        Raises
+        ------
+        HloError
+            HLO181 if it is none.
+        """
+        value = self.options.get(key)
+        if isinstance(value, Letter):
+            return value
+        text = chr(value) if isinstance(value, int) and 0 <= value < 128 else str(value)
+        if len(text) != 1 or not (text.isascii() and text.isalpha()):
+            raise self._wrong(key, value)
+        return Letter(f"'{text}'")
+
+    def number(self, key: str) -> int:
+        """A whole number among the options.
+
+        Raises
+        ------
+        HloError
+            HLO181 if it is none.
+        """
+        value = self.options.get(key)
+        if not isinstance(value, int) or abs(value) >= 2**31:
+            raise self._wrong(key, value)
+        return int(value)
+
+    def _wrong(self, key: str, value: object) -> HloError:
+        message = f"{self.instr.name}: the option {key!r} can't be {value!r}"
+        return HloError("HLO181", message, self.instr.span)
+
+
+def _kind(argument: int | str | Letter | Matrix) -> str:
+    if isinstance(argument, int):
+        return "s32"
+    return "char" if isinstance(argument, Letter) else "void *"
+
+
+def _text(argument: int | str | Letter | Matrix) -> str:
+    if isinstance(argument, Matrix):
+        return argument.name
+    return argument.text if isinstance(argument, Letter) else str(argument)
+
+
+def _address(argument: int | Letter | Matrix) -> str:
+    if isinstance(argument, Matrix):
+        return argument.name
+    return f"({_kind(argument)}[]){{{_text(argument)}}}"
+
+
+def _place(matrix: Matrix, index: Index) -> str:
+    """An element of a matrix in column-major order."""
+    return f"{matrix.name}[{linear(index[::-1], matrix.dims[::-1]).text}]"
+
+
+def batched(
+    routine: Routine, ranks: Sequence[int], read: Callable[..., Options] | None = None
+) -> Write:
+    """A kernel that calls a routine for every matrix of a batch.
+
+    Parameters
+    ----------
+    ranks : dimensions of each array; those in front of them are the batch.
+    read : makes options of the C expressions of operands that stand in front of the arrays; None
+        if the backend configuration holds the options.
+    """
+
+    def write(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
+        front, arrays = instr.operands[: -len(ranks)], instr.operands[-len(ranks) :]
+        options = read(*map(body.scalar, front)) if read else config(instr)
+        call = Call(body, instr, arrays[0].shape.element_type.name, options)
+        batch = arrays[0].shape.dims[: arrays[0].shape.rank - ranks[0]]
+        shapes = [s for _, s in instr.shape.leaves()]
+        for output, shape in zip(outputs, shapes, strict=True):
+            # The old calls count room to work in among their results, which nobody writes.
+            size = shape.size * shape.element_type.bytes
+            body.call("__builtin_memset", output, "0", str(size))
+        with body.loops([f"b{d}" for d in range(len(batch))], batch) as at:
+            pairs = zip(arrays, ranks, strict=True)
+            results = routine(call, *(call.copied(x, at, rank) for x, rank in pairs))
+            for output, shape, result in zip(outputs, shapes, results, strict=False):
+                rank = shape.rank - len(batch)
+                with body.loops(["i", "j"][:rank], shape.dims[len(batch) :]) as index:
+                    value = result if isinstance(result, str) else _place(result, index)
+                    place = f"{output}[{linear((*at, *index), shape.dims).text}]"
+                    body.assign(place, f"({wide(shape.element_type)})({value})")
+        return call.scratch
+
+    return write

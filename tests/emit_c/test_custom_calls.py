@@ -1,0 +1,152 @@
+"""Custom calls in C: the same functions of LAPACK, and the same rest, as the interpreter calls."""
+
+import numpy as np
+import pytest
+from strategies.compiled import check, entry
+
+import emit_c
+import hlo
+from emit_c.custom_calls.expansions import EXPANSIONS
+from emit_c.custom_calls.table import KERNELS
+from interpreter.compare import ROUNDING
+from interpreter.custom_calls.registry import CUSTOM_CALLS
+
+# Those that only modules with dimensions of run-time size have.
+DYNAMIC = {"SliceToDynamic", "PadToStatic"}
+FACTORIZATIONS = {
+    "potrf": ("f32", "({T}[2,4,4], s32[2])", "{{uplo = 76 : ui8}}"),
+    "getrf": ("c64", "({T}[2,4,4], s32[2,4], s32[2])", ""),
+    "geqrf": ("c128", "({T}[2,4,4], {T}[2,4])", ""),
+    "syevd": ("f64", "({T}[2,4,4], f64[2,4], s32[2])", "{{mode = 86 : ui8, uplo = 76 : ui8}}"),
+    "heevd": ("c64", "({T}[2,4,4], f32[2,4], s32[2])", "{{mode = 86 : ui8, uplo = 85 : ui8}}"),
+    "gesdd": ("f32", "({T}[2,4,4], f32[2,4], {T}[2,4,4], {T}[2,4,4], s32[2])",
+              "{{mode = 83 : ui8}}"),
+    "gees": ("f64", "({T}[2,4,4], {T}[2,4,4], {T}[2,4], {T}[2,4], s32[2], s32[2])",
+             "{{mode = 86 : ui8, sort = 78 : ui8}}"),
+    "gehrd": ("f32", "({T}[2,4,4], {T}[2,3], s32[2])", "{{low = 1 : i32, high = 4 : i32}}"),
+    "sytrd": ("f64", "({T}[2,4,4], {T}[2,4], {T}[2,3], {T}[2,3], s32[2])",
+              "{{uplo = 76 : ui8}}"),
+}  # fmt: skip
+VECTORS = "{compute_left = 86 : ui8, compute_right = 86 : ui8}"
+LETTERS = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}
+
+
+def call(operands, result, target, config=""):
+    """The last line of a module."""
+    said = f', backend_config="{config}"' if config else ""
+    return f'ROOT r = {result} custom-call({operands}), custom_call_target="{target}"{said}'
+
+
+def positive(kind, batch="2,"):
+    """Lines that make positive definite matrices `a` of the first parameter."""
+    dims = "lhs_batch_dims={0}, rhs_batch_dims={0}, " if batch else ""
+    d = 2 if batch else 1
+    return f"""x = {kind}[{batch}4,4] parameter(0)
+a = {kind}[{batch}4,4] dot(x, x), {dims}lhs_contracting_dims={{{d}}}, rhs_contracting_dims={{{d}}}
+"""
+
+
+@pytest.mark.parametrize("name", FACTORIZATIONS)
+def test_factorizations(name):
+    kind, result, config = FACTORIZATIONS[name]
+    target = f"lapack_{LETTERS[kind]}{name}_ffi"
+    made = call("a", result.replace("{T}", kind), target, config.format())
+    check(entry(positive(kind) + made), ROUNDING)
+
+
+@pytest.mark.parametrize("kind", ["f32", "c128"])
+def test_eigenvectors_of_a_matrix_that_turns(kind):
+    parts = {"f32": "f32[4], f32[4], c64[4,4], c64[4,4]", "c128": "c128[4], c128[4,4], c128[4,4]"}
+    line = call("x", f"({parts[kind]}, s32[])", f"lapack_{LETTERS[kind]}geev_ffi", VECTORS)
+    check(entry(f"x = {kind}[4,4] parameter(0)\n{line}"), ROUNDING)
+
+
+def test_wide_matrices_and_their_factor():
+    check(entry("""x = f64[3,5] parameter(0)
+q = (f64[3,5], f64[3]) custom-call(x), custom_call_target="Qr"
+a = f64[3,5] get-tuple-element(q), index=0
+t = f64[3] get-tuple-element(q), index=1
+s = f64[3,3] slice(a), slice={[0:3],[0:3]}
+p = (f64[3,3], s32[]) custom-call(s, t), custom_call_target="lapack_dorgqr_ffi"
+o = f64[3,3] get-tuple-element(p), index=0
+y = f64[3,2] parameter(1)
+m = f64[3,2] custom-call(s, t, y), custom_call_target="lapack_dormqr_ffi",
+  backend_config="{left = true, transpose = true}"
+j = s32[5] parameter(2)
+g = (f64[3,5], s32[5], f64[3]) custom-call(x, j), custom_call_target="lapack_dgeqp3_ffi"
+ROOT r = ((f64[3,5], f64[3]), f64[3,3], f64[3,2], (f64[3,5], s32[5], f64[3])) tuple(q, o, m, g)"""),
+          ROUNDING)  # fmt: skip
+
+
+@pytest.mark.parametrize("side", "LR")
+@pytest.mark.parametrize("trans", "NT")
+def test_triangular_systems(side, trans):
+    how = f"{{side = {ord(side)} : ui8, uplo = 76 : ui8, trans_x = {ord(trans)} : ui8, "
+    line = call("x, y", "f32[4,4]", "lapack_strsm_ffi", how + "diag = 85 : ui8}")
+    check(entry(f"x = f32[4,4] parameter(0)\ny = f32[4,4] parameter(1)\n{line}"), ROUNDING)
+
+
+def test_tridiagonal_systems():
+    parameters = "\n".join(f"x{k} = f64[2,5] parameter({k})" for k in range(3))
+    result = "(f64[2,5], f64[2,5], f64[2,5], f64[2,5,3], s32[2])"
+    line = call("x0, x1, x2, b", result, "lapack_dgtsv_ffi")
+    check(entry(f"{parameters}\nb = f64[2,5,3] parameter(3)\n{line}"), ROUNDING)
+
+
+def test_options_that_are_operands():
+    check(entry(positive("f64", "") + """one = s32[] constant(1)
+four = s32[] constant(4)
+c = (f64[4,4], s32[]) custom-call(one, one, four, a), custom_call_target="lapack_dpotrf"
+f = f64[4,4] get-tuple-element(c), index=0
+zero = s32[] constant(0)
+two = f64[] constant(2)
+s = f64[4,4] custom-call(one, one, zero, zero, four, four, one, two, f, x),
+  custom_call_target="blas_dtrsm"
+v = (f64[4,4], f64[4], f64[4,4], f64[4,4], s32[], s32[8])
+  custom-call(one, zero, one, four, four, x),
+  custom_call_target="lapack_dgesdd"
+u = f64[4,4] get-tuple-element(v), index=2
+w = s32[8] get-tuple-element(v), index=5
+ROOT r = (f64[4,4], f64[4,4], f64[4,4], s32[8]) tuple(f, s, u, w)"""), ROUNDING)  # fmt: skip
+
+
+def test_a_matrix_that_has_no_factor_says_so():
+    x = np.array([[1, 2], [2, 1]], np.float32)
+    line = call("x", "(f32[2,2], s32[])", "lapack_spotrf_ffi", "{uplo = 76 : ui8}")
+    executable = check(entry(f"x = f32[2,2] parameter(0)\n{line}"), arguments=[x])
+    assert executable(x)[1] == 2
+
+
+def test_what_is_arithmetic_or_movement():
+    before = """more { a = f32[] parameter(0)  b = f32[] parameter(1)  c = s32[] parameter(2)
+  d = s32[] parameter(3)  ROOT g = pred[] compare(a, b), direction=GT }"""
+    check(entry("""x = f32[3,9] parameter(0)
+n = s32[3,9] iota(), iota_dimension=1
+l = f32[] constant(-inf)
+m = s32[] constant(-1)
+t = (f32[3,4], s32[3,4]) custom-call(x, n, l, m), custom_call_target="ApproxTopK",
+  called_computations={more}, backend_config={"top_k" : 4, "reduction_dim" : 1}
+k = (f32[3,2], s32[3,2]) custom-call(x), custom_call_target="TopK"
+z = f32[2] custom-call(), custom_call_target="AllocateBuffer"
+s = u64[] custom-call(), custom_call_target="GetRngSeed"
+w = u32[5] parameter(1)
+h = (u32[5], u32[5]) custom-call(w, w, w, w), custom_call_target="cu_threefry2x32_ffi"
+p = s32[2,3] parameter(2)
+o = s32[2,5] custom-call(p), custom_call_target="cu_lu_pivots_to_permutation"
+d = () custom-call(x), custom_call_target="dce_sink", custom_call_has_side_effect=true
+ROOT r = ((f32[3,4], s32[3,4]), (f32[3,2], s32[3,2]), f32[2], u64[], (u32[5], u32[5]), s32[2,5])
+  tuple(t, k, z, s, h, o)""", before))  # fmt: skip
+
+
+@pytest.mark.parametrize("config", ["", "{uplo = 200 : ui8}", "{uplo = 39 : ui8}", "{uplo = ab}"])
+def test_an_option_that_is_no_letter_is_refused(config):
+    line = call("x", "(f32[2,2], s32[])", "lapack_spotrf_ffi", config)
+    with pytest.raises(hlo.HloError, match="uplo") as caught:
+        emit_c.emit(hlo.parse(entry(f"x = f32[2,2] parameter(0)\n{line}")))
+    assert caught.value.code == "HLO181"
+
+
+def test_c_has_what_the_interpreter_has():
+    assert not KERNELS.keys() & EXPANSIONS.keys()
+    builtin = {t for t, f in CUSTOM_CALLS.items() if f.__module__.startswith("interpreter.")}
+    assert builtin - DYNAMIC == KERNELS.keys() | EXPANSIONS.keys()
