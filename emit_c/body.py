@@ -18,7 +18,7 @@ from emit_c.types import load, wide
 from hlo.error import HloError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from emit_c.constants import Constants
     from emit_c.names import Names
@@ -53,6 +53,8 @@ class Writer:
     ----------
     computed : the instructions whose elements were computed, in order.
     in_place : the kernel's output is the buffer of the operand that it updates.
+    own_bytes : memory that each thread needs for itself.
+    functions : what the kernel calls besides the prelude: definitions, by name.
     """
 
     def __init__(self, names: Names, constants: Constants) -> None:
@@ -62,6 +64,8 @@ class Writer:
         self.known: list[dict[tuple[Environment, Instruction, Index], Values]] = [{}]
         self.computed: dict[Instruction, None] = {}
         self.in_place = False
+        self.own_bytes = 0
+        self.functions: dict[str, str] = {}
 
 
 class Body:
@@ -93,13 +97,28 @@ class Body:
         """Assign to a variable or an element."""
         self.add(Assign(target, value))
 
-    def call(self, function: str, *arguments: str) -> None:
-        """Call a function for its effect."""
-        self.add(Call(function, arguments))
+    def call(self, function: str, *arguments: str, work: int = 0) -> None:
+        """Call a function for its effect; `work` is as in `Call`."""
+        self.add(Call(function, arguments, work))
+
+    def function(self, wanted: str, define: Callable[[str], str]) -> str:
+        """A C function of the kernel's own, whose definition is `define(name)`; gives the name."""
+        name = self.name(wanted)
+        self.writer.functions[name] = define(name)
+        return name
 
     def name(self, wanted: str) -> str:
         """A fresh name."""
         return self.writer.names.unique(wanted)
+
+    def own(self, kind: str, name: str, size: int, bytes_each: int) -> str:
+        """An array of each thread's own, for use inside of parallel loops; gives the pointer.
+
+        It may be declared inside of the loop, or before it; its contents do not outlive a turn.
+        """
+        begin = self.writer.own_bytes
+        self.writer.own_bytes += -(-size * bytes_each // 64) * 64
+        return self.variable(f"{kind} *", name, f"({kind} *)(own + {begin})")
 
     @contextmanager
     def block(self) -> Generator[list[Statement]]:
@@ -124,14 +143,21 @@ class Body:
             self.add(*statements)
 
     @contextmanager
-    def loops(self, names: Sequence[str], sizes: Sequence[int]) -> Generator[Index]:
-        """Run a block for every index of an array of the given sizes; sizes of 1 need no loop."""
+    def loops(
+        self, names: Sequence[str], sizes: Sequence[int], *, parallel: bool = False
+    ) -> Generator[Index]:
+        """Run a block for every index of an array of the given sizes; sizes of 1 need no loop.
+
+        Parameters
+        ----------
+        parallel : the turns may run at the same time; what that asks of the block: see `For`.
+        """
         counters = [self.name(n) if s != 1 else "" for n, s in zip(names, sizes, strict=True)]
         with self.block() as statements:
             yield tuple(counter(c, s) for c, s in zip(counters, sizes, strict=True))
         inner = tuple(statements)
         for name, size in reversed(list(zip(counters, sizes, strict=True))):
-            inner = (For(name, size, inner),) if size != 1 else inner
+            inner = (For(name, size, inner, parallel=parallel),) if size != 1 else inner
         self.add(*inner)
 
     # ---------------------------------------------------------------- elements

@@ -57,7 +57,7 @@ def write_call(function: Function, scope: Scope, instr: Instruction) -> None:
     operands = [p for o in instr.operands for p in leaves(scope.tree(o), o.shape)]
     results = leaves(tree, instr.shape)
     arena = function.arena_for(callee)
-    call = Try(callee.name, (given(operands), taken(results), arena))
+    call = Try(callee.name, (given(operands), taken(results), arena, "own"))
     function.step(call, uses=[p for p in (*operands, *results, arena) if p])
 
 
@@ -75,7 +75,7 @@ def write_conditional(function: Function, scope: Scope, instr: Instruction) -> N
     for number in reversed(range(len(callees))):
         own = leaves(scope.tree(operands[number]), operands[number].shape)
         uses += [p for p in own if p]
-        call = Try(callees[number].name, (given(own), taken(results), arena))
+        call = Try(callees[number].name, (given(own), taken(results), arena, "own"))
         holds = f"*{pointer}" if is_pred else f"*{pointer} == {number}"
         chain = (If(holds, (call,), chain),) if chain else (call,)
     function.step(*chain, uses=uses)
@@ -176,9 +176,9 @@ def write_while(function: Function, scope: Scope, instr: Instruction) -> None:
     loop = Forever(
         (
             Try("asked_to_stop", (f"&{patience}",)),
-            Try(condition.name, (state.now, taken([goes_on]), arena)),
+            Try(condition.name, (state.now, taken([goes_on]), arena, "own")),
             Break(f"!*{goes_on}"),
-            Try(body.name, (state.now, state.next, arena)),
+            Try(body.name, (state.now, state.next, arena, "own")),
             state.turn,
         )
     )
@@ -208,7 +208,7 @@ def write_scan(function: Function, scope: Scope, instr: Instruction) -> None:
     arena = function.arena_for(callee)
     now = [f"{state.now}[{k}]" for k in range(attrs.num_carries)]
     following = [f"{state.next}[{k}]" for k in range(attrs.num_carries)]
-    call = Try(callee.name, (given([*read, *now]), taken([*written, *following]), arena))
+    call = Try(callee.name, (given([*read, *now]), taken([*written, *following]), arena, "own"))
     place = f"{n - 1} - turn" if attrs.is_reverse else "turn"
     loop = For("turn", n, (Let("s64", "step", place), *reads, call, *writes, state.turn))
     arrays = [str(scope.tree(o)) for o in instr.operands[:split]]

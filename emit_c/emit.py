@@ -63,6 +63,7 @@ class ModuleWriter:
 
     Attributes
     ----------
+    slot_bytes : memory that the neediest kernel takes for each thread.
     prologue : what the entry does first.
     """
 
@@ -71,6 +72,7 @@ class ModuleWriter:
         self.constants = Constants(self.names)
         self.kernels = Kernels(self.names)
         self.functions: dict[str, str] = {}
+        self.slot_bytes = 0
         self.prologue: tuple[Statement, ...] = ()
         self._done: dict[tuple[Computation, bool], Function] = {}
 
@@ -117,7 +119,8 @@ def emit(module: Module) -> Program:
     about = comment("\n".join(head[:HEAD_LINES] + left_out))
     source = f"{about}\n{prelude(code)}\n{code}"
     large = tuple(writer.constants.loaded)
-    return Program(source, entry.arena_bytes, large, 0, {}, tuple(foreign.declared))
+    functions = tuple(foreign.declared)
+    return Program(source, entry.arena_bytes, large, writer.slot_bytes, {}, functions)
 
 
 def check(module: Module) -> None:

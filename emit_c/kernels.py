@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, cast
 
 from emit_c.body import Body, Environment, Writer
 from emit_c.indexing import linear
-from emit_c.loops import Statement, text, vectorized
+from emit_c.loops import Statement, parallel, text, vectorized
 from emit_c.names import Names, comment
+from emit_c.parallel import split
 from emit_c.table import Scalar, emits_c
 from emit_c.types import store
 
@@ -138,16 +139,33 @@ class Kernels:
         self.functions: dict[str, str] = {}
         self._names: dict[str, str] = {}
 
+    def _own(self, kernel: Kernel, body: str) -> str:
+        """Add the functions that belong to a kernel; gives its body with their final names."""
+        final: dict[str, str] = {}
+        for name, definition in kernel.writer.functions.items():
+            known = _renamed(definition, final)
+            key = _anonymous(known, kernel)
+            if key not in self._names:
+                unique = self._names[key] = self.names.unique(name, "kernel")
+                self.functions[unique] = _renamed(known, {name: unique})
+            final[name] = self._names[key]
+        return _renamed(body, final)
+
     def add(self, kernel: Kernel, name: str, about: str, statements: Sequence[Statement]) -> str:
         """The name of a function with a kernel's body; an equal one, if there is one already."""
         parameters = ", ".join(f"{a.kind}{a.name}" for a in kernel.arguments.values()) or "void"
-        body = f"({parameters}) {{\n{text(statements)}}}\n"
+        parts = split(kernel, name, statements)
+        body = self._own(kernel, f"({parameters}) {{\n{text(parts)}}}\n")
         key = _anonymous(body, kernel)
         if key not in self._names:
             unique = self.names.unique(name, "kernel")
             self._names[key] = unique
             self.functions[unique] = f"{comment(about)}static void {unique}{body}"
         return self._names[key]
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    return _WORD.sub(lambda match: names.get(match[0], match[0]), text)
 
 
 def _anonymous(body: str, kernel: Kernel) -> str:
@@ -182,7 +200,7 @@ def write_loops(
             for leaf, pointer, value in zip(shapes, pointers, values, strict=True):
                 place = f"{pointer}[{linear(index, leaf.dims).text}]"
                 body.assign(place, store(leaf.element_type, value))
-    return vectorized(kernel.writer.blocks[0])
+    return parallel(vectorized(kernel.writer.blocks[0]))
 
 
 def _leaf(instr: Instruction) -> Shape:

@@ -49,6 +49,11 @@ class For:
     simd : its iterations depend on each other only through `reductions`, so that several may run
         at once in the lanes of a vector.
     reductions : what is folded over the iterations: (`+`, `total`).
+    parallel : its iterations do not depend on each other at all, so that several may run at once on
+        several threads. They read what they like, write each to elements of its own, and assign to
+        no variable that is declared outside of the loop. Memory that an iteration uses for itself
+        comes from `Body.own`, never from the kernel's `scratch`. See `emit_c.parallel`, which
+        decides whether there is enough work for threads.
     """
 
     name: str
@@ -58,6 +63,7 @@ class For:
     step: int | str = 1
     simd: bool = False
     reductions: tuple[tuple[str, str], ...] = ()
+    parallel: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +91,16 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function called for its effect."""
+    """A function called for its effect.
+
+    Attributes
+    ----------
+    work : about how many operations in vector lanes it does; 0 where that is not known.
+    """
 
     function: str
     arguments: tuple[str, ...]
+    work: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +113,20 @@ class Try:
 
 Statement = Let | Variable | Assign | For | If | Forever | Break | Call | Try
 _STRAIGHT = (Let, Assign, Variable)
+
+
+def parallel(statements: Sequence[Statement]) -> tuple[Statement, ...]:
+    """Let outermost loops, and loops that are all that is inside of them, run on threads.
+
+    Only for loops whose iterations are known to be independent: those over a kernel's outputs.
+    """
+    return tuple(_parallel(s) if isinstance(s, For) else s for s in statements)
+
+
+def _parallel(loop: For) -> For:
+    return replace(
+        loop, parallel=True, body=parallel(loop.body) if len(loop.body) == 1 else loop.body
+    )
 
 
 def vectorized(statements: Sequence[Statement]) -> tuple[Statement, ...]:

@@ -20,7 +20,21 @@ KEYWORDS = frozenset(
         *("restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch"),
         *("typedef", "union", "unsigned", "void", "volatile", "while", "asm", "typeof", "main"),
         *("unix", "linux", "errno", "in", "out", "arena", "scratch", "run", "load_constants"),
-        *("k", "level", "begin", "end", "at", "done", "step", "turn", "status", "slot", "own", "part"),
+        *(
+            "k",
+            "level",
+            "begin",
+            "end",
+            "at",
+            "done",
+            "step",
+            "turn",
+            "status",
+            "slot",
+            "own",
+            "given",
+            "arguments",
+        ),
     }
 )
 _GLOBAL = re.compile(r"_(kernel|constant|computation)(_\d+)?$")

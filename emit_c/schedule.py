@@ -255,6 +255,9 @@ class Function:
     def _call(self, kernel: Kernel, instr: Instruction, statements: Sequence[Statement]) -> None:
         others = [i for i in kernel.writer.computed if i is not instr and i.opcode != "parameter"]
         about = "\n".join(print_instruction(i, _SHORT) for i in [*others[:MOST_LINES], instr])
+        if kernel.writer.own_bytes:
+            kernel.arguments["own"] = Argument("u8 *", "own", "own")
+            self.module.slot_bytes = max(self.module.slot_bytes, kernel.writer.own_bytes)
         function = self.module.kernels.add(kernel, instr.name, about, statements)
         pointers = tuple(kernel.arguments)
         self.step(Call(function, pointers), uses=pointers)
@@ -292,7 +295,15 @@ class Function:
             whole = "".join(f"  {line}\n" for line in placed) + body
         words = set(_WORD.findall(whole))
         unused = "".join(f"  (void){n};\n" for n in ("in", "out", "arena") if n not in words)
-        signature = f"{self.name}(const void *const *in, void *const *out, u8 *arena)"
+        arguments = "const void *const *in, void *const *out, u8 *arena"
+        if self.name == "run":
+            # What the threads need for themselves lies behind the temporary arrays.
+            if "own" in words:
+                whole = f"  u8 *own = arena + {self.arena_bytes};\n{whole}"
+        else:
+            arguments += ", u8 *own"
+            unused += "" if "own" in words else "  (void)own;\n"
+        signature = f"{self.name}({arguments})"
         static = "" if self.name == "run" else "static "
         return f"{static}int {signature} {{\n{unused}{whole}  return 0;\n}}\n"
 

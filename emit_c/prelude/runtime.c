@@ -10,3 +10,7 @@ extern int hlo_poll(struct hlo_patience *patience);
 static inline int asked_to_stop(struct hlo_patience *patience) {
   return --patience->turns < 0 ? hlo_poll(patience) : 0;
 }
+
+// Run a loop of n turns on several threads, at least `grain` turns in a part.
+extern void hlo_parallel(void (*part)(void *arguments, s64 begin, s64 end, s64 slot),
+                         void *arguments, s64 n, s64 grain);

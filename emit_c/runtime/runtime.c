@@ -184,7 +184,10 @@ void hlo_parallel(hlo_part *part, void *arguments, int64_t n, int64_t grain) {
     return;
   }
   int64_t chunk = (n + CHUNKS_EACH * now - 1) / (CHUNKS_EACH * now);
-  struct loop loop = {part, arguments, n, chunk < grain ? grain : chunk, 0, 0, NULL};
+  if (chunk < grain) chunk = grain;
+  // Neighbours in memory then do not share a cache line, where a turn is an element.
+  if (chunk > 1024) chunk = (chunk + 63) / 64 * 64;
+  struct loop loop = {part, arguments, n, chunk, 0, 0, NULL};
   publish(&loop, now);
   take_part(&loop, 0);
   withdraw(&loop);

@@ -1,0 +1,153 @@
+"""Loops on several threads: the same values as on one, whoever calls, however often."""
+
+import os
+import re
+import threading
+
+import numpy as np
+import pytest
+
+import emit_c
+import hlo
+from emit_c.kernels import Kernel, Scope
+from emit_c.loops import Assign, For, Let, Variable
+from emit_c.parallel import LEAST_WORK, split, turns, work
+from emit_c.runtime import runtime, set_threads, slots
+
+EXP = """HloModule m
+ENTRY e {{
+  x = f32[{0}] parameter(0)
+  y = f32[{0}] exponential(x)
+  ROOT z = f32[{0}] add(y, x)
+}}"""
+
+
+def add(rows=1, columns=1 << 18):
+    return emit_c.compile(hlo.parse(EXP.format(f"{rows},{columns}")), optimize=False)
+
+
+@pytest.fixture(autouse=True)
+def all_threads():
+    before = set_threads(256)
+    yield
+    set_threads(before)
+
+
+def loop(n, *body, **options):
+    return For("i", n, body or (Assign("x[i]", "y[i] + 1"),), simd=True, **options)
+
+
+def kernel():
+    made = Kernel(None, Scope())
+    made.argument("f32 *restrict ", "px", "x")
+    made.argument("const f32 *restrict ", "py", "y")
+    return made
+
+
+def test_work_counts_turns_lanes_and_functions():
+    assert work([loop(1000)]) == 1000
+    assert work([For("i", 1000, loop(1000).body)]) > 1000
+    assert work([loop(1000, Assign("x[i]", "exp_f32(y[i])"))]) > 5000
+    assert work([For("j", 10, (loop(1000),))]) == 10000
+    assert turns(For("i", 10, (), step=3)) == 4
+
+
+def test_small_loops_and_unmarked_loops_stay():
+    for each in (loop(1000, parallel=True), loop(1 << 20), loop(1, loop(1 << 20), parallel=True)):
+        assert split(kernel(), "k", [each]) == (each,)
+
+
+def test_a_large_loop_becomes_a_call():
+    made = kernel()
+    (call,) = split(made, "k", [loop(LEAST_WORK * 4, parallel=True)])
+    assert call.function == "hlo_parallel"
+    assert call.arguments[2:] == (str(LEAST_WORK * 4), str(LEAST_WORK))
+    turns_text, part_text = made.writer.functions.values()
+    assert re.search(r"for \(s64 i = begin; i < end; i\+\+\)", turns_text)
+    assert "hlo" not in part_text
+
+
+def test_few_outer_turns_are_joined_with_inner_ones():
+    made = kernel()
+    inner = For("j", 100, (loop(1000),), parallel=True)
+    (call,) = split(made, "k", [For("h", 3, (inner,), parallel=True)])
+    assert call.arguments[2] == "300"
+    text = next(iter(made.writer.functions.values()))
+    assert "h = turn / 100;" in text
+    assert "j = turn % 100;" in text
+
+
+def test_values_from_before_the_loop_are_handed_over():
+    made = kernel()
+    before = Let("f32", "scale", "y[0]")
+    found = split(made, "k", [before, loop(1 << 20, Assign("x[i]", "scale"), parallel=True)])
+    assert found[0] is before
+    assert "scale}" in found[1].arguments[1]
+
+
+def test_a_loop_that_changes_a_shared_variable_is_a_mistake():
+    body = (Assign("total", "total + y[i]"),)
+    with pytest.raises(AssertionError):
+        split(kernel(), "k", [Variable("f32", "total"), loop(1 << 20, *body, parallel=True)])
+
+
+def test_own_memory_differs_from_thread_to_thread():
+    made = kernel()
+    body = made.body
+    row = body.own("f32", "row", 100, 4)
+    other = body.own("f32", "other", 1, 4)
+    stores = (Assign(f"{row}[0]", "y[i]"), Assign("x[i]", f"{other}[0]"))
+    body.add(loop(1 << 20, *stores, parallel=True))
+    assert made.writer.own_bytes == 448 + 64
+    split(made, "k", made.writer.blocks[0])
+    turns_text, part_text = made.writer.functions.values()
+    assert "(f32 *)(own + 448)" in turns_text
+    assert "given->own + slot * 512" in part_text
+
+
+@pytest.mark.parametrize("threads", [1, 2, 256])
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1 << 18), (3, 100_003), (1000, 301)])
+def test_values_do_not_depend_on_threads(rows, columns, threads):
+    executable = add(rows, columns)
+    assert "hlo_parallel" in executable.source
+    x = np.random.default_rng(0).normal(size=(rows, columns)).astype(np.float32)
+    set_threads(1)
+    want = executable(x)
+    set_threads(threads)
+    assert all((executable(x) == want).all() for _ in range(20))
+
+
+def test_many_threads_call_at_once():
+    executable = add()
+    inputs = [np.full((1, 1 << 18), k, np.float32) for k in range(4)]
+    wants = [executable(x) for x in inputs]
+    wrong = []
+
+    def call(k):
+        wrong.extend(k for _ in range(30) if (executable(inputs[k]) != wants[k]).any())
+
+    threads = [threading.Thread(target=call, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_child_has_threads_of_its_own():
+    executable = add()
+    x = np.ones((1, 1 << 18), np.float32)
+    want = executable(x)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if all((executable(x) == want).all() for _ in range(10)) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert (executable(x) == want).all()
+
+
+def test_the_number_of_threads_has_bounds():
+    assert slots() >= 1
+    set_threads(0)
+    assert set_threads(10**6) == 1
+    assert set_threads(1) == slots() == runtime().threads.hlo_slots()
