@@ -1,23 +1,30 @@
-"""Whole convolutions: many output features are summed up side by side, in vector lanes.
+"""Whole convolutions, in register tiles.
 
-The kernel is copied first, so that its output features are neighbours whatever its layout was; then
-each element of the input is multiplied with a row of them.
+A contraction over window and input features: its input is read where it is, or from a copy where it
+must be padded or converted. Most often output features are laid across vector lanes, and places of
+the innermost spatial dimension are the rows of a tile; with many groups of few features, groups are
+laid across lanes; and where places are neighbours in memory and features are few, places are. See
+`emit_c.tiling` and `emit_c.phases`.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
-from emit_c.folding import over, window_place
-from emit_c.indexing import Sum, counter, linear
-from emit_c.loops import Assign, For, Variable
+from emit_c.folding import over
+from emit_c.indexing import Sum, counter, delinear, strides
+from emit_c.loops import Variable
 from emit_c.matmul import product_type
-from emit_c.scalar import converted, expression
-from emit_c.types import literal, narrowed, store, wide
-from hlo.element_type import ELEMENT_TYPES
+from emit_c.phases import Phase, phases
+from emit_c.scalar import converted
+from emit_c.tiling import Dim, Pointers, Step, Tiling
+from emit_c.types import wide
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from emit_c.body import Body
     from emit_c.indexing import Index
@@ -25,154 +32,227 @@ if TYPE_CHECKING:
     from hlo.element_type import ElementType
     from hlo.instruction import Instruction
 
-# Features that are summed up side by side.
-FEATURES = 64
+# Plain loops are as good where tiles use less than that share of a processor.
+LEAST_SHARE = 0.1
+ALIGNMENT = 64  # bytes
+# What tiles may read behind the input's last element, where they have more lanes than are used.
+BEHIND = 256
 
 
 def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[str]) -> int | None:
-    """Loops over batch and places, then blocks of output features, which are summed up together.
-
-    Where each group has one input feature, a block goes across groups; else it is inside of one.
-    """
-    made = _Shape(instr)
-    if made.width < 4 or 0 in (o.shape.size for o in (instr, *instr.operands)):
+    """Loops over tiles, for each phase; before them the input may be copied."""
+    kind = product_type(instr)
+    empty = 0 in (o.shape.size for o in (instr, *instr.operands))
+    if empty or kind.is_complex or kind.kind == "pred":
         return None
-    labels, kind = made.attrs.dim_labels, made.kind
-    rows = _copy_kernel(body, instr, kind)
-    feature = body.name("feature")
-    dims = instr.shape.dims
-    sizes = [dims[labels.output_batch], *(dims[d] for d in labels.output_spatial)]
-    names = ["n", *(f"y{k}" for k in range(len(sizes) - 1)), "g", "block"]
-    blocks = [made.total // made.group_size, made.group_size // made.width]
-    with body.loops(names, [*sizes, *blocks]) as (n, *place, g, block):
-        here = g * made.group_size + block * made.width + counter(feature, made.width)
-        sums = body.variable(wide(kind), "sums", size=made.width)
-        zero = Assign(f"{sums}[{feature}]", literal(kind, kind.dtype.type(0)))
-        body.add(For(feature, made.width, (zero,), simd=True))
-        _add_window(body, instr, made, (n, g, here, tuple(place)), (sums, feature, rows))
-        target = [Sum(0)] * instr.shape.rank
-        target[labels.output_batch], target[labels.output_feature] = n, here
-        for d, part in zip(labels.output_spatial, place, strict=True):
-            target[d] = part
-        number = linear(tuple(target), dims).text
-        value = _result(f"{sums}[{feature}]", kind, instr.shape.element_type)
-        stored = Assign(f"{outputs[0]}[{number}]", store(instr.shape.element_type, value))
-        body.add(over(feature, made.width, [stored]))
-    return instr.operands[1].shape.size * kind.bytes
+    made = _Convolution(instr, kind)
+    source = made.source(body)
+    parts = list(product(*made.phases))
+    tilings = [made.tiling(source, part) for part in parts]
+    if any(tiling.share < LEAST_SHARE for tiling in tilings):
+        return None
+    scratch = 0
+    pointer = body.tree(made.lhs)
+    if source.copied:
+        pointer = _copy_input(body, made, source)
+        scratch = source.bytes(kind)
+    for part, tiling in zip(parts, tilings, strict=True):
+        scratch += -scratch % ALIGNMENT
+        packed = body.name("packed")
+        body.add(Variable(f"{kind} *", packed, f"({kind} *)(scratch + {scratch})"))
+        scratch += tiling.packed_size * kind.bytes
+        first, to = made.origin(source, part)
+        pointers = Pointers(f"{pointer} + {first}", packed, f"{outputs[0]} + {to}")
+        tiling.write(body, pointers, made.kernel(body, source, part))
+    return scratch
 
 
-class _Shape:
-    """The numbers that the loops of a convolution are made of.
+@dataclass(frozen=True, slots=True)
+class _Input:
+    """The input as tiles read it.
+
+    Attributes
+    ----------
+    order : its dimensions in memory, outermost first.
+    low, sizes : of each dimension: zeros in front, and all elements.
+    copied : whether it is a copy.
+    """
+
+    order: tuple[int, ...]
+    low: tuple[int, ...]
+    sizes: tuple[int, ...]
+    copied: bool
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """From neighbour to neighbour of each dimension."""
+        found = strides([self.sizes[d] for d in self.order])
+        return tuple(found[self.order.index(d)] for d in range(len(self.order)))
+
+    def bytes(self, kind: ElementType) -> int:
+        """How many a copy takes."""
+        return prod(self.sizes) * kind.bytes + BEHIND
+
+
+class _Convolution:
+    """What a convolution is, in numbers.
 
     Attributes
     ----------
     features : input features that each output feature sees.
-    total : output features; `group_size` of them belong together, `width` are summed up together.
-    depthwise : whether output features of several groups belong together.
+    group_size : output features that belong together; there are `groups` of them.
     """
 
-    def __init__(self, instr: Instruction) -> None:
+    def __init__(self, instr: Instruction, kind: ElementType) -> None:
+        self.instr, self.kind = instr, kind
         self.attrs: a.Convolution = instr.attrs  # type: ignore[assignment]
-        self.kind = product_type(instr)
-        labels, dims = self.attrs.dim_labels, instr.operands[1].shape.dims
-        self.features = dims[labels.kernel_input_feature]
-        self.total = dims[labels.kernel_output_feature]
+        self.labels = self.attrs.dim_labels
+        self.lhs, self.rhs = instr.operands
+        self.features = self.rhs.shape.dims[self.labels.kernel_input_feature]
         self.groups = max(self.attrs.feature_group_count, self.attrs.batch_group_count)
-        self.depthwise = self.features == 1 and self.attrs.feature_group_count > 1
-        self.group_size = self.total if self.depthwise else self.total // self.groups
-        fitting = range(min(FEATURES, self.group_size), 0, -1)
-        self.width = next((w for w in fitting if self.group_size % w == 0), 0)
+        self.group_size = self.rhs.shape.dims[self.labels.kernel_output_feature] // self.groups
+        places = [instr.shape.dims[d] for d in self.labels.output_spatial]
+        pairs = zip(self.attrs.window, places, strict=True)
+        self.phases = [phases(w, n) for w, n in pairs]
+
+    def source(self, body: Body) -> _Input:
+        """The input: in place, unless tiles would read outside of it, or numbers of another type.
+
+        Where each group has one feature, features must be neighbours for vectors of them; so a
+        copy is made for that, too, if nothing else can be laid across lanes.
+        """
+        dims = self.lhs.shape.dims
+        low, sizes = [0] * len(dims), list(dims)
+        for d, found in zip(self.labels.input_spatial, self.phases, strict=True):
+            met = [phase for phase in found if phase.taps]
+            low[d] = max(0, *(-phase.low for phase in met)) if met else 0
+            sizes[d] = low[d] + max([dims[d], *(phase.high + 1 for phase in met)])
+        plain = tuple(range(len(dims)))
+        given = _Input(plain, tuple(low), tuple(sizes), copied=False)
+        tilings = [self.tiling(given, part) for part in product(*self.phases)]
+        last, order = self.labels.input_feature, plain
+        if self.groups > 1 and self.features == 1 and any(t.share < 0.5 for t in tilings):
+            order = (*(d for d in plain if d != last), last)
+        in_place = (
+            isinstance(body.tree(self.lhs), str)
+            and self.lhs.shape.element_type is self.kind
+            and (order, given.sizes) == (plain, dims)
+            and not any(t.reads_behind for t in tilings)
+        )
+        return _Input(order, given.low, given.sizes, copied=not in_place)
+
+    def tiling(self, source: _Input, part: Sequence[Phase]) -> Tiling:
+        """How a part of the output is cut into tiles."""
+        steps = [step for step, _ in self._contraction(source, part)]
+        return Tiling(self._dims(source, part), steps, self.kind, self.instr.shape.element_type)
+
+    def _dims(self, source: _Input, part: Sequence[Phase]) -> list[Dim]:
+        """The dimensions of the output: groups, features, then places, joined where possible."""
+        labels, into, out = self.labels, source.steps, strides(self.instr.shape.dims)
+        batch = self.lhs.shape.dims[labels.input_batch] // self.attrs.batch_group_count
+        next_group = self.features * into[labels.input_feature]
+        if self.attrs.batch_group_count > 1:
+            next_group = batch * into[labels.input_batch]
+        feature = out[labels.output_feature]
+        places = [Dim(batch, into[labels.input_batch], out[labels.output_batch])]
+        for k, phase in enumerate(part):
+            here = into[labels.input_spatial[k]] * phase.place_stride
+            there = out[labels.output_spatial[k]] * phase.place_step
+            places.append(Dim(phase.places, here, there))
+        return [
+            Dim(self.groups, next_group, self.group_size * feature, self.group_size),
+            Dim(self.group_size, 0, feature, 1),
+            *_joined(places),
+        ]
+
+    def _contraction(
+        self, source: _Input, part: Sequence[Phase]
+    ) -> list[tuple[Step, tuple[int, int, int]]]:
+        """Its steps in the order of the input's memory.
+
+        Each is given with a dimension of the kernel, the first element there, and the distance to
+        the next.
+        """
+        labels, into = self.labels, source.steps
+        features = Step(self.features, into[labels.input_feature])
+        found = [(features, (labels.kernel_input_feature, 0, 1))]
+        for k, phase in enumerate(part):
+            w, dim = self.attrs.window[k], labels.kernel_spatial[k]
+            step = Step(phase.taps, into[labels.input_spatial[k]] * phase.tap_stride)
+            if w.reversal:
+                found.append((step, (dim, w.size - 1 - phase.first_tap, -phase.tap_step)))
+            else:
+                found.append((step, (dim, phase.first_tap, phase.tap_step)))
+        return sorted(found, key=lambda pair: -pair[0].input)
+
+    def kernel(
+        self, body: Body, source: _Input, part: Sequence[Phase]
+    ) -> Callable[[Sum, Index], str]:
+        """The kernel's numbers, by output feature and index of the contraction."""
+        contraction = self._contraction(source, part)
+
+        def number(feature: Sum, steps: Index) -> str:
+            at = [Sum(0)] * self.rhs.shape.rank
+            at[self.labels.kernel_output_feature] = feature
+            for (_, (dim, first, distance)), step in zip(contraction, steps, strict=True):
+                at[dim] = step * distance + first
+            return _as(body.element(self.rhs, tuple(at)), self.rhs, self.kind)
+
+        return number
+
+    def origin(self, source: _Input, part: Sequence[Phase]) -> tuple[int, int]:
+        """The elements of the input and of the output that a part begins with."""
+        labels, out = self.labels, strides(self.instr.shape.dims)
+        first, to = 0, 0
+        for k, phase in enumerate(part):
+            d = labels.input_spatial[k]
+            if phase.taps:
+                first += (phase.low + source.low[d]) * source.steps[d]
+            to += phase.first_place * out[labels.output_spatial[k]]
+        return first, to
 
 
-def _add_window(
-    body: Body,
-    instr: Instruction,
-    made: _Shape,
-    where: tuple[Sum, Sum, Sum, Index],
-    names: tuple[str, str, str],
-) -> None:
-    """Add the products of all window places and input features to a row of sums.
-
-    Parameters
-    ----------
-    where : batch, group, output feature and place.
-    names : of the sums, of the loop over them, and of the copied kernel.
-    """
-    n, g, here, place = where
-    sums, feature, rows = names
-    attrs, lhs = made.attrs, instr.operands[0]
-    labels, window = attrs.dim_labels, attrs.window
-    spatial = [lhs.shape.dims[d] for d in labels.input_spatial]
-    with body.loops("w" * len(window), [w.size for w in window]) as offset:
-        condition, at = window_place(place, offset, spatial, window)
-        if condition == "0":
-            return
-        with body.when(condition), body.loops(["c"], [made.features]) as (c,):
-            source = [Sum(0)] * lhs.shape.rank
-            source[labels.input_batch], source[labels.input_feature] = n, c
-            for d, part in zip(labels.input_spatial, at, strict=True):
-                source[d] = part
-            if made.depthwise:
-                source[labels.input_feature] = here // (made.total // made.groups)
-            elif attrs.feature_group_count > 1:
-                source[labels.input_feature] = c + g * made.features
-            elif attrs.batch_group_count > 1:
-                size = lhs.shape.dims[labels.input_batch] // attrs.batch_group_count
-                source[labels.input_batch] = n + g * size
-            sizes = (*(w.size for w in window), made.features, made.total)
-            row = f"{rows}[{linear((*offset, c, here), sizes).text}]"
-            _add_products(body, lhs, tuple(source), made, (sums, feature, row))
+def _joined(dims: Sequence[Dim]) -> list[Dim]:
+    """Dimensions through which one loop leads, as one."""
+    found: list[Dim] = []
+    for dim in sorted((d for d in dims if d.size != 1), key=lambda d: -d.output):
+        last = found[-1] if found else None
+        if last and (last.input, last.output) == (dim.input * dim.size, dim.output * dim.size):
+            found[-1] = Dim(last.size * dim.size, dim.input, dim.output)
+        else:
+            found.append(dim)
+    return found
 
 
-def _copy_kernel(body: Body, instr: Instruction, kind: ElementType) -> str:
-    """The kernel in scratch memory, by window place, input feature, output feature."""
-    attrs: a.Convolution = instr.attrs  # type: ignore[assignment]
-    labels, rhs = attrs.dim_labels, instr.operands[1]
-    rows = body.name("rows")
-    body.add(Variable(f"{wide(kind)} *", rows, f"({wide(kind)} *)scratch"))
-    dims = rhs.shape.dims
-    sizes = (
-        *(w.size for w in attrs.window),
-        dims[labels.kernel_input_feature],
-        dims[labels.kernel_output_feature],
-    )
-    with body.loops([f"k{d}" for d in range(len(sizes))], sizes) as index:
-        source = [Sum(0)] * rhs.shape.rank
-        source[labels.kernel_input_feature], source[labels.kernel_output_feature] = index[-2:]
-        for k, (d, w) in enumerate(zip(labels.kernel_spatial, attrs.window, strict=True)):
-            source[d] = index[k] * -1 + (w.size - 1) if w.reversal else index[k]
-        value = body.element(rhs, tuple(source))
-        body.assign(f"{rows}[{linear(index, sizes).text}]", _as(value, rhs, kind))
-    return rows
-
-
-def _add_products(
-    body: Body, lhs: Instruction, source: Index, made: _Shape, names: tuple[str, str, str]
-) -> None:
-    """Add the products of an input element and a row of the kernel to a row of sums."""
-    sums, feature, row = names
-    kind = made.kind
-
-    def element() -> str:
-        return body.let(wide(kind), "x", _as(body.element(lhs, source), lhs, kind))
-
-    shared = "" if made.depthwise else element()
-    with body.block() as statements:
-        x = shared or element()
-        factor = body.let(wide(kind), "row", row)
-        product = body.let(wide(kind), "product", expression("multiply", kind, x, factor) or "")
-        joined = "|" if kind.kind == "pred" else "+"
-        body.assign(f"{sums}[{feature}]", f"{sums}[{feature}] {joined} {product}")
-    body.add(over(feature, made.width, statements))
+def _copy_input(body: Body, made: _Convolution, source: _Input) -> str:
+    """The input in scratch memory, between zeros."""
+    lhs, dims, steps = made.lhs, made.lhs.shape.dims, source.steps
+    copy = body.name("padded")
+    body.add(Variable(f"{made.kind} *", copy, f"({made.kind} *)scratch"))
+    body.call("__builtin_memset", copy, "0", str(source.bytes(made.kind)))
+    # Dimensions through which one loop leads in both are gone through as one.
+    groups: list[list[int]] = []
+    for d, size in enumerate(dims):
+        if groups and steps[groups[-1][-1]] == steps[d] * size:
+            groups[-1].append(d)
+        else:
+            groups.append([d])
+    sizes = [prod(dims[d] for d in group) for group in groups]
+    last = body.name("i")
+    with body.loops("i" * (len(groups) - 1), sizes[:-1]) as outer:
+        with body.block() as statements:
+            at: list[Sum] = []
+            for number, group in zip((*outer, counter(last, sizes[-1])), groups, strict=True):
+                at += delinear(number, [dims[d] for d in group])
+            place = Sum(0)
+            for d, i in enumerate(at):
+                place = place + (i + source.low[d]) * steps[d]
+            value = _as(body.element(lhs, tuple(at)), lhs, made.kind)
+            body.assign(f"{copy}[{place.text}]", value)
+        body.add(over(last, sizes[-1], statements))
+    return copy
 
 
 def _as(value: str, operand: Instruction, kind: ElementType) -> str:
     source = operand.shape.element_type
     return value if wide(source) == wide(kind) else converted(value, source, kind)
-
-
-def _result(value: str, kind: ElementType, target: ElementType) -> str:
-    """A sum in the result's type."""
-    if wide(target) == wide(kind):
-        return narrowed(target, value)
-    return converted(value, ELEMENT_TYPES[wide(kind)], target)

@@ -1,0 +1,173 @@
+"""Register tiles: the innermost work of a contraction, as a C function of constant sizes.
+
+A tile is a block of outputs, so many rows of so many vector lanes, that is summed up in registers.
+For each step of the contraction, every row adds a product of a number of the input and one of the
+kernel. One of them is the same for all lanes, or both differ from lane to lane; one of them is the
+same for all rows. Strides are constants, so that addresses cost no instructions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from emit_c.scalar import converted
+from emit_c.types import narrowed, store, wide
+from hlo.element_type import ELEMENT_TYPES
+
+if TYPE_CHECKING:
+    from hlo.element_type import ElementType
+
+# Bytes of the widest vectors, and of the narrowest that are worth having.
+VECTOR_BYTES, LEAST_VECTOR_BYTES = 64, 16
+# Rows whose sums fit into 32 registers, by how many vectors a row has; best first.
+MOST_ROWS = {2: 14, 3: 9, 4: 6, 1: 28}
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """The sizes of a tile; steps are in elements.
+
+    Attributes
+    ----------
+    kind : the type in which products are summed up.
+    target : the type of the outputs.
+    rows, vectors, lanes : outputs of a tile: rows * (vectors * lanes).
+    steps : size, and step in the input, of each loop of the contraction.
+    input_row, kernel_row, output_row : from row to row; 0 where all rows share a number.
+    kernel_step : from one step of the contraction to the next.
+    input_lanes, kernel_lanes : whether the numbers differ from lane to lane; then they are
+        neighbours.
+    output_lane : from lane to lane.
+    """
+
+    kind: ElementType
+    target: ElementType
+    rows: int
+    vectors: int
+    lanes: int
+    steps: tuple[tuple[int, int], ...]
+    input_row: int
+    kernel_row: int
+    output_row: int
+    kernel_step: int
+    input_lanes: bool
+    kernel_lanes: bool
+    output_lane: int
+
+    @property
+    def width(self) -> int:
+        """Outputs of a row."""
+        return self.vectors * self.lanes
+
+
+def lanes_for(count: int, kind: ElementType) -> tuple[int, int]:
+    """Vectors of a row and lanes of a vector that waste the fewest of `count` lanes."""
+    full = VECTOR_BYTES // kind.bytes
+    if count >= full:
+        waste = {v: -count % (v * full) for v in MOST_ROWS}
+        return min(MOST_ROWS, key=lambda v: waste[v]), full
+    lanes = LEAST_VECTOR_BYTES // kind.bytes
+    while lanes < count:
+        lanes *= 2
+    return 1, lanes
+
+
+def rows_for(count: int, vectors: int) -> int:
+    """Rows of a tile, so that `count` rows are cut into the fewest tiles of about equal sizes."""
+    tiles = -(-count // MOST_ROWS[vectors])
+    return -(-count // tiles)
+
+
+def tile_text(tile: Tile, name: str) -> str:
+    """A C function that computes a tile.
+
+    It is given pointers to the tile's input, kernel and output, how many of its lanes are outputs,
+    and whether to add to what the output holds. Multiplications and additions may be fused: the
+    order in which a contraction is summed up is open anyway.
+    """
+    return (
+        f"// A tile of {tile.rows} rows of {tile.width} outputs.\n"
+        '__attribute__((optimize("O3", "fp-contract=fast")))\n'
+        f"static void {name}(const {tile.kind} *restrict input, "
+        f"const {tile.kind} *restrict kernel,\n"
+        f"    {tile.target} *restrict output, s64 count, int adds) {{\n"
+        "  #pragma clang fp contract(fast)\n"
+        f"  enum {{ ROWS = {tile.rows}, VECTORS = {tile.vectors}, LANES = {tile.lanes} }};\n"
+        f"  typedef {tile.kind} lanes __attribute__((vector_size({tile.lanes * tile.kind.bytes}), "
+        f"aligned({tile.kind.bytes})));\n"
+        f"  lanes sums[ROWS][VECTORS] = {{0}};\n{_contraction(tile)}{_storing(tile)}}}\n"
+    )
+
+
+def _contraction(tile: Tile) -> str:
+    """The loops that sum up."""
+    lines: list[str] = []
+    for number, (size, _) in enumerate(tile.steps):
+        lines.append(f"{'  ' * number}for (s64 k{number} = 0; k{number} < {size}; k{number}++) {{")
+    place = "".join(f" + k{n} * {step}" for n, (_, step) in enumerate(tile.steps))
+    inner = "  " * len(tile.steps)
+    x, w = f"x[i * {tile.input_row}]", f"w[i * {tile.kernel_row}]"
+    if tile.input_lanes:
+        x = f"*(const lanes *)(x + i * {tile.input_row} + v * LANES)"
+    if tile.kernel_lanes:
+        w = f"*(const lanes *)(w + i * {tile.kernel_row} + v * LANES)"
+    unrolled = [
+        f"const {tile.kind} *x = input{place}, *w = kernel;",
+        *_each(f"sums[i][v] += {x} * {w};"),
+        f"kernel += {tile.kernel_step};",
+    ]
+    lines += [f"{inner}{line}" for line in unrolled]
+    lines += ["  " * number + "}" for number in reversed(range(len(tile.steps)))]
+    return "".join(f"  {line}\n" for line in lines)
+
+
+def _storing(tile: Tile) -> str:
+    """What becomes of the sums."""
+    lane = f"*(lanes *)(output + i * {tile.output_row} + v * LANES)"
+    vectors = [
+        f"if (count >= {tile.width}) {{",
+        *(f"  {line}" for line in _each(f"{lane} = adds ? {lane} + sums[i][v] : sums[i][v];")),
+        "  return;",
+        "}",
+    ]
+    place = f"output[i * {tile.output_row} + j * {tile.output_lane}]"
+    value = f"(({tile.kind} *)row[i])[j]"
+    if tile.kind is tile.target:
+        value = f"adds ? {place} + {value} : {value}"
+    else:
+        value = store(tile.target, result(value, tile.kind, tile.target))
+    rows, lanes = "for (s64 i = 0; i < ROWS; i++) {", "for (s64 j = 0; j < count; j++) {"
+    # Outputs that are neighbours in memory are written one after the other.
+    loops = [rows, lanes] if tile.output_lane < tile.output_row else [lanes, rows]
+    single = [
+        "lanes row[ROWS][VECTORS];",
+        *_each("row[i][v] = sums[i][v];"),
+        f"if (count > {tile.width}) count = {tile.width};",
+        loops[0],
+        "  #pragma omp simd",
+        f"  {loops[1]}",
+        f"    {place} = {value};",
+        "  }",
+        "}",
+    ]
+    whole = tile.kind is tile.target and tile.output_lane == 1
+    return "".join(f"  {line}\n" for line in [*(vectors if whole else []), *single])
+
+
+def _each(statement: str) -> list[str]:
+    """A statement for all rows and vectors, without loops."""
+    return [
+        "#pragma GCC unroll 28",
+        "for (int i = 0; i < ROWS; i++) {",
+        "  #pragma GCC unroll 4",
+        f"  for (int v = 0; v < VECTORS; v++) {statement}",
+        "}",
+    ]
+
+
+def result(value: str, kind: ElementType, target: ElementType) -> str:
+    """A sum in the result's type."""
+    if wide(target) == wide(kind):
+        return narrowed(target, value)
+    return converted(value, ELEMENT_TYPES[wide(kind)], target)

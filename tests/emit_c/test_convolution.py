@@ -1,0 +1,124 @@
+"""Convolutions of every form: all ways to lay them across lanes and rows."""
+
+from __future__ import annotations
+
+from math import prod
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import emit_c
+import hlo
+import interpreter
+
+LAYOUTS = {1: ["b0f_0io->b0f", "bf0_oi0->bf0", "f0b_i0o->0bf"],
+           2: ["b01f_01io->b01f", "bf01_oi01->bf01", "f01b_i01o->01bf", "bf01_o01i->b0f1"],
+           3: ["b012f_012io->b012f", "bf012_oi012->bf012"]}  # fmt: skip
+
+
+def placed(labels: str, sizes: dict[str, int]) -> str:
+    return ",".join(str(sizes[c]) for c in labels)
+
+
+def check(lhs, rhs, result, how, element_type="f32", target=None):
+    """The C agrees exactly with the interpreter on small whole numbers."""
+    target = target or element_type
+    module = hlo.parse(
+        f"HloModule m\nENTRY e {{ x = {element_type}[{lhs}] parameter(0)\n"
+        f"y = {element_type}[{rhs}] parameter(1)\n"
+        f"ROOT r = {target}[{result}] convolution(x, y), {how} }}"
+    )
+    hlo.verify(module)
+    generator = np.random.default_rng(0)
+    shapes = [tuple(int(n) for n in dims.split(",")) for dims in (lhs, rhs)]
+    dtype = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f64": np.float64, "s8": np.int8,
+             "s32": np.int32, "c64": np.complex64}.get(element_type, np.float32)  # fmt: skip
+    arguments = [generator.integers(-2, 3, shape).astype(dtype) for shape in shapes]
+    executable = emit_c.compile(module, optimize=False)
+    np.testing.assert_array_equal(
+        np.asarray(executable(*arguments)), np.asarray(interpreter.evaluate(module, *arguments))
+    )
+    return executable
+
+
+@st.composite
+def convolutions(draw):
+    rank = draw(st.integers(1, 3))
+    labels = draw(st.sampled_from(LAYOUTS[rank]))
+    inputs, rest = labels.split("_")
+    kernel, outputs = rest.split("->")
+    few = st.integers(1, 3)
+    features, groups = draw(st.sampled_from([1, 2, 3, 8])), draw(st.sampled_from([1, 1, 2, 6, 20]))
+    by_batch = draw(st.booleans())
+    total = groups * draw(st.sampled_from([1, 2, 5, 16, 40]))
+    batch = draw(st.sampled_from([1, 2, 17]))
+    left = {"b": batch, "f": features}
+    left["b" if by_batch else "f"] *= groups
+    right, made = {"i": features, "o": total}, {"b": batch, "f": total}
+    window = []
+    for d in map(str, range(rank)):
+        n = draw(st.sampled_from([1, 2, 5, 9, 16] if rank < 3 else [1, 3, 6]))
+        w = hlo.values.WindowDim(
+            draw(few), draw(few), draw(st.integers(-1, 3)), draw(st.integers(-1, 3)),
+            draw(few), draw(st.integers(1, 2)), draw(st.booleans()),
+        )  # fmt: skip
+        left[d], right[d], made[d] = n, w.size, w.positions(n)
+        window.append(w)
+    assume(prod(made.values()) * features * prod(w.size for w in window) < 1 << 22)
+    assume(min(made.values()) > 0)
+    joined = {
+        "size": [w.size for w in window],
+        "stride": [w.stride for w in window],
+        "pad": [f"{w.pad_low}_{w.pad_high}" for w in window],
+        "lhs_dilate": [w.base_dilation for w in window],
+        "rhs_dilate": [w.window_dilation for w in window],
+        "rhs_reversal": [int(w.reversal) for w in window],
+    }
+    text = " ".join(f"{k}={'x'.join(map(str, v))}" for k, v in joined.items())
+    how = f"window={{{text}}}, dim_labels={labels}, "
+    how += f"{'batch' if by_batch else 'feature'}_group_count={groups}"
+    return placed(inputs, left), placed(kernel, right), placed(outputs, made), how
+
+
+@settings(max_examples=12)
+@given(convolutions(), st.sampled_from(["f32", "f32", "bf16", "f64", "s8", "c64"]))
+def test_all_kinds(case, element_type):
+    check(*case, element_type)
+
+
+DEPTHWISE = "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=40"
+FEATURES_FIRST = (
+    "window={size=3x3 stride=2x2 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01, feature_group_count=40"
+)
+CASES = {
+    "rows of two heights": ("1,17,3,4", "3,3,4,40", "1,15,1,40",
+                            "window={size=3x3}, dim_labels=b01f_01io->b01f"),
+    "kernel larger than the cache": ("1,7,7,160", "3,3,160,96", "1,7,7,96",
+                                     "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f"),
+    "kernel gradient": ("2,30,30,8", "2,30,30,40", "3,3,8,40",
+                        "window={size=30x30 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf"),
+    "depthwise": ("1,9,9,40", "3,3,1,40", "1,9,9,40", DEPTHWISE),
+    "depthwise, features first": ("1,40,9,9", "40,1,3,3", "1,40,5,5", FEATURES_FIRST),
+    "places across lanes": ("1,5,20,20", "2,5,3,3", "1,2,18,18",
+                            "window={size=3x3}, dim_labels=bf01_oi01->bf01"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("element_type", ["f32", "bf16"])
+def test_tiled(name, element_type):
+    assert "static void tile" in check(*CASES[name], element_type).source
+
+
+def test_holes_of_a_dilated_base_are_not_multiplied():
+    executable = check("1,9,8", "3,8,32", "1,17,32",
+                       "window={size=3 pad=1_1 lhs_dilate=2}, dim_labels=b0f_0io->b0f")  # fmt: skip
+    assert executable.source.count("static void tile") == 2
+
+
+def test_narrow_integers_are_summed_up_in_the_wider_result():
+    check("1,9,8", "3,8,32", "1,9,32", "window={size=3 pad=1_1}, dim_labels=b0f_0io->b0f", "s8",
+          target="s32")  # fmt: skip

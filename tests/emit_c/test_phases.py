@@ -1,0 +1,39 @@
+"""Phases say the same of a window as its definition."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emit_c.phases import phases
+from hlo.values import WindowDim
+
+windows = st.builds(
+    WindowDim,
+    size=st.integers(1, 5),
+    stride=st.integers(1, 4),
+    pad_low=st.integers(-2, 4),
+    base_dilation=st.integers(1, 4),
+    window_dilation=st.integers(1, 3),
+)
+
+
+@given(windows, st.integers(1, 9))
+def test_all_places_meet_what_the_window_covers(window, places):
+    found = set()
+    for phase in phases(window, places):
+        for i in range(phase.places):
+            for j in range(phase.taps):
+                place = phase.first_place + i * phase.place_step
+                tap = phase.first_tap + j * phase.tap_step
+                element = phase.start + i * phase.place_stride + j * phase.tap_stride
+                assert not phase.taps or phase.low <= element <= phase.high
+                found.add((place, tap, element))
+    expected = set()
+    for place in range(places):
+        for tap in range(window.size):
+            over = place * window.stride + tap * window.window_dilation - window.pad_low
+            if over % window.base_dilation == 0:
+                expected.add((place, tap, over // window.base_dilation))
+    assert found == expected
+    assert sum(phase.places for phase in phases(window, places)) == places
