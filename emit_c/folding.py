@@ -174,7 +174,8 @@ def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[str]) -
     shape = next(s for _, s in instr.shape.leaves())
     for count, start, width in blocks(dims[last]):
         column = body.name("column")
-        with body.loops([*(f"i{d}" for d in range(last)), "block"], [*kept, count]) as place:
+        names = [*(f"i{d}" for d in range(last)), "block"]
+        with body.loops(names, [*kept, count], parallel=True) as place:
             *outer, block = place
             here = block * width + counter(column, width) + start
             fold = Fold(body, instr.called[0], types, starts, instr.name, size=width, place=column)

@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from emit_c.indexing import counter, linear, strides
-from emit_c.loops import For, Variable
+from emit_c.loops import For
 from emit_c.table import Kernel, emits_c
 from emit_c.types import literal, narrowed, store, wide
 from hlo.error import HloError
@@ -35,10 +35,11 @@ def write_cholesky(body: Body, instr: Instruction, outputs: Sequence[str]) -> No
     attrs: a.Cholesky = instr.attrs  # type: ignore[assignment]
     kind, operand = _typed(instr), body.pointer(instr.operands[0])
     *batch, n, _ = instr.shape.dims
-    with body.loops(["b"], [prod(batch)]) as (b,):
+    with body.loops(["b"], [prod(batch)], parallel=True) as (b,):
         at = (b * (n * n)).text
         flags = (str(n), str(int(attrs.lower)))
-        body.call(f"cholesky_{kind}", f"{operand} + {at}", f"{outputs[0]} + {at}", *flags)
+        ends = (f"{operand} + {at}", f"{outputs[0]} + {at}")
+        body.call(f"cholesky_{kind}", *ends, *flags, work=n**3)
 
 
 def write_triangular_solve(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
@@ -58,7 +59,7 @@ def write_triangular_solve(body: Body, instr: Instruction, outputs: Sequence[str
         # X A = B is A^T X^T = B^T.
         row, column, lower = column, row, not lower
         down, across = across, down
-    with body.loops(["b"], [prod(batch)]) as (b,):
+    with body.loops(["b"], [prod(batch)], parallel=True) as (b,):
         first_a, first_x = b * (n * n), b * (rows * columns)
         if not lower:
             # Read from behind, an upper triangle is a lower one.
@@ -71,6 +72,7 @@ def write_triangular_solve(body: Body, instr: Instruction, outputs: Sequence[str
             *(f"{matrix} + {first_a.text}", row_text, column_text),
             *(f"{outputs[0]} + {first_x.text}", down_text, across_text, n_text, m_text),
             *(str(int(attrs.unit_diagonal)), str(int(attrs.transpose_a == "ADJOINT"))),
+            work=n * n * m,
         )
 
 
@@ -88,16 +90,15 @@ def write_fft(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
     if attrs.fft_type == "IRFFT":
         dims[-1] = attrs.fft_length[-1]
     size, longest = prod(dims), max(attrs.fft_length)
-    parts = [size, longest, longest, longest, longest]
-    names = ["numbers", "line", "result", "work", "roots"]
-    offset, pointers = 0, list[str]()
-    for name, part in zip(names, parts, strict=True):
-        pointers.append(body.name(name))
-        body.add(Variable("c128 *", pointers[-1], f"(c128 *)(scratch + {offset})"))
+    lines = [body.own("c128", name, longest, 16) for name in ("line", "result", "work")]
+    offset, shared = 0, list[str]()
+    for name, part in (("numbers", size), ("roots", longest)):
+        shared.append(body.variable("c128 *", name, f"(c128 *)(scratch + {offset})"))
         offset += part * 16
+    pointers = [shared[0], *lines, shared[1]]
     numbers = pointers[0]
     given = operand.shape.dims
-    with body.loops([f"i{d}" for d in range(rank)], given) as index:
+    with body.loops([f"i{d}" for d in range(rank)], given, parallel=True) as index:
         value = body.element(operand, index)
         body.assign(f"{numbers}[{linear(index, dims).text}]", value)
     # The inverse of a real transform ends with its last dimension, the others begin with it.
@@ -107,7 +108,7 @@ def write_fft(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
         here = [*dims[:-1], given[-1]] if attrs.fft_type == "IRFFT" else dims
         _write_lines(body, pointers, dims, here, axis, inverse=inverse, hermitian=hermitian)
     scale = 1 / prod(attrs.fft_length) if inverse else 1.0
-    with body.loops([f"i{d}" for d in range(rank)], instr.shape.dims) as index:
+    with body.loops([f"i{d}" for d in range(rank)], instr.shape.dims, parallel=True) as index:
         value = f"{numbers}[{linear(index, dims).text}]"
         real = "" if instr.shape.element_type.is_complex else "__real__ "
         place = f"{outputs[0]}[{linear(index, instr.shape.dims).text}]"
@@ -131,7 +132,7 @@ def _write_lines(
     n, step = dims[axis], strides(dims)[axis]
     body.call("roots_of_unity", roots, str(n), "1" if inverse else "-1")
     others = [1 if d == axis else size for d, size in enumerate(here)]
-    with body.loops([f"l{d}" for d in range(len(dims))], others) as place:
+    with body.loops([f"l{d}" for d in range(len(dims))], others, parallel=True) as place:
         first = body.variable("c128 *", "first", f"{numbers} + {linear(place, dims).text}")
         with body.loops(["j"], [n]) as (j,):
             value = f"{first}[{(j * step).text}]"
@@ -144,7 +145,8 @@ def _write_lines(
                 real = f"{j.text} == 0 || 2 * {j.text} == {n}"
                 value = f"{real} ? (c128)__real__ {first}[{(j * step).text}] : {value}"
             body.assign(f"{line}[{j.text}]", value)
-        body.call("fourier", line, result, work, roots, str(n), "1")
+        several = 8 * n * n.bit_length()
+        body.call("fourier", line, result, work, roots, str(n), "1", work=several)
         with body.loops(["j"], [n]) as (j,):
             body.assign(f"{first}[{(j * step).text}]", f"{result}[{j.text}]")
 
@@ -166,7 +168,7 @@ def _each_feature(
 
     with body.block() as block:
         write(feature if dims[f] != 1 else "0", every)
-    body.add(For(feature, dims[f], tuple(block)))
+    body.add(For(feature, dims[f], tuple(block), parallel=True))
 
 
 def write_batch_norm_training(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:

@@ -18,19 +18,12 @@ if TYPE_CHECKING:
 
 
 class Rows:
-    """Scratch memory for one row of each operand, and for the order of its elements."""
+    """Each thread's own memory for a row of each operand, and for the order of its elements."""
 
     def __init__(self, body: Body, n: int, types: Sequence[ElementType]) -> None:
         self.body, self.n, self.types = body, n, types
-        self.bytes = 0
-        self.rows = [self._array(str(t), t.bytes, "row") for t in types]
-        self.order, self.spare = (self._array("s32", 4, name) for name in ("order", "spare"))
-
-    def _array(self, kind: str, size: int, name: str) -> str:
-        made = self.body.name(name)
-        self.body.add(Variable(f"{kind} *", made, f"({kind} *)(scratch + {self.bytes})"))
-        self.bytes += -(-self.n * size // 64) * 64
-        return made
+        self.rows = [body.own(str(t), "row", n, t.bytes) for t in types]
+        self.order, self.spare = (body.own("s32", name, n, 4) for name in ("order", "spare"))
 
     def value(self, row: int, number: str) -> str:
         """An element of a row, as a wide value."""
@@ -77,7 +70,7 @@ class Rows:
         return source
 
 
-def write_merge_sort(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
+def write_merge_sort(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
     """Each row is copied, its order found, and then its elements are put in that order."""
     attrs: a.Sort = instr.attrs  # type: ignore[assignment]
     axis, shape = attrs.dimensions[0], instr.operands[0].shape
@@ -91,7 +84,7 @@ def write_merge_sort(body: Body, instr: Instruction, outputs: Sequence[str]) -> 
         return body.apply(comparator, *pairs)[0]
 
     others = [1 if d == axis else size for d, size in enumerate(shape.dims)]
-    with body.loops([f"i{d}" for d in range(shape.rank)], others) as place:
+    with body.loops([f"i{d}" for d in range(shape.rank)], others, parallel=True) as place:
         with body.loops(["j"], [n]) as (j,):
             at = (*place[:axis], j, *place[axis + 1 :])
             values = [body.element(o, at) for o in instr.operands]
@@ -103,4 +96,3 @@ def write_merge_sort(body: Body, instr: Instruction, outputs: Sequence[str]) -> 
             number = linear((*place[:axis], j, *place[axis + 1 :]), shape.dims).text
             for output, row in zip(outputs, rows.rows, strict=True):
                 body.assign(f"{output}[{number}]", f"{row}[{order}[{j.text}]]")
-    return rows.bytes

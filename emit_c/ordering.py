@@ -39,14 +39,16 @@ MOST_KEPT = 128
 BLOCK = 256
 
 
-def write_sort(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
+def write_sort(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
     """Sort by the comparator's keys, or by the comparator itself."""
     found = keys(instr.called[0])
     shape, axis = instr.operands[0].shape, _axis(instr)
     if not found or shape.dims[axis] >= 1 << 31:
-        return write_merge_sort(body, instr, outputs)
+        write_merge_sort(body, instr, outputs)
+        return
     if len(instr.operands) == len(found) == 1 and shape.element_type.bits <= 32 >= found[0].bits:
-        return _write_single_sort(body, instr, found[0], outputs[0])
+        _write_single_sort(body, instr, found[0], outputs[0])
+        return
     n = shape.dims[axis]
     arrays = _Words(body, "u64", n)
     with _rows(body, shape, axis) as at:
@@ -63,7 +65,6 @@ def write_sort(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
             for output, operand in zip(outputs, instr.operands, strict=True):
                 element = body.element(operand, at(unknown(number, 0, n - 1)))
                 body.assign(f"{output}[{target}]", store(operand.shape.element_type, element))
-    return arrays.bytes
 
 
 def _axis(instr: Instruction) -> int:
@@ -92,7 +93,7 @@ def _parts(key: Key, value: Callable[[Sum], str]) -> list[Part]:
 def _rows(body: Body, shape: Shape, axis: int) -> Generator[Place]:
     """Run a block for every row along an axis; gives the index of a place in the row."""
     others = [1 if d == axis else size for d, size in enumerate(shape.dims)]
-    with body.loops([f"i{d}" for d in range(shape.rank)], others) as place:
+    with body.loops([f"i{d}" for d in range(shape.rank)], others, parallel=True) as place:
         yield lambda j: (*place[:axis], j, *place[axis + 1 :])
 
 
@@ -106,15 +107,12 @@ def _each(body: Body, n: int) -> Generator[Sum]:
 
 
 class _Words:
-    """Two arrays of words in the scratch memory, for one row."""
+    """Two arrays of words in each thread's own memory, for one row."""
 
     def __init__(self, body: Body, kind: str, n: int) -> None:
         self.body, self.kind, self.n = body, kind, n
-        size = -(-n * int(kind[1:]) // 8 // 64) * 64
-        self.bytes = 2 * size
-        self.words, self.spare = body.name("words"), body.name("spare")
-        for k, name in enumerate((self.words, self.spare)):
-            body.add(Variable(f"{kind} *", name, f"({kind} *)(scratch + {k * size})"))
+        each = int(kind[1:]) // 8
+        self.words, self.spare = (body.own(kind, name, n, each) for name in ("words", "spare"))
 
     def sorted(self, words: str, spare: str, low: int, bits: int) -> str:
         """The array that holds the words, sorted by some bits."""
@@ -145,7 +143,7 @@ class _Words:
         return done
 
 
-def _write_single_sort(body: Body, instr: Instruction, key: Key, output: str) -> int:
+def _write_single_sort(body: Body, instr: Instruction, key: Key, output: str) -> None:
     """Sort words of an element's key and its bits: so the elements themselves are moved."""
     operand, axis = instr.operands[0], _axis(instr)
     kind, n = operand.shape.element_type, operand.shape.dims[axis]
@@ -160,10 +158,9 @@ def _write_single_sort(body: Body, instr: Instruction, key: Key, output: str) ->
         with _each(body, n) as j:
             made = store(kind, from_bits(body, f"{done}[{j.text}]", kind))
             body.assign(f"{output}[{linear(at(j), operand.shape.dims).text}]", made)
-    return arrays.bytes
 
 
-def write_topk(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
+def write_topk(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
     """The first k of each row of the last dimension, in order; of equal elements the first."""
     attrs: a.TopK = instr.attrs  # type: ignore[assignment]
     operand, k = instr.operands[0], attrs.k
@@ -183,7 +180,6 @@ def write_topk(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
             element = body.element(operand, at(unknown(number, 0, n - 1)))
             body.assign(f"{outputs[0]}[{target}]", store(operand.shape.element_type, element))
             body.assign(f"{outputs[1]}[{target}]", f"(s32){number}")
-    return arrays.bytes if arrays else 0
 
 
 def _write_least(body: Body, word: Callable[[Sum], str], n: int, k: int) -> str:

@@ -46,7 +46,7 @@ def _write_threefry(body: Body, state: Sequence[str], data: Shape, output: str) 
     """A counter gives one word of 64 bits, or two of 32 for neighbours in one dimension."""
     width = data.element_type.bits
     half, axis = (data.dims, 0) if width == 64 else halved(data.dims)
-    with body.loops([f"h{d}" for d in range(len(half))], half) as index:
+    with body.loops([f"h{d}" for d in range(len(half))], half, parallel=True) as index:
         number = linear(index, half).text
         bits = body.let("u64", "bits", f"threefry({state[0]}, {state[1]} + (u64)({number}))")
         if width == 64 or not data.dims:
@@ -78,7 +78,7 @@ def _write_philox(body: Body, state: Sequence[str], data: Shape, output: str) ->
                 bits = f"{words}[{2 * k}] | (u64){words}[{2 * k + 1}] << 32"
             with body.when(f"{each} * step + {k} < {count}"):
                 _put(body, output, f"{each} * step + {k}", data, f"(u64){bits}")
-    body.add(For("step", steps, tuple(block)))
+    body.add(For("step", steps, tuple(block), parallel=True))
     after = body.let("u64", "after", f"{state[1]} + {steps}u")
     return after, f"{upper} + ({after} < {state[1]})"
 

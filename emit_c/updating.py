@@ -41,7 +41,7 @@ def write_dynamic_update_slice(body: Body, instr: Instruction, outputs: Sequence
     copy(body, outputs[0], operand)
     dims, sizes = operand.shape.dims, update.shape.dims
     first = window_start(body, starts, dims, sizes)
-    with body.loops([f"u{d}" for d in range(len(dims))], sizes) as index:
+    with body.loops([f"u{d}" for d in range(len(dims))], sizes, parallel=True) as index:
         value = body.element(update, index)
         at = tuple(f + i for f, i in zip(first, index, strict=True))
         put(body, outputs[0], operand.shape, at, value)

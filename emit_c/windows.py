@@ -132,7 +132,8 @@ def _write_run(body: Body, windows: _Windows, run: _Run, outputs: Sequence[str])
     others = [1 if d in (run.axis, last) else n for d, n in enumerate(dims)]
     for number, start, width in blocks(dims[last] if run.axis != last else 1):
         column = body.name("column") if run.axis != last else ""
-        with body.loops([*(f"i{d}" for d in range(len(dims))), "block"], [*others, number]) as at:
+        names = [*(f"i{d}" for d in range(len(dims))), "block"]
+        with body.loops(names, [*others, number], parallel=True) as at:
             index = [*at[:last], at[-1] * width + counter(column, width) + start]
             fold = windows.fold(body, width if column else None, column)
             with body.loops(["step"], [dims[run.axis]]) as (step,):
@@ -169,7 +170,8 @@ def _write_rows(body: Body, windows: _Windows, outputs: Sequence[str]) -> None:
     *outer, last = windows.window
     for number, start, width in blocks(size):
         column = body.name("column")
-        with body.loops([*(f"i{d}" for d in range(len(dims))), "block"], [*dims, number]) as place:
+        names = [*(f"i{d}" for d in range(len(dims))), "block"]
+        with body.loops(names, [*dims, number], parallel=True) as place:
             base = place[-1] * width + start
             fold = windows.fold(body, width, column)
             with body.loops("w" * len(outer), [w.size for w in outer]) as offset:
