@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from emit_c.folding import over
 from emit_c.indexing import Sum, counter, delinear, strides
-from emit_c.loops import Variable
 from emit_c.matmul import product_type
 from emit_c.phases import Phase, phases
 from emit_c.scalar import converted
@@ -58,9 +57,10 @@ def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[st
         scratch = source.bytes(kind)
     for part, tiling in zip(parts, tilings, strict=True):
         scratch += -scratch % ALIGNMENT
-        packed = body.name("packed")
-        body.add(Variable(f"{kind} *", packed, f"({kind} *)(scratch + {scratch})"))
-        scratch += tiling.packed_size * kind.bytes
+        packed = ""
+        if tiling.packed_size:
+            packed = body.variable(f"{kind} *", "packed", f"({kind} *)(scratch + {scratch})")
+            scratch += tiling.packed_size * kind.bytes
         first, to = made.origin(source, part)
         pointers = Pointers(f"{pointer} + {first}", packed, f"{outputs[0]} + {to}")
         tiling.write(body, pointers, made.kernel(body, source, part))
@@ -227,9 +227,10 @@ def _joined(dims: Sequence[Dim]) -> list[Dim]:
 def _copy_input(body: Body, made: _Convolution, source: _Input) -> str:
     """The input in scratch memory, between zeros."""
     lhs, dims, steps = made.lhs, made.lhs.shape.dims, source.steps
-    copy = body.name("padded")
-    body.add(Variable(f"{made.kind} *", copy, f"({made.kind} *)scratch"))
-    body.call("__builtin_memset", copy, "0", str(source.bytes(made.kind)))
+    copy = body.variable(f"{made.kind} *", "padded", f"({made.kind} *)scratch")
+    if source.sizes != dims:
+        body.call("__builtin_memset", copy, "0", str(source.bytes(made.kind) - BEHIND))
+    body.call("__builtin_memset", f"{copy} + {prod(source.sizes)}", "0", str(BEHIND))
     # Dimensions through which one loop leads in both are gone through as one.
     groups: list[list[int]] = []
     for d, size in enumerate(dims):
@@ -239,7 +240,7 @@ def _copy_input(body: Body, made: _Convolution, source: _Input) -> str:
             groups.append([d])
     sizes = [prod(dims[d] for d in group) for group in groups]
     last = body.name("i")
-    with body.loops("i" * (len(groups) - 1), sizes[:-1]) as outer:
+    with body.loops("i" * (len(groups) - 1), sizes[:-1], parallel=True) as outer:
         with body.block() as statements:
             at: list[Sum] = []
             for number, group in zip((*outer, counter(last, sizes[-1])), groups, strict=True):

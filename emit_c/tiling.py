@@ -56,7 +56,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Pointers:
-    """Where a part's input, packed kernel and output begin, as C."""
+    """Where the input, memory for the packed kernel, and the output begin, as C."""
 
     input: str
     packed: str
@@ -77,6 +77,8 @@ class Tiling:
     ----------
     lane, row : the dimensions that make up a tile.
     share : of a processor's lanes that is used.
+    cached : whether the packed kernel stays in the cache while all places are gone through. If so,
+        it needs memory for `packed_size` numbers, and places are outermost; else panels of it are.
     """
 
     def __init__(
@@ -96,7 +98,9 @@ class Tiling:
         self.packed = next((d for d in (self.lane, self.row) if d.feature), Dim(1, 0, 0))
         self.side = {self.lane: self.width, self.row: self.rows}.get(self.packed, 1)
         self.blocks = -(-self.packed.size // self.side)
-        self.packed_size = prod(d.size for d in self.panels) * self.blocks * self.depth * self.side
+        whole = prod(d.size for d in self.panels) * self.blocks * self.depth * self.side
+        self.cached = whole * kind.bytes <= CACHED or self.packed is not self.lane
+        self.packed_size = whole if self.cached else 0
 
     @property
     def reads_behind(self) -> bool:
@@ -108,32 +112,45 @@ class Tiling:
     def write(self, body: Body, pointers: Pointers, kernel: Callable[[Sum, Index], str]) -> None:
         """Pack the kernel, and go through the tiles.
 
-        If the packed kernel stays in the cache, places are outermost. Else each panel of it is
-        packed when all places need it.
-
         Parameters
         ----------
         kernel : gives the kernel's number for a feature and an index of the contraction.
         """
-        panels = [d.size for d in self.panels]
-        blocks = -(-self.lane.size // self.width)
-        places = [d.size for d in self.places]
-        cached = self.packed_size * self.kind.bytes <= CACHED or self.packed is not self.lane
-        if cached:
-            with body.loops("g" * (len(panels) + 1), [*panels, self.blocks]) as (*at, block):
-                self._pack(body, pointers.packed, (tuple(at), block), kernel)
-            names = "p" * len(places) + "g" * (len(panels) + 1)
-            with body.loops(names, [*places, *panels, blocks]) as index:
-                place, at = index[: len(places)], index[len(places) : -1]
-                self._rows(body, pointers, place, (at, index[-1]), None)
-            return
-        with body.loops("g" * (len(panels) + 1), [*panels, blocks]) as (*at, block):
+        (self._write_places_first if self.cached else self._write_panels_first)(
+            body, pointers, kernel
+        )
+
+    def _write_places_first(
+        self, body: Body, pointers: Pointers, kernel: Callable[[Sum, Index], str]
+    ) -> None:
+        """Pack the whole kernel; then go through places, and at each of them through the kernel."""
+        panels, places = [d.size for d in self.panels], [d.size for d in self.places]
+        names = "g" * (len(panels) + 1)
+        with body.loops(names, [*panels, self.blocks], parallel=True) as (*at, block):
             panel = (tuple(at), block)
-            self._pack(body, pointers.packed, panel, kernel)
+            self._pack(body, pointers.packed, panel, self._begin(panel), kernel)
+        sizes = [*places, *panels, -(-self.lane.size // self.width)]
+        with body.loops("p" * len(places) + names, sizes, parallel=True) as index:
+            place, at = index[: len(places)], index[len(places) : -1]
+            self._rows(body, pointers, place, (at, index[-1]), None)
+
+    def _write_panels_first(
+        self, body: Body, pointers: Pointers, kernel: Callable[[Sum, Index], str]
+    ) -> None:
+        """Pack a panel of the kernel, and go through all places for it; then the next."""
+        panels, places = [d.size for d in self.panels], [d.size for d in self.places]
+        names = "g" * (len(panels) + 1)
+        with body.loops(names, [*panels, self.blocks], parallel=True) as (*at, block):
+            size = self.depth * self.side
+            here = replace(
+                pointers, packed=body.own(str(self.kind), "panel", size, self.kind.bytes)
+            )
+            panel = (tuple(at), block)
+            self._pack(body, here.packed, panel, Sum(0), kernel)
             chunk = self._chunk()
             chunks = self.steps[0].size // chunk if self.steps else 1
             with body.loops(["chunk", *("p" * len(places))], [chunks, *places]) as (part, *place):
-                self._rows(body, pointers, tuple(place), panel, (part, chunk))
+                self._rows(body, here, tuple(place), panel, (part, chunk))
 
     def _chunk(self) -> int:
         """How many of the outermost steps are taken at once, so that a panel stays in the cache."""
@@ -144,7 +161,12 @@ class Tiling:
         return next(n for n in range(max(1, min(most, size)), 0, -1) if size % n == 0)
 
     def _pack(
-        self, body: Body, packed: str, panel: tuple[Index, Sum], kernel: Callable[[Sum, Index], str]
+        self,
+        body: Body,
+        packed: str,
+        panel: tuple[Index, Sum],
+        begin: Sum,
+        kernel: Callable[[Sum, Index], str],
     ) -> None:
         """Copy the kernel's numbers of one block of features, for all steps of the contraction."""
         at, block = panel
@@ -155,15 +177,14 @@ class Tiling:
             feature = (block * self.side + j) * self.packed.feature
             for here, d in zip(at, self.panels, strict=True):
                 feature = feature + here * d.feature
-            start = self._place_of(panel)
-            place = linear((*steps, j), (*(s.size for s in self.steps), self.side)) + start
+            place = linear((*steps, j), (*(s.size for s in self.steps), self.side)) + begin
             with body.block() as statements:
                 body.assign(f"{packed}[{place.text}]", kernel(feature, steps))
             made = over(lane, self.side, statements)
             there = block * -self.side + self.packed.size
             body.add(replace(made, stop=_smaller(there, self.side)) if rest else made)
 
-    def _place_of(self, panel: tuple[Index, Sum]) -> Sum:
+    def _begin(self, panel: tuple[Index, Sum]) -> Sum:
         """Where a block of the packed kernel begins."""
         at, block = panel
         sizes = (*(d.size for d in self.panels), self.blocks)
@@ -200,7 +221,7 @@ class Tiling:
         for here, d in loops:
             into, to = into + here * d.input, to + here * d.output
         along = {self.lane: block, self.row: row}.get(self.packed, Sum(0))
-        kernel = self._place_of((at, along))
+        kernel = self._begin((at, along)) if self.cached else Sum(0)
         adds = "0"
         if part and steps:
             number, chunk = part
@@ -218,6 +239,7 @@ class Tiling:
             f"{pointers.output} + {to.text}",
             count.text,
             adds,
+            work=2 * rows * self.width * prod(s.size for s in steps),
         )
 
     def _sizes(self, rows: int, steps: Sequence[Step]) -> Tile:
