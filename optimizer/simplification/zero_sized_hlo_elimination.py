@@ -6,6 +6,7 @@ ROOT d = f32[0,8] dot(x, y)      ROOT d = f32[0,8] constant({})
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,10 @@ from optimizer.passes import register
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
     from optimizer.log import Log
+
+
+# Of the braces `{}` that a constant's text may have: [1000,1000,0] has a million.
+LONGEST = 10_000
 
 
 @register
@@ -42,6 +47,8 @@ class ZeroSizedHloElimination:
                 shape = instr.shape
                 empty = shape.is_array and shape.size == 0 and not shape.is_dynamic
                 if not empty or instr.opcode in ("parameter", "constant") or acts(instr):
+                    continue
+                if prod(shape.dims[: shape.dims.index(0)]) > LONGEST:
                     continue
                 new = constant(np.zeros(shape.dims, shape.element_type.dtype)).with_(
                     name=names.unique("constant"), shape=shape, annotations=instr.annotations
