@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from emit_c.body import Body, Environment, Writer
 from emit_c.indexing import linear
-from emit_c.loops import Statement, parallel, text, vectorized
+from emit_c.loops import Statement, text, vectorized
 from emit_c.names import Names, comment
 from emit_c.parallel import split
 from emit_c.table import Scalar, emits_c
@@ -193,14 +193,14 @@ def write_loops(
     shape = _leaf(results[0][0])
     flat = all(is_flat(body, instr) for instr, _ in results)
     dims = (shape.size,) if flat and shape.rank > 1 else shape.dims
-    with body.loops([f"i{d}" for d in range(len(dims))], dims) as index:
+    with body.loops([f"i{d}" for d in range(len(dims))], dims, parallel=True) as index:
         made = [(instr, pointers, body.elements(instr, index)) for instr, pointers in results]
         for instr, pointers, values in made:
             shapes = [s for _, s in instr.shape.leaves()]
             for leaf, pointer, value in zip(shapes, pointers, values, strict=True):
                 place = f"{pointer}[{linear(index, leaf.dims).text}]"
                 body.assign(place, store(leaf.element_type, value))
-    return parallel(vectorized(kernel.writer.blocks[0]))
+    return vectorized(kernel.writer.blocks[0])
 
 
 def _leaf(instr: Instruction) -> Shape:

@@ -115,20 +115,6 @@ Statement = Let | Variable | Assign | For | If | Forever | Break | Call | Try
 _STRAIGHT = (Let, Assign, Variable)
 
 
-def parallel(statements: Sequence[Statement]) -> tuple[Statement, ...]:
-    """Let outermost loops, and loops that are all that is inside of them, run on threads.
-
-    Only for loops whose iterations are known to be independent: those over a kernel's outputs.
-    """
-    return tuple(_parallel(s) if isinstance(s, For) else s for s in statements)
-
-
-def _parallel(loop: For) -> For:
-    return replace(
-        loop, parallel=True, body=parallel(loop.body) if len(loop.body) == 1 else loop.body
-    )
-
-
 def vectorized(statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Let the innermost loops run in vector lanes, where they are straight code.
 
