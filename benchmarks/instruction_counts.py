@@ -3,8 +3,9 @@
 python -m benchmarks.instruction_counts [FILE.hlo ...]
 
 XLA writes the module after each of its passes; the last one of its `simplification` pipeline, or of
-whatever comes before where that changes nothing, is counted. Ours is the module after the pipeline
-of that name. Without files, the models of the tests are taken.
+whatever comes before where that changes nothing, is counted. Ours is the module after the first
+pipeline of that name: as XLA's, before select-and-scatter is expanded. Without files, the models of
+the tests are taken.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ HEAD = ("", "before", "XLA CPU", "ours", "only XLA has", "only we have")
 
 
 class After(Silent):
-    """Keeps what a pipeline made last."""
+    """Keeps what a pipeline made first."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -50,7 +51,7 @@ class After(Silent):
 
     def after(self, pass_: Pass, before: hlo.Module, after: hlo.Module, log: Log) -> None:  # noqa: ARG002
         """Keep it, if it is the one."""
-        if pass_.name == self.name:
+        if pass_.name == self.name and self.module is None:
             self.module = after
 
 
