@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 _OPERANDS = ("f32", "f64", "bf16", "f16")
 # Products of so few numbers are computed by plain loops: packing would take longer.
 FEW = 4096
-# What matmul_* packs: 256 * 1024 numbers of one operand and 256 * 96 of the other.
-PACKED = 256 * (1024 + 96)
+# What matmul_* packs: 256 * 1024 numbers of one operand and 256 * 768 of the other.
+PACKED = 256 * (1024 + 768)
+# A product of more multiplications than this runs on several threads by itself.
+MANY = 1 << 24
 
 
 def product_type(instr: Instruction) -> ElementType:
@@ -68,29 +70,31 @@ def write_whole_dot(body: Body, instr: Instruction, outputs: Sequence[str]) -> i
         return None
     batch = [lhs.shape.dims[d] for d in attrs.lhs_batch_dims]
     target = instr.shape.element_type
-    scratch = 0
-    with body.loops([f"b{d}" for d in range(len(batch))], batch) as place:
+    number, real = m * n * depth, wide(kind)
+    each = ELEMENT_TYPES[real].bytes
+    converts = is_narrow(target) or wide(target) != real
+    sums = body.own(real, "sums", m * n, each) if converts else ""
+    packed = body.own(real, "packed", PACKED, each) if m >= 4 else ""
+    names = [f"b{d}" for d in range(len(batch))]
+    with body.loops(names, batch, parallel=number <= MANY) as place:
         first_a = _offset(place, lhs, attrs.lhs_batch_dims)
         first_b = _offset(place, rhs, attrs.rhs_batch_dims)
         first_c = linear(place, batch) * (m * n)
-        result = f"{outputs[0]} + {first_c.text}"
-        if is_narrow(target) or wide(target) != wide(kind):
-            result = f"({wide(kind)} *)scratch"
-            scratch = m * n * ELEMENT_TYPES[wide(kind)].bytes
+        result = sums or f"{outputs[0]} + {first_c.text}"
         x = (f"{body.pointer(lhs)} + {first_a.text}", str(a_row), str(a_column))
         y = (f"{body.pointer(rhs)} + {first_b.text}", str(b_row))
         sizes = (str(m), str(n), str(depth))
         if m < 4:
-            body.call(f"few_rows_{kind}", *x, *y, result, *sizes)
+            body.call(f"few_rows_{kind}", *x, *y, result, *sizes, work=number // 8)
         else:
-            packed = f"({wide(kind)} *)(scratch + {scratch})"
-            body.call(f"matmul_{kind}", *x, *y, str(b_column), result, *sizes, packed)
-        if scratch:
+            rest = (str(b_column), result, *sizes, packed)
+            body.call(f"matmul_{kind}", *x, *y, *rest, work=number // 16)
+        if sums:
             with body.loops(["i"], [m * n]) as (i,):
-                value = body.let(wide(kind), "sum", f"(({wide(kind)} *)scratch)[{i.text}]")
-                number = narrowed(target, f"({wide(target)}){value}")
-                body.assign(f"{outputs[0]}[{(first_c + i).text}]", store(target, number))
-    return scratch + (PACKED * ELEMENT_TYPES[wide(kind)].bytes if m >= 4 else 0)
+                value = body.let(real, "sum", f"{sums}[{i.text}]")
+                rounded = narrowed(target, f"({wide(target)}){value}")
+                body.assign(f"{outputs[0]}[{(first_c + i).text}]", store(target, rounded))
+    return 0
 
 
 def _matrix(

@@ -33,7 +33,7 @@ def _paragraphs() -> dict[str, str]:
 
 def _name(paragraph: str) -> str | None:
     match = re.search(
-        r"^(?:static|typedef|extern)\b[^;]*?\b(\w+(?:_\$T)?)\s*[(\[=]|^struct (\w+) \{",
+        r"^(?:static|typedef|extern)\b[^;]*?\b(\w+(?:_\$T)?)\s*[(\[=]|^struct (\w+(?:_\$T)?) \{",
         paragraph,
         re.MULTILINE,
     )

@@ -1,38 +1,96 @@
 // Matrix products. $T is the operands' element type, $C the type in which products are summed up.
 
+// The largest blocks of operands that are copied at a time.
+static const s64 MATMUL_DEPTH = 256;
+
+static const s64 MATMUL_COLUMNS = 1024;
+
+static const s64 MATMUL_ROWS = 768;
+
+// Rows and panels of columns whose tiles are computed by one thread.
+static const s64 MATMUL_ROWS_EACH = 96;
+
+static const s64 MATMUL_PANELS_EACH = 4;
+
+// A block of a product: its place in the operands and in the result.
+struct matmul_block_$T {
+  const $T *a, *b;
+  s64 a_row, a_column, b_row, b_column;
+  $C *c;
+  s64 n, rows, columns, steps;
+  int first;
+  $C *packed_a, *packed_b;
+};
+
 // c = a b, of m rows, n columns and the given depth. Element (i, k) of a is a[i * a_row + k *
 // a_column]; likewise b. c is row-major. `packed` has room for a block of b and a block of a.
 //
 // Blocks are copied so that the innermost loop reads memory in order: of b, panels of 128 bytes'
-// worth of columns; of a, panels of 12 rows. A tile of 12 rows and two vectors of columns is
-// computed in registers (24 of the 32 that AVX-512 has).
+// worth of columns; of a, panels of 12 rows. A tile of 12 rows and two
+// vectors of columns is computed in registers (24 of the 32 that AVX-512 has).
 static void matmul_$T(const $T *a, s64 a_row, s64 a_column, const $T *b, s64 b_row, s64 b_column,
                       $C *c, s64 m, s64 n, s64 depth, $C *packed) {
-  enum { WIDTH = 128 / sizeof($C), DEPTH = 256, COLUMNS = 1024, ROWS = 96 };
-  $C *packed_b = packed, *packed_a = packed + DEPTH * COLUMNS;
+  enum { WIDTH = 128 / sizeof($C) };
   if (depth == 0) {
     for (s64 i = 0; i < m * n; i++) c[i] = 0;
   }
-  for (s64 j0 = 0; j0 < n; j0 += COLUMNS) {
-    s64 columns = n - j0 < COLUMNS ? n - j0 : COLUMNS;
-    for (s64 k0 = 0; k0 < depth; k0 += DEPTH) {
-      s64 steps = depth - k0 < DEPTH ? depth - k0 : DEPTH;
-      for (s64 j = 0; j < columns; j += WIDTH) {
-        pack_$T(b + (j0 + j) * b_column + k0 * b_row, b_column, b_row,
-                packed_b + j * DEPTH, columns - j, WIDTH, steps);
+  for (s64 j = 0; j < n; j += MATMUL_COLUMNS) {
+    s64 columns = n - j < MATMUL_COLUMNS ? n - j : MATMUL_COLUMNS;
+    for (s64 k = 0; k < depth; k += MATMUL_DEPTH) {
+      s64 steps = depth - k < MATMUL_DEPTH ? depth - k : MATMUL_DEPTH;
+      for (s64 i = 0; i < m; i += MATMUL_ROWS) {
+        s64 rows = m - i < MATMUL_ROWS ? m - i : MATMUL_ROWS;
+        struct matmul_block_$T block = {
+          a + i * a_row + k * a_column, b + j * b_column + k * b_row, a_row, a_column, b_row,
+          b_column, c + i * n + j, n, rows, columns, steps, k == 0,
+          packed + MATMUL_DEPTH * MATMUL_COLUMNS, packed,
+        };
+        // A panel of 12 * 256 numbers takes about a microsecond to pack, a tile as long as that.
+        s64 panels = (columns + WIDTH - 1) / WIDTH;
+        s64 blocks = (rows + MATMUL_ROWS_EACH - 1) / MATMUL_ROWS_EACH;
+        if (i == 0) hlo_parallel(matmul_pack_b_$T, &block, panels, 8);
+        hlo_parallel(matmul_pack_a_$T, &block, (rows + 11) / 12, 16);
+        s64 parts = blocks * ((panels + MATMUL_PANELS_EACH - 1) / MATMUL_PANELS_EACH);
+        hlo_parallel(matmul_tiles_$T, &block, parts, 1);
       }
-      for (s64 i0 = 0; i0 < m; i0 += ROWS) {
-        s64 rows = m - i0 < ROWS ? m - i0 : ROWS;
-        for (s64 i = 0; i < rows; i += 12) {
-          pack_$T(a + (i0 + i) * a_row + k0 * a_column, a_row, a_column,
-                  packed_a + i * DEPTH, rows - i, 12, steps);
-        }
-        for (s64 j = 0; j < columns; j += WIDTH) {
-          for (s64 i = 0; i < rows; i += 12) {
-            tile_$C(packed_a + i * DEPTH, packed_b + j * DEPTH, c + (i0 + i) * n + j0 + j, n,
-                    rows - i, columns - j, steps, k0 == 0);
-          }
-        }
+    }
+  }
+}
+
+// Panels of b, copied.
+static void matmul_pack_b_$T(void *arguments, s64 begin, s64 end, s64 slot) {
+  enum { WIDTH = 128 / sizeof($C) };
+  const struct matmul_block_$T *block = arguments;
+  (void)slot;
+  for (s64 j = begin * WIDTH; j < end * WIDTH; j += WIDTH) {
+    pack_$T(block->b + j * block->b_column, block->b_column, block->b_row,
+            block->packed_b + j * MATMUL_DEPTH, block->columns - j, WIDTH, block->steps);
+  }
+}
+
+// Panels of a, copied.
+static void matmul_pack_a_$T(void *arguments, s64 begin, s64 end, s64 slot) {
+  const struct matmul_block_$T *block = arguments;
+  (void)slot;
+  for (s64 i = begin * 12; i < end * 12; i += 12) {
+    pack_$T(block->a + i * block->a_row, block->a_row, block->a_column,
+            block->packed_a + i * MATMUL_DEPTH, block->rows - i, 12, block->steps);
+  }
+}
+
+// The tiles of some blocks of rows and groups of panels.
+static void matmul_tiles_$T(void *arguments, s64 begin, s64 end, s64 slot) {
+  const s64 WIDTH = 128 / sizeof($C), COLUMNS_EACH = WIDTH * MATMUL_PANELS_EACH;
+  const struct matmul_block_$T *block = arguments;
+  s64 groups = (block->columns + COLUMNS_EACH - 1) / COLUMNS_EACH;
+  (void)slot;
+  for (s64 part = begin; part < end; part++) {
+    s64 i0 = part / groups * MATMUL_ROWS_EACH, j0 = part % groups * COLUMNS_EACH;
+    for (s64 j = j0; j < j0 + COLUMNS_EACH && j < block->columns; j += WIDTH) {
+      for (s64 i = i0; i < i0 + MATMUL_ROWS_EACH && i < block->rows; i += 12) {
+        tile_$C(block->packed_a + i * MATMUL_DEPTH, block->packed_b + j * MATMUL_DEPTH,
+                block->c + i * block->n + j, block->n, block->rows - i, block->columns - j,
+                block->steps, block->first);
       }
     }
   }
@@ -90,15 +148,36 @@ static void tile_$T(const $T *restrict a, const $T *restrict b, $T *restrict c, 
   }
 }
 
+// A product of few rows: what its columns need.
+struct few_rows_product_$T {
+  const $T *a, *b;
+  s64 a_row, a_column, b_row;
+  $C *c;
+  s64 m, n, depth;
+};
+
 // c = a b for few rows: b is read once, row after row.
 static void few_rows_$T(const $T *a, s64 a_row, s64 a_column, const $T *b, s64 b_row, $C *c, s64 m,
                         s64 n, s64 depth) {
-  for (s64 i = 0; i < m * n; i++) c[i] = 0;
-  for (s64 k = 0; k < depth; k++) {
-    for (s64 i = 0; i < m; i++) {
-      const $C factor = $L(a[i * a_row + k * a_column]);
+  struct few_rows_product_$T product = {a, b, a_row, a_column, b_row, c, m, n, depth};
+  s64 grain = (1 << 16) / (m * depth);
+  hlo_parallel(few_rows_part_$T, &product, n, grain < 256 ? 256 : grain);
+}
+
+// Some columns of it.
+static void few_rows_part_$T(void *arguments, s64 begin, s64 end, s64 slot) {
+  const struct few_rows_product_$T *p = arguments;
+  (void)slot;
+  for (s64 i = 0; i < p->m; i++) {
+    for (s64 j = begin; j < end; j++) p->c[i * p->n + j] = 0;
+  }
+  for (s64 k = 0; k < p->depth; k++) {
+    const $T *row = p->b + k * p->b_row;
+    for (s64 i = 0; i < p->m; i++) {
+      const $C factor = $L(p->a[i * p->a_row + k * p->a_column]);
+      $C *sums = p->c + i * p->n;
       #pragma omp simd
-      for (s64 j = 0; j < n; j++) c[i * n + j] += factor * $L(b[k * b_row + j]);
+      for (s64 j = begin; j < end; j++) sums[j] += factor * $L(row[j]);
     }
   }
 }
