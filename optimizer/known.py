@@ -178,7 +178,7 @@ def is_non_negative(x: Instruction) -> bool:
     if element_type.kind in ("unsigned", "pred"):
         return True
     if x.opcode == "constant":
-        value = value_of(x)
+        value = value_of(x) if not element_type.is_complex else None
         return value is not None and not bool(np.signbit(value.astype(np.float64)).any())
     if x.opcode == "iota":
         return counts_exactly(x)

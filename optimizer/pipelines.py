@@ -112,12 +112,13 @@ def layouts(target: Target, *, strict: bool = False) -> tuple[Pass, ...]:
         "simplification after layout assignment",
         (
             AlgebraicSimplifier(strict=strict, layout_sensitive=True),
+            ReshapeDecomposer(),
             TupleSimplifier(),
             Dce(),
             Cse(is_layout_sensitive=True),
         ),
     )
-    return LayoutAssignment(target), LayoutNormalization(), ReshapeDecomposer(), clean_up
+    return LayoutAssignment(target), LayoutNormalization(), clean_up
 
 
 def optimize(
