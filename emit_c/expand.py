@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 from emit_c.alone import EXPANSIONS as COLLECTIVES
 from emit_c.custom_calls.expansions import EXPANSIONS as CUSTOM_CALLS
 from emit_c.custom_calls.table import KERNELS, refuse
+from emit_c.idle import state_of_idle
 from emit_c.table import Expand, emits_c
 from hlo import attributes as a
 from hlo.element_type import U64
@@ -146,6 +147,7 @@ _FORMS = {
     "custom-call": _custom_call,
     "rng-bit-generator": _state_in_words,
     "triangular-solve": _widened,
+    "while": state_of_idle,
 }
 
 emits_c.define_all(

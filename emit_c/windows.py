@@ -86,7 +86,9 @@ def write_whole_reduce_window(body: Body, instr: Instruction, outputs: Sequence[
         _write_run(body, windows, run, outputs)
         return 0
     last = windows.window[-1] if active else WindowDim(1)
-    if last.base_dilation != 1 or last.size > STEPS or windows.shape.dims[-1] < FEW:
+    if not windows.shape.rank or last.base_dilation != 1 or last.size > STEPS:
+        return None
+    if windows.shape.dims[-1] < FEW:
         return None
     _write_rows(body, windows, outputs)
     return 0

@@ -442,3 +442,26 @@ ROOT r = (f32[40], (s32[], f32[40], f32[40], f32[40]), f32[40]) tuple(f, w, y)""
     # `zs` is read by two instructions, so only `ys` may be changed in place.
     assert executable.source.count("__builtin_memcpy(other") == 1
     assert "__builtin_memcpy(new" not in executable.source
+
+
+HANDS_ON = """q = (s32[], f32[3]) parameter(0)
+  a = s32[] get-tuple-element(q), index=0  b = f32[3] get-tuple-element(q), index=1
+  c = f32[3] copy(b)  ROOT t = (s32[], f32[3]) tuple(a, c)"""
+
+
+@pytest.mark.parametrize("body", ["ROOT q = (s32[], f32[3]) parameter(0)", HANDS_ON])
+def test_a_loop_that_changes_nothing_ends(body):
+    before = f"""always {{ p = (s32[], f32[3]) parameter(0)  ROOT y = pred[] constant(true) }}
+same {{ {body} }}"""
+    check(entry("""i = s32[] constant(1)
+x = f32[3] parameter(0)
+s = (s32[], f32[3]) tuple(i, x)
+ROOT w = (s32[], f32[3]) while(s), condition=always, body=same""", before))  # fmt: skip
+
+
+def test_scalars_are_folded_as_they_are():
+    check(entry("""x = f32[] parameter(0)
+y = f32[] parameter(1)
+a = f32[] reduce(x, y), dimensions={}, to_apply=add
+b = f32[] reduce-window(x, y), window={}, to_apply=add
+ROOT r = (f32[], f32[]) tuple(a, b)""", ADD.replace("{T}", "f32")))  # fmt: skip
