@@ -58,9 +58,9 @@ def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[st
     for part, tiling in zip(parts, tilings, strict=True):
         scratch += -scratch % ALIGNMENT
         packed = ""
-        if tiling.packed_size:
+        if tiling.cached:
             packed = body.variable(f"{kind} *", "packed", f"({kind} *)(scratch + {scratch})")
-            scratch += tiling.packed_size * kind.bytes
+            scratch += max(tiling.packed_size, 1) * kind.bytes
         first, to = made.origin(source, part)
         pointers = Pointers(f"{pointer} + {first}", packed, f"{outputs[0]} + {to}")
         tiling.write(body, pointers, made.kernel(body, source, part))

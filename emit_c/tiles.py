@@ -105,13 +105,11 @@ def _contraction(tile: Tile) -> str:
     lines: list[str] = []
     for number, (size, _) in enumerate(tile.steps):
         lines.append(f"{'  ' * number}for (s64 k{number} = 0; k{number} < {size}; k{number}++) {{")
-    place = "".join(f" + k{n} * {step}" for n, (_, step) in enumerate(tile.steps))
+    place = "".join(f" + {_times(f'k{n}', step)}" for n, (_, step) in enumerate(tile.steps))
     inner = "  " * len(tile.steps)
-    x, w = f"x[i * {tile.input_row}]", f"w[i * {tile.kernel_row}]"
-    if tile.input_lanes:
-        x = f"*(const lanes *)(x + i * {tile.input_row} + v * LANES)"
-    if tile.kernel_lanes:
-        w = f"*(const lanes *)(w + i * {tile.kernel_row} + v * LANES)"
+    x, w = _times("i", tile.input_row), _times("i", tile.kernel_row)
+    x = f"*(const lanes *)(x + {x} + v * LANES)" if tile.input_lanes else f"x[{x}]"
+    w = f"*(const lanes *)(w + {w} + v * LANES)" if tile.kernel_lanes else f"w[{w}]"
     unrolled = [
         f"const {tile.kind} *x = input{place}, *w = kernel;",
         *_each(f"sums[i][v] += {x} * {w};"),
@@ -123,27 +121,32 @@ def _contraction(tile: Tile) -> str:
 
 
 def _storing(tile: Tile) -> str:
-    """What becomes of the sums."""
-    lane = f"*(lanes *)(output + i * {tile.output_row} + v * LANES)"
-    vectors = [
-        f"if (count >= {tile.width}) {{",
-        *(f"  {line}" for line in _each(f"{lane} = adds ? {lane} + sums[i][v] : sums[i][v];")),
-        "  return;",
-        "}",
-    ]
-    place = f"output[i * {tile.output_row} + j * {tile.output_lane}]"
+    """What becomes of the sums: whole vectors are stored if all lanes are outputs."""
+    whole: list[str] = []
+    if tile.output_lane == 1 and tile.kind is tile.target:
+        lane = f"*(lanes *)(output + {_times('i', tile.output_row)} + v * LANES)"
+        whole = _each(f"{lane} = adds ? {lane} + sums[i][v] : sums[i][v];")
+    copied = ["lanes row[ROWS][VECTORS];", *_each("row[i][v] = sums[i][v];")]
+    if tile.output_lane == 1 and not whole:
+        whole = copied + _each_lane(tile, str(tile.width))
+    if whole:
+        whole = [f"if (count >= {tile.width}) {{", *(f"  {w}" for w in whole), "  return;", "}"]
+    lines = [*whole, f"if (count > {tile.width}) count = {tile.width};", *copied]
+    return "".join(f"  {line}\n" for line in [*lines, *_each_lane(tile, "count")])
+
+
+def _each_lane(tile: Tile, count: str) -> list[str]:
+    """Store one number after the other, in the order of memory."""
+    place = f"output[{_times('i', tile.output_row)} + {_times('j', tile.output_lane)}]"
     value = f"(({tile.kind} *)row[i])[j]"
     if tile.kind is tile.target:
         value = f"adds ? {place} + {value} : {value}"
     else:
         value = store(tile.target, result(value, tile.kind, tile.target))
-    rows, lanes = "for (s64 i = 0; i < ROWS; i++) {", "for (s64 j = 0; j < count; j++) {"
-    # Outputs that are neighbours in memory are written one after the other.
-    loops = [rows, lanes] if tile.output_lane < tile.output_row else [lanes, rows]
-    single = [
-        "lanes row[ROWS][VECTORS];",
-        *_each("row[i][v] = sums[i][v];"),
-        f"if (count > {tile.width}) count = {tile.width};",
+    loops = ["for (s64 i = 0; i < ROWS; i++) {", f"for (s64 j = 0; j < {count}; j++) {{"]
+    if tile.output_lane > tile.output_row:
+        loops.reverse()
+    return [
         loops[0],
         "  #pragma omp simd",
         f"  {loops[1]}",
@@ -151,8 +154,10 @@ def _storing(tile: Tile) -> str:
         "  }",
         "}",
     ]
-    whole = tile.kind is tile.target and tile.output_lane == 1
-    return "".join(f"  {line}\n" for line in [*(vectors if whole else []), *single])
+
+
+def _times(name: str, step: int) -> str:
+    return {0: "0", 1: name}.get(step, f"{name} * {step}")
 
 
 def _each(statement: str) -> list[str]:

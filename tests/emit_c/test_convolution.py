@@ -119,6 +119,11 @@ def test_holes_of_a_dilated_base_are_not_multiplied():
     assert executable.source.count("static void tile") == 2
 
 
+def test_phases_may_meet_only_holes():
+    check("1,6,1", "1,1,8", "1,11,8",
+          "window={size=1 lhs_dilate=2}, dim_labels=b0f_0io->b0f")  # fmt: skip
+
+
 def test_narrow_integers_are_summed_up_in_the_wider_result():
     check("1,9,8", "3,8,32", "1,9,32", "window={size=3 pad=1_1}, dim_labels=b0f_0io->b0f", "s8",
           target="s32")  # fmt: skip
