@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from hlo_tools.inputs import deal
 from interpreter import evaluate
 from interpreter.compare import BITS, ROUNDING, compare
 from optimizer import optimize
+from strategies.equal import nameless
 
 MODELS = sorted((Path(__file__).parents[1] / "models").glob("*.hlo"))
 
@@ -38,14 +38,10 @@ def test_values_are_kept(path, target):
         assert compare(tuple(got), tuple(want), promise) is None
 
 
-def test_a_second_run_finds_nothing_to_improve(path):
-    """It may take dots apart that transpose folding then puts together again, but no more."""
+def test_a_second_run_changes_names_at_most(path):
+    """It takes dots apart that transpose folding then puts together again."""
     once = optimize(hlo.parse(path.read_text()))
-    assert opcodes(optimize(once)) == opcodes(once)
-
-
-def opcodes(module):
-    return Counter(instr.opcode for instr in module.instructions())
+    assert nameless(optimize(once)) == nameless(once)
 
 
 def test_output_does_not_depend_on_the_order_of_sets():

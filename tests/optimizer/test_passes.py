@@ -4,7 +4,6 @@ A pass that may change floats by more than their bits is tried on integers and p
 must keep exactly, since nothing bounds what a rounding error becomes further down.
 """
 
-import re
 from functools import cache
 from random import Random
 
@@ -22,6 +21,7 @@ from interpreter import evaluate
 from interpreter.compare import BITS, compare
 from optimizer import PASSES, Log, parse_pipeline, pipeline
 from optimizer.observers import promise_of
+from strategies.equal import nameless
 
 EXACT_TYPES = tuple(
     ELEMENT_TYPES[name] for name in ("pred", "s4", "s8", "s32", "s64", "u4", "u8", "u32")
@@ -95,16 +95,3 @@ def test_pipeline_changes_names_at_most_the_second_time(target):
     for before, _ in examples(TYPES):
         once = run.run(before)
         assert nameless(run.run(once)) == nameless(once)
-
-
-def nameless(module):
-    """The text of a module, its names replaced by numbers in the order in which they come."""
-    numbers = {}
-    return re.sub(
-        r"%[\w.\-]+", lambda m: f"%{numbers.setdefault(m[0], len(numbers))}", body(str(module))
-    )
-
-
-def body(text):
-    """The computations; their signatures repeat names of parameters without the percent sign."""
-    return "\n".join(line for line in text.splitlines() if line.startswith("  "))

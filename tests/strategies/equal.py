@@ -1,5 +1,6 @@
 """Whether two modules are the same, piece by piece: what `==` of immutable modules can't say."""
 
+import re
 from dataclasses import fields
 
 from hlo.instruction import Computation, Instruction, Module
@@ -33,3 +34,14 @@ def assert_same_instruction(one: Instruction, other: Instruction) -> None:
             assert [x.name for x in a] == [x.name for x in b], field.name
         elif field.name != "span":
             assert a == b, field.name
+
+
+def nameless(module: Module) -> str:
+    """The instructions of a module, names replaced by numbers in the order in which they come."""
+    numbers: dict[str, int] = {}
+    lines = [line for line in str(module).splitlines() if line.startswith("  ")]
+
+    def number(found: re.Match[str]) -> str:
+        return f"%{numbers.setdefault(found[0], len(numbers))}"
+
+    return re.sub(r"%[\w.\-]+", number, "\n".join(lines))
