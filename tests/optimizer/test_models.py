@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from strategies.equal import nameless
 
 import hlo
 from hlo.verify import verify
@@ -14,7 +15,6 @@ from hlo_tools.inputs import deal
 from interpreter import evaluate
 from interpreter.compare import BITS, ROUNDING, compare
 from optimizer import optimize
-from strategies.equal import nameless
 
 MODELS = sorted((Path(__file__).parents[1] / "models").glob("*.hlo"))
 

@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 from hypothesis import settings
+from strategies.equal import nameless
 
 import hlo
 from hlo.element_type import ELEMENT_TYPES
@@ -21,7 +22,6 @@ from interpreter import evaluate
 from interpreter.compare import BITS, compare
 from optimizer import PASSES, Log, parse_pipeline, pipeline
 from optimizer.observers import promise_of
-from strategies.equal import nameless
 
 EXACT_TYPES = tuple(
     ELEMENT_TYPES[name] for name in ("pred", "s4", "s8", "s32", "s64", "u4", "u8", "u32")
