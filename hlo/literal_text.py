@@ -36,7 +36,14 @@ _NAN = re.compile(r"(-?)nan(?:\(0x([0-9a-fA-F]+)\))?\Z")
 _PART = r"\s*([^(){},;\s]+(?:\([^()]*\))?)\s*"
 _PAIR = re.compile(rf"\({_PART},{_PART}\)", re.ASCII)
 _WORD = re.compile(r"[^\s{},]+", re.ASCII)
-_NOT_STRUCTURE = str.maketrans("", "", " ,\n\r\t")
+# Numbers with blanks between them; any that `float` and `int` take, but for what they refuse.
+_NUMBERS = re.compile(r"(?:[\d.\- ]++|[eE][+-]?)*+", re.ASCII)
+_INTEGERS = re.compile(r"(?:-?\d{1,40}(?: |\Z))*+", re.ASCII)
+_BLANKS = str.maketrans("{},", "   ")
+# What a byte of a literal is: 0 for what separates words, the brace itself, or part of a word.
+_KINDS = np.full(256, ord("w"), np.uint8)
+_KINDS[[ord(c) for c in " ,\n\r\t\f\v"]] = 0
+_KINDS[[ord(c) for c in "{}"]] = [ord(c) for c in "{}"]
 
 
 def read_literal(shape: Shape, text: str, span: Span | None) -> Literal:
@@ -103,10 +110,13 @@ def _literal(shape: Shape, text: str) -> Literal:
     if shape.dims and _WORD.fullmatch(words):
         return _first_element(shape, words)
     # Braces must be as the shape says. Commas XLA skips like blanks.
-    found = _WORD.sub("w", words).translate(_NOT_STRUCTURE)
+    found = _structure(words)
     if len(found) != _skeleton_length(shape.dims) or found != _skeleton(shape.dims):
         raise _BadLiteralError(_mismatch(found, shape))
-    array = _convert(_WORD.findall(words), shape.element_type).reshape(shape.dims)
+    elements = words.translate(_BLANKS).split()
+    if len(elements) != shape.size:
+        raise _BadLiteralError("blanks are spaces, tabs and line breaks")  # not those of Unicode
+    array = _convert(elements, shape.element_type).reshape(shape.dims)
     array.setflags(write=False)
     return Literal(shape, array)
 
@@ -147,6 +157,14 @@ def _tuple(shape: Shape, text: str) -> Literal:
         raise _BadLiteralError(f"{len(pieces)} elements for a tuple of {len(shape.elements)}")
     elements = tuple(_literal(s, p) for s, p in zip(shape.elements, pieces, strict=True))
     return Literal(shape, elements=elements)
+
+
+def _structure(text: str) -> str:
+    """The braces of a literal, with a `w` for each word."""
+    kinds = _KINDS[np.frombuffer(text.encode("ascii", "replace"), np.uint8)]
+    goes_on = np.zeros(kinds.shape, np.bool_)
+    goes_on[1:] = (kinds[1:] == ord("w")) & (kinds[:-1] == ord("w"))
+    return kinds[(kinds != 0) & ~goes_on].tobytes().decode()
 
 
 def _skeleton_length(dims: tuple[int, ...]) -> int:
@@ -202,12 +220,12 @@ def _predicates(words: list[str]) -> NDArray[Any]:
 
 
 def _integers(words: list[str], element_type: ElementType) -> NDArray[Any]:
-    for word in words:
-        if not _INTEGER.match(word):
-            raise _BadLiteralError("expects an integer", word)
+    if not _INTEGERS.fullmatch(" ".join(words)):
+        wrong = next(word for word in words if not _INTEGER.match(word))
+        raise _BadLiteralError("expects an integer", wrong)
     bits, signed = element_type.bits, element_type.kind == "signed"
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-    values = [int(word) for word in words]
+    values = list(map(int, words))
     if bits == 64 and not signed:
         # XLA reads a negative number for u64 as its two's complement.
         values = [value % 2**64 if value >= -(2**63) else value for value in values]
@@ -220,6 +238,26 @@ def _integers(words: list[str], element_type: ElementType) -> NDArray[Any]:
 
 
 def _floats(words: list[str], element_type: ElementType) -> NDArray[Any]:
+    values, payloads = _read_floats(words)
+    wide = np.array(values, np.float64)
+    for i in np.flatnonzero(np.isinf(wide)).tolist():
+        if "inf" not in words[i]:
+            raise _BadLiteralError(f"{words[i][:40]} is out of range for a double", words[i])
+    with np.errstate(all="ignore"):
+        array = wide.astype(element_type.dtype)
+    _check_range(words, wide, array, element_type)
+    for i, negative, payload in payloads:
+        _set_nan(array, i, payload, element_type, negative=negative)
+    return array
+
+
+def _read_floats(words: list[str]) -> tuple[list[float], list[tuple[int, bool, int | None]]]:
+    """The numbers, and the place, sign and payload of each NaN among them."""
+    if _NUMBERS.fullmatch(" ".join(words)):
+        try:
+            return list(map(float, words)), []
+        except ValueError:
+            pass  # which word it is, is found below
     values: list[float] = []
     payloads: list[tuple[int, bool, int | None]] = []
     for word in words:
@@ -232,16 +270,7 @@ def _floats(words: list[str], element_type: ElementType) -> NDArray[Any]:
             values.append(word == "true")
         else:
             raise _BadLiteralError("expects a number", word)
-    wide = np.array(values, np.float64)
-    for i in np.flatnonzero(np.isinf(wide)).tolist():
-        if "inf" not in words[i]:
-            raise _BadLiteralError(f"{words[i][:40]} is out of range for a double", words[i])
-    with np.errstate(all="ignore"):
-        array = wide.astype(element_type.dtype)
-    _check_range(words, wide, array, element_type)
-    for i, negative, payload in payloads:
-        _set_nan(array, i, payload, element_type, negative=negative)
-    return array
+    return values, payloads
 
 
 def _check_range(

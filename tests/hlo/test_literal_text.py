@@ -149,3 +149,22 @@ def test_long_literals_are_spelt_like_short_ones(element_type: ElementType) -> N
     many = np.concatenate([few, few])
     spelt = print_literal(literal(few))
     assert print_literal(literal(many)) == "{" + spelt[1:-1] + ", " + spelt[1:-1] + "}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("f32[2]{0} {1, 1_0}", "expects a number"),
+        ("f32[2]{0} {1, +1}", "expects a number"),
+        ("f32[2]{0} {1, 1-2}", "expects a number"),
+        ("f32[2]{0} {1, infinity}", "expects a number"),
+        ("f32[2]{0} {1, 1\xa02}", "blanks are spaces"),
+        ("s32[2]{0} {1, 1_0}", "expects an integer"),
+        ("s32[2]{0} {1, \u0661}", "expects an integer"),
+        ("s32[2]{0} {1, 2, 3}", "3 elements are given"),
+        ("s32[2,1]{1,0} {1, 2}", "braces do not match"),
+    ],
+)
+def test_words_that_python_takes_for_numbers_are_refused(text: str, message: str) -> None:
+    with pytest.raises(hlo.HloError, match=message):
+        read(text)
