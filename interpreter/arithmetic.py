@@ -61,8 +61,7 @@ def evaluate_elementwise(instr: Instruction, _attrs: Attrs, *operands: Array) ->
     compute = MEANINGS[element_type.kind].get(instr.opcode)
     if compute is None:
         raise HloError("HLO101", f"{instr.opcode} is not defined for {element_type}", instr.span)
-    with np.errstate(all="ignore"):
-        return narrowed(compute(*map(widened, operands)), instr.shape.element_type)
+    return narrowed(compute(*map(widened, operands)), instr.shape.element_type)
 
 
 def evaluate_bitwise(instr: Instruction, _attrs: Attrs, *operands: Array) -> Array:
@@ -76,8 +75,7 @@ def evaluate_bitwise(instr: Instruction, _attrs: Attrs, *operands: Array) -> Arr
     element_type = type_of(operands[0])
     if not element_type.is_integer:
         raise HloError("HLO101", f"{instr.opcode} is not defined for {element_type}", instr.span)
-    with np.errstate(all="ignore"):
-        return narrowed(BITWISE[instr.opcode](*operands), instr.shape.element_type)
+    return narrowed(BITWISE[instr.opcode](*operands), instr.shape.element_type)
 
 
 _NAMES = {opcode for meanings in MEANINGS.values() for opcode in meanings}
@@ -99,8 +97,7 @@ def evaluate_compare(_instr: Instruction, attrs: Compare, x: Array, y: Array) ->
     wide_x, wide_y = widened(x), widened(y)
     if attrs.type == "TOTALORDER" and type_of(x).is_floating:
         wide_x, wide_y = total_order(wide_x), total_order(wide_y)
-    with np.errstate(all="ignore"):
-        return np.asarray(COMPARISONS[attrs.direction](wide_x, wide_y))
+    return np.asarray(COMPARISONS[attrs.direction](wide_x, wide_y))
 
 
 def total_order(x: Array) -> Array:

@@ -63,9 +63,8 @@ def matrix_product(lhs: Array, rhs: Array, result: ElementType) -> Array:
     exact = dtype.kind in "iu" and max(type_of(lhs).bits, type_of(rhs).bits) <= 16
     # Sums of 2^21 products of 16-bit integers are exact in f64, for which there is a BLAS.
     computed = np.dtype(np.float64) if exact and lhs.shape[-1] <= 1 << 21 else dtype
-    with np.errstate(all="ignore"):
-        product = np.matmul(_as(lhs, computed), _as(rhs, computed))
-        return narrowed(product.astype(np.int64) if exact else product, result)
+    product = np.matmul(_as(lhs, computed), _as(rhs, computed))
+    return narrowed(product.astype(np.int64) if exact else product, result)
 
 
 def _as(array: Array, dtype: np.dtype[Any]) -> Array:
@@ -216,5 +215,4 @@ def _scaled(operand: Array, scale: Array) -> Array:
     if wide.ndim:
         for axis, (n, blocks) in enumerate(zip(operand.shape, wide.shape, strict=True)):
             wide = np.repeat(wide, n // max(blocks, 1), axis)
-    with np.errstate(all="ignore"):
-        return widened(operand) * wide
+    return widened(operand) * wide

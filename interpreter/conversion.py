@@ -38,14 +38,13 @@ def evaluate_convert(instr: Instruction, _attrs: Attrs, x: Array) -> Array:
 def converted(x: Array, target: ElementType) -> Array:
     """Numbers in another element type."""
     wide = widened(x)
-    with np.errstate(all="ignore"):
-        if target.kind == "pred":
-            return np.asarray(wide != 0)
-        if type_of(x).is_complex and not target.is_complex:
-            wide, _ = parts(wide)
-        if target.is_integer and np.issubdtype(wide.dtype, np.floating):
-            return saturated(wide, target)
-        return narrowed(wide, target)
+    if target.kind == "pred":
+        return np.asarray(wide != 0)
+    if type_of(x).is_complex and not target.is_complex:
+        wide, _ = parts(wide)
+    if target.is_integer and np.issubdtype(wide.dtype, np.floating):
+        return saturated(wide, target)
+    return narrowed(wide, target)
 
 
 def integer_range(element_type: ElementType) -> tuple[int, int]:
@@ -79,12 +78,11 @@ def evaluate_reduce_precision(instr: Instruction, attrs: ReducePrecision, x: Arr
     XLA operation semantics, ReducePrecision.
     """
     element_type = instr.shape.element_type
-    with np.errstate(all="ignore"):
-        # Types of 8 bits and less are rounded as the f16 or f32 that they fit into.
-        if element_type.bits < 16:
-            x = x.astype(np.float16 if float_format(x.dtype).exponent_bits <= 5 else np.float32)
-        rounded = reduced_precision(x, attrs.exponent_bits, attrs.mantissa_bits)
-        return narrowed(rounded, element_type)
+    # Types of 8 bits and less are rounded as the f16 or f32 that they fit into.
+    if element_type.bits < 16:
+        x = x.astype(np.float16 if float_format(x.dtype).exponent_bits <= 5 else np.float32)
+    rounded = reduced_precision(x, attrs.exponent_bits, attrs.mantissa_bits)
+    return narrowed(rounded, element_type)
 
 
 def reduced_precision(x: Array, exponent_bits: int, mantissa_bits: int) -> Array:
@@ -133,10 +131,9 @@ def evaluate_stochastic_convert(
     XLA's StochasticConvertDecomposer.
     """
     wide = widened(x).astype(np.float64)
-    with np.errstate(all="ignore"):
-        size = np.abs(wide)
-        whole = np.trunc(size)
-        # Below 2^-53 of a random number's range the fraction is scaled exactly: it is a float.
-        threshold = np.ldexp(size - whole, type_of(random).bits)
-        away = as_unsigned(random) < np.nan_to_num(threshold).astype(np.uint64)
-        return saturated(np.copysign(whole + away, wide), instr.shape.element_type)
+    size = np.abs(wide)
+    whole = np.trunc(size)
+    # Below 2^-53 of a random number's range the fraction is scaled exactly: it is a float.
+    threshold = np.ldexp(size - whole, type_of(random).bits)
+    away = as_unsigned(random) < np.nan_to_num(threshold).astype(np.uint64)
+    return saturated(np.copysign(whole + away, wide), instr.shape.element_type)

@@ -103,10 +103,11 @@ def fold(
 
 
 def _fold_known(operation: Operation, array: Array, initial: Array, axes: tuple[int, ...]) -> Array:
-    numbers, first = operation.encode(array), operation.encode(initial)
-    with np.errstate(all="ignore"):
-        total = operation.ufunc.reduce(numbers, axis=axes, dtype=numbers.dtype)
-        return operation.decode(operation.ufunc(first, total), type_of(array))
+    # NumPy adds in an order that follows the strides: equal values must give an equal sum.
+    numbers = np.asarray(operation.encode(array), order="C")
+    first = operation.encode(initial)
+    total = operation.ufunc.reduce(numbers, axis=axes, dtype=numbers.dtype)
+    return operation.decode(operation.ufunc(first, total), type_of(array))
 
 
 def _fold_pairs(frame: Frame, computation: Computation, rows: list[Array]) -> list[Array]:

@@ -235,8 +235,7 @@ def combine_at(
     operation = known_operation(computation)
     if operation is not None:
         numbers = operation.encode(results[0])
-        with np.errstate(all="ignore"):
-            operation.ufunc.at(numbers, places, operation.encode(updates[0]))
+        operation.ufunc.at(numbers, places, operation.encode(updates[0]))
         return [operation.decode(numbers, type_of(arrays[0]))]
     if computation.root.opcode == "parameter" and len(computation.parameters) == 2:
         # The new value or the old one; NumPy too keeps the last of several new ones.

@@ -85,8 +85,7 @@ def evaluate_triangular_solve(
     if not lower:
         # Read from behind, an upper triangle is a lower one.
         system, sides = system[..., ::-1, ::-1], sides[..., ::-1, :]
-    with np.errstate(all="ignore"):
-        solution = _substitute(system, sides, unit_diagonal=attrs.unit_diagonal)
+    solution = _substitute(system, sides, unit_diagonal=attrs.unit_diagonal)
     if not lower:
         solution = solution[..., ::-1, :]
     if not attrs.left_side:
@@ -136,5 +135,4 @@ def evaluate_fft(instr: Instruction, attrs: a.Fft, operand: Array) -> Array:
     transform: Any = functions[attrs.fft_type]
     # Only for IRFFT do the operand's sizes not say it all: n // 2 + 1 has two n.
     sizes = attrs.fft_length if attrs.fft_type == "IRFFT" else None
-    with np.errstate(all="ignore"):
-        return narrowed(transform(operand, s=sizes, axes=axes), element_type)
+    return narrowed(transform(operand, s=sizes, axes=axes), element_type)

@@ -66,9 +66,8 @@ def evaluate_batch_norm_inference(
     scales, offsets, means, variances = (
         _along(x, attrs, operand.ndim) for x in (scale, offset, mean, variance)
     )
-    with np.errstate(all="ignore"):
-        normal = (widened(operand) - means) / _deviation(variances, attrs)
-        return narrowed(normal * scales + offsets, type_of(operand))
+    normal = (widened(operand) - means) / _deviation(variances, attrs)
+    return narrowed(normal * scales + offsets, type_of(operand))
 
 
 @evaluates("batch-norm-training")
@@ -88,11 +87,10 @@ def evaluate_batch_norm_training(
     XLA operation semantics, BatchNormTraining.
     """
     wide, axes = widened(operand), _others(attrs, operand.ndim)
-    with np.errstate(all="ignore"):
-        mean = wide.mean(axis=axes, keepdims=True, dtype=wide.dtype)
-        variance = np.square(wide - mean).mean(axis=axes, keepdims=True, dtype=wide.dtype)
-        normal = (wide - mean) / _deviation(variance, attrs)
-        output = normal * _along(scale, attrs, wide.ndim) + _along(offset, attrs, wide.ndim)
+    mean = wide.mean(axis=axes, keepdims=True, dtype=wide.dtype)
+    variance = np.square(wide - mean).mean(axis=axes, keepdims=True, dtype=wide.dtype)
+    normal = (wide - mean) / _deviation(variance, attrs)
+    output = normal * _along(scale, attrs, wide.ndim) + _along(offset, attrs, wide.ndim)
     found = (output, mean.squeeze(axes), variance.squeeze(axes))
     operands = (operand, scale, offset)
     output, mean, variance = (narrowed(x, type_of(o)) for x, o in zip(found, operands, strict=True))
@@ -129,15 +127,14 @@ def evaluate_batch_norm_grad(
     axes = _others(attrs, operand.ndim)
     gradient = widened(grad_output)
     scales, means, variances = (_along(x, attrs, operand.ndim) for x in (scale, mean, variance))
-    with np.errstate(all="ignore"):
-        deviation = _deviation(variances, attrs)
-        normal = (widened(operand) - means) / deviation
-        count = operand.size // max(operand.shape[attrs.feature_index], 1)
-        n = gradient.dtype.type(count)
-        grad_offset = gradient.sum(axis=axes, keepdims=True)
-        grad_scale = (gradient * normal).sum(axis=axes, keepdims=True)
-        centred = gradient - grad_offset / n - normal * (grad_scale / n)
-        grad_operand = scales / deviation * centred
+    deviation = _deviation(variances, attrs)
+    normal = (widened(operand) - means) / deviation
+    count = operand.size // max(operand.shape[attrs.feature_index], 1)
+    n = gradient.dtype.type(count)
+    grad_offset = gradient.sum(axis=axes, keepdims=True)
+    grad_scale = (gradient * normal).sum(axis=axes, keepdims=True)
+    centred = gradient - grad_offset / n - normal * (grad_scale / n)
+    grad_operand = scales / deviation * centred
     element_type = type_of(scale)
     return (
         narrowed(grad_operand, type_of(operand)),

@@ -65,12 +65,11 @@ def _fold_known(operation: Operation, array: Array, initial: Array, window: Wind
     """Fold one dimension of the window after the other, by an operation that commutes."""
     numbers, first = operation.encode(array), operation.encode(initial)
     result = pad(numbers, operation.identity(numbers.dtype), _padding(window))
-    with np.errstate(all="ignore"):
-        for axis, dim in enumerate(window):
-            result = np.moveaxis(result, axis, 0)
-            result = _slide(operation.ufunc, result, dim.size, dim.window_dilation)[:: dim.stride]
-            result = np.moveaxis(result, 0, axis)
-        return operation.decode(operation.ufunc(first, result), type_of(array))
+    for axis, dim in enumerate(window):
+        result = np.moveaxis(result, axis, 0)
+        result = _slide(operation.ufunc, result, dim.size, dim.window_dilation)[:: dim.stride]
+        result = np.moveaxis(result, 0, axis)
+    return operation.decode(operation.ufunc(first, result), type_of(array))
 
 
 def _slide(combine: Callable[[Array, Array], Array], x: Array, size: int, dilation: int) -> Array:

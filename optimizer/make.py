@@ -14,6 +14,7 @@ from hlo.build import instruction
 from hlo.instruction import Instruction
 from hlo.literal import literal
 from hlo.shape import array
+from interpreter.frame import quiet
 from interpreter.table import evaluates
 
 if TYPE_CHECKING:
@@ -111,5 +112,6 @@ def fold(opcode: str, like: Shape, *operands: Instruction) -> Instruction:
     shape = like if any(v is not None and v.ndim for v in values) else array(like.element_type)
     step = make(opcode, *operands, shape=shape)
     spread = [np.broadcast_to(cast("Array", v), shape.dims) for v in values]
-    result = cast("Array", evaluates[opcode](step, step.attrs, *spread))
+    with quiet():
+        result = cast("Array", evaluates[opcode](step, step.attrs, *spread))
     return constant(result) if shape.dims else splat(result, like)

@@ -77,7 +77,7 @@ def in_both_ways(
     return decorate
 
 
-@rule(
+@in_both_ways(
     reduce(transpose(x, q), y, dimensions=p, to_apply=f),
     where=static,
     xla="reduce(transpose(A)) => reduce(A)",
@@ -86,9 +86,6 @@ def reduce_of_transpose(
     x: Instruction, y: Instruction, p: Dims, q: Dims, f: Computation
 ) -> Instruction | None:
     """Reduce the dimensions before they move, if those that are left keep their order.
-
-    The order of a sum is open anyway; the interpreter's is that of the elements in memory, which
-    a transpose does not change.
 
     References
     ----------
@@ -100,7 +97,7 @@ def reduce_of_transpose(
     return reduce(x, y, dimensions=tuple(sorted(q[d] for d in p)), to_apply=f)
 
 
-@in_both_ways(
+@rule(
     reduce(reshape(x).as_(a), y, dimensions=p, to_apply=f),
     where=static,
     xla="reduce(reshape(A)) => reduce(A), where it joins or splits what is reduced",
@@ -109,6 +106,8 @@ def reduce_of_reshape(
     x: Instruction, a: Instruction, y: Instruction, p: Dims, f: Computation
 ) -> Instruction | None:
     """Each group of dimensions that the reshape turns into others is reduced, or left as it is.
+
+    The elements of each sum stay the same, in the same order.
 
     References
     ----------
@@ -233,8 +232,8 @@ def reduce_of_pad(x: Instruction, y: Instruction, p: Dims, f: Computation) -> In
 
 # fmt: off
 RULES = (
-    reduce_of_transpose,
-    *reduce_of_reshape,
+    *reduce_of_transpose,
+    reduce_of_reshape,
     *reduce_of_reverse,
     *reduce_of_broadcast,
     *reduce_of_concatenate,

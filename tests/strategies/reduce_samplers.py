@@ -118,7 +118,7 @@ def _twice(random: Random, made: Folding) -> None:
     made.reduce("r", "a", kept, random.choice(((0,), (1,), (0, 1))))
 
 
-@both("reduce_of_transpose", also_rounds=False)
+@both("reduce_of_transpose")
 def _transposed(random: Random, made: Folding) -> None:
     dims = made.dims(3)
     order = tuple(random.sample(range(3), 3))
@@ -128,8 +128,8 @@ def _transposed(random: Random, made: Folding) -> None:
     made.reduce("r", "a", moved, random.choice(((0,), (1, 2), (0, 1, 2))))
 
 
-@both("reduce_of_reshape")
-def _reshaped(random: Random, made: Folding) -> None:
+def _reshaped(random: Random, _values: Any) -> Module:
+    made = Folding(random, rounds=random.random() < 0.5)
     m, n, k = made.dims(3)
     # Reshaping moves what does not lie in order.
     made.add("w", (k, m, n), "parameter(0)")
@@ -137,6 +137,10 @@ def _reshaped(random: Random, made: Folding) -> None:
     dims, folded = random.choice((((m, n * k), (1,)), ((m * n, k), (0,)), ((1, m, n, k), (0, 2))))
     made.add("a", dims, "reshape(x)")
     made.reduce("r", "a", dims, folded)
+    return made.module()
+
+
+sampler("reduce_of_reshape")(_reshaped)
 
 
 @both("reduce_of_reverse")
