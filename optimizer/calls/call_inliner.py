@@ -4,7 +4,8 @@
              ROOT y = f32[] add(x, x) }
     ROOT c = f32[] call(p), to_apply=double
 
-What follows sees through the call then; and the body may be optimized for this caller alone.
+What follows sees through the call then; and the body may be optimized for this caller alone. The
+body's instructions get the call's `op_name` in front of their own, so that nothing of it is lost.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, cast
 from hlo.walk import callers, names_of, rebuild, rebuild_module
 from optimizer.calls.clone import inlined, reachable
 from optimizer.effects import effects
+from optimizer.origin import op_name
 from optimizer.passes import register
 
 if TYPE_CHECKING:
@@ -63,8 +65,8 @@ class CallInliner:
             plan: dict[Instruction, Instruction] = {}
             for instr in computation.instructions:
                 if inlines(instr, computation.execution_thread) and log.rewrite("inline", instr):
-                    before = instr.control_predecessors
-                    plan[instr] = inlined(instr.called[0], instr.operands, names, before)
+                    before, path = instr.control_predecessors, op_name(instr)
+                    plan[instr] = inlined(instr.called[0], instr.operands, names, before, path)
             return rebuild(computation, plan)
 
         return rebuild_module(module, change)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from optimizer.origin import op_name, renamed, under
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -17,27 +19,31 @@ def inlined(
     arguments: Sequence[Instruction],
     names: NameSupply,
     after: tuple[Instruction, ...] = (),
+    path: str = "",
 ) -> Instruction:
     """What a computation computes, with arguments in place of its parameters.
 
     Parameters
     ----------
     after : instructions before which nothing of the body may run.
+    path : the caller's `op_name`, which goes in front of those of the body.
 
     Returns
     -------
     Instruction
         the copy of the root; an argument itself if the root is a parameter.
     """
+    prefix = path.removesuffix("/")
     became = dict(zip(computation.parameters, arguments, strict=True))
     for instr in computation.instructions:
         if instr not in became:
-            became[instr] = replace(
+            copy = replace(
                 instr,
                 name=names.unique(instr.name),
                 operands=tuple([became[o] for o in instr.operands]),
                 control_predecessors=after + tuple([became[p] for p in instr.control_predecessors]),
             )
+            became[instr] = renamed(copy, under(prefix, op_name(copy))) if prefix else copy
     return became[computation.root]
 
 

@@ -10,12 +10,11 @@ So an instruction tells where in the user's program it came from even after inli
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hlo.annotations import Metadata
 from hlo.walk import called_first, callers, rebuild, rebuild_module
+from optimizer.origin import op_name, renamed, under
 from optimizer.passes import register
 
 if TYPE_CHECKING:
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
 
 # What runs in these belongs to who calls the computation where they stand.
 CONTROL = frozenset({"conditional", "while"})
-# XLA prints an `op_type` before the `op_name`, and all else behind it.
-TEXT = r'"(?:[^"\\]|\\.)*"'
-METADATA = re.compile(rf"(?P<before>(op_type={TEXT})?) ?(op_name={TEXT})?(?P<after>.*)", re.DOTALL)
 
 
 @register
@@ -69,9 +65,9 @@ def whole_paths(module: Module) -> dict[str, str]:
             if call.opcode != "call" or not prefix:
                 continue
             for instr in belonging(call, sites):
-                name = op_name(instr).removeprefix("/").removesuffix("/")
-                if not name.startswith(prefix):
-                    paths[instr.name] = f"{prefix}/{name}" if name else prefix
+                path = under(prefix, op_name(instr))
+                if path != op_name(instr):
+                    paths[instr.name] = path
     return paths
 
 
@@ -86,17 +82,3 @@ def belonging(call: Instruction, sites: dict[Computation, list[Instruction]]) ->
         found += computation.instructions
         pending += [c for i in computation.instructions if i.opcode in CONTROL for c in i.called]
     return found
-
-
-def op_name(instr: Instruction) -> str:
-    """The name that a framework gave to an instruction; "" for none."""
-    return instr.annotations.metadata.op_name if instr.annotations.metadata else ""
-
-
-def renamed(instr: Instruction, path: str) -> Instruction:
-    """The same instruction with another `op_name`; the rest of its metadata stays."""
-    old = instr.annotations.metadata.text if instr.annotations.metadata else ""
-    found = METADATA.fullmatch(old)
-    before, after = (found["before"], found["after"]) if found else ("", old)
-    text = " ".join(filter(None, (before.strip(), f'op_name="{path}"', after.strip())))
-    return instr.with_(annotations=replace(instr.annotations, metadata=Metadata(text)))

@@ -1,0 +1,41 @@
+"""Where in the user's program an instruction came from: the `op_name` of its metadata.
+
+Frameworks write paths there: `jit(main)/layer/add`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hlo.annotations import Metadata
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction
+
+# XLA prints an `op_type` before the `op_name`, and all else behind it.
+TEXT = r'"(?:[^"\\]|\\.)*"'
+METADATA = re.compile(rf"(?P<before>(op_type={TEXT})?) ?(op_name={TEXT})?(?P<after>.*)", re.DOTALL)
+
+
+def op_name(instr: Instruction) -> str:
+    """The name that a framework gave to an instruction; "" for none."""
+    return instr.annotations.metadata.op_name if instr.annotations.metadata else ""
+
+
+def under(prefix: str, name: str) -> str:
+    """A name as a path below a prefix, unless it starts with that already."""
+    bare = name.removeprefix("/").removesuffix("/")
+    if bare.startswith(prefix):
+        return name
+    return f"{prefix}/{bare}" if bare else prefix
+
+
+def renamed(instr: Instruction, path: str) -> Instruction:
+    """The same instruction with another `op_name`; the rest of its metadata stays."""
+    old = instr.annotations.metadata.text if instr.annotations.metadata else ""
+    found = METADATA.fullmatch(old)
+    before, after = (found["before"], found["after"]) if found else ("", old)
+    text = " ".join(filter(None, (before.strip(), f'op_name="{path}"', after.strip())))
+    return instr.with_(annotations=replace(instr.annotations, metadata=Metadata(text)))
