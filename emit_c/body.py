@@ -11,18 +11,20 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
-from emit_c.indexing import Index, counter, linear
+from emit_c.indexing import Index, conjunction, counter, linear
 from emit_c.loops import Assign, Call, For, If, Let, Statement, Variable
 from emit_c.table import Element, Scalar, Schedule, emits_c
-from emit_c.types import load, wide
+from emit_c.types import load, store, wide
 from hlo.error import HloError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
     from emit_c.constants import Constants
+    from emit_c.indexing import Sum, Within
     from emit_c.names import Names
     from hlo.attributes import GetTupleElement
+    from hlo.element_type import ElementType
     from hlo.instruction import Computation, Instruction
     from hlo.shape import Shape
 
@@ -46,6 +48,22 @@ class Environment:
         self.aliases: dict[Instruction, tuple[Environment, Instruction]] = {}
 
 
+class Trace:
+    """What the statements of one element read, and what they ask of the index.
+
+    Attributes
+    ----------
+    loads : row-major numbers of the elements that are read.
+    conditions : those that decide between two ways to compute an element.
+    straight : there are no loops among the statements.
+    """
+
+    def __init__(self) -> None:
+        self.loads: list[Sum] = []
+        self.conditions: list[Within] = []
+        self.straight = True
+
+
 class Writer:
     """Blocks of statements, and what is known in them; shared by all bodies of a kernel.
 
@@ -55,6 +73,8 @@ class Writer:
     in_place : the kernel's output is the buffer of the operand that it updates.
     own_bytes : memory that each thread needs for itself.
     functions : what the kernel calls besides the prelude: definitions, by name.
+    raw : where wide values were loaded from, by name, so that copies need no conversion.
+    trace : where it is noted what is written, if anybody wants to know.
     """
 
     def __init__(self, names: Names, constants: Constants) -> None:
@@ -66,6 +86,8 @@ class Writer:
         self.in_place = False
         self.own_bytes = 0
         self.functions: dict[str, str] = {}
+        self.raw: dict[str, tuple[ElementType, str]] = {}
+        self.trace: Trace | None = None
 
 
 class Body:
@@ -160,6 +182,13 @@ class Body:
             inner = (For(name, size, inner, parallel=parallel),) if size != 1 else inner
         self.add(*inner)
 
+    def holds(self, parts: Iterable[Within]) -> str:
+        """The C of a condition that decides how an element is computed."""
+        known = tuple(parts)
+        if self.writer.trace:
+            self.writer.trace.conditions += known
+        return conjunction(known)
+
     # ---------------------------------------------------------------- elements
 
     def element(self, instr: Instruction, index: Index) -> str:
@@ -233,8 +262,18 @@ class Body:
         if tree is None or shape.size == 0:
             # A token; or an array without elements, which a clamped index may still ask for one.
             return ("0",)
-        place = f"{tree}[{linear(index, shape.dims).text}]"
-        return (self.let(wide(shape.element_type), name, load(shape.element_type, place)),)
+        number = linear(index, shape.dims)
+        if self.writer.trace:
+            self.writer.trace.loads.append(number)
+        place = f"{tree}[{number.text}]"
+        made = self.let(wide(shape.element_type), name, load(shape.element_type, place))
+        self.writer.raw[made] = (shape.element_type, place)
+        return (made,)
+
+    def stored(self, element_type: ElementType, value: str) -> str:
+        """What is stored for a wide value: of one that was loaded, the very bits."""
+        kind, place = self.writer.raw.get(value, (None, ""))
+        return place if kind is element_type else store(element_type, value)
 
     def _tuple_element(self, instr: Instruction, index: Index) -> Values:
         attrs: GetTupleElement = instr.attrs  # type: ignore[assignment]

@@ -11,18 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from emit_c.body import Body, Environment, Writer
+from emit_c.body import Body, Environment, Trace, Writer
 from emit_c.indexing import linear
-from emit_c.loops import Statement, text, vectorized
+from emit_c.loops import For, Statement, live, text, vectorized
 from emit_c.names import Names, comment
 from emit_c.parallel import split
 from emit_c.table import Scalar, emits_c
-from emit_c.types import store
+from emit_c.traversal import write_nest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from emit_c.constants import Constants
+    from emit_c.indexing import Index
     from hlo.instruction import Instruction
     from hlo.shape import Shape
 
@@ -77,6 +78,7 @@ class Kernel:
 
     def __init__(self, constants: Constants, scope: Scope) -> None:
         self.names = Names()
+        self.scope = scope
         self.arguments: dict[str, Argument] = {}
         self.writer = Writer(self.names, constants)
         self.body = Body(self.writer, self._environment(scope))
@@ -192,15 +194,36 @@ def write_loops(
     body = kernel.body
     shape = _leaf(results[0][0])
     flat = all(is_flat(body, instr) for instr, _ in results)
-    dims = (shape.size,) if flat and shape.rank > 1 else shape.dims
-    with body.loops([f"i{d}" for d in range(len(dims))], dims, parallel=True) as index:
-        made = [(instr, pointers, body.elements(instr, index)) for instr, pointers in results]
-        for instr, pointers, values in made:
-            shapes = [s for _, s in instr.shape.leaves()]
-            for leaf, pointer, value in zip(shapes, pointers, values, strict=True):
-                place = f"{pointer}[{linear(index, leaf.dims).text}]"
-                body.assign(place, store(leaf.element_type, value))
+
+    def write(index: Index) -> None:
+        with body.block() as statements:
+            made = [(instr, pointers, body.elements(instr, index)) for instr, pointers in results]
+            for instr, pointers, values in made:
+                shapes = [s for _, s in instr.shape.leaves()]
+                for leaf, pointer, value in zip(shapes, pointers, values, strict=True):
+                    place = f"{pointer}[{linear(index, leaf.dims).text}]"
+                    body.assign(place, body.stored(leaf.element_type, value))
+        body.add(*live(statements))
+
+    if flat:
+        with body.loops(["i"], [shape.size], parallel=True) as index:
+            write(index)
+    else:
+        write_nest(body, shape.dims, write, lambda index: _traced(kernel, results, index))
     return vectorized(kernel.writer.blocks[0])
+
+
+def _traced(
+    kernel: Kernel, results: Sequence[tuple[Instruction, Sequence[str]]], index: Index
+) -> Trace:
+    """What the elements at an index take to compute, found in a kernel that nobody uses."""
+    probe = Kernel(kernel.writer.constants, kernel.scope)
+    probe.writer.trace = trace = Trace()
+    with probe.body.block() as statements:
+        for instr, _ in results:
+            probe.body.elements(instr, index)
+    trace.straight = not any(isinstance(s, For) for s in statements)
+    return trace
 
 
 def _leaf(instr: Instruction) -> Shape:

@@ -6,6 +6,7 @@ assignments. `vectorized` and `text` are functions from that data.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -113,6 +114,7 @@ class Try:
 
 Statement = Let | Variable | Assign | For | If | Forever | Break | Call | Try
 _STRAIGHT = (Let, Assign, Variable)
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def vectorized(statements: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -135,6 +137,17 @@ def _vectorized(statement: Statement) -> Statement:
     if any(isinstance(s, Variable) for s in statement.body):
         return statement
     return replace(statement, body=vectorized(statement.body))
+
+
+def live(statements: Sequence[Statement]) -> tuple[Statement, ...]:
+    """Statements without the names that nobody reads."""
+    read: set[str] = set()
+    kept: list[Statement] = []
+    for statement in reversed(statements):
+        if not isinstance(statement, Let) or statement.name in read:
+            kept.append(statement)
+            read |= set(_WORD.findall(text([statement])))
+    return tuple(reversed(kept))
 
 
 def text(statements: Sequence[Statement], indent: int = 1) -> str:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeVar
 from emit_c.indexing import (
     Index,
     Within,
-    conjunction,
     delinear,
     linear,
     unknown,
@@ -127,7 +126,7 @@ def write_pad(body: Body, instr: Instruction, index: Index) -> str:
         step = p.interior + 1
         inside.append(Within(part + -p.low, 0, (n - 1) * step + 1, step))
         source.append((part + -p.low) // step)
-    return chosen(body, instr, [(conjunction(inside), operand, tuple(source)), ("", padding, ())])
+    return chosen(body, instr, [(body.holds(inside), operand, tuple(source)), ("", padding, ())])
 
 
 @define("concatenate")
@@ -140,7 +139,7 @@ def write_concatenate(body: Body, instr: Instruction, index: Index) -> str:
     for operand in instr.operands:
         end = start + operand.shape.dims[d]
         # Earlier operands have been asked already, so only the end matters.
-        condition = conjunction([Within(index[d], min(start, index[d].low), end)])
+        condition = body.holds([Within(index[d], min(start, index[d].low), end)])
         if index[d].high >= start and end > start:
             cases.append((condition, operand, (*index[:d], index[d] + -start, *index[d + 1 :])))
         start = end

@@ -12,6 +12,7 @@ from that memory is declared again in the function, from the memory of the part 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -86,7 +87,7 @@ def split(kernel: Kernel, name: str, statements: Sequence[Statement]) -> tuple[S
 
 
 def _is_worth_it(loop: For) -> bool:
-    known = loop.start == 0 and loop.step == 1 and isinstance(loop.stop, int)
+    known = all(isinstance(n, int) for n in (loop.start, loop.stop, loop.step))
     return loop.parallel and known and turns(loop) > 1 and _work(loop) >= 2 * LEAST_WORK
 
 
@@ -157,20 +158,20 @@ class _Split:
 
     def _loop(self) -> For:
         """The loop over a range of turns; the counters of joined loops are computed from it."""
-        if len(self.nest) == 1:
-            only = self.nest[0]
-            return For(
-                only.name, "end", self.body, start="begin", simd=only.simd,
-                reductions=only.reductions,
-            )  # fmt: skip
+        only = self.nest[0]
+        if len(self.nest) == 1 and (only.start, only.step) == (0, 1):
+            return replace(only, body=self.body, start="begin", stop="end", parallel=False)
         counters: list[Statement] = []
         inner = 1
         for number, loop in reversed(list(enumerate(self.nest))):
             place = f"turn / {inner}" if inner > 1 else "turn"
-            place = f"{place} % {loop.stop}" if number else place
+            place = f"{place} % {turns(loop)}" if number else place
+            place = f"({place}) * {loop.step}" if loop.step != 1 else place
+            place = f"{place} + {loop.start}" if loop.start != 0 else place
             counters.insert(0, Let("s64", loop.name, place))
             inner *= turns(loop)
-        return For("turn", "end", (*counters, *self.body), start="begin")
+        simd = only.simd and len(self.nest) == 1
+        return For("turn", "end", (*counters, *self.body), start="begin", simd=simd)
 
 
 _RANGE = (("s64 ", "begin"), ("s64 ", "end"))
@@ -182,9 +183,9 @@ def _joined(loop: For) -> tuple[list[For], tuple[Statement, ...]]:
     while prod(turns(each) for each in nest) < MANY_TURNS:
         body = nest[-1].body
         inner = body[0] if len(body) == 1 else None
-        if not isinstance(inner, For) or not inner.parallel or inner.simd or inner.start != 0:
+        if not isinstance(inner, For) or not inner.parallel or inner.simd:
             break
-        if inner.step != 1 or not isinstance(inner.stop, int):
+        if not all(isinstance(n, int) for n in (inner.start, inner.stop, inner.step)):
             break
         nest.append(inner)
     return nest, nest[-1].body

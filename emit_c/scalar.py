@@ -208,6 +208,8 @@ def converted(x: str, source: ElementType, target: ElementType) -> str:
         return x
     if target is PRED:
         return f"{x} != 0"
+    if source is PRED and not target.is_complex:
+        return f"{x} ? ({wide(target)})1 : ({wide(target)})0"  # lanes need no bytes between
     if source.is_complex and not target.is_complex:
         x, source = f"__real__ {x}", source.real
     if source.is_floating and target.is_integer:

@@ -1,0 +1,197 @@
+"""Loops that are divided, cut and tiled write the elements that plain ones would."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import emit_c
+import hlo
+import interpreter
+from hlo.element_type import ELEMENT_TYPES
+from interpreter.compare import compare
+
+
+def agree(lines, *arguments):
+    text = "HloModule m\nENTRY e {\n" + "\n".join(lines) + "\n}"
+    module = hlo.parse(text)
+    executable = emit_c.compile(module)
+    difference = compare(executable(*arguments), interpreter.evaluate(module, *arguments))
+    assert difference is None, f"{difference}\n{text}\n{executable.source}"
+    return executable.source
+
+
+def numbers(dims, element_type=np.float32):
+    return np.asarray(np.random.default_rng(2).standard_normal(dims)).astype(element_type)
+
+
+def spelled(dims):
+    return ",".join(map(str, dims))
+
+
+@pytest.mark.parametrize("dims", [(33, 20), (1, 17), (3, 600), (600, 3), (16, 48), (2, 2)])
+def test_transposes_of_matrices(dims):
+    given_, made = spelled(dims), spelled(dims[::-1])
+    source = agree(
+        [
+            f"x = f32[{given_}] parameter(0)",
+            f"t = f32[{made}] transpose(x), dimensions={{1,0}}",
+            f"y = f32[{made}] parameter(1)",
+            f"s = f32[{made}] add(t, y)",
+            f"n = f32[{made}] negate(t)",
+            f"ROOT r = (f32[{made}], f32[{made}]) tuple(s, n)",
+        ],
+        numbers(dims),
+        numbers(dims[::-1]),
+    )
+    assert ("_tile" in source) == (min(dims) > 1 and max(dims) > 16)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_transposes_of_three_dimensions(order):
+    dims = (5, 40, 18)
+    made = spelled(dims[d] for d in order)
+    agree(
+        [
+            f"x = bf16[{spelled(dims)}] parameter(0)",
+            f"ROOT t = bf16[{made}] transpose(x), dimensions={{{spelled(order)}}}",
+        ],
+        numbers(dims, ELEMENT_TYPES["bf16"].dtype),
+    )
+
+
+def test_padding_and_parts_get_loops_without_conditions():
+    source = agree(
+        [
+            "x = f32[9,30] parameter(0)",
+            "z = f32[] constant(7)",
+            "p = f32[12,33] pad(x, z), padding=1_2x3_0",
+            "y = f32[12,30] parameter(1)",
+            "c = f32[12,63] concatenate(p, y), dimensions={1}",
+            "ROOT n = f32[12,63] negate(c)",
+        ],
+        numbers((9, 30)),
+        numbers((12, 30)),
+    )
+    assert "if (" not in source
+
+
+def test_a_split_counter_divides_nothing():
+    source = agree(
+        [
+            "x = f32[6,100] parameter(0)",
+            "y = f32[6,20] parameter(1)",
+            "b = f32[6,20,5] broadcast(y), dimensions={0,1}",
+            "s = f32[6,100] reshape(b)",
+            "ROOT a = f32[6,100] add(x, s)",
+        ],
+        numbers((6, 100)),
+        numbers((6, 20)),
+    )
+    kernel = source[source.index("static void") :]
+    assert " / " not in kernel
+    assert " % " not in kernel
+
+
+def test_copies_keep_every_bit():
+    bits = np.arange(1 << 16, dtype=np.uint16).reshape(256, 256)
+    module = hlo.parse("""HloModule m
+ENTRY e {
+x = bf16[256,256] parameter(0)
+y = bf16[256,256] reverse(x), dimensions={0}
+ROOT t = bf16[256,256] transpose(y), dimensions={1,0}
+}""")
+    got = emit_c.compile(module)(bits.view(ELEMENT_TYPES["bf16"].dtype))
+    assert (got.view(np.uint16) == bits[::-1].T).all()
+
+
+def test_many_parts_are_not_cut():
+    parts = [f"x{k} = f32[1,3] parameter({k})" for k in range(100)]
+    names = ", ".join(f"x{k}" for k in range(100))
+    agree(
+        [*parts, f"ROOT c = f32[100,3] concatenate({names}), dimensions={{0}}"],
+        *(numbers((1, 3)) + k for k in range(100)),
+    )
+
+
+# ------------------------------------------------------------------ chains of movements
+
+
+def transposed(draw, dims):
+    order = draw(st.permutations(range(len(dims))))
+    made = tuple(dims[d] for d in order)
+    return made, f"transpose({{0}}), dimensions={{{{{spelled(order)}}}}}"
+
+
+def reshaped(draw, dims):
+    size = math.prod(dims)
+    factors = [d for d in (1, 2, 3, 4, 5, 6, 8, 20) if size and size % d == 0]
+    first = draw(st.sampled_from(factors or [1]))
+    made = draw(st.sampled_from([(size,), (first, size // first), (size // first, first)]))
+    return made, "reshape({0})"
+
+
+def reversed_(draw, dims):
+    some = draw(st.sets(st.sampled_from(range(len(dims))), min_size=1))
+    return dims, f"reverse({{0}}), dimensions={{{{{spelled(sorted(some))}}}}}"
+
+
+def padded(draw, dims):
+    sides = [(draw(st.integers(-1, 4)), draw(st.integers(-1, 4)), draw(st.integers(0, 2)))
+             for _ in dims]  # fmt: skip
+    made = tuple(
+        low + high + n + max(n - 1, 0) * inner
+        for n, (low, high, inner) in zip(dims, sides, strict=True)
+    )
+    if min(made) < 0 or math.prod(made) > 5000:
+        return dims, "negate({0})"
+    spelled_out = "x".join("_".join(map(str, side)) for side in sides)
+    return made, f"pad({{0}}, z), padding={spelled_out}"
+
+
+def sliced(draw, dims):
+    parts, made = [], []
+    for n in dims:
+        start = draw(st.integers(0, n))
+        stop, stride = draw(st.integers(start, n)), draw(st.integers(1, 3))
+        parts.append(f"[{start}:{stop}:{stride}]")
+        made.append(-(-(stop - start) // stride))
+    return tuple(made), f"slice({{0}}), slice={{{{{','.join(parts)}}}}}"
+
+
+def joined(draw, dims):
+    d, times = draw(st.integers(0, len(dims) - 1)), draw(st.integers(2, 3))
+    made = (*dims[:d], dims[d] * times, *dims[d + 1 :])
+    if math.prod(made) > 5000:
+        return dims, "negate({0})"
+    return made, f"concatenate({', '.join(['{0}'] * times)}), dimensions={{{{{d}}}}}"
+
+
+def spread(draw, dims):
+    d, n = draw(st.integers(0, len(dims))), draw(st.integers(1, 3))
+    made = (*dims[:d], n, *dims[d:])
+    if math.prod(made) > 5000:
+        return dims, "negate({0})"
+    kept = [k + (k >= d) for k in range(len(dims))]
+    return made, f"broadcast({{0}}), dimensions={{{{{spelled(kept)}}}}}"
+
+
+STEPS = (transposed, reshaped, reversed_, padded, sliced, joined, spread)
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_chains_of_movements(data):
+    dims = start = tuple(data.draw(st.lists(st.sampled_from([1, 2, 5, 17, 24]), min_size=1,
+                                            max_size=3)))  # fmt: skip
+    lines = [f"x0 = s32[{spelled(start)}] parameter(0)", "z = s32[] constant(-1)"]
+    for k in range(data.draw(st.integers(1, 5))):
+        dims, how = data.draw(st.sampled_from(STEPS))(data.draw, dims)
+        lines.append(f"x{k + 1} = s32[{spelled(dims)}] {how.format(f'x{k}')}")
+    shape = f"s32[{spelled(dims)}]"
+    lines += [f"y = {shape} parameter(1)", f"ROOT r = {shape} add(x{len(lines) - 2}, y)"]
+    x = np.arange(math.prod(start), dtype=np.int32).reshape(start)
+    agree(lines, x, np.full(dims, 1000, np.int32))
