@@ -227,7 +227,7 @@ class AttributeVariable:
 
 @dataclass(frozen=True, slots=True)
 class Rest(Term):
-    """All operands from here on, as a tuple."""
+    """All operands from here on, as a tuple; the same ones wherever the name stands again."""
 
     name: str
 
@@ -283,8 +283,10 @@ class Application(Term):
             return self, instr
         operands, terms = instr.operands, self.operands
         if self.rest:
-            found[self.rest] = operands[len(terms) - 1 :]
             terms = terms[:-1]
+            rest = operands[len(terms) :]
+            if len(operands) < len(terms) or found.setdefault(self.rest, rest) != rest:
+                return self, instr
         elif len(operands) != len(terms):
             return self, instr
         for inner, operand in zip(terms, operands, strict=False):
@@ -306,8 +308,11 @@ class Application(Term):
         """Another opcode, number of operands, or attribute."""
         if instr.opcode not in self.opcodes:
             return f"%{instr.name} is a {instr.opcode}, not a {' or '.join(self.opcodes)}"
-        if not self.rest and len(instr.operands) != len(self.operands):
-            return f"%{instr.name} has {len(instr.operands)} operands, not {len(self.operands)}"
+        count = len(instr.operands)
+        if not self.rest and count != len(self.operands):
+            return f"%{instr.name} has {count} operands, not {len(self.operands)}"
+        if self.rest and found.get(self.rest) != instr.operands[len(self.operands) - 1 :]:
+            return f"%{instr.name} has other operands than *{self.rest} already stands for"
         for name, wanted in self.attributes:
             given = getattr(instr.attrs, name)
             if not _bind(wanted, given, found):

@@ -37,6 +37,7 @@ from optimizer.pattern import (
     slice_,
     subtract,
     transpose,
+    tuple_,
     x,
     xs,
     y,
@@ -408,3 +409,16 @@ def test_random_modules_have_every_type_and_control_flow():
     opcodes = {i.opcode for m in made for i in m.instructions()}
     assert types >= set(TYPES)
     assert opcodes >= {"while", "conditional", "call", "reduce", "dot", "dynamic-update-slice"}
+
+
+def test_rest_means_the_same_operands_again():
+    twice = tuple_(concatenate(xs), concatenate(xs))
+    text = """
+  a = f32[4,3] concatenate(x, y), dimensions={{0}}
+  b = f32[4,3] concatenate({}), dimensions={{0}}
+  ROOT t = (f32[4,3], f32[4,3]) tuple(a, b)"""
+    same = module(text.format("x, y")).entry.root
+    other = module(text.format("y, x")).entry.root
+    assert twice.mismatch(same, {}) is None
+    assert "other operands than *xs" in explain(twice, other)
+    assert tuple_(x, y, xs).mismatch(module("ROOT t = (f32[2,3]) tuple(x)").entry.root, {})
