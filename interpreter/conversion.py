@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlo.error import HloError
 from interpreter.complexes import parts
 from interpreter.table import evaluates
 from interpreter.widths import as_unsigned, float_format, narrowed, type_of, widened
@@ -126,14 +127,23 @@ def evaluate_stochastic_convert(
     x : floats
     random : unsigned integers, as wide as x's elements.
 
+    Raises
+    ------
+    HloError
+        HLO101 if the result is not of integers: XLA has no meaning for another type either.
+
     References
     ----------
     XLA's StochasticConvertDecomposer.
     """
+    target = instr.shape.element_type
+    if not target.is_integer:
+        message = f"stochastic-convert is not defined for {target}"
+        raise HloError("HLO101", message, instr.span)
     wide = widened(x).astype(np.float64)
     size = np.abs(wide)
     whole = np.trunc(size)
     # Below 2^-53 of a random number's range the fraction is scaled exactly: it is a float.
     threshold = np.ldexp(size - whole, type_of(random).bits)
     away = as_unsigned(random) < np.nan_to_num(threshold).astype(np.uint64)
-    return saturated(np.copysign(whole + away, wide), instr.shape.element_type)
+    return saturated(np.copysign(whole + away, wide), target)

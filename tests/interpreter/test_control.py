@@ -175,6 +175,28 @@ ENTRY main {
     np.testing.assert_array_equal(got[1], [2, 3])
 
 
+def test_a_loop_that_changes_nothing_any_more_ends() -> None:
+    got = run(
+        """
+forever { s = (s32[], f32[]) parameter(0)
+  ROOT yes = pred[] constant(true) }
+halve { s = (s32[], f32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  zero = s32[] constant(0)
+  same = s32[] add(i, zero)
+  x = f32[] get-tuple-element(s), index=1
+  half = f32[] constant(0.5)
+  y = f32[] multiply(x, half)
+  ROOT next = (s32[], f32[]) tuple(same, y) }
+ENTRY main {
+  s = (s32[], f32[]) parameter(0)
+  ROOT w = (s32[], f32[]) while(s), condition=forever, body=halve
+}""",
+        (7, 1.0),
+    )
+    assert got == (7, 0.0)
+
+
 def test_a_loop_that_waits_for_something_goes_on() -> None:
     device = interpreter.Device(infeed=deque([True, True, False]))
     text = """

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from single import all_values, evaluate, values
 
 from hlo.element_type import ELEMENT_TYPES
+from hlo.error import HloError
 from interpreter.compare import compare
 from interpreter.conversion import integer_range
 
@@ -175,3 +176,9 @@ def test_stochastic_convert_is_right_on_average() -> None:
     random = np.arange(2**16, dtype=np.uint16)
     got = evaluate("stochastic-convert", "s32", x, random)
     assert got.mean() == float(x[0])
+
+
+def test_stochastic_convert_to_floats_has_no_meaning() -> None:
+    with pytest.raises(HloError) as caught:
+        evaluate("stochastic-convert", "bf16", np.float32([1.5]), np.uint32([3]))
+    assert caught.value.code == "HLO101"
