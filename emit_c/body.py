@@ -70,7 +70,6 @@ class Writer:
     Attributes
     ----------
     computed : the instructions whose elements were computed, in order.
-    in_place : the kernel's output is the buffer of the operand that it updates.
     own_bytes : memory that each thread needs for itself.
     functions : what the kernel calls besides the prelude: definitions, by name.
     raw : where wide values were loaded from, by name, so that copies need no conversion.
@@ -83,7 +82,6 @@ class Writer:
         self.blocks: list[list[Statement]] = [[]]
         self.known: list[dict[tuple[Environment, Instruction, Index], Values]] = [{}]
         self.computed: dict[Instruction, None] = {}
-        self.in_place = False
         self.own_bytes = 0
         self.functions: dict[str, str] = {}
         self.raw: dict[str, tuple[ElementType, str]] = {}

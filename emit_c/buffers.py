@@ -1,61 +1,138 @@
-"""Which bytes of the arena each temporary array takes, by when it is alive.
+"""Where the arrays of a module lie in C: the optimizer's buffer assignment, with C's own rules.
 
-The optimizer's buffer assignment will take this file's place; its interface is `assign`.
+All arrays lie row-major one after the other, whatever their layouts say, so a reshape never moves
+anything, and a bitcast only where it looks at another order.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from emit_c.movement import memory_order
+from emit_c.placement import recomputed
+from emit_c.table import Scalar, emits_c
+from hlo.walk import called_first
+from optimizer.analysis.alias import AliasInfo
+from optimizer.log import Log
+from optimizer.memory.buffer_assignment import BufferAssignment, shared
+from optimizer.memory.copy_insertion import with_copies
+from optimizer.memory.heap import ALIGNMENT
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
-ALIGNMENT = 64  # bytes: a cache line, and the widest vector
+    from hlo.instruction import Instruction, Module
+    from optimizer.memory.buffer_assignment import Allocation
+    from optimizer.memory.buffers import Buffer
 
-
-@dataclass(frozen=True, slots=True)
-class Lifetime:
-    """A buffer that is written in step `first` and read for the last time in step `last`."""
-
-    name: str
-    bytes: int
-    first: int
-    last: int
+__all__ = ["ALIGNMENT", "Memory", "Rules", "ready"]
 
 
-def assign(lifetimes: Iterable[Lifetime]) -> tuple[dict[str, int], int]:
-    """Offsets in one arena, such that buffers alive together do not overlap.
+class Rules(AliasInfo):
+    """Which instructions need no memory in C, or may write into an operand's."""
 
-    Buffers are taken in the order in which they come to life; each goes to the smallest gap that
-    fits, or to the end.
+    def __init__(self, module: Module) -> None:
+        self._recomputed = {instr for c in called_first(module.entry) for instr in recomputed(c)}
 
-    Returns
-    -------
-    tuple
-        offset of each buffer in bytes, and the arena's size in bytes.
+    def forwards(self, instr: Instruction) -> bool:
+        """Whether an instruction's value is memory of its operands, under another name."""
+        if instr.opcode == "bitcast":
+            return renames(instr)
+        return instr.opcode == "reshape" or super().forwards(instr)
+
+    def recomputed(self, instr: Instruction) -> bool:
+        """Whether an instruction is computed anew wherever it is used, and never stored."""
+        return instr in self._recomputed
+
+    def may_share(self, instr: Instruction, operand: int, leaf: int) -> bool:
+        """Whether a leaf of the result may be written into an operand as it is read.
+
+        A copy in the same place is none. Sorts may use the result as room for work.
+        """
+        if instr.opcode == "copy":
+            return instr.shape.is_array
+        if instr.opcode != "fusion" and not isinstance(emits_c.get(instr.opcode), Scalar):
+            return False
+        return super().may_share(instr, operand, leaf)
+
+
+def renames(instr: Instruction) -> bool:
+    """Whether a bitcast leaves every element where it is."""
+    source, target = instr.operands[0].shape, instr.shape
+    same = source.element_type is target.element_type
+    ordered = all(memory_order(s) == tuple(range(s.rank)) for s in (source, target))
+    return same and ordered
+
+
+def ready(module: Module) -> Module:
+    """The module with the copies that it needs in C, and no computation called from two places."""
+    return with_copies(module, Rules, Log())
+
+
+class Memory:
+    """The memory of a module whose C is being written.
+
+    Which arrays share a buffer is known from the beginning; where the buffers lie, only when all
+    kernels have said how much scratch memory they need.
+
+    Attributes
+    ----------
+    scratch : bytes that single instructions need.
     """
-    offsets: dict[str, int] = {}
-    alive: list[tuple[int, int, int]] = []  # offset, size, last step; by offset
-    total = 0
-    for buffer in sorted(lifetimes, key=lambda b: b.first):
-        alive = [entry for entry in alive if entry[2] >= buffer.first]
-        size = -(-buffer.bytes // ALIGNMENT) * ALIGNMENT
-        offset = _best_gap(alive, size)
-        offsets[buffer.name] = offset
-        alive.append((offset, size, buffer.last))
-        alive.sort()
-        total = max(total, offset + size)
-    return offsets, total
+
+    def __init__(self, module: Module) -> None:
+        self.buffers = shared(module, Rules(module))
+        self.scratch: dict[Instruction, int] = {}
+        self._numbers = {buffer: n for n, buffer in enumerate(self.buffers)}
+        self._places: dict[str, str] = {}
+        self.arena_bytes = 0
+
+    def place(self, buffer: Buffer) -> str:
+        """What stands for a buffer's address until `settle` is called."""
+        return f"@{self._numbers[buffer]}@"
+
+    def scratch_for(self, instr: Instruction, size: int) -> str:
+        """Give an instruction memory for itself; gives what stands for its address."""
+        self.scratch[instr] = size
+        return f"@scratch {len(self.scratch) - 1}@"
+
+    def settle(self) -> None:
+        """Give everything its address."""
+        assignment = BufferAssignment(self.buffers, self.scratch)
+        self.arena_bytes = assignment.temporary_bytes
+        for buffer in self.buffers:
+            if buffer.fixed and buffer.fixed.kind == "constant":
+                continue
+            place = assignment.place(buffer)
+            self._places[self.place(buffer)] = _address(place.allocation, place.offset)
+        for number, place in enumerate(assignment.scratch.values()):
+            self._places[f"@scratch {number}@"] = _address(place.allocation, place.offset)
+
+    @property
+    def places(self) -> Mapping[str, str]:
+        """The addresses for what stands for them."""
+        return self._places
+
+    @property
+    def donated(self) -> dict[int, int]:
+        """For numbers of results, the argument in whose memory they come to lie."""
+        flow = self.buffers.flow
+        arguments = [v for p in flow.module.entry.parameters for v in flow.at[p]]
+        found: dict[int, int] = {}
+        for result, value in enumerate(flow.outputs):
+            for number, argument in enumerate(arguments):
+                if value and argument in self.buffers.of[value].values:
+                    found[result] = number
+        return found
 
 
-def _best_gap(alive: list[tuple[int, int, int]], size: int) -> int:
-    """The offset of the smallest gap between buffers that is large enough; else their end."""
-    best: tuple[int, int] | None = None
-    end = 0
-    for offset, taken, _ in alive:
-        gap = offset - end
-        if gap >= size and (best is None or gap < best[0]):
-            best = (gap, end)
-        end = max(end, offset + taken)
-    return best[1] if best else end
+def _address(allocation: Allocation, offset: int) -> str:
+    """An address as C spells it."""
+    behind = f" + {offset}" if offset else ""
+    if allocation.output is not None:
+        return (
+            f"((u8 *)out[{allocation.output}]{behind})" if offset else f"out[{allocation.output}]"
+        )
+    if allocation.parameter is not None:
+        return f"in[{allocation.parameter}]"
+    return f"(arena{behind})" if offset else "arena"

@@ -6,9 +6,11 @@ used, constants, the kernels, a function for each computation that is called, an
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from emit_c.buffers import Memory, ready
 from emit_c.constants import Constants
 from emit_c.expand import expand
 from emit_c.kernels import Kernels
@@ -16,7 +18,6 @@ from emit_c.loops import Call
 from emit_c.names import Names, comment
 from emit_c.prelude import prelude
 from emit_c.schedule import Function
-from emit_c.steady import NOTHING, Steady
 from emit_c.table import emits_c
 from hlo.error import HloError
 from hlo.print import Options, print_module
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Module
 
 _SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
+_PLACE = re.compile("@[^@\\n]*@")
 # Lines of the module's text that stand in the file's head.
 HEAD_LINES = 200
 
@@ -65,34 +67,32 @@ class ModuleWriter:
     ----------
     slot_bytes : memory that the neediest kernel takes for each thread.
     prologue : what the entry does first.
+    memory : where everything lies.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, module: Module) -> None:
+        self.memory = Memory(module)
         self.names = Names()
         self.constants = Constants(self.names)
         self.kernels = Kernels(self.names)
         self.functions: dict[str, str] = {}
         self.slot_bytes = 0
         self.prologue: tuple[Statement, ...] = ()
-        self._done: dict[tuple[Computation, bool], Function] = {}
+        self._done: dict[Computation, Function] = {}
 
-    def function(
-        self, computation: Computation, name: str | None = None, kept: Steady = NOTHING
-    ) -> Function:
-        """The C function of a computation, written when it is first asked for.
-
-        Parameters
-        ----------
-        kept : what it leaves in place, where it is a loop's body.
-        """
-        key = (computation, bool(kept.leaves))
-        if key not in self._done:
+    def function(self, computation: Computation, name: str | None = None) -> Function:
+        """The C function of a computation, written when it is first asked for."""
+        if computation not in self._done:
             unique = name or self.names.unique(computation.name, "computation")
-            made = Function(self, computation, unique, kept)
+            made = self._done[computation] = Function(self, computation, unique)
             made.write()
             self.functions[made.name] = comment(f"computation {computation.name}") + made.finish()
-            self._done[key] = made
-        return self._done[key]
+        return self._done[computation]
+
+    def settled(self, text: str) -> str:
+        """The text of functions with addresses in it."""
+        places = {**self.memory.places, "@arena bytes@": str(self.memory.arena_bytes)}
+        return _PLACE.sub(lambda match: places[match[0]], text)
 
 
 def emit(module: Module) -> Program:
@@ -103,14 +103,15 @@ def emit(module: Module) -> Program:
     HloError
         HLO181 if an instruction can't be emitted; HLO101 if it means nothing for its types.
     """
-    expanded = expand(module)
+    expanded = ready(expand(module))
     check(expanded)
-    writer = ModuleWriter()
+    writer = ModuleWriter(expanded)
     if any(i.opcode == "rng-get-and-update-state" for i in expanded.instructions()):
         writer.prologue = (Call("seed_random_state", ()),)
-    entry = writer.function(expanded.entry, "run")
+    writer.function(expanded.entry, "run")
+    writer.memory.settle()
     kernels = "\n".join(writer.kernels.functions.values())
-    functions = "\n".join(writer.functions.values())
+    functions = writer.settled("\n".join(writer.functions.values()))
     constants = "".join(f"{definition}\n" for definition in writer.constants.definitions)
     foreign = writer.constants.foreign
     code = f"{constants}{foreign.text()}{kernels}\n{writer.constants.loader()}\n{functions}"
@@ -120,7 +121,8 @@ def emit(module: Module) -> Program:
     source = f"{about}\n{prelude(code)}\n{code}"
     large = tuple(writer.constants.loaded)
     functions = tuple(foreign.declared)
-    return Program(source, entry.arena_bytes, large, writer.slot_bytes, {}, functions)
+    memory = writer.memory
+    return Program(source, memory.arena_bytes, large, writer.slot_bytes, memory.donated, functions)
 
 
 def check(module: Module) -> None:

@@ -6,12 +6,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from emit_c.table import Kernel, Scalar, elemental, emits_c
+from hlo.walk import users
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from hlo.instruction import Computation, Instruction
 
 # These only say where an element comes from: computing them again costs nothing.
-_INDEXING = {"broadcast", "iota", "constant"}
+_REPEATING = {"broadcast", "iota"}
+_INDEXING = {*_REPEATING, "constant"}
 # A loop for one element: never to be run twice for the same one.
 _LOOPS = {"reduce", "reduce-window", "dot", "convolution", "map"}
 # Their value is in their operands' memory.
@@ -22,27 +26,41 @@ _RENAMING = {
 _PLUMBING = {"tuple", "get-tuple-element", "parameter"}
 
 
-def in_memory(computation: Computation, *, fused: bool) -> set[Instruction]:
-    """The instructions whose values are stored.
+def in_memory(computation: Computation) -> set[Instruction]:
+    """The instructions of a fused computation whose values are stored.
 
-    Outside a fusion that is all of them, save broadcasts and the like that only feed loops. Inside
-    it is what leaves the fusion, what a kernel reads through a pointer, and what would be computed
-    several times: folds, and values that are used at several indices.
+    That is what leaves the fusion, what a kernel reads through a pointer, and what would be
+    computed several times: folds, and values that are used at several indices.
     """
-    users: dict[Instruction, list[Instruction]] = {i: [] for i in computation.instructions}
-    for instr in computation.instructions:
-        for operand in instr.operands:
-            users[operand].append(instr)
-    outputs = _outputs(computation.root)
+    using = users(computation)
+    outputs = _outputs(computation.root, _RENAMING)
     return {
         instr
         for instr in computation.instructions
-        if instr.opcode not in _PLUMBING
-        and (instr in outputs or _stored(instr, users[instr], fused=fused))
+        if instr.opcode not in _PLUMBING and (instr in outputs or _stored(instr, using[instr]))
     }
 
 
-def _outputs(root: Instruction) -> set[Instruction]:
+def read_from_memory(computation: Computation) -> set[Instruction]:
+    """The instructions of a sequential computation whose values someone reads through a pointer."""
+    using = users(computation)
+    found = _outputs(computation.root, _RENAMING - {"copy"})
+    for instr in reversed(computation.instructions):
+        if any(
+            _reads_memory(user, instr) or (user.opcode in _RENAMING - {"copy"} and user in found)
+            for user in using[instr]
+        ):
+            found.add(instr)
+    return found
+
+
+def recomputed(computation: Computation) -> set[Instruction]:
+    """The instructions of a sequential computation that are computed wherever they are used."""
+    read = read_from_memory(computation)
+    return {i for i in computation.instructions if i.opcode in _REPEATING and i not in read}
+
+
+def _outputs(root: Instruction, renaming: Collection[str]) -> set[Instruction]:
     """What leaves a computation: the root, or what its tuples hold."""
     found: set[Instruction] = set()
     stack = [root]
@@ -51,17 +69,17 @@ def _outputs(root: Instruction) -> set[Instruction]:
         if instr in found:
             continue
         found.add(instr)
-        if instr.opcode in _RENAMING:
+        if instr.opcode in renaming:
             stack += instr.operands
     return found
 
 
-def _stored(instr: Instruction, users: list[Instruction], *, fused: bool) -> bool:
+def _stored(instr: Instruction, users: list[Instruction]) -> bool:
     if any(_reads_memory(user, instr) for user in users):
         return True
     if instr.opcode in _INDEXING:
         return False
-    if not fused or not elemental(instr.opcode) or instr.opcode in _LOOPS:
+    if not elemental(instr.opcode) or instr.opcode in _LOOPS:
         return True
     elsewhere = [u for u in users if not isinstance(emits_c.get(u.opcode), Scalar)]
     return len(users) > 1 and bool(elsewhere)
@@ -69,7 +87,7 @@ def _stored(instr: Instruction, users: list[Instruction], *, fused: bool) -> boo
 
 def _reads_memory(user: Instruction, operand: Instruction) -> bool:
     """Whether a user needs an operand in memory."""
-    if user.opcode in ("tuple", "while", "call", "conditional", "scan", "dot", "convolution"):
+    if user.opcode in ("tuple", "while", "call", "conditional", "dot", "convolution"):
         return True
     if user.opcode == "fusion":
         read = _parameters_in_memory(user.called[0])
@@ -85,7 +103,7 @@ def _reads_memory(user: Instruction, operand: Instruction) -> bool:
 @lru_cache(maxsize=256)
 def _parameters_in_memory(computation: Computation) -> frozenset[int]:
     """Which parameters of a fused computation must be in memory: outputs, and what kernels read."""
-    outputs = _outputs(computation.root)
+    outputs = _outputs(computation.root, _RENAMING)
     read = {o for i in computation.instructions for o in i.operands if _reads_memory(i, o)}
     found = [p for p in computation.parameters if p in outputs or p in read]
     return frozenset(computation.parameters.index(p) for p in found)

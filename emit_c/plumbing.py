@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from emit_c.body import Body, Environment, scalars_of
 from emit_c.loops import Break, Forever, If
-from emit_c.table import Schedule, emits_c
+from emit_c.table import Expand, Schedule, emits_c
 from emit_c.types import wide
 from hlo.error import HloError
+from optimizer.expanders.scan_expander import loop_over_slices
 
 if TYPE_CHECKING:
     from emit_c.body import Values
@@ -96,7 +97,7 @@ emits_c.define_all(
         "call": Schedule(write_call),
         "fusion": Schedule(write_call),
         "conditional": Schedule(write_conditional),
-        "scan": Schedule(),
+        "scan": Expand(loop_over_slices),
         "while": Schedule(write_while),
         "copy-start": Schedule(),
         "copy-done": Schedule(),

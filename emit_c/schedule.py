@@ -1,38 +1,43 @@
 """A computation becomes a C function: which kernels it calls, in which order, on which buffers.
 
-Outside a fusion every instruction gets a kernel and a buffer of its own; what only renames memory
-(tuples, reshapes) gets a pointer. A fusion is a computation of which only some values get
-buffers: its outputs, and inside it what would else be computed over and over.
+Outside a fusion every instruction gets a kernel, and writes into the buffer that it is assigned; of
+what only renames memory (tuples, reshapes) nothing is seen. A fusion is a computation of which only
+some values get buffers: its outputs, and inside it what would else be computed over and over.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from emit_c.buffers import Lifetime, assign
+from emit_c.buffers import renames
 from emit_c.control import CONTROL
 from emit_c.kernels import Argument, Kernel, Scope, write_loops
-from emit_c.loops import Call, Statement, text
-from emit_c.movement import memory_order
+from emit_c.loops import Call, If, Statement, text
 from emit_c.names import Names
-from emit_c.placement import in_memory
-from emit_c.table import Element, emits_c
+from emit_c.placement import in_memory, read_from_memory
+from emit_c.sweeps import common_loops, write_sweeps
+from emit_c.table import Element, elemental, emits_c
 from emit_c.table import Kernel as KernelEntry
-from emit_c.trees import branch, leaves, nested, numbered
+from emit_c.trees import branch, leaves, nested
 from hlo.error import HloError
 from hlo.print import Options, print_instruction
+from optimizer.analysis.dataflow import Several, Value
+from optimizer.memory.heap import Block, pack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from emit_c.emit import ModuleWriter
-    from emit_c.steady import Steady
-    from hlo.attributes import GetTupleElement
+    from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
     from hlo.literal import Literal
     from hlo.shape import Shape
+    from optimizer.fusion.nest import Nest
+    from optimizer.memory.buffers import Buffer
 
+Pointers = list[str | None]
 # These hand on their operand's memory.
 _ALIASES = {"copy", "opt-barrier", "domain", "add-dependency", "reshape"}
 # Instructions that a kernel's comment lists at most.
@@ -41,62 +46,93 @@ _WORD = re.compile(r"\w+")
 _SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
 
 
+@dataclass(slots=True)
+class Local:
+    """Memory inside one instruction: from its first step to its last."""
+
+    bytes: int
+    kind: str
+    first: int
+    last: int
+
+
 class Function:
     """The C function of one computation in the making.
 
     Attributes
     ----------
     name : in C.
-    kept : parts of a loop's state that its body leaves in their buffers.
-    arena_bytes : of its temporary arrays; known when it is finished.
     """
 
-    def __init__(
-        self, module: ModuleWriter, computation: Computation, name: str, kept: Steady
-    ) -> None:
-        self.module, self.computation, self.name, self.kept = module, computation, name, kept
-        self.in_place = {instr: number for number, instr in kept.in_place.items()}
+    def __init__(self, module: ModuleWriter, computation: Computation, name: str) -> None:
+        self.module, self.computation, self.name = module, computation, name
         self.names = Names()
         self.steps: list[tuple[Statement, ...]] = []
         self.scope = Scope()
         self.declared: dict[str, str] = {}
-        self.buffers: dict[str, tuple[int, int]] = {}  # bytes, first step
-        self.last_use: dict[str, int] = {}
-        self.backing: dict[str, set[str]] = {}
-        self.arena_bytes = 0
+        self._known: dict[tuple[Buffer, str], str] = {}
+        self._local: dict[str, Local] = {}
 
     # ------------------------------------------------------------------ memory
 
-    def declare(self, kind: str, wanted: str, value: str) -> str:
-        """A pointer variable of the function."""
-        name = self.names.unique(wanted)
-        self.declared[name] = f"{kind} *{name} = {value};"
-        return name
+    def tree(self, instr: Instruction) -> object:
+        """Where the arrays of an instruction's value lie; None if it has no memory."""
+        shown = self.module.memory.buffers.flow.at[instr]
+        if any(isinstance(leaf, Several) for leaf in shown):
+            return None
+        return nested(instr.shape, (self._pointer(leaf, instr.name) for leaf in shown))
 
-    def buffer(self, shape: Shape, wanted: str) -> str:
-        """A new array in the arena; gives the pointer to it."""
-        name = self.names.unique(wanted)
-        self.buffers[name] = (shape.size * shape.element_type.bytes, len(self.steps))
-        self.declared[name] = (
-            f"{shape.element_type} *{name} = ({shape.element_type} *)(arena + @{name}@);"
+    def is_constant(self, loop: Instruction) -> bool:
+        """Whether a loop hands on all of its state unchanged."""
+        shown = self.module.memory.buffers.flow.at[loop]
+        return bool(shown) and not any(
+            isinstance(v, Value) and v.instruction is loop for v in shown
         )
-        self.last_use[name] = len(self.steps)
-        return name
 
-    def scratch(self, size: int, wanted: str = "scratch") -> str:
-        """Bytes of the arena for one step."""
+    def _pointer(self, value: object, wanted: str) -> str | None:
+        if not isinstance(value, Value):
+            return None
+        if value.kind == "constant":
+            return self._constant(value)
+        buffer = self.module.memory.buffers.of[value]
+        kind = str(value.shape.element_type)
+        if (buffer, kind) not in self._known:
+            name = self._known[buffer, kind] = self.names.unique(wanted)
+            const = "const " if buffer.fixed else ""
+            place = self.module.memory.place(buffer)
+            self.declared[name] = f"{const}{kind} *{name} = ({const}{kind} *){place};"
+        return self._known[buffer, kind]
+
+    def _constant(self, value: Value) -> str:
+        """Where a constant lies."""
+        attrs: a.Constant = value.instruction.attrs  # type: ignore[assignment]
+        literal = attrs.literal
+        index = [i for i, _ in value.instruction.shape.leaves()][value.leaf]
+        for element in index:
+            literal = literal.elements[element]
+        return self.module.constants.pointer(literal, value.instruction.name)
+
+    def local(self, size: int, wanted: str, kind: str = "u8") -> str:
+        """Memory for the instruction that is being written; gives the pointer to it."""
         name = self.names.unique(wanted)
-        self.buffers[name] = (size, len(self.steps))
-        self.declared[name] = f"u8 *{name} = arena + @{name}@;"
-        self.last_use[name] = len(self.steps)
+        self._local[name] = Local(size, kind, len(self.steps), len(self.steps))
         return name
 
-    def allocate(self, scope: Scope, instr: Instruction) -> object:
-        """Arrays for an instruction's value: the function's outputs where it is one, or buffers."""
-        return self.arrays(instr.shape, scope.targets.get(instr), instr.name)
+    def _settle_local(self, instr: Instruction) -> None:
+        """Give what an instruction needs for itself its place in the instruction's scratch."""
+        if not self._local:
+            return
+        blocks = [Block(each.bytes, [(each.first, each.last)]) for each in self._local.values()]
+        offsets, size = pack(blocks)
+        place = self.module.memory.scratch_for(instr, size)
+        for (name, each), offset in zip(self._local.items(), offsets, strict=True):
+            behind = f" + {offset}" if offset else ""
+            value = f"({each.kind} *)({place}{behind})"
+            self.declared[name] = f"{each.kind} *{name} = {value};"
+        self._local.clear()
 
     def arrays(self, shape: Shape, target: object, name: str) -> object:
-        """Arrays for a value: outputs where `target` has their numbers, else buffers."""
+        """Arrays for a value inside a fusion: those it is aimed at, or local ones."""
         if shape.is_tuple:
             targets = (
                 cast("tuple[object, ...]", target)
@@ -105,25 +141,15 @@ class Function:
             )
             pairs = zip(shape.elements, targets, strict=True)
             return tuple(self.arrays(s, t, f"{name}_{i}") for i, (s, t) in enumerate(pairs))
-        if not shape.is_array:
-            return None
-        if isinstance(target, int):
-            return self.declare(str(shape.element_type), name, f"out[{target}]")
-        return self.buffer(shape, name)
-
-    def used(self, pointers: Iterable[str]) -> None:
-        """Keep what some pointers lead to until the step that is now being written."""
-        stack, seen = list(pointers), set[str]()
-        while stack:
-            name = stack.pop()
-            if name not in seen:
-                seen.add(name)
-                self.last_use[name] = len(self.steps)
-                stack += self.backing.get(name, ())
+        if not shape.is_array or target:
+            return target
+        return self.local(shape.size * shape.element_type.bytes, name, str(shape.element_type))
 
     def step(self, *statements: Statement, uses: Iterable[str] = ()) -> None:
         """The next thing to do."""
-        self.used(uses)
+        for name in uses:
+            if name in self._local:
+                self._local[name].last = len(self.steps)
         self.steps.append(statements)
 
     # ------------------------------------------------------------ instructions
@@ -132,59 +158,115 @@ class Function:
         """Go through the computation."""
         if self.name == "run":
             self.step(*self.module.prologue)
-        number = 0
-        for parameter in self.computation.parameters:
-            found: list[str | None] = []
-            for _, shape in parameter.shape.leaves():
-                kind = f"const {shape.element_type}"
-                value = f"in[{number}]"
-                found.append(self.declare(kind, parameter.name, value) if shape.is_array else None)
-                number += 1
-            self.scope.values[parameter] = nested(parameter.shape, iter(found))
-        _aim(self.scope, self.computation.root, numbered(self.computation.root.shape))
-        self._write_instructions(self.scope, self.computation, fused=False)
-        self._write_results()
-
-    def _write_instructions(self, scope: Scope, computation: Computation, *, fused: bool) -> None:
-        chosen = in_memory(computation, fused=fused)
-        for instr in computation.instructions:
-            if instr.opcode == "parameter":
+            self._take_donated()
+        read = read_from_memory(self.computation)
+        for instr in self.computation.instructions:
+            if instr.opcode == "constant" and instr not in read:
                 continue
             try:
-                self._write_instruction(scope, instr, wanted=instr in chosen, fused=fused)
+                self._write_sequential(instr)
             except HloError as error:
                 raise error.at(instr.span) from None
+            self._settle_local(instr)
 
-    def _write_instruction(
-        self, scope: Scope, instr: Instruction, *, wanted: bool, fused: bool
-    ) -> None:
+    def _take_donated(self) -> None:
+        """Bring donated arguments to where the results will be, if they are not there."""
+        arguments = [s for p in self.computation.parameters for _, s in p.shape.leaves()]
+        for result, number in self.module.memory.donated.items():
+            there, here, size = f"out[{result}]", f"in[{number}]", arguments[number].bytes
+            copy = Call("__builtin_memcpy", (there, here, str(size)))
+            self.step(If(f"{there} != {here}", (copy,)))
+
+    def _write_sequential(self, instr: Instruction) -> None:
+        """An instruction outside of fusions: where it lies is known."""
+        scope, rules = self.scope, self.module.memory.buffers.info
+        tree = self.tree(instr)
+        if tree is None:
+            return
+        scope.targets[instr] = tree
+        if instr.opcode in CONTROL:
+            CONTROL[instr.opcode](self, instr)
+        elif instr.opcode == "fusion":
+            self._write_fusion(scope, instr)
+        elif instr.opcode in ("copy", "copy-start") and scope.tree(instr.operands[0]):
+            source, shape = scope.tree(instr.operands[0]), instr.operands[0].shape
+            target = branch(tree, 0) if instr.opcode == "copy-start" else tree
+            self.copy(leaves(target, shape), leaves(source, shape), shape)
+        elif isinstance(emits_c.get(instr.opcode), KernelEntry):
+            self._write_kernel(scope, instr)
+        elif elemental(instr.opcode) and instr.opcode != "constant" and not rules.forwards(instr):
+            self._write_loops(scope, instr)
+        scope.values[instr] = tree
+
+    def copy(self, targets: Pointers, sources: Pointers, shape: Shape) -> None:
+        """Copy arrays to where they are not already."""
+        triples = zip(targets, sources, shape.leaves(), strict=True)
+        for target, source, (_, leaf) in triples:
+            size = leaf.size * leaf.element_type.bytes if leaf.is_array else 0
+            if target and source and target != source and size:
+                call = Call("__builtin_memcpy", (target, source, str(size)))
+                self.step(call, uses=[target, source])
+
+    def _write_fusion(self, scope: Scope, instr: Instruction) -> None:
+        """A fusion, or a call inside of one: kernels for what is stored of it."""
+        called = instr.called[0]
+        inner = Scope(scope, dict(zip(called.parameters, instr.operands, strict=True)))
+        target = scope.targets.get(instr)
+        nest = common_loops(called) if target is not None else None
+        if nest is not None:
+            self._write_sweeps(inner, instr, nest)
+            scope.values[instr] = target
+            return
+        _aim(inner, called.root, target)
+        chosen = in_memory(called)
+        for each in called.instructions:
+            if each.opcode != "parameter":
+                self._write_fused(inner, each, wanted=each in chosen)
+        scope.values[instr] = inner.tree(called.root)
+        if target is None:
+            return
+        # What the fusion only hands on was not computed where it is to be.
+        made = scope.values[instr]
+        self.copy(leaves(target, instr.shape), leaves(made, instr.shape), instr.shape)
+        scope.values[instr] = target
+
+    def _write_sweeps(self, inner: Scope, instr: Instruction, nest: Nest) -> None:
+        """One kernel for all that a fusion yields."""
+        assert inner.outer is not None
+        root = instr.called[0].root
+        results = root.operands if root.opcode == "tuple" else (root,)
+        kernel = Kernel(self.module.constants, inner)
+        outputs: dict[Instruction, list[str]] = {}
+        pointers = leaves(inner.outer.targets[instr], instr.shape)
+        for result, pointer in zip(results, pointers, strict=True):
+            name = kernel.output(result.shape, str(pointer), result.name)
+            outputs.setdefault(result, []).append(name)
+        self._call(kernel, instr, write_sweeps(kernel, nest, outputs))
+
+    def _write_fused(self, scope: Scope, instr: Instruction, *, wanted: bool) -> None:
         tree = self._renamed(scope, instr)
         if tree is not None:
             scope.values[instr] = tree
-        elif instr.opcode in ("fusion", "call") and (fused or instr.opcode == "fusion"):
-            inner = Scope(scope, dict(zip(instr.called[0].parameters, instr.operands, strict=True)))
-            root = instr.called[0].root
-            _aim(inner, root, scope.targets.get(instr))
-            self._write_instructions(inner, instr.called[0], fused=True)
-            scope.values[instr] = inner.tree(root)
+        elif instr.opcode in ("fusion", "call"):
+            self._write_fusion(scope, instr)
         elif instr.opcode == "constant":
             if wanted:
-                scope.values[instr] = self._constant(instr.attrs.literal, instr.name)  # type: ignore[attr-defined]
+                scope.values[instr] = self._constants(instr.attrs.literal, instr.name)  # type: ignore[attr-defined]
         elif instr.opcode in CONTROL:
-            CONTROL[instr.opcode](self, scope, instr)
+            raise HloError("HLO181", f"{instr.name}: a {instr.opcode} inside a fusion", instr.span)
         elif wanted and isinstance(emits_c.get(instr.opcode), KernelEntry):
             self._write_kernel(scope, instr)
         elif wanted:
             self._write_loops(scope, instr)
 
-    def _constant(self, literal: Literal, name: str) -> object:
-        """Where a constant lies."""
+    def _constants(self, literal: Literal, name: str) -> object:
+        """Where the arrays of a constant lie."""
         if literal.shape.is_tuple:
-            return tuple(self._constant(e, name) for e in literal.elements)
+            return tuple(self._constants(e, name) for e in literal.elements)
         return self.module.constants.pointer(literal, name) if literal.shape.is_array else None
 
     def _renamed(self, scope: Scope, instr: Instruction) -> object:
-        """The memory of an instruction that needs none of its own; None if it does."""
+        """The memory of a fused instruction that needs none of its own; None if it does."""
         operand = scope.tree(instr.operands[0]) if instr.operands else None
         if instr.opcode == "tuple":
             trees = tuple(scope.tree(o) for o in instr.operands)
@@ -196,17 +278,15 @@ class Function:
         if instr.opcode == "after-all":
             return ()
         if instr.opcode == "get-tuple-element":
-            attrs: GetTupleElement = instr.attrs  # type: ignore[assignment]
+            attrs: a.GetTupleElement = instr.attrs  # type: ignore[assignment]
             return branch(operand, attrs.index) if operand else None
-        if instr.opcode == "copy-start" and operand:
-            return (operand, operand, None)
-        if instr.opcode == "copy-done" and operand:
-            return branch(operand, 0)
-        return operand if instr.opcode in _ALIASES or _renames(instr) else None
+        if instr.opcode == "bitcast":
+            return operand if renames(instr) else None
+        return operand if instr.opcode in _ALIASES else None
 
     def _write_loops(self, scope: Scope, instr: Instruction) -> None:
         """A kernel that computes elements."""
-        tree = self.allocate(scope, instr)
+        tree = self.arrays(instr.shape, scope.targets.get(instr), instr.name)
         pointers = leaves(tree, instr.shape)
         shapes = [s for _, s in instr.shape.leaves()]
         if all(s.size == 0 for s in shapes):
@@ -232,13 +312,12 @@ class Function:
     def _write_kernel(self, scope: Scope, instr: Instruction) -> None:
         """A kernel that writes whole arrays in its own way."""
         entry = cast("KernelEntry", emits_c[instr.opcode])
-        tree = self.allocate(scope, instr)
+        tree = self.arrays(instr.shape, scope.targets.get(instr), instr.name)
         shapes = [s for _, s in instr.shape.leaves()]
         if all(s.size == 0 for s in shapes):
             scope.values[instr] = tree
             return
         kernel = Kernel(self.module.constants, scope)
-        kernel.writer.in_place = instr in self.in_place
         pairs = zip(shapes, leaves(tree, instr.shape), strict=True)
         outputs = [kernel.output(s, str(p), instr.name) for s, p in pairs if s.is_array]
         needed = entry.write(kernel.body, instr, outputs)
@@ -249,7 +328,7 @@ class Function:
     def _with_scratch(self, kernel: Kernel, size: int) -> None:
         """Give a kernel some bytes of the arena, if it needs any."""
         if size:
-            pointer = self.scratch(size)
+            pointer = self.local(size, "scratch")
             kernel.arguments[pointer] = Argument("u8 *restrict ", "scratch", pointer)
 
     def _call(self, kernel: Kernel, instr: Instruction, statements: Sequence[Statement]) -> None:
@@ -262,55 +341,27 @@ class Function:
         pointers = tuple(kernel.arguments)
         self.step(Call(function, pointers), uses=pointers)
 
-    def _write_results(self) -> None:
-        """Copy to the outputs what was not computed there."""
-        root = self.computation.root
-        pairs = list(
-            zip(leaves(self.scope.tree(root), root.shape), root.shape.leaves(), strict=True)
-        )
-        for number, (pointer, (_, shape)) in enumerate(pairs):
-            if pointer is None or not shape.is_array or number in self.kept.leaves:
-                continue
-            if self.declared.get(pointer, "").endswith(f"= out[{number}];"):
-                continue
-            size = shape.size * shape.element_type.bytes
-            self.step(
-                Call("__builtin_memcpy", (f"out[{number}]", pointer, str(size))), uses=[pointer]
-            )
-
     # ------------------------------------------------------------------- text
 
     def finish(self) -> str:
-        """Give the buffers their places; gives the function's text."""
-        lifetimes = [
-            Lifetime(name, size, first, self.last_use[name])
-            for name, (size, first) in self.buffers.items()
-        ]
-        offsets, self.arena_bytes = assign(lifetimes)
+        """The function's text, with addresses still to be filled in."""
         body = text([statement for step in self.steps for statement in step])
         words = set(_WORD.findall(body))
         whole = body
-        if used := [(name, line) for name, line in self.declared.items() if name in words]:
-            placed = (line.replace(f"@{n}@", str(offsets.get(n, 0))) for n, line in used)
-            whole = "".join(f"  {line}\n" for line in placed) + body
-        words = set(_WORD.findall(whole))
-        unused = "".join(f"  (void){n};\n" for n in ("in", "out", "arena") if n not in words)
+        if used := [line for name, line in self.declared.items() if name in words]:
+            whole = "".join(f"  {line}\n" for line in used) + body
+        unused = "".join(f"  (void){n};\n" for n in ("in", "out", "arena"))
         arguments = "const void *const *in, void *const *out, u8 *arena"
         if self.name == "run":
             # What the threads need for themselves lies behind the temporary arrays.
             if "own" in words:
-                whole = f"  u8 *own = arena + {self.arena_bytes};\n{whole}"
+                whole = f"  u8 *own = arena + @arena bytes@;\n{whole}"
         else:
             arguments += ", u8 *own"
             unused += "" if "own" in words else "  (void)own;\n"
         signature = f"{self.name}({arguments})"
         static = "" if self.name == "run" else "static "
         return f"{static}int {signature} {{\n{unused}{whole}  return 0;\n}}\n"
-
-    def arena_for(self, *callees: Function) -> str:
-        """The part of the arena that functions called in the next step may use."""
-        size = max(callee.arena_bytes for callee in callees)
-        return self.scratch(size, "callee_arena") if size else "arena"
 
 
 def _aim(scope: Scope, root: Instruction, target: object) -> None:
@@ -323,15 +374,5 @@ def _aim(scope: Scope, root: Instruction, target: object) -> None:
         scope.targets[instr] = aimed
         if instr.opcode == "tuple":
             stack += zip(instr.operands, cast("tuple[object, ...]", aimed), strict=True)
-        elif instr.opcode in _ALIASES or _renames(instr):
+        elif instr.opcode in _ALIASES or (instr.opcode == "bitcast" and renames(instr)):
             stack.append((instr.operands[0], aimed))
-
-
-def _renames(instr: Instruction) -> bool:
-    """Whether a bitcast or bitcast-convert leaves every element where it is."""
-    if instr.opcode != "bitcast":
-        return False
-    source, target = instr.operands[0].shape, instr.shape
-    same = source.element_type is target.element_type
-    ordered = all(memory_order(s) == tuple(range(s.rank)) for s in (source, target))
-    return same and ordered

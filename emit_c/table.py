@@ -52,13 +52,10 @@ class Kernel:
     ----------
     in_memory : which operands are read through pointers; None for all. The others are read
         element by element.
-    updates : the operand whose buffer the output may share: the kernel then only writes what
-        changes.
     """
 
     write: Callable[..., Any]
     in_memory: tuple[int, ...] | None = None
-    updates: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

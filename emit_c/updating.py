@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 
 def copy(body: Body, target: str, source: Instruction) -> None:
     """Copy an array that is in memory, unless it is updated where it is."""
-    if body.writer.in_place:
-        return
     size = source.shape.size * source.shape.element_type.bytes
-    body.call("__builtin_memcpy", target, body.pointer(source), str(size))
+    if body.pointer(source) != target:
+        body.call("__builtin_memcpy", target, body.pointer(source), str(size))
 
 
 def put(body: Body, array: str, shape: Shape, index: Index, value: str) -> None:
@@ -127,7 +126,7 @@ def write_select_and_scatter(body: Body, instr: Instruction, outputs: Sequence[s
 
 emits_c.define_all(
     {
-        "dynamic-update-slice": Kernel(write_dynamic_update_slice, in_memory=(0,), updates=0),
+        "dynamic-update-slice": Kernel(write_dynamic_update_slice, in_memory=(0,)),
         "scatter": Kernel(write_scatter),
         "select-and-scatter": Kernel(write_select_and_scatter, in_memory=()),
     }

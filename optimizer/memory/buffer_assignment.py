@@ -81,26 +81,11 @@ class BufferAssignment:
     buffers : which values share memory.
     allocations : the arena of temporaries is the last one, if there is any.
     scratch : bytes of the arena for the use of single instructions.
-
-    Raises
-    ------
-    HloError
-        HLO170 if computations have several sequential callers, HLO171 if copies are missing.
     """
 
-    def __init__(
-        self,
-        module: Module,
-        info: AliasInfo = DEFAULT,
-        scratch: Mapping[Instruction, int] | None = None,
-    ) -> None:
-        self.module = module
-        self.buffers = Buffers(module, info)
-        for wish, clash in self.buffers.refused[:1]:
-            told = f"%{clash.one.name} and %{clash.other.name} must share memory, and cannot"
-            notes = ["run the pass copy-insertion first"]
-            raise HloError("HLO171", told, wish.target.instruction.span, notes)
-        share_operands(self.buffers)
+    def __init__(self, buffers: Buffers, scratch: Mapping[Instruction, int] | None = None) -> None:
+        self.module = buffers.flow.module
+        self.buffers = buffers
         self.allocations: list[Allocation] = []
         self.scratch: dict[Instruction, Slice] = {}
         self._of: dict[Buffer, Slice] = {}
@@ -111,9 +96,9 @@ class BufferAssignment:
         value = self.buffers.flow.at[instr][leaf]
         return self._of[self.buffers.of[value]] if isinstance(value, Value) else None
 
-    def place(self, value: Value) -> Slice:
-        """Where a value lies."""
-        return self._of[self.buffers.of[value]]
+    def place(self, buffer: Buffer) -> Slice:
+        """Where a buffer lies."""
+        return self._of[buffer]
 
     @property
     def temporary_bytes(self) -> int:
@@ -197,6 +182,28 @@ class BufferAssignment:
             self._put(buffer, arena, offset)
         for (instr, needed), offset in zip(scratch.items(), offsets[len(buffers) :], strict=True):
             self.scratch[instr] = Slice(arena, offset, needed)
+
+
+def assign(module: Module, info: AliasInfo = DEFAULT) -> BufferAssignment:
+    """Give every array of a module its bytes.
+
+    Raises
+    ------
+    HloError
+        HLO170 if computations have several sequential callers, HLO171 if copies are missing.
+    """
+    return BufferAssignment(shared(module, info))
+
+
+def shared(module: Module, info: AliasInfo = DEFAULT) -> Buffers:
+    """The buffers of a module, as few as the rules allow; errors are those of `assign`."""
+    buffers = Buffers(module, info)
+    for wish, clash in buffers.refused[:1]:
+        told = f"%{clash.one.name} and %{clash.other.name} must share memory, and cannot"
+        notes = ["run the pass copy-insertion first"]
+        raise HloError("HLO171", told, wish.target.instruction.span, notes)
+    share_operands(buffers)
+    return buffers
 
 
 def block(buffer: Buffer) -> Block:

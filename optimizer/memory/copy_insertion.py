@@ -28,6 +28,8 @@ from optimizer.memory.buffers import Buffers, Update
 from optimizer.passes import register
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hlo.instruction import Module
     from hlo.names import NameSupply
     from optimizer.analysis.alias import AliasInfo
@@ -86,16 +88,21 @@ class CopyInsertion:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with copies, and with a computation of its own for each sequential call."""
-        return with_copies(module, DEFAULT, log)
+        return with_copies(module, lambda _: DEFAULT, log)
 
 
-def with_copies(module: Module, info: AliasInfo, log: Log) -> Module:
-    """Add the copies that the rules of a backend ask for."""
+def with_copies(module: Module, rules: Callable[[Module], AliasInfo], log: Log) -> Module:
+    """Add the copies that the rules of a backend ask for.
+
+    Parameters
+    ----------
+    rules : gives those for a module, which changes on the way.
+    """
     module = FlattenCallGraph().run(module, log)
     if not is_flat(module):  # the fuel did not suffice
         return module
     for _ in range(ROUNDS):
-        before, places = module, needed(Buffers(module, info))
+        before, places = module, needed(Buffers(module, rules(module)))
         names = names_of(module)
         if places:
             module = rebuild_module(
@@ -106,12 +113,13 @@ def with_copies(module: Module, info: AliasInfo, log: Log) -> Module:
     return module
 
 
-Places = dict[str, dict[int, Copies]]  # by name of instruction or computation, and by operand
+# By whether the place is a computation's root, by name, and by number of the operand.
+Places = dict[tuple[bool, str], dict[int, Copies]]
 
 
 def needed(buffers: Buffers) -> Places:
     """The copies that make room for all that was refused."""
-    wanted: dict[tuple[str, int], list[Wanted]] = {}
+    wanted: dict[tuple[tuple[bool, str], int], list[Wanted]] = {}
     for wish, _ in buffers.refused:
         name, operand, leaf = place(wish)
         source = buffers.of.get(wish.source) if wish.source else None  # type: ignore[arg-type]
@@ -123,11 +131,12 @@ def needed(buffers: Buffers) -> Places:
     return places
 
 
-def place(wish: Update | Join) -> tuple[str, int, int]:
-    """Where the copy for a wish belongs: the name of what reads it, which operand, which leaf."""
+def place(wish: Update | Join) -> tuple[tuple[bool, str], int, int]:
+    """Where the copy for a wish belongs: who reads it, which operand it is, and which leaf."""
     if isinstance(wish, Update):
-        return wish.instruction.name, wish.pair.operand, wish.pair.operand_leaf
-    return wish.at.name, wish.operand, wish.leaf
+        pair = wish.pair
+        return (False, wish.instruction.name), pair.operand, pair.operand_leaf
+    return (isinstance(wish.at, Computation), wish.at.name), wish.operand, wish.leaf
 
 
 def rule(wish: Update | Join) -> str:
@@ -176,13 +185,14 @@ class Sweep:
     def computation(self) -> Computation:
         """The new computation; the old one where it needs no copies."""
         old, places = self.old, self.places
-        if old.name not in places and not any(i.name in places for i in old.instructions):
+        readers = [(False, i.name) for i in old.instructions]
+        if not any(reader in places for reader in [(True, old.name), *readers]):
             return old
         for instr in old.instructions:
             self.became[instr] = new = self._updated(instr)
             self.made.append(new)
         root = self.became[old.root]
-        for copies in places.get(old.name, {}).values():
+        for copies in places.get((True, old.name), {}).values():
             root = self._copied(root, copies)
         if tuple(self.made) == old.instructions:
             return old
@@ -191,7 +201,7 @@ class Sweep:
     def _updated(self, instr: Instruction) -> Instruction:
         operands = [self.became[o] for o in instr.operands]
         before = tuple(self.became[p] for p in instr.control_predecessors)
-        for number, copies in self.places.get(instr.name, {}).items():
+        for number, copies in self.places.get((False, instr.name), {}).items():
             operands[number] = self._copied(operands[number], copies)
         if tuple(operands) == instr.operands and before == instr.control_predecessors:
             return instr

@@ -123,7 +123,7 @@ def test_arguments_that_do_not_lie_in_order_are_copied():
 def test_memory_says_what_a_call_takes():
     memory = emit_c.compile(hlo.parse(TEXT), optimize=False).memory
     assert (memory.arguments, memory.results, memory.constants) == (4000, 4000, 0)
-    assert 8000 <= memory.temporaries <= 8200
+    assert 4000 <= memory.temporaries <= 4100  # the other temporary lies where the result will
 
 
 def test_wrong_arguments_are_refused():

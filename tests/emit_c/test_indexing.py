@@ -6,7 +6,6 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emit_c.buffers import Lifetime, assign
 from emit_c.indexing import Sum, Within, conjunction, counter, delinear, linear, unknown
 
 SIZES = {"i": 3, "j": 4, "k": 2}
@@ -87,20 +86,3 @@ def test_what_is_certain_is_not_asked():
 def test_a_loop_of_one_turn_has_no_counter():
     assert counter("i", 1) == Sum(0)
     assert unknown("at", 3, 3) == Sum(3)
-
-
-@given(st.lists(st.tuples(st.integers(0, 300), st.integers(0, 9), st.integers(0, 9)), max_size=12))
-def test_buffers_that_are_alive_together_do_not_overlap(spans):
-    lifetimes = [
-        Lifetime(f"b{n}", size, min(a, b), max(a, b)) for n, (size, a, b) in enumerate(spans)
-    ]
-    offsets, total = assign(lifetimes)
-    for x, y in itertools.combinations(lifetimes, 2):
-        if x.first <= y.last and y.first <= x.last:
-            apart = (
-                offsets[x.name] + x.bytes <= offsets[y.name]
-                or offsets[y.name] + y.bytes <= offsets[x.name]
-            )
-            assert apart
-    assert all(offsets[b.name] + b.bytes <= total for b in lifetimes)
-    assert all(offset % 64 == 0 for offset in offsets.values())

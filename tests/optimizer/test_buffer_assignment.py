@@ -10,7 +10,7 @@ import hlo
 from hlo.error import HloError
 from hlo_tools.generate.modules import random_module
 from optimizer import Log
-from optimizer.memory.buffer_assignment import BufferAssignment, Slice, block
+from optimizer.memory.buffer_assignment import Slice, assign, block
 from optimizer.memory.buffers import Buffers
 from optimizer.memory.check import check
 from optimizer.memory.copy_insertion import CopyInsertion
@@ -26,14 +26,14 @@ def modules():
 
 def test_nothing_is_overwritten_while_it_is_needed():
     for module in modules():
-        check(BufferAssignment(module))
+        check(assign(module))
 
 
 def test_overlaps_are_caught():
     """Moving a buffer over one that is needed at the same time does not pass the check."""
     planted = 0
     for module in modules():
-        assignment = BufferAssignment(module)
+        assignment = assign(module)
         own = [b for b in assignment.buffers if _is_read(assignment, b)]
         pairs = [(x, y) for x in own for y in own if x is not y and block(x).meets(block(y))]
         for moved, other in pairs[:3]:
@@ -56,7 +56,7 @@ def _is_read(assignment, buffer):
 def test_what_needs_copies_is_refused():
     text = "HloModule m\nENTRY e {\n  ROOT x = f32[4] parameter(0)\n}"
     with pytest.raises(HloError, match="HLO171"):
-        BufferAssignment(hlo.parse(text))
+        assign(hlo.parse(text))
 
 
 def test_shared_computations_are_refused():
@@ -73,7 +73,7 @@ ENTRY e {
 
 def assigned(lines, header=""):
     text = f"HloModule m{header}\nENTRY e {{\n{lines}\n}}"
-    return BufferAssignment(CopyInsertion().run(hlo.parse(text), Log()))
+    return assign(CopyInsertion().run(hlo.parse(text), Log()))
 
 
 def test_elementwise_chains_take_the_memory_of_the_result():
@@ -115,6 +115,6 @@ def test_donated_parameters_hold_the_result():
 def test_fewer_than_all_bytes_at_once():
     """The arena is never larger than if every buffer had bytes of its own."""
     for module in modules():
-        found = BufferAssignment(module)
+        found = assign(module)
         arena = [b for a in found.allocations if a.is_temporary for b in a.buffers]
         assert found.temporary_bytes <= sum(-(-b.bytes // 64) * 64 for b in arena)
