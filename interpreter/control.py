@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -11,10 +11,14 @@ from interpreter.plumbing import CONTEXT
 from interpreter.table import evaluates
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hlo import attributes as a
     from hlo.instruction import Instruction
     from interpreter.frame import Frame
     from interpreter.table import Value
+
+    Array = NDArray[Any]
 
 
 @evaluates("call", "fusion")
@@ -75,11 +79,12 @@ def evaluate_while(frame: Frame, instr: Instruction, _attrs: a.Attrs, state: Val
 
 def _is_same(before: Value, after: Value) -> bool:
     """Whether two values are equal to the bit."""
-    if isinstance(before, tuple) and isinstance(after, tuple):
-        return all(
-            map(_is_same, cast("tuple[Value, ...]", before), cast("tuple[Value, ...]", after))
+    if isinstance(before, tuple):
+        pairs = zip(
+            cast("tuple[Value, ...]", before), cast("tuple[Value, ...]", after), strict=True
         )
-    return before is after or before.tobytes() == after.tobytes()
+        return all(_is_same(b, a) for b, a in pairs)
+    return before is after or cast("Array", before).tobytes() == cast("Array", after).tobytes()
 
 
 @evaluates("async-start")
