@@ -19,6 +19,7 @@ from emit_c.indexing import Sum, counter, delinear, strides
 from emit_c.matmul import product_type
 from emit_c.phases import Phase, phases
 from emit_c.scalar import converted
+from emit_c.scratch import Scratch, summed
 from emit_c.tiling import Dim, Pointers, Step, Tiling
 from emit_c.types import wide
 
@@ -33,9 +34,8 @@ if TYPE_CHECKING:
 
 # Plain loops are as good where tiles use less than that share of a processor.
 LEAST_SHARE = 0.1
-ALIGNMENT = 64  # bytes
-# What tiles may read behind the input's last element, where they have more lanes than are used.
-BEHIND = 256
+# Elements that tiles may read behind the input's last one, where lanes are left over.
+BEHIND = 64
 
 
 def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[str]) -> int | None:
@@ -50,21 +50,18 @@ def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[st
     tilings = [made.tiling(source, part) for part in parts]
     if any(tiling.share < LEAST_SHARE for tiling in tilings):
         return None
-    scratch = 0
+    scratch = Scratch(body)
     pointer = body.tree(made.lhs)
     if source.copied:
-        pointer = _copy_input(body, made, source)
-        scratch = source.bytes(kind)
-    for part, tiling in zip(parts, tilings, strict=True):
-        scratch += -scratch % ALIGNMENT
-        packed = ""
-        if tiling.cached:
-            packed = body.variable(f"{kind} *", "packed", f"({kind} *)(scratch + {scratch})")
-            scratch += max(tiling.packed_size, 1) * kind.bytes
-        first, to = made.origin(source, part)
-        pointers = Pointers(f"{pointer} + {first}", packed, f"{outputs[0]} + {to}")
-        tiling.write(body, pointers, made.kernel(body, source, part))
-    return scratch
+        pointer = scratch.array(kind, "padded", prod(source.sizes) + BEHIND)
+        _copy_input(body, made, source, pointer)
+    with summed(body, instr, outputs[0], scratch, kind, tilings) as (target, output):
+        for part, tiling in zip(parts, tilings, strict=True):
+            packed = scratch.array(kind, "packed", tiling.packed_size) if tiling.cached else ""
+            first, to = made.origin(source, part)
+            pointers = Pointers(f"{pointer} + {first}", packed, f"{output} + {to}")
+            tiling.write(body, pointers, target, made.kernel(body, source, part))
+    return scratch.bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +85,6 @@ class _Input:
         """From neighbour to neighbour of each dimension."""
         found = strides([self.sizes[d] for d in self.order])
         return tuple(found[self.order.index(d)] for d in range(len(self.order)))
-
-    def bytes(self, kind: ElementType) -> int:
-        """How many a copy takes."""
-        return prod(self.sizes) * kind.bytes + BEHIND
 
 
 class _Convolution:
@@ -144,7 +137,7 @@ class _Convolution:
     def tiling(self, source: _Input, part: Sequence[Phase]) -> Tiling:
         """How a part of the output is cut into tiles."""
         steps = [step for step, _ in self._contraction(source, part)]
-        return Tiling(self._dims(source, part), steps, self.kind, self.instr.shape.element_type)
+        return Tiling(self._dims(source, part), steps, self.kind)
 
     def _dims(self, source: _Input, part: Sequence[Phase]) -> list[Dim]:
         """The dimensions of the output: groups, features, then places, joined where possible."""
@@ -224,13 +217,13 @@ def _joined(dims: Sequence[Dim]) -> list[Dim]:
     return found
 
 
-def _copy_input(body: Body, made: _Convolution, source: _Input) -> str:
-    """The input in scratch memory, between zeros."""
+def _copy_input(body: Body, made: _Convolution, source: _Input, copy: str) -> None:
+    """Write the input to other memory, between zeros."""
     lhs, dims, steps = made.lhs, made.lhs.shape.dims, source.steps
-    copy = body.variable(f"{made.kind} *", "padded", f"({made.kind} *)scratch")
+    size, each = prod(source.sizes), made.kind.bytes
     if source.sizes != dims:
-        body.call("__builtin_memset", copy, "0", str(source.bytes(made.kind) - BEHIND))
-    body.call("__builtin_memset", f"{copy} + {prod(source.sizes)}", "0", str(BEHIND))
+        body.call("__builtin_memset", copy, "0", str(size * each))
+    body.call("__builtin_memset", f"{copy} + {size}", "0", str(BEHIND * each))
     # Dimensions through which one loop leads in both are gone through as one.
     groups: list[list[int]] = []
     for d, size in enumerate(dims):
@@ -251,7 +244,6 @@ def _copy_input(body: Body, made: _Convolution, source: _Input) -> str:
             value = _as(body.element(lhs, tuple(at)), lhs, made.kind)
             body.assign(f"{copy}[{place.text}]", value)
         body.add(over(last, sizes[-1], statements))
-    return copy
 
 
 def _as(value: str, operand: Instruction, kind: ElementType) -> str:

@@ -17,15 +17,17 @@ from emit_c.indexing import Sum, counter, linear
 from emit_c.tiles import Tile, lanes_for, rows_for, tile_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from emit_c.body import Body
     from emit_c.indexing import Index
     from hlo.element_type import ElementType
 
 # A packed kernel of so many bytes stays in the cache while all places are gone through, and so
-# many bytes of a larger one's panel.
-CACHED, CACHED_PANEL = 1 << 19, 1 << 18
+# many bytes of a larger one's panels.
+CACHED, CACHED_PANELS = 1 << 19, 1 << 18
+# Panels that are packed together, so that the kernel is read in longer runs.
+WIDEST = 8
 # Sums that are independent of each other keep a processor busy from so many vectors on.
 BUSY = 10
 # What it costs to write lanes that are no neighbours in the output.
@@ -70,8 +72,9 @@ class Tiling:
     ----------
     dims : of the output; those of size 1 do not matter.
     steps : of the contraction, outermost first.
-    kind, target : types of the sums and of the output; with `adds`, the output's numbers are sums
-        to begin with.
+    kind : the type in which products are summed up.
+    exact : if given, sums of so many products are exact in that type; longer ones are added up in
+        the output.
 
     Attributes
     ----------
@@ -79,18 +82,24 @@ class Tiling:
     share : of a processor's lanes that is used.
     cached : whether the packed kernel stays in the cache while all places are gone through. If so,
         it needs memory for `packed_size` numbers, and places are outermost; else panels of it are.
+    chunks : the outermost steps are taken in so many parts; if more than one, tiles add to what the
+        output holds already.
     """
 
     def __init__(
-        self, dims: Sequence[Dim], steps: Sequence[Step], kind: ElementType, target: ElementType
+        self,
+        dims: Sequence[Dim],
+        steps: Sequence[Step],
+        kind: ElementType,
+        exact: int | None = None,
     ) -> None:
-        self.kind, self.target, self.steps = kind, target, tuple(steps)
+        self.kind, self.steps = kind, tuple(steps) or (Step(1, 0),)
         dims = [d for d in dims if d.size != 1] or [Dim(1, 0, 1, 1)]
         self.share, self.lane, self.row = _best(dims, kind)
         self.vectors, self.lanes = lanes_for(self.lane.size, kind)
         self.width = self.vectors * self.lanes
         self.rows = rows_for(self.row.size, self.vectors)
-        self.depth = prod(s.size for s in steps)
+        self.depth = prod(s.size for s in self.steps)
         outer = [d for d in dims if d not in (self.lane, self.row)]
         self.panels = [d for d in outer if d.feature]
         self.places = [d for d in outer if not d.feature]
@@ -101,6 +110,12 @@ class Tiling:
         whole = prod(d.size for d in self.panels) * self.blocks * self.depth * self.side
         self.cached = whole * kind.bytes <= CACHED or self.packed is not self.lane
         self.packed_size = whole if self.cached else 0
+        self.group = 1 if self.cached else _divisor(self.blocks, min(self.blocks // 8, WIDEST))
+        most = self.depth if self.cached else CACHED_PANELS // (self.group * self.side * kind.bytes)
+        most = min(most, exact or most)
+        first = self.steps[0].size
+        self.chunk = _divisor(first, most // max(1, self.depth // max(1, first)))
+        self.chunks = first // self.chunk if first else 1
 
     @property
     def reads_behind(self) -> bool:
@@ -109,143 +124,165 @@ class Tiling:
 
     # ----------------------------------------------------------------- loops
 
-    def write(self, body: Body, pointers: Pointers, kernel: Callable[[Sum, Index], str]) -> None:
+    def write(
+        self,
+        body: Body,
+        pointers: Pointers,
+        target: ElementType,
+        kernel: Callable[[Sum, Index], str],
+    ) -> None:
         """Pack the kernel, and go through the tiles.
 
         Parameters
         ----------
+        target : the output's type.
         kernel : gives the kernel's number for a feature and an index of the contraction.
         """
-        (self._write_places_first if self.cached else self._write_panels_first)(
-            body, pointers, kernel
-        )
+        write = self._write_places_first if self.cached else self._write_panels_first
+        write(body, pointers, target, kernel)
 
     def _write_places_first(
-        self, body: Body, pointers: Pointers, kernel: Callable[[Sum, Index], str]
+        self,
+        body: Body,
+        pointers: Pointers,
+        target: ElementType,
+        kernel: Callable[[Sum, Index], str],
     ) -> None:
         """Pack the whole kernel; then go through places, and at each of them through the kernel."""
         panels, places = [d.size for d in self.panels], [d.size for d in self.places]
         names = "g" * (len(panels) + 1)
         with body.loops(names, [*panels, self.blocks], parallel=True) as (*at, block):
-            panel = (tuple(at), block)
-            self._pack(body, pointers.packed, panel, self._begin(panel), kernel)
-        sizes = [*places, *panels, -(-self.lane.size // self.width)]
-        with body.loops("p" * len(places) + names, sizes, parallel=True) as index:
-            place, at = index[: len(places)], index[len(places) : -1]
-            self._rows(body, pointers, place, (at, index[-1]), None)
+            begin = self._begin(tuple(at), block)
+            self._pack(body, pointers.packed, begin, _Part(tuple(at), block, Sum(0)), kernel)
+        sizes = [*panels, -(-self.lane.size // self.width)]
+        for chunk in range(self.chunks):
+            with body.loops("p" * len(places), places, parallel=True) as place:
+                for row, rows in self._each_row(body):
+                    with body.loops(names, sizes) as (*at, block):
+                        part = _Part(tuple(at), block, Sum(chunk))
+                        along = {self.lane: block, self.row: row}.get(self.packed, Sum(0))
+                        begin = self._begin(part.panel, along) + self._chunk_size * chunk
+                        self._tile(body, pointers, target, (place, row, part, begin), rows)
 
     def _write_panels_first(
-        self, body: Body, pointers: Pointers, kernel: Callable[[Sum, Index], str]
+        self,
+        body: Body,
+        pointers: Pointers,
+        target: ElementType,
+        kernel: Callable[[Sum, Index], str],
     ) -> None:
-        """Pack a panel of the kernel, and go through all places for it; then the next."""
+        """Pack some panels of the kernel, and go through all places for them; then the next."""
         panels, places = [d.size for d in self.panels], [d.size for d in self.places]
-        names = "g" * (len(panels) + 1)
-        with body.loops(names, [*panels, self.blocks], parallel=True) as (*at, block):
-            size = self.depth * self.side
-            here = replace(
-                pointers, packed=body.own(str(self.kind), "panel", size, self.kind.bytes)
-            )
-            panel = (tuple(at), block)
-            self._pack(body, here.packed, panel, Sum(0), kernel)
-            chunk = self._chunk()
-            chunks = self.steps[0].size // chunk if self.steps else 1
-            with body.loops(["chunk", *("p" * len(places))], [chunks, *places]) as (part, *place):
-                self._rows(body, here, tuple(place), panel, (part, chunk))
+        sizes = [*panels, self.blocks // self.group]
+        with body.loops("g" * len(sizes), sizes, parallel=True) as (*at, group):
+            size = self.group * self._chunk_size
+            packed = body.own(str(self.kind), "panel", size, self.kind.bytes)
+            here = replace(pointers, packed=packed)
+            with body.loops(["chunk"], [self.chunks]) as (chunk,):
+                part = _Part(tuple(at), group * self.group, chunk)
+                self._pack(body, packed, Sum(0), part, kernel)
+                with body.loops("p" * len(places), places) as place:
+                    for row, rows in self._each_row(body):
+                        with body.loops(["block"], [self.group]) as (block,):
+                            begin = block * self._chunk_size
+                            this = replace(part, block=part.block + block)
+                            self._tile(body, here, target, (place, row, this, begin), rows)
 
-    def _chunk(self) -> int:
-        """How many of the outermost steps are taken at once, so that a panel stays in the cache."""
-        if not self.steps or self.kind is not self.target:
-            return self.steps[0].size if self.steps else 1
-        size = self.steps[0].size
-        most = CACHED_PANEL // (self.depth // size * self.side * self.kind.bytes)
-        return next(n for n in range(max(1, min(most, size)), 0, -1) if size % n == 0)
+    def _each_row(self, body: Body) -> Iterator[tuple[Sum, int]]:
+        """Inside of loops over the tiles below each other: which it is, and how many rows it has.
+
+        The last tile may have fewer rows.
+        """
+        whole, rest = divmod(self.row.size, self.rows)
+        with body.loops(["row"], [whole], parallel=True) as (row,):
+            yield row, self.rows
+        if rest:
+            yield Sum(whole), rest
+
+    # --------------------------------------------------------------- packing
+
+    @property
+    def _chunk_size(self) -> int:
+        """Numbers that a packed block has for one chunk of the steps."""
+        return self.depth // max(1, self.chunks) * self.side
+
+    def _begin(self, panel: Index, block: Sum) -> Sum:
+        """Where a block begins in a kernel that is packed as a whole."""
+        sizes = (*(d.size for d in self.panels), self.blocks)
+        return linear((*panel, block), sizes) * (self.depth * self.side)
 
     def _pack(
         self,
         body: Body,
         packed: str,
-        panel: tuple[Index, Sum],
         begin: Sum,
+        part: _Part,
         kernel: Callable[[Sum, Index], str],
     ) -> None:
-        """Copy the kernel's numbers of one block of features, for all steps of the contraction."""
-        at, block = panel
-        rest = self.packed.size % self.side
+        """Copy the kernel's numbers of a group of blocks.
+
+        If the whole kernel is packed, for all steps of the contraction; else for those of a chunk.
+        """
+        first = self.steps[0].size if self.cached else self.chunk
+        sizes = [first, *(s.size for s in self.steps[1:])]
         lane = body.name("j")
-        with body.loops("t" * len(self.steps), [s.size for s in self.steps]) as steps:
-            j = counter(lane, self.side)
-            feature = (block * self.side + j) * self.packed.feature
-            for here, d in zip(at, self.panels, strict=True):
+        with body.loops(["t" for _ in sizes] + ["block"], [*sizes, self.group]) as (*steps, block):
+            along = (part.block + block) * self.side + counter(lane, self.side)
+            feature = along * self.packed.feature
+            for here, d in zip(part.panel, self.panels, strict=True):
                 feature = feature + here * d.feature
-            place = linear((*steps, j), (*(s.size for s in self.steps), self.side)) + begin
+            at = (steps[0] + part.chunk * self.chunk, *steps[1:])
+            place = linear(
+                (block, *steps, counter(lane, self.side)), (self.group, *sizes, self.side)
+            )
             with body.block() as statements:
-                body.assign(f"{packed}[{place.text}]", kernel(feature, steps))
+                body.assign(f"{packed}[{(begin + place).text}]", kernel(feature, at))
             made = over(lane, self.side, statements)
-            there = block * -self.side + self.packed.size
-            body.add(replace(made, stop=_smaller(there, self.side)) if rest else made)
+            if self.packed.size % self.side:
+                there = (part.block + block) * -self.side + self.packed.size
+                made = replace(made, stop=_smaller(there, self.side))
+            body.add(made)
 
-    def _begin(self, panel: tuple[Index, Sum]) -> Sum:
-        """Where a block of the packed kernel begins."""
-        at, block = panel
-        sizes = (*(d.size for d in self.panels), self.blocks)
-        return linear((*at, block), sizes) * (self.depth * self.side)
-
-    def _rows(
-        self,
-        body: Body,
-        pointers: Pointers,
-        place: Index,
-        panel: tuple[Index, Sum],
-        part: tuple[Sum, int] | None,
-    ) -> None:
-        """The tiles below each other; the last may be of fewer rows."""
-        whole, rest = divmod(self.row.size, self.rows)
-        with body.loops(["row"], [whole]) as (row,):
-            self._tile(body, pointers, (place, panel, row, part), self.rows)
-        if rest:
-            self._tile(body, pointers, (place, panel, Sum(whole), part), rest)
+    # --------------------------------------------------------------- computing
 
     def _tile(
         self,
         body: Body,
         pointers: Pointers,
-        where: tuple[Index, tuple[Index, Sum], Sum, tuple[Sum, int] | None],
+        target: ElementType,
+        where: tuple[Index, Sum, _Part, Sum],
         rows: int,
     ) -> None:
-        """Call the function that computes a tile."""
-        place, (at, block), row, part = where
-        steps, number, chunk = self.steps, Sum(0), 1
-        into, to = Sum(0), Sum(0)
-        loops = [*zip(place, self.places, strict=True), *zip(at, self.panels, strict=True)]
-        loops += [(block * self.width, self.lane), (row * self.rows, self.row)]
+        """Call the function that computes a tile.
+
+        Parameters
+        ----------
+        where : place, number of the tile among those below each other, part of the kernel, and
+            where that begins in the packed kernel.
+        """
+        place, row, part, begin = where
+        loops = [*zip(place, self.places, strict=True), *zip(part.panel, self.panels, strict=True)]
+        loops += [(part.block * self.width, self.lane), (row * self.rows, self.row)]
+        into, to = part.chunk * (self.chunk * self.steps[0].input), Sum(0)
         for here, d in loops:
             into, to = into + here * d.input, to + here * d.output
-        along = {self.lane: block, self.row: row}.get(self.packed, Sum(0))
-        kernel = self._begin((at, along)) if self.cached else Sum(0)
-        adds = "0"
-        if part and steps:
-            number, chunk = part
-            into = into + number * (chunk * steps[0].input)
-            kernel = kernel + number * (self.depth // steps[0].size * chunk * self.side)
-            steps = (Step(chunk, steps[0].input), *steps[1:])
-            adds = f"{number.text} > 0"
-        count = block * -self.width + self.lane.size
-        tile = self._sizes(rows, steps)
+        steps = (Step(self.chunk, self.steps[0].input), *self.steps[1:])
+        tile = self._sizes(rows, steps, target)
         name = body.function("tile", lambda name: tile_text(tile, name))
         body.call(
             name,
             f"{pointers.input} + {into.text}",
-            f"{pointers.packed} + {kernel.text}",
+            f"{pointers.packed} + {begin.text}",
             f"{pointers.output} + {to.text}",
-            count.text,
-            adds,
+            (part.block * -self.width + self.lane.size).text,
+            "0" if part.chunk == Sum(0) else f"{part.chunk.text} > 0",
             work=2 * rows * self.width * prod(s.size for s in steps),
         )
 
-    def _sizes(self, rows: int, steps: Sequence[Step]) -> Tile:
+    def _sizes(self, rows: int, steps: Sequence[Step], target: ElementType) -> Tile:
         return Tile(
             kind=self.kind,
-            target=self.target,
+            target=target,
             rows=rows,
             vectors=self.vectors,
             lanes=self.lanes,
@@ -258,6 +295,20 @@ class Tiling:
             kernel_lanes=self.lane.feature != 0,
             output_lane=self.lane.output,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of the kernel: which panel, block of features and chunk of the steps."""
+
+    panel: Index
+    block: Sum
+    chunk: Sum
+
+
+def _divisor(number: int, most: int) -> int:
+    """The largest divisor that is not above a bound; 1 if the bound is below."""
+    return next((n for n in range(min(number, most), 0, -1) if number % n == 0), min(number, 1))
 
 
 def _smaller(value: Sum, bound: int) -> str:
