@@ -155,7 +155,8 @@ def expression(opcode: str, element_type: ElementType, *values: str) -> str | No
         return None
     kind = wide(element_type)
     return template.format(
-        *values,
+        # Two minus signs in a row would be another operator.
+        *(f"({value})" if value.startswith("-") else value for value in values),
         T=element_type.name,
         C=kind,
         R=element_type.real.name,

@@ -51,8 +51,16 @@ static inline $C shift_right_arithmetic_$T($C x, $C distance) {
   return ($C)(signed_x >> (steps >= $W ? $W - 1 : steps));
 }
 
+// Sums of the bits in pairs, fours, bytes and so on: gcc 12 counts the bits of vectors of constants
+// wrongly where the processor has an instruction for it (it gives back the vector).
 static inline $C popcnt_$T($C x) {
-  return ($C)__builtin_popcountll((u64)(($U)x & $M));
+  u64 bits = (u64)(($U)x & $M);
+  bits -= bits >> 1 & 0x5555555555555555u;
+  bits = (bits & 0x3333333333333333u) + (bits >> 2 & 0x3333333333333333u);
+  bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+  bits += bits >> 8;
+  bits += bits >> 16;
+  return ($C)((bits + (bits >> 32)) & 0x7f);
 }
 
 static inline $C count_leading_zeros_$T($C x) {

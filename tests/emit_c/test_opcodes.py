@@ -467,3 +467,30 @@ y = f32[] parameter(1)
 a = f32[] reduce(x, y), dimensions={}, to_apply=add
 b = f32[] reduce-window(x, y), window={}, to_apply=add
 ROOT r = (f32[], f32[]) tuple(a, b)""", ADD.replace("{T}", "f32")))  # fmt: skip
+
+
+def test_negative_constants_can_be_negated():
+    check(
+        entry("""a = s32[3] constant({-2, -2, -2})
+b = f8e5m2[3] constant({-1.5, -1.5, -1.5})
+c = c64[2] constant({(-1, -2), (-1, -2)})
+d = s32[3] negate(a)
+e = s32[3] abs(a)
+f = s32[3] subtract(d, a)
+g = f8e5m2[3] negate(b)
+h = c64[2] negate(c)
+ROOT r = (s32[3], s32[3], f8e5m2[3], c64[2]) tuple(e, f, g, h)""")
+    )
+
+
+@pytest.mark.parametrize("element_type", ["s64", "u32", "s16", "u8"])
+def test_bits_of_constants_are_counted(element_type):
+    # gcc 12 folds the processor's instruction for vectors of constants wrongly.
+    check(
+        entry(f"""a = {element_type}[2] constant({{48, 127}})
+b = {element_type}[2] not(a)
+c = {element_type}[2] popcnt(a)
+d = {element_type}[2] popcnt(b)
+e = {element_type}[2] count-leading-zeros(a)
+ROOT r = ({element_type}[2], {element_type}[2], {element_type}[2]) tuple(c, d, e)""")
+    )
