@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from math import prod
 from typing import TYPE_CHECKING
 
 from emit_c.indexing import linear, unknown
-from emit_c.loops import For
+from emit_c.loops import vectorized
 from emit_c.movement import from_bits
 from emit_c.table import Kernel, emits_c
 from emit_c.types import store
 from interpreter.random import halved
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from emit_c.body import Body
+    from emit_c.indexing import Index
     from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.shape import Shape
@@ -44,42 +46,54 @@ def _put(body: Body, array: str, place: str, shape: Shape, bits: str) -> None:
 
 def _write_threefry(body: Body, state: Sequence[str], data: Shape, output: str) -> tuple[str, ...]:
     """A counter gives one word of 64 bits, or two of 32 for neighbours in one dimension."""
-    width = data.element_type.bits
-    half, axis = (data.dims, 0) if width == 64 else halved(data.dims)
-    with body.loops([f"h{d}" for d in range(len(half))], half, parallel=True) as index:
-        number = linear(index, half).text
-        bits = body.let("u64", "bits", f"threefry({state[0]}, {state[1]} + (u64)({number}))")
-        if width == 64 or not data.dims:
-            _put(body, output, linear(index[: len(data.dims)], data.dims).text, data, bits)
-        else:
-            for k in range(2):
-                place = (*index[:axis], index[axis] * 2 + k, *index[axis + 1 :])
-                inside = place[axis].high < data.dims[axis]
-                with body.when("" if inside else f"{place[axis].text} < {data.dims[axis]}"):
-                    word = f"(u32)({bits} >> {32 * k})"
-                    _put(body, output, linear(place, data.dims).text, data, f"(u64){word}")
+    single = data.element_type.bits == 64 or not data.dims
+    half, axis = (data.dims or (1,), 0) if single else halved(data.dims)
+    pairs = 0 if single else data.dims[axis] // 2
+    # Of an odd number of neighbours, the last one has a counter of its own.
+    for start, stop, words in ((0, pairs, 2), (pairs, half[axis], 1)):
+        sizes = (*half[:axis], stop - start, *half[axis + 1 :])
+        if 0 in sizes:
+            continue
+        with _straight(body, sizes) as place:
+            index = (*place[:axis], place[axis] + start, *place[axis + 1 :])
+            number = linear(index, half).text
+            bits = body.let("u64", "bits", f"threefry({state[0]}, {state[1]} + (u64)({number}))")
+            for k in range(words):
+                at = index if single else (*index[:axis], index[axis] * 2 + k, *index[axis + 1 :])
+                word = bits if single else f"(u32)({bits} >> {32 * k})"
+                _put(body, output, linear(at[: len(data.dims)], data.dims).text, data, word)
     return (f"{state[1]} + {prod(half)}u",)
+
+
+@contextmanager
+def _straight(body: Body, sizes: Sequence[int]) -> Generator[Index]:
+    """Run a block of straight code for every index, in vector lanes and on threads."""
+    names = [f"h{d}" for d in range(len(sizes))]
+    with body.block() as statements, body.loops(names, sizes, parallel=True) as index:
+        yield index
+    body.add(*vectorized(statements))
 
 
 def _write_philox(body: Body, state: Sequence[str], data: Shape, output: str) -> tuple[str, ...]:
     """A counter gives 128 bits for the next elements: two of 64 bits, or four of at most 32."""
-    width, count = data.element_type.bits, data.size
-    each = 2 if width == 64 else 4
-    steps = -(-count // each)
+    count = data.size
+    each = 2 if data.element_type.bits == 64 else 4
     upper = state[2] if len(state) == 3 else state[0]
-    with body.block() as block:
-        words = body.variable("u32", "words", size=4)
-        low = body.let("u64", "low", f"{state[1]} + (u64)step")
-        high = body.let("u64", "high", f"{upper} + ({low} < {state[1]})")
-        body.call("philox", state[0], low, high, words)
-        for k in range(each):
-            bits = f"{words}[{k}]"
-            if width == 64:
-                bits = f"{words}[{2 * k}] | (u64){words}[{2 * k + 1}] << 32"
-            with body.when(f"{each} * step + {k} < {count}"):
-                _put(body, output, f"{each} * step + {k}", data, f"(u64){bits}")
-    body.add(For("step", steps, tuple(block), parallel=True))
-    after = body.let("u64", "after", f"{state[1]} + {steps}u")
+    whole, rest = divmod(count, each)
+    for start, steps, elements in ((0, whole, each), (whole, min(rest, 1), rest)):
+        if not steps:
+            continue
+        with _straight(body, [steps]) as (place,):
+            step = place + start
+            low = body.let("u64", "low", f"{state[1]} + (u64)({step.text})")
+            high = body.let("u64", "high", f"{upper} + ({low} < {state[1]})")
+            halves = [
+                body.let("u64", "half", f"philox({state[0]}, {low}, {high}, {k})") for k in range(2)
+            ]
+            for k in range(elements):
+                word = halves[k] if each == 2 else f"(u32)({halves[k // 2]} >> {32 * (k % 2)})"
+                _put(body, output, (step * each + k).text, data, word)
+    after = body.let("u64", "after", f"{state[1]} + {whole + min(rest, 1)}u")
     return after, f"{upper} + ({after} < {state[1]})"
 
 

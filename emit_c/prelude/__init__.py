@@ -65,6 +65,7 @@ def _filled(template: str, element_type: ElementType) -> str:
         "$T": element_type.name,
         "$C": kind,
         "$U": unsigned,
+        "$S": unsigned.replace("u", "s"),
         "$V": element_type.name.replace("s", "u"),
         "$L": load(element_type, "").removesuffix("()"),
         "$R": element_type.real.name,

@@ -1,5 +1,6 @@
 // Integers: everything wraps around; nothing is undefined. $T is the element type, $C the C type
-// that holds its values, $U the unsigned one of its width, $W its bits and $M a mask of them.
+// that holds its values, $U and $S the unsigned and signed ones of that width, $W its bits and $M a
+// mask of them.
 
 // The quotient, truncated; all bits set where y is 0. INT_MIN / -1 wraps around.
 static inline $C divide_signed_$T($C x, $C y) {
@@ -36,18 +37,18 @@ static inline $C power_unsigned_$T($C x, $C y) {
 
 // Shifts: a distance is read as unsigned; from the width on nothing is left but zeros or signs.
 static inline $C shift_left_$T($C x, $C distance) {
-  u64 steps = (u64)(($U)distance & $M);
-  return ($C)(steps >= $W ? 0 : (u64)x << (steps & 63));
+  $U steps = ($U)(($U)distance & $M);
+  return ($C)(steps >= $W ? 0 : ($U)x << (steps & ($W - 1)));
 }
 
 static inline $C shift_right_logical_$T($C x, $C distance) {
-  u64 steps = (u64)(($U)distance & $M);
-  return ($C)(steps >= $W ? 0 : (u64)(($U)x & $M) >> (steps & 63));
+  $U steps = ($U)(($U)distance & $M);
+  return ($C)(steps >= $W ? 0 : (($U)x & $M) >> (steps & ($W - 1)));
 }
 
 static inline $C shift_right_arithmetic_$T($C x, $C distance) {
-  u64 steps = (u64)(($U)distance & $M);
-  s64 signed_x = (s64)((u64)x << (64 - $W)) >> (64 - $W);
+  $U steps = ($U)(($U)distance & $M);
+  $S signed_x = ($S)(($S)(($U)x << (8 * sizeof(x) - $W)) >> (8 * sizeof(x) - $W));
   return ($C)(signed_x >> (steps >= $W ? $W - 1 : steps));
 }
 

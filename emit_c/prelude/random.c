@@ -4,42 +4,60 @@ static inline u32 rotate_left(u32 x, int distance) {
   return x << distance | x >> (32 - distance);
 }
 
-// Threefry-2x32, 20 rounds: the words of a counter, scrambled under a key. Each round adds, rotates
-// and xors; every fourth, a part of the key is added.
+// Four rounds of Threefry-2x32, each of which adds, rotates and xors; then a part of the key is added.
+__attribute__((always_inline))
+static inline void threefry_rounds(u32 *x, u32 *y, int a, int b, int c, int d, u32 for_x, u32 for_y) {
+  *x += *y;
+  *y = rotate_left(*y, a) ^ *x;
+  *x += *y;
+  *y = rotate_left(*y, b) ^ *x;
+  *x += *y;
+  *y = rotate_left(*y, c) ^ *x;
+  *x += *y;
+  *y = rotate_left(*y, d) ^ *x;
+  *x += for_x;
+  *y += for_y;
+}
+
+// Threefry-2x32, 20 rounds: the words of a counter, scrambled under a key.
+__attribute__((always_inline))
 static inline u64 threefry(u64 key, u64 counter) {
-  static const int distances[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-  u32 low = (u32)key, high = (u32)(key >> 32);
-  u32 keys[3] = {low, high, low ^ high ^ 0x1bd11bda};
+  u32 low = (u32)key, high = (u32)(key >> 32), third = low ^ high ^ 0x1bd11bda;
   u32 x = (u32)counter + low, y = (u32)(counter >> 32) + high;
-  for (int group = 0; group < 5; group++) {
-    for (int i = 0; i < 4; i++) {
-      x += y;
-      y = rotate_left(y, distances[group % 2][i]) ^ x;
-    }
-    x += keys[(group + 1) % 3];
-    y += keys[(group + 2) % 3] + (u32)(group + 1);
-  }
+  threefry_rounds(&x, &y, 13, 15, 26, 6, high, third + 1);
+  threefry_rounds(&x, &y, 17, 29, 16, 24, third, low + 2);
+  threefry_rounds(&x, &y, 13, 15, 26, 6, low, high + 3);
+  threefry_rounds(&x, &y, 17, 29, 16, 24, high, third + 4);
+  threefry_rounds(&x, &y, 13, 15, 26, 6, third, low + 5);
   return (u64)y << 32 | x;
 }
 
-// Philox-4x32, 10 rounds: each multiplies two of the words, and swaps and xors the products' halves.
-static inline void philox(u64 key, u64 counter_low, u64 counter_high, u32 *words) {
+// A round of Philox-4x32: two of the words are multiplied, and the products' halves swapped and xored.
+__attribute__((always_inline))
+static inline void philox_round(u32 *a, u32 *b, u32 *c, u32 *d, u64 key, u32 round) {
+  u64 p = (u64)*a * 0xd2511f53, q = (u64)*c * 0xcd9e8d57;
+  *a = (u32)(q >> 32) ^ *b ^ ((u32)key + round * 0x9e3779b9);
+  *b = (u32)q;
+  *c = (u32)(p >> 32) ^ *d ^ ((u32)(key >> 32) + round * 0xbb67ae85);
+  *d = (u32)p;
+}
+
+// Philox-4x32, 10 rounds: the words of a counter, scrambled under a key; the lower or upper two.
+__attribute__((always_inline))
+static inline u64 philox(u64 key, u64 counter_low, u64 counter_high, int upper) {
   u32 a = (u32)counter_low, b = (u32)(counter_low >> 32);
   u32 c = (u32)counter_high, d = (u32)(counter_high >> 32);
-  u32 low = (u32)key, high = (u32)(key >> 32);
-  for (int round = 0; round < 10; round++) {
-    u64 p = (u64)a * 0xd2511f53, q = (u64)c * 0xcd9e8d57;
-    a = (u32)(q >> 32) ^ b ^ low;
-    b = (u32)q;
-    c = (u32)(p >> 32) ^ d ^ high;
-    d = (u32)p;
-    low += 0x9e3779b9;
-    high += 0xbb67ae85;
-  }
-  words[0] = a;
-  words[1] = b;
-  words[2] = c;
-  words[3] = d;
+  philox_round(&a, &b, &c, &d, key, 0);
+  philox_round(&a, &b, &c, &d, key, 1);
+  philox_round(&a, &b, &c, &d, key, 2);
+  philox_round(&a, &b, &c, &d, key, 3);
+  philox_round(&a, &b, &c, &d, key, 4);
+  philox_round(&a, &b, &c, &d, key, 5);
+  philox_round(&a, &b, &c, &d, key, 6);
+  philox_round(&a, &b, &c, &d, key, 7);
+  philox_round(&a, &b, &c, &d, key, 8);
+  philox_round(&a, &b, &c, &d, key, 9);
+  return upper ? (u64)d << 32 | c : (u64)b << 32 | a;
 }
 
 // The state of the device's own generator, 128 bits, where every run begins: as XLA CPU's first one.

@@ -31,7 +31,6 @@ from optimizer.expanders.optimization_barrier_expander import OptimizationBarrie
 from optimizer.expanders.ragged_dot_rewriter import RaggedDotRewriter
 from optimizer.expanders.reduce_window_rewriter import ReduceWindowRewriter
 from optimizer.expanders.result_caster import ResultCaster
-from optimizer.expanders.rng_bit_generator_expander import RngBitGeneratorExpander
 from optimizer.expanders.rng_expander import RngExpander
 from optimizer.expanders.scaled_dot_rewriter import ScaledDotRewriter
 from optimizer.expanders.scan_expander import ScanExpander
@@ -56,10 +55,9 @@ BEFORE: tuple[Pass, ...] = (
     DotDecomposer(),
     OperandUpcaster(),
     RngExpander(),
-    RngBitGeneratorExpander(),
     DynamicIndexSplitter(),
-    # XLA decomposes topk and expands comparisons in total order here; our kernels do both as they
-    # are, and know by the comparison how a sort can be done.
+    # XLA expands random bits and comparisons in total order and decomposes topk here. Our kernels
+    # do all of them as they are, and know by the comparison how a sort can be done.
     CholeskyExpander(),
     TriangularSolveExpander(),
     StochasticConvertDecomposer(),
