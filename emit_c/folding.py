@@ -116,11 +116,13 @@ class Fold:
         return ((_LANES[self.operation], self.names[0]),)
 
 
-def in_lanes(statements: Sequence[Statement], fold: Fold) -> tuple[Statement, ...]:
-    """Let the innermost loop of a fold run in vector lanes, if it is straight code."""
-    if fold.lanes is None:
+def in_lanes(statements: Sequence[Statement], folds: Sequence[Fold]) -> tuple[Statement, ...]:
+    """Let the innermost loop of some folds run in vector lanes, if it is straight code."""
+    lanes = [fold.lanes for fold in folds]
+    if None in lanes:
         return tuple(statements)
-    return tuple(_in_lanes(s, fold.lanes) for s in statements)
+    together = tuple(lane for each in lanes for lane in each or ())
+    return tuple(_in_lanes(s, together) for s in statements)
 
 
 def _in_lanes(statement: Statement, lanes: tuple[tuple[str, str], ...]) -> Statement:
@@ -141,16 +143,20 @@ def _in_lanes(statement: Statement, lanes: tuple[tuple[str, str], ...]) -> State
 COLUMNS = 1024
 
 
-def blocks(n: int) -> list[tuple[int, int, int]]:
+def blocks(n: int, most: int = COLUMNS) -> list[tuple[int, int, int]]:
     """Cut n columns into blocks of one size, or of one size and a smaller one.
+
+    Parameters
+    ----------
+    most : columns of a block.
 
     Returns
     -------
     list of tuple
         how many there are, where the first of them begins, and how wide they are.
     """
-    widths = range(min(COLUMNS, n), min(COLUMNS, n) // 4, -1)
-    width = next((w for w in widths if n % w == 0), COLUMNS // 2)
+    widths = range(min(most, n), min(most, n) // 4, -1)
+    width = next((w for w in widths if n % w == 0), most // 2)
     count, rest = divmod(n, width)
     return [(count, 0, width), *([(1, n - rest, rest)] if rest else [])]
 
@@ -217,7 +223,7 @@ def write_reduce(body: Body, instr: Instruction, index: Index) -> Values:
         reduced, kept = iter(inner), iter(index)
         at = tuple(next(reduced if d in attrs.dimensions else kept) for d in range(len(dims)))
         fold.add([body.element(x, at) for x in arrays])
-    body.add(*in_lanes(statements, fold))
+    body.add(*in_lanes(statements, [fold]))
     return fold.results
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from emit_c.body import Body, Environment, Trace, Writer
-from emit_c.indexing import linear
+from emit_c.indexing import delinear, linear
 from emit_c.loops import For, Statement, live, text, vectorized
 from emit_c.names import Names, comment
 from emit_c.parallel import split
@@ -22,6 +22,7 @@ from emit_c.traversal import write_nest
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from emit_c.body import Values
     from emit_c.constants import Constants
     from emit_c.indexing import Index
     from hlo.instruction import Instruction
@@ -189,7 +190,8 @@ def write_loops(
 
     Parameters
     ----------
-    results : instructions, each with the kernel's pointers to the arrays of its value.
+    results : instructions, each with the kernel's pointers to the arrays of its value. Those of
+        other dimensions than the first have their elements in the same row-major order.
     """
     body = kernel.body
     shape = _leaf(results[0][0])
@@ -197,11 +199,15 @@ def write_loops(
 
     def write(index: Index) -> None:
         with body.block() as statements:
-            made = [(instr, pointers, body.elements(instr, index)) for instr, pointers in results]
+            made: list[tuple[Instruction, Sequence[str], Values]] = []
+            for instr, pointers in results:
+                here = _renumbered(index, shape, _leaf(instr))
+                made.append((instr, pointers, body.elements(instr, here)))
+            number = linear(index, shape.dims).text
             for instr, pointers, values in made:
                 shapes = [s for _, s in instr.shape.leaves()]
                 for leaf, pointer, value in zip(shapes, pointers, values, strict=True):
-                    place = f"{pointer}[{linear(index, leaf.dims).text}]"
+                    place = f"{pointer}[{number}]"
                     body.assign(place, body.stored(leaf.element_type, value))
         body.add(*live(statements))
 
@@ -221,9 +227,17 @@ def _traced(
     probe.writer.trace = trace = Trace()
     with probe.body.block() as statements:
         for instr, _ in results:
-            probe.body.elements(instr, index)
+            shape = _leaf(results[0][0])
+            probe.body.elements(instr, _renumbered(index, shape, _leaf(instr)))
     trace.straight = not any(isinstance(s, For) for s in statements)
     return trace
+
+
+def _renumbered(index: Index, shape: Shape, wanted: Shape) -> Index:
+    """The index, in one shape, of the element that has an index in another one."""
+    if shape.dims == wanted.dims or len(index) != shape.rank:
+        return index
+    return delinear(linear(index, shape.dims), wanted.dims)
 
 
 def _leaf(instr: Instruction) -> Shape:

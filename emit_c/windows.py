@@ -229,5 +229,5 @@ def write_reduce_window(body: Body, instr: Instruction, index: Index) -> Values:
         if condition != "0":
             with body.when(condition):
                 fold.add([body.element(x, at) for x in windows.arrays])
-    body.add(*in_lanes(statements, fold))
+    body.add(*in_lanes(statements, [fold]))
     return fold.results

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from hlo.walk import users
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -223,19 +221,32 @@ def _written(instr: Instruction) -> int:
 def _fusion_bytes(instr: Instruction) -> tuple[tuple[int, ...], int]:
     """A fusion reads of a parameter what its users in the fusion read, but each byte once."""
     inner = instr.called[0]
-    using = users(inner)
-    read: list[int] = []
-    for parameter in inner.parameters:
-        amounts = (
-            _read(user, k)
-            for user in using[parameter]
-            for k, operand in enumerate(user.operands)
-            if operand is parameter
-        )
-        read.append(min(sum(amounts), parameter.shape.bytes))
     root = inner.root
     outputs = root.operands if root.opcode == "tuple" else (root,)
-    return tuple(read), sum(_written(o) for o in outputs)
+    members = [i for i in inner.instructions if i.opcode not in ("parameter", "tuple")]
+    read, written = traffic(members, outputs)
+    return tuple(read.get(parameter, 0) for parameter in inner.parameters), written
+
+
+def traffic(
+    members: Iterable[Instruction], outputs: Iterable[Instruction]
+) -> tuple[dict[Instruction, int], int]:
+    """Bytes that one kernel reads of everything outside of it, and bytes that it writes.
+
+    Parameters
+    ----------
+    members : what it computes, each after its operands.
+    outputs : whose values it stores.
+    """
+    inside: set[Instruction] = set()
+    read: dict[Instruction, int] = {}
+    for member in members:
+        for number, operand in enumerate(member.operands):
+            if operand not in inside:
+                read[operand] = read.get(operand, 0) + _read(member, number)
+        inside.add(member)
+    read = {operand: min(bytes_, operand.shape.bytes) for operand, bytes_ in read.items()}
+    return read, sum(_written(o) for o in outputs)
 
 
 def kernels(module: Module) -> int:

@@ -46,6 +46,10 @@ class Policy:
     places : at how many indices one value may be asked for in a fusion. Each is code of its own.
     repeated : cheap operations that are computed again, per turn of the innermost loop.
     code : values that are computed in one fusion, counted once for each place.
+    results : of one kernel, at most.
+    folds : in one kernel whose folds share a loop, at most.
+    row_bytes : what stays in the cache while a kernel goes through it several times.
+    after_folds : whether a kernel may use what it has folded.
     """
 
     producers: frozenset[str]
@@ -57,6 +61,10 @@ class Policy:
     places: int
     repeated: int
     code: int
+    results: int
+    folds: int
+    row_bytes: int
+    after_folds: bool
 
     def is_expensive(self, instr: Instruction) -> bool:
         """Whether to compute an element twice costs more than to store and load it."""
@@ -75,11 +83,22 @@ CPU = Policy(
     places=8,
     repeated=16,
     code=2000,
+    results=16,
+    folds=16,
+    row_bytes=256 * 1024,
+    after_folds=True,
 )
 # Threads of a GPU can't wait for each other's folds, and have few registers, but arithmetic is
 # free beside memory.
 GPU = replace(
-    CPU, producers=CPU.producers - FOLDS, operands=96, reductions=1, repeated=32, code=500
+    CPU,
+    producers=CPU.producers - FOLDS,
+    operands=96,
+    reductions=1,
+    repeated=32,
+    code=500,
+    row_bytes=0,
+    after_folds=False,
 )
 
 POLICIES = {"cpu": CPU, "gpu": GPU}

@@ -1,0 +1,108 @@
+"""The graph of a computation while its instructions are merged into kernels.
+
+It must stay without cycles: two kernels may become one only if no way leads from one to the other
+through a third. The nodes have numbers that grow along every edge, so a way between two nodes can
+only lead through nodes with numbers between theirs, and merging renumbers only those.
+
+References
+----------
+D. J. Pearce, P. H. J. Kelly, "A dynamic topological sort algorithm for directed acyclic graphs".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo.walk import post_order
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
+
+    from hlo.instruction import Computation, Instruction
+
+# A way that is so long to look for counts as found.
+_PATIENCE = 2000
+
+
+class Contraction:
+    """Nodes that each stand for some instructions.
+
+    Parameters
+    ----------
+    users : of each instruction.
+    nodes : those that are given; every other instruction is a node of its own.
+    """
+
+    def __init__(
+        self,
+        computation: Computation,
+        users: Mapping[Instruction, Sequence[Instruction]],
+        nodes: Mapping[Instruction, Hashable],
+    ) -> None:
+        self._users = users
+        self._node: dict[Instruction, Hashable] = {}
+        self._parts: dict[Hashable, list[Instruction]] = {}
+        self._number: dict[Hashable, int] = {}
+        self._at: list[Hashable] = []
+        self._after: dict[Instruction, list[Instruction]] = {}
+        for instr in post_order(computation):
+            for before in instr.control_predecessors:
+                self._after.setdefault(before, []).append(instr)
+            node = nodes.get(instr, instr)
+            self._node[instr] = node
+            self._parts.setdefault(node, []).append(instr)
+            if node not in self._number:
+                self._number[node] = len(self._at)
+                self._at.append(node)
+
+    def node(self, instr: Instruction) -> Hashable:
+        """What stands for an instruction."""
+        return self._node[instr]
+
+    def number(self, node: Hashable) -> int:
+        """Numbers grow along every edge."""
+        return self._number[node]
+
+    def _following(self, node: Hashable) -> Iterator[Hashable]:
+        """The nodes that use a node, or have to wait for it."""
+        for part in self._parts[node]:
+            for user in (*self._users[part], *self._after.get(part, ())):
+                if self._node[user] is not node:
+                    yield self._node[user]
+
+    def reaches(self, first: Hashable, second: Hashable) -> bool:
+        """Whether `second` needs `first`, or it takes long to tell."""
+        if self._number[first] > self._number[second]:
+            return False
+        near = self.between(first, second)
+        return near is None or second in self._following(first)
+
+    def between(self, first: Hashable, second: Hashable) -> set[Hashable] | None:
+        """What needs `first` and comes before `second`; None if `second` needs any of that."""
+        last = self._number[second]
+        stack = [n for n in self._following(first) if n is not second]
+        found: set[Hashable] = set()
+        while stack:
+            node = stack.pop()
+            if node is second or len(found) > _PATIENCE:
+                return None
+            if node not in found and self._number[node] < last:
+                found.add(node)
+                stack += self._following(node)
+        return found
+
+    def merge(
+        self, first: Hashable, second: Hashable, between: set[Hashable], new: Hashable
+    ) -> None:
+        """Let a new node stand for two, after `between` said that it may."""
+        start, stop = self._number[first], self._number[second]
+        window = [n for n in self._at[start : stop + 1] if n is not first and n is not second]
+        before = [n for n in window if n not in between]
+        after = [n for n in window if n in between]
+        self._parts[new] = self._parts.pop(first) + self._parts.pop(second)
+        for part in self._parts[new]:
+            self._node[part] = new
+        # One number is left over; nothing has it from now on.
+        for number, node in enumerate((*before, new, *after, None), start):
+            self._at[number] = node
+            self._number[node] = number

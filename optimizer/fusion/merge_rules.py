@@ -1,0 +1,123 @@
+"""The rules that forbid that two kernels become one with several results.
+
+Each is asked about two kernels and what they would become. It answers with the reason if it may
+not be.
+
+References
+----------
+XLA, `xla/service/gpu/transforms/multi_output_fusion.cc`, `FusionFitsInBudget` in
+`xla/service/gpu/gpu_fusible.cc`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from optimizer.fusion.merged import joined
+from optimizer.fusion.nest import Nest, nest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from optimizer.fusion.merged import Kernel, Needed
+    from optimizer.fusion.policy import Policy
+
+
+@dataclass
+class Merge:
+    """Two kernels that might become one.
+
+    Attributes
+    ----------
+    first, second : the second may need the first.
+    needed : as `joined` asks.
+    """
+
+    policy: Policy
+    first: Kernel
+    second: Kernel
+    needed: Needed
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """What they would become."""
+        return joined(self.first, self.second, self.needed)
+
+    @cached_property
+    def nest(self) -> Nest | str:
+        """Its loops."""
+        return nest_of(self.kernel.members, self.kernel.outputs)
+
+    @cached_property
+    def saved(self) -> int:
+        """Bytes that one kernel reads and writes less than two."""
+        return self.first.bytes + self.second.bytes - self.kernel.bytes
+
+
+def size(merge: Merge) -> str | None:
+    """No kernel grows beyond bounds."""
+    policy, kernel = merge.policy, merge.kernel
+    counts = (
+        ("results", len(kernel.outputs), policy.results),
+        ("operands", len(kernel.operands), policy.operands),
+        ("values to compute", len(kernel.members), policy.code),
+        ("folds", sum(m.opcode == "reduce" for m in kernel.members), policy.folds),
+    )
+    for what, count, most in counts:
+        if count > most:
+            return f"one kernel would have {count} {what}; at most {most}"
+    return None
+
+
+def loops(merge: Merge) -> str | None:
+    """Both count the same loops."""
+    return merge.nest if isinstance(merge.nest, str) else None
+
+
+def index(merge: Merge) -> str | None:
+    """What the second needs of the first, it needs at the index at which the first computes it."""
+    nest = merge.nest
+    assert isinstance(nest, Nest)
+    for value in merge.kernel.handed:
+        if nest.place.get(value) not in (nest.order, nest.kept):
+            return f"%{value.name} would be computed anew for each element that needs it"
+    return None
+
+
+def folds(merge: Merge) -> str | None:
+    """Threads of a GPU can't wait for each other's folds."""
+    nest = merge.nest
+    assert isinstance(nest, Nest)
+    if merge.policy.after_folds:
+        return None
+    late = next((m for m in nest.members if nest.sweep[m]), None)
+    return late and f"%{late.name} needs a fold of the same kernel"
+
+
+def cache(merge: Merge) -> str | None:
+    """What is gone through several times has to stay in the cache."""
+    nest, most = merge.nest, merge.policy.row_bytes
+    assert isinstance(nest, Nest)
+    if nest.sweeps == 1 or nest.row_bytes() <= most:
+        return None
+    return (
+        f"{nest.sweeps} sweeps over rows of {nest.row_bytes()} bytes, which the cache does not "
+        f"hold: at most {most}"
+    )
+
+
+def benefit(merge: Merge) -> str | None:
+    """It is done to save memory traffic."""
+    return None if merge.saved > 0 else "one kernel would read and write as many bytes as two"
+
+
+MERGE_RULES: dict[str, Callable[[Merge], str | None]] = {
+    "size": size,
+    "loops": loops,
+    "index": index,
+    "folds": folds,
+    "cache": cache,
+    "benefit": benefit,
+}

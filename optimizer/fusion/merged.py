@@ -1,0 +1,117 @@
+"""Kernels that are merged into one: what they compute, and what they read and write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from optimizer.analysis.cost import traffic
+from optimizer.identity import Identity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from typing import Any
+
+    from hlo.attributes import GetTupleElement
+    from hlo.instruction import Instruction
+
+    Users = Mapping[Instruction, Sequence[Instruction]]
+    Needed = Callable[[Instruction, Collection[Instruction]], bool]
+
+
+@dataclass(eq=False)
+class Kernel:
+    """One kernel of a computation: an instruction, a fusion, or several that are to become one.
+
+    Attributes
+    ----------
+    parts : the instructions of the computation that it stands for.
+    members : what it computes, each after its operands; these are members, or instructions of the
+        computation.
+    values : the member that computes an instruction of the computation, for all that others use.
+    handed : members that some parts compute and others may use.
+    count : of the kernels that it was made of.
+    """
+
+    parts: tuple[Instruction, ...]
+    members: tuple[Instruction, ...]
+    values: dict[Instruction, Instruction]
+    handed: tuple[Instruction, ...] = ()
+    count: int = 1
+
+    @property
+    def outputs(self) -> tuple[Instruction, ...]:
+        """The members whose values are stored."""
+        return tuple(dict.fromkeys(self.values.values()))
+
+    @property
+    def operands(self) -> dict[Instruction, None]:
+        """What it reads."""
+        inside = set(self.members)
+        return dict.fromkeys(o for m in self.members for o in m.operands if o not in inside)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes read and written."""
+        read, written = traffic(self.members, self.outputs)
+        return sum(read.values()) + written
+
+
+def kernel_of(instr: Instruction, users: Users) -> Kernel | None:
+    """An instruction as a kernel; None if it hands on what it is given, or a tuple used as such."""
+    if instr.opcode != "fusion":
+        return Kernel((instr,), (instr,), {instr: instr}) if instr.shape.is_array else None
+    inner = instr.called[0]
+    copies = dict(zip(inner.parameters, instr.operands, strict=True))
+    members: list[Instruction] = []
+    for member in inner.instructions:
+        if member not in copies and (member is not inner.root or member.opcode != "tuple"):
+            copies[member] = member.with_(operands=tuple([copies[o] for o in member.operands]))
+            members.append(copies[member])
+    elements: Sequence[Instruction] = ()
+    values: dict[Instruction, Instruction] = {}
+    if instr.shape.is_array:
+        values[instr] = copies[inner.root]
+    elif inner.root.opcode == "tuple":
+        elements = users[instr]
+        for element in elements:
+            if element.opcode != "get-tuple-element":
+                return None
+            attrs: GetTupleElement = element.attrs  # type: ignore[assignment]
+            values[element] = copies[inner.root.operands[attrs.index]]
+    made = set(members)
+    if not values or any(value not in made for value in values.values()):
+        return None
+    return Kernel((instr, *elements), tuple(members), values)
+
+
+def joined(first: Kernel, second: Kernel, needed: Needed) -> Kernel:
+    """Both as one, where `first` does not need `second`; equal members become one.
+
+    Parameters
+    ----------
+    needed : whether others than the given instructions need a value, so that it is still stored.
+    """
+    parts = (*first.parts, *second.parts)
+    identity = Identity()
+    known: dict[Any, Instruction] = {}
+    copies: dict[Instruction, Instruction] = {}
+    numbers: dict[Instruction, int] = {}
+    members: list[Instruction] = []
+    for member in (*first.members, *second.members):
+        sources = [first.values.get(o, o) for o in member.operands]
+        operands = tuple([copies.get(o, o) for o in sources])
+        for operand in operands:
+            numbers.setdefault(operand, len(numbers))
+        made = member if operands == member.operands else member.with_(operands=operands)
+        copies[member] = known.setdefault(identity.key(made, numbers), made)
+        if copies[member] is made:
+            members.append(made)
+    inside = set(parts)
+    values = {
+        instr: copies[member]
+        for instr, member in (*first.values.items(), *second.values.items())
+        if needed(instr, inside)
+    }
+    handed = tuple([copies[member] for member in first.values.values()])
+    return Kernel(parts, tuple(members), values, handed, first.count + second.count)

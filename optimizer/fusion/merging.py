@@ -1,0 +1,151 @@
+"""Decides which kernels of a computation become one with several results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo.walk import users
+from optimizer.effects import effects, ordered
+from optimizer.fusion.contraction import Contraction
+from optimizer.fusion.decision import FusionDecision
+from optimizer.fusion.merge_rules import MERGE_RULES, Merge
+from optimizer.fusion.merged import Kernel, kernel_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from hlo.instruction import Computation, Instruction
+    from optimizer.fusion.policy import Policy
+
+# They may change their first operand's memory.
+_UPDATING = frozenset({"dynamic-update-slice", "scatter", "while", "fusion", "call", "conditional"})
+# How many of the kernels that read a value are tried with each of the others.
+_NEIGHBOURS = 8
+
+
+class Merger:
+    """The kernels of one computation, merged as far as they may be.
+
+    Attributes
+    ----------
+    kernels : those that there are at the end.
+    decisions : on pairs of kernels that were looked at.
+    """
+
+    def __init__(self, computation: Computation, policy: Policy, *, sharded: bool = False) -> None:
+        self._computation, self._policy, self._sharded = computation, policy, sharded
+        self._users = users(computation)
+        acts, tied = effects(), ordered(computation)
+        self.kernels: dict[Kernel, None] = {}
+        for instr in computation.instructions:
+            if instr not in tied and not acts(instr) and self._may_merge(instr):
+                kernel = kernel_of(instr, self._users)
+                if kernel is not None and all(map(self._is_plain, kernel.members)):
+                    self.kernels[kernel] = None
+        nodes = {part: kernel for kernel in self.kernels for part in kernel.parts}
+        self._graph = Contraction(computation, self._users, nodes)
+        self.decisions: dict[tuple[Kernel, Kernel], FusionDecision] = {}
+        while self._merge_readers():
+            pass
+
+    def _may_merge(self, instr: Instruction) -> bool:
+        """Whether it is a kernel of loops over arrays."""
+        policy = self._policy
+        if self._sharded and instr.annotations.sharding is not None:
+            return False
+        if instr.opcode == "fusion":
+            return instr.attrs.kind in ("kLoop", "kInput")  # type: ignore[attr-defined]
+        return instr.opcode in policy.roots and self._is_plain(instr)
+
+    def _is_plain(self, member: Instruction) -> bool:
+        """Whether a loop can compute a value, and an element of it alone."""
+        policy, shape = self._policy, member.shape
+        known = member.opcode in policy.producers or member.opcode in policy.roots
+        fixed = not any(i.shape.is_dynamic for i in (member, *member.operands))
+        array = shape.is_array and shape.size > 0 and fixed
+        return known and array and member.opcode != "dynamic-update-slice"
+
+    # ------------------------------------------------------------------ search
+
+    def _merge_readers(self) -> bool:
+        """Try the kernels that have to do with each value; tells whether any were merged."""
+        merged = False
+        for instr in self._computation.instructions:
+            if instr.shape.is_array and (instr.shape.size > 1 or self._is_kernel(instr)):
+                merged |= self._merge_around(instr)
+        return merged
+
+    def _is_kernel(self, instr: Instruction) -> bool:
+        return isinstance(self._graph.node(instr), Kernel)
+
+    def _around(self, instr: Instruction) -> list[Kernel]:
+        """The kernel that computes a value, and those that read it, in order."""
+        nodes = (self._graph.node(i) for i in (instr, *self._users[instr]))
+        found = dict.fromkeys(n for n in nodes if isinstance(n, Kernel))
+        return sorted(found, key=self._graph.number)
+
+    def _merge_around(self, instr: Instruction) -> bool:
+        merged, start = False, 0
+        kernels = self._around(instr)
+        while start < len(kernels):
+            near = kernels[start + 1 : start + 1 + _NEIGHBOURS]
+            if any(self._try(kernels[start], other) for other in near):
+                merged, kernels = True, self._around(instr)
+            else:
+                start += 1
+        return merged
+
+    def _try(self, first: Kernel, second: Kernel) -> bool:
+        """Merge two kernels if they may be; tells whether they were."""
+        if (first, second) in self.decisions:
+            return False
+        merge = Merge(self._policy, first, second, self._needed)
+        decision = self.decisions[first, second] = self._decide(merge)
+        if not decision:
+            return False
+        between = self._graph.between(first, second)
+        assert between is not None
+        self._graph.merge(first, second, between, merge.kernel)
+        del self.kernels[first], self.kernels[second]
+        self.kernels[merge.kernel] = None
+        return True
+
+    def _needed(self, instr: Instruction, parts: Collection[Instruction]) -> bool:
+        """Whether others than some instructions need a value."""
+        using = self._users[instr]
+        result = instr is self._computation.root
+        return result or not using or any(user not in parts for user in using)
+
+    def _decide(self, merge: Merge) -> FusionDecision:
+        first, second = merge.first, merge.second
+        if self._graph.between(first, second) is None:
+            told = f"%{second.parts[0].name} needs something else that needs %{first.parts[0].name}"
+            return FusionDecision(False, "cycle", told)
+        if (changed := self._changed_between(first, second)) is not None:
+            told = f"%{changed.name}, which one of them needs, changes what the other one reads"
+            return FusionDecision(False, "in-place", told)
+        for name, rule in MERGE_RULES.items():
+            reason = rule(merge)
+            if reason is not None:
+                return FusionDecision(False, name, reason)
+        told = (
+            f"one kernel with {len(merge.kernel.outputs)} result(s) reads and writes "
+            f"{merge.saved} bytes less than two, which read and write "
+            f"{first.bytes + second.bytes}"
+        )
+        return FusionDecision(True, "multi-output", told)
+
+    def _changed_between(self, first: Kernel, second: Kernel) -> Instruction | None:
+        """An instruction that one kernel needs, and that may change an operand of the other."""
+        for reader, other in ((first, second), (second, first)):
+            for operand in reader.operands:
+                for user in self._users[operand]:
+                    node = self._graph.node(user)
+                    if (
+                        user.opcode in _UPDATING
+                        and node not in (first, second)
+                        and not isinstance(node, Kernel)
+                        and self._graph.reaches(node, other)
+                    ):
+                        return user
+        return None

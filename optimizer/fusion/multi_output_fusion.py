@@ -1,0 +1,105 @@
+"""Merges kernels that share loops into one that has several results.
+
+    s = f32[8] reduce(x, zero)              p = (f32[8], f32[8]) fusion(x, zero)
+    y = f32[8,4] multiply(x, x)     =>      s = f32[8] get-tuple-element(p), index=0
+    q = f32[8] reduce(y, zero)              q = f32[8] get-tuple-element(p), index=1
+
+Two kernels that read the same array read it once then (siblings); where one reads what the other
+computes, that is used at once (producer and consumer). Which, is decided for the whole computation
+first (`optimizer.fusion.merging`); then it is rebuilt once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hlo.attributes import Fusion, GetTupleElement
+from hlo.instruction import Instruction
+from hlo.walk import names_of, rebuild, rebuild_module
+from optimizer.fusion.build import fused
+from optimizer.fusion.instruction_fusion import sequential_computations, without_fused
+from optimizer.fusion.merging import Merger
+from optimizer.fusion.policy import POLICIES
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Module
+    from hlo.names import NameSupply
+    from optimizer.fusion.merged import Kernel
+    from optimizer.fusion.policy import Policy
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class MultiOutputFusion:
+    """Fusion of siblings, and of producers whose value others need too.
+
+    Attributes
+    ----------
+    target : whose policy: cpu or gpu.
+
+    References
+    ----------
+    XLA, `xla/service/multi_output_fusion.cc`,
+    `xla/service/gpu/transforms/multi_output_fusion.cc`.
+    """
+
+    name = "multi-output-fusion"
+    target: str = "cpu"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module with fewer and larger kernels."""
+        names, policy = names_of(module), POLICIES[self.target]
+        sequential = {c.name for c in sequential_computations(module)}
+        calls = Counter(c.name for instr in module.instructions() for c in instr.called)
+
+        def change(computation: Computation) -> Computation:
+            if computation.name not in sequential:
+                return computation
+            plan: dict[Instruction, Instruction] = {}
+            gone: set[str] = set()
+            for kernel in merged(module, computation, policy).kernels:
+                if kernel.count == 1:
+                    continue
+                alone = all(calls[c.name] == 1 for part in kernel.parts for c in part.called)
+                made, values = _fusion(kernel, names, alone=alone)
+                if log.rewrite("merge", kernel.parts[0], made):
+                    plan.update(values)
+                    gone.update(part.name for part in kernel.parts)
+            return without_fused(rebuild(computation, plan), gone)
+
+        return rebuild_module(module, change)
+
+
+def merged(module: Module, computation: Computation, policy: Policy) -> Merger:
+    """What to merge in one computation of a module."""
+    header = module.header
+    return Merger(computation, policy, sharded=header.num_partitions * header.replica_count > 1)
+
+
+def _fusion(
+    kernel: Kernel, names: NameSupply, *, alone: bool
+) -> tuple[Instruction, dict[Instruction, Instruction]]:
+    """A kernel as a fusion, and what takes the place of its parts' values.
+
+    Parameters
+    ----------
+    alone : nobody else computes its members, so that they keep their names.
+    """
+    outputs = kernel.outputs
+    kinds = {part.attrs.kind for part in kernel.parts if isinstance(part.attrs, Fusion)}
+    kind = "kInput" if "kInput" in kinds else "kLoop"
+    made = fused(kernel.members, outputs, names, kernel.members if alone else (), kind)
+    if len(outputs) == 1:
+        return made, dict.fromkeys(kernel.values, made)
+    elements = {
+        output: Instruction(
+            names.unique("get-tuple-element"), "get-tuple-element", output.shape, (made,),
+            GetTupleElement(index=number), annotations=output.annotations,
+        )
+        for number, output in enumerate(outputs)
+    }  # fmt: skip
+    return made, {instr: elements[member] for instr, member in kernel.values.items()}
