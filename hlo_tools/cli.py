@@ -31,7 +31,8 @@ VERBS: Final = {
     "ops": "list the opcodes, and who knows them",
     "passes": "list the optimizer's passes and their options",
     "rules": "list its rewrite rules, each with its promise",
-    "why": "tell why two instructions share a kernel, or not",
+    "why": "tell why instructions share a kernel, or have their layouts",
+    "timeline": "draw when each instruction would run on a GPU",
     "explain": "tell what an error code means",
     "doctor": "look at the installation, and say what is missing",
 }

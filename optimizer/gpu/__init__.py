@@ -1,0 +1,5 @@
+"""What only a GPU needs: streams that run side by side, and schedules that hide waiting.
+
+All here works on the module after fusion: each instruction is a kernel, a library call, a transfer,
+or nothing at all.
+"""

@@ -1,0 +1,52 @@
+"""Splits collectives into a start and a done, so that something else can run in between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hlo.walk import names_of, rebuild, rebuild_module
+from optimizer.gpu.async_pairs import pair
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction, Module
+    from optimizer.log import Log
+
+SPLIT = frozenset(
+    {
+        *("all-gather", "all-reduce", "all-to-all", "collective-broadcast", "collective-permute"),
+        *("ragged-all-to-all", "reduce-scatter"),
+    }
+)
+
+
+@register
+@dataclass(frozen=True)
+class AsyncCollectiveCreator:
+    """Makes pairs of collectives; `latency-hiding-scheduler` then moves the halves apart.
+
+    References
+    ----------
+    XLA, `xla/hlo/transforms/collectives/async_collective_creator.cc`.
+    """
+
+    name = "async-collective-creator"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module whose collectives are asynchronous."""
+        names = names_of(module)
+
+        def change(computation: Computation) -> Computation:
+            if len(computation.instructions) == len(computation.parameters) + 1:
+                # What an async-start runs; another one inside it would gain nothing.
+                return computation
+            plan: dict[Instruction, Instruction] = {}
+            for instr in computation.instructions:
+                if instr.opcode in SPLIT:
+                    new = pair(instr, names)
+                    if log.rewrite("split", instr, *new):
+                        plan[instr] = new[-1]
+            return rebuild(computation, plan)
+
+        return rebuild_module(module, change)

@@ -1,0 +1,142 @@
+"""Moves small kernels that need not wait for each other onto streams of their own.
+
+Kernels are dealt out as a list scheduler would: the one with the longest way to the end first, to
+the stream where it can begin soonest; the main stream, if that is as good. One on another stream
+becomes an async-start with the stream's number and an async-done. Kernels that fill the device by
+themselves stay on the main stream: beside another they would only run more slowly.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hlo.walk import names_of, rebuild, rebuild_module
+from optimizer.analysis.cost import cost
+from optimizer.gpu.async_pairs import pair
+from optimizer.gpu.device import A100, COMPUTE, STARTS, lane, runs, seconds
+from optimizer.gpu.paths import needed_by, paths_to_end
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction, Module
+    from optimizer.gpu.device import Device
+    from optimizer.log import Log
+
+# What becomes a kernel or a library call.
+KERNELS = frozenset(
+    {"convolution", "copy", "custom-call", "dot", "fft", "fusion", "reduce", "sort"}
+)
+# The stream of what is there from the start.
+ANYWHERE = -1
+# Seconds until another stream sees that a kernel has ended.
+EVENT = 1e-6
+
+
+@register
+@dataclass(frozen=True)
+class AsyncWrapper:
+    """Spreads small kernels over streams.
+
+    Attributes
+    ----------
+    streams : at most, the main one included.
+
+    References
+    ----------
+    XLA, `xla/service/gpu/transforms/async_wrapper.cc` and
+    `xla/service/gpu/execution_stream_assignment.cc`; XLA moves only what it is told to.
+    """
+
+    name = "async-wrapper"
+    streams: int = 4
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module with kernels on several streams."""
+        names = names_of(module)
+
+        def change(computation: Computation) -> Computation:
+            if computation.name not in parallel:
+                return computation
+            plan: dict[Instruction, Instruction] = {}
+            for instr, stream in assigned(computation, self.streams, A100).items():
+                if stream:
+                    new = pair(instr, names, f'{{"operation_queue_id":"{stream}"}}')
+                    if log.rewrite("wrap", instr, *new):
+                        plan[instr] = new[-1]
+            return rebuild(computation, plan)
+
+        parallel = _sequences(module)
+        return rebuild_module(module, change)
+
+
+def _sequences(module: Module) -> set[str]:
+    """The computations that run as sequences of kernels and have no streams yet."""
+    found, pending = set[str](), [module.entry]
+    while pending:
+        computation = pending.pop()
+        if computation.name in found:
+            continue
+        found.add(computation.name)
+        for instr in computation.instructions:
+            if instr.opcode in ("call", "conditional", "while"):
+                pending += instr.called
+    split = {c.name for c in module.computations for i in c.instructions if i.opcode in STARTS}
+    return found - split
+
+
+def assigned(computation: Computation, streams: int, device: Device) -> dict[Instruction, int]:
+    """The stream of each small kernel.
+
+    Parameters
+    ----------
+    streams : at most; 0 is the main one.
+    """
+    users, paths = needed_by(computation), paths_to_end(computation, device)
+    waits = {i: len({*i.operands, *i.control_predecessors}) for i in computation.instructions}
+    number = {i: n for n, i in enumerate(computation.instructions)}
+    ready = [(-paths[i], number[i], i) for i in computation.instructions if not waits[i]]
+    heapq.heapify(ready)
+    free = [0.0] * streams
+    ends: dict[Instruction, tuple[float, int]] = {}
+    found: dict[Instruction, int] = {}
+    while ready:
+        _, _, instr = heapq.heappop(ready)
+        before = [ends[i] for i in (*instr.operands, *instr.control_predecessors)]
+        if not runs(instr):
+            ends[instr] = max(before, default=(0.0, ANYWHERE))
+        else:
+            begins, stream = _soonest(instr, before, free, device)
+            free[stream] = begins + seconds(instr, device)
+            ends[instr] = free[stream], stream
+        if instr.opcode in KERNELS:
+            found[instr] = ends[instr][1]
+        for user in users[instr]:
+            waits[user] -= 1
+            if not waits[user]:
+                heapq.heappush(ready, (-paths[user], number[user], user))
+    return found
+
+
+def _soonest(
+    instr: Instruction, before: list[tuple[float, int]], free: list[float], device: Device
+) -> tuple[float, int]:
+    """When an instruction can begin at the earliest, and on which stream.
+
+    Parameters
+    ----------
+    before : when what it needs ends, and on which stream.
+    free : when each stream is free.
+    """
+    small = (
+        instr.opcode in KERNELS
+        and lane(instr) == COMPUTE
+        and cost(instr).bytes_accessed < device.full
+        and instr.shape.is_array
+    )
+    options: list[tuple[float, int]] = []
+    for stream in range(len(free) if small else 1):
+        there = [end + EVENT * (on not in (stream, ANYWHERE)) for end, on in before]
+        options.append((max([free[stream], *there]), stream))
+    return min(options)

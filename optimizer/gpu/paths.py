@@ -1,0 +1,30 @@
+"""How long it takes from an instruction to the end of its computation, at the least."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from optimizer.gpu.device import seconds
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction
+    from optimizer.gpu.device import Device
+
+
+def needed_by(computation: Computation) -> dict[Instruction, list[Instruction]]:
+    """Who must wait for each instruction, as a user or because a control dependency says so."""
+    found: dict[Instruction, list[Instruction]] = {i: [] for i in computation.instructions}
+    for instr in computation.instructions:
+        for needed in dict.fromkeys((*instr.operands, *instr.control_predecessors)):
+            found[needed].append(instr)
+    return found
+
+
+def paths_to_end(computation: Computation, device: Device) -> dict[Instruction, float]:
+    """Seconds of the longest chain from each instruction on, itself included."""
+    users = needed_by(computation)
+    paths: dict[Instruction, float] = {}
+    for instr in reversed(computation.instructions):
+        after = max((paths[user] for user in users[instr]), default=0.0)
+        paths[instr] = seconds(instr, device) + after
+    return paths

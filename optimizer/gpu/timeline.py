@@ -1,0 +1,115 @@
+"""A simulated run of a computation on a GPU, instruction by instruction, and its picture.
+
+The host issues instructions in their order. The main stream runs kernels one after the other; what
+is started asynchronously runs beside it, in the lane of its own (network, copies, another stream),
+from when its operands are there; and where it is waited for, the main stream stands still. Kernels
+in different lanes don't slow each other, which is true of small ones.
+
+    compute    [dot              ][fusion   ]......[add]
+    network                      [all-reduce       ]
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from optimizer.gpu.device import COMPUTE, DONE, STARTS, Device, lane, runs, seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hlo.instruction import Instruction
+
+WIDTH = 72
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """When an instruction runs: seconds from the start, and in which lane."""
+
+    instr: Instruction
+    lane: str
+    start: float
+    end: float
+
+
+class Clock:
+    """What time it is in each lane while instructions are issued one by one.
+
+    Attributes
+    ----------
+    spans : what has run.
+    ready : when the value of each instruction is there.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.now: dict[str, float] = {COMPUTE: 0.0}
+        self.ready: dict[Instruction, float] = {}
+        self.spans: list[Span] = []
+
+    def issue(self, instr: Instruction) -> None:
+        """Run an instruction, or start it, or wait for it."""
+        needed = [self.ready[i] for i in (*instr.operands, *instr.control_predecessors)]
+        there = max(needed, default=0.0)
+        if instr.opcode in DONE:
+            self.now[COMPUTE] = self.ready[instr] = max(there, self.now[COMPUTE])
+        elif not runs(instr):
+            self.ready[instr] = there
+        else:
+            self.run(instr, there)
+
+    def run(self, instr: Instruction, there: float) -> None:
+        """Let an instruction take its time in its lane."""
+        where = lane_of(instr)
+        begins = max(there, self.now.get(where, 0.0), self.now[COMPUTE])
+        ends = begins + seconds(instr, self.device)
+        self.now[where] = self.ready[instr] = ends
+        if instr.opcode not in STARTS:
+            self.now[COMPUTE] = ends
+        self.spans.append(Span(instr, where, begins, ends))
+
+
+def lane_of(instr: Instruction) -> str:
+    """Where an instruction runs: kernels that are started asynchronously have their own stream."""
+    where = lane(instr)
+    if where == COMPUTE and instr.opcode == "async-start":
+        return f"stream {stream_of(instr)}"
+    return where
+
+
+def stream_of(instr: Instruction) -> int:
+    """The stream that the backend configuration names; 0 is the main one."""
+    text = instr.annotations.backend_config
+    config: dict[str, str] = json.loads(text) if text.startswith("{") else {}
+    return int(config.get("operation_queue_id", "0"))
+
+
+def simulate(order: Iterable[Instruction], device: Device) -> list[Span]:
+    """When each instruction of a computation runs if they are issued in this order."""
+    clock = Clock(device)
+    for instr in order:
+        clock.issue(instr)
+    return clock.spans
+
+
+def picture(spans: Sequence[Span]) -> str:
+    """A line of text for each lane, time to the right, and the time that it takes in all."""
+    total = max((span.end for span in spans), default=0.0)
+    lanes = sorted({span.lane for span in spans}, key=lambda name: (name != COMPUTE, name))
+    lines = [f"{name:>10} {_row([s for s in spans if s.lane == name], total)}" for name in lanes]
+    return "\n".join([*lines, f"{'':>10} {total * 1e6:.1f} microseconds"])
+
+
+def _row(spans: Sequence[Span], total: float) -> str:
+    """One lane: each instruction in brackets over the time that it takes."""
+    row = [" "] * WIDTH
+    for span in spans:
+        left = min(round(span.start / total * WIDTH), WIDTH - 1)
+        right = max(left + 1, round(span.end / total * WIDTH))
+        room = right - left - 2
+        label = f"[{span.instr.name[:room]:<{room}}]" if room >= 0 else "|"
+        row[left:right] = label
+    return "".join(row[:WIDTH])
