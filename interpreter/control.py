@@ -60,7 +60,8 @@ def evaluate_while(frame: Frame, instr: Instruction, _attrs: a.Attrs, state: Val
 
     A body that changes nothing any more, and does nothing else, would run forever. XLA, as C++
     does, assumes that loops end, and so takes this one away; here it ends, too. It is looked for
-    after 1, 2, 4, 8, ... turns, which costs next to nothing.
+    after 1, 3, 7, 15, ... turns, which costs next to nothing; in the others, arrays that the loop
+    carries may be updated in place.
 
     References
     ----------
@@ -69,9 +70,10 @@ def evaluate_while(frame: Frame, instr: Instruction, _attrs: a.Attrs, state: Val
     condition, body = instr.called
     iteration = 0
     while frame.call(condition, state, iteration=iteration):
-        before, state = state, frame.call(body, state, iteration=iteration)
+        looked_for = iteration & (iteration + 1) == 0
+        before = state
+        state = frame.call(body, state, iteration=iteration, in_place=not looked_for)
         iteration += 1
-        looked_for = iteration & (iteration - 1) == 0
         if looked_for and _is_same(before, state) and not has_effect(instr):
             break
     return state

@@ -19,6 +19,7 @@ import numpy as np
 from hlo.error import HloError, did_you_mean
 from hlo.opcode import OPCODES
 from hlo.walk import called_first
+from interpreter.in_place import in_place_functions
 from interpreter.table import evaluates, needs_frame
 
 if TYPE_CHECKING:
@@ -93,17 +94,29 @@ class Frame:
         self.observe = observe
         self._path: list[tuple[Computation, int]] = []
         self._plans: dict[Computation, Plan] = {}
+        self._plans_in_place: dict[Computation, Plan] = {}
 
-    def call(self, computation: Computation, *arguments: Value, iteration: int = -1) -> Value:
+    def call(
+        self,
+        computation: Computation,
+        *arguments: Value,
+        iteration: int = -1,
+        in_place: bool = False,
+    ) -> Value:
         """The value of a computation for some arguments.
 
         Parameters
         ----------
         iteration : for observers: which turn of a loop this is.
+        in_place : whether arrays that a loop carries may be written to: see
+            `interpreter.in_place`. Observers, who may keep what they see, prevent it.
         """
-        plan = self._plans.get(computation)
+        in_place = in_place and self.observe is None
+        plans = self._plans_in_place if in_place else self._plans
+        plan = plans.get(computation)
         if plan is None:
-            plan = self._plans[computation] = self._planned(computation)
+            changed = in_place_functions(computation) if in_place else {}
+            plan = plans[computation] = self._planned(computation, changed)
         values: list[Value] = [*arguments, *plan.initial]
         observe = self.observe
         self._path.append((computation, iteration))
@@ -120,11 +133,17 @@ class Frame:
         self._path.pop()
         return values[plan.root]
 
-    def _planned(self, computation: Computation) -> Plan:
+    def _planned(
+        self, computation: Computation, changed: dict[Instruction, Callable[..., Value]]
+    ) -> Plan:
         """Number the slots, and find out after which step each is dead.
 
         A parameter's slot is its argument's, and a constant is put into its slot here, so neither
         costs a step; unless somebody observes, who is to see them too.
+
+        Parameters
+        ----------
+        changed : functions that some instructions have instead of those of the table.
         """
         instrs = _needed(computation)
         count = len(computation.parameters)
@@ -145,7 +164,8 @@ class Frame:
                 dead.setdefault(last_use[slot[instr]], []).append(slot[instr])
         steps = tuple(
             Step(
-                *(instr, self._function(instr), _sources(instr, slot), slot[instr]),
+                *(instr, changed.get(instr) or self._function(instr)),
+                *(_sources(instr, slot), slot[instr]),
                 tuple(dead.get(instr, ())),
             )
             for instr in running

@@ -194,7 +194,7 @@ def evaluate_dynamic_slice(
     ----------
     XLA operation semantics, DynamicSlice.
     """
-    return operand[_window(operand, starts, attrs.dynamic_slice_sizes)]
+    return operand[window(operand, starts, attrs.dynamic_slice_sizes)]
 
 
 @evaluates("dynamic-update-slice")
@@ -213,11 +213,11 @@ def evaluate_dynamic_update_slice(
     """
     # An operand without dimensions may be a NumPy scalar, which can't be written to.
     result = np.array(operand)
-    result[_window(operand, starts, update.shape)] = update
+    result[window(operand, starts, update.shape)] = update
     return result
 
 
-def _window(operand: Array, starts: tuple[Array, ...], sizes: tuple[int, ...]) -> tuple[slice, ...]:
+def window(operand: Array, starts: tuple[Array, ...], sizes: tuple[int, ...]) -> tuple[slice, ...]:
     """The slices of the given sizes that lie nearest to the starts."""
     numbers = starts[0] if len(starts) == 1 and starts[0].ndim == 1 else starts
     # int() first: u64 starts must not meet signed numbers in NumPy.
