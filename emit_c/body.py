@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from emit_c.indexing import Index, conjunction, counter, linear
 from emit_c.loops import Assign, Call, For, If, Let, Statement, Variable
 from emit_c.table import Element, Scalar, Schedule, emits_c
-from emit_c.types import load, store, wide
+from emit_c.types import load, store, stored_narrowed, wide
 from hlo.error import HloError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Writer:
     computed : the instructions whose elements were computed, in order.
     own_bytes : memory that each thread needs for itself.
     functions : what the kernel calls besides the prelude: definitions, by name.
-    raw : where wide values were loaded from, by name, so that copies need no conversion.
+    raw : what is stored for wide values, by name, where that needs no conversion, or one only.
     trace : where it is noted what is written, if anybody wants to know.
     """
 
@@ -245,8 +245,11 @@ class Body:
         self.writer.computed[instr] = None
         if isinstance(entry, Scalar):
             values = [self.element(o, _at(o, instr, index)) for o in instr.operands]
-            made = entry.write(instr, *values)
-            return (self.let(wide(instr.shape.element_type), instr.name, made),)
+            made, kind = entry.write(instr, *values), instr.shape.element_type
+            name = self.let(wide(kind), instr.name, made)
+            if (stored := stored_narrowed(kind, made)) is not None:
+                self.writer.raw[name] = (kind, stored)
+            return (name,)
         if isinstance(entry, Element | Schedule) and entry.write is not None:
             value: str | Values = entry.write(self, instr, index)
             return (value,) if isinstance(value, str) else value

@@ -9,6 +9,7 @@ compute with are widened when loaded (`load_bf16`), and narrowed once after each
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, cast
 
 import ml_dtypes
@@ -72,6 +73,16 @@ def narrowed(element_type: ElementType, value: str) -> str:
     if element_type is ELEMENT_TYPES["pred"] or not is_narrow(element_type):
         return value
     return f"narrow_{element_type}({value})"
+
+
+def stored_narrowed(element_type: ElementType, narrow: str) -> str | None:
+    """What is stored for a call of `narrow_...`, without a way back; None for other expressions."""
+    name = f"narrow_{element_type}("
+    if not narrow.startswith(name) or not narrow.endswith(")"):
+        return None
+    inside = narrow[len(name) : -1]
+    depths = accumulate((c == "(") - (c == ")") for c in inside)
+    return f"store_{element_type}({inside})" if min(depths, default=0) >= 0 else None
 
 
 def literal(element_type: ElementType, value: Any) -> str:

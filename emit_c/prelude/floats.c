@@ -112,15 +112,14 @@ static inline f64 expm1_f64(f64 x) {
   return __builtin_expm1(x);
 }
 
-// x = 2^e m with m in [sqrt(1/2), sqrt(2)), and log m by a polynomial in m - 1 (Cephes). `more` is
-// what x lacks: it is small, and its share of the result is more / x.
+// The e for which x = 2^e m with m in [sqrt(1/2), sqrt(2)), of positive normal numbers.
+static inline s32 exponent_f32(f32 x) {
+  return (s32)(bits_f32(x) - 0x3f3504f3) >> 23;
+}
+
+// log(2^e (1 + m)) for 1 + m in [sqrt(1/2), sqrt(2)), by a polynomial in m (Cephes).
 __attribute__((always_inline))
-static inline f32 log_sum_f32(f32 x, f32 more) {
-  f32 scaled = x < 0x1p-126f ? x * 0x1p23f : x;
-  u32 bits = bits_f32(scaled);
-  s32 exponent = (s32)((bits - 0x3f3504f3) >> 23 << 23) >> 23;
-  f32 m = from_bits_f32(bits - ((u32)exponent << 23)) - 1.0f;
-  f32 e = (f32)(x < 0x1p-126f ? exponent - 23 : exponent);
+static inline f32 log_parts_f32(f32 e, f32 m) {
   f32 square = m * m;
   f32 p = 7.0376836292e-2f;
   p = multiply_add_f32(p, m, -1.1514610310e-1f);
@@ -131,14 +130,16 @@ static inline f32 log_sum_f32(f32 x, f32 more) {
   p = multiply_add_f32(p, m, 2.0000714765e-1f);
   p = multiply_add_f32(p, m, -2.4999993993e-1f);
   p = multiply_add_f32(p, m, 3.3333331174e-1f);
-  f32 low = multiply_add_f32(e, -2.12194440e-4f, more);
-  low = multiply_add_f32(m * square, p, low);
+  f32 low = multiply_add_f32(m * square, p, e * -2.12194440e-4f);
   return multiply_add_f32(e, 0.693359375f, m + multiply_add_f32(square, -0.5f, low));
 }
 
 __attribute__((always_inline))
 static inline f32 log_f32(f32 x) {
-  f32 value = log_sum_f32(x, 0.0f);
+  f32 scaled = x < 0x1p-126f ? x * 0x1p23f : x;
+  s32 exponent = exponent_f32(scaled);
+  f32 m = from_bits_f32(bits_f32(scaled) - ((u32)exponent << 23)) - 1.0f;
+  f32 value = log_parts_f32((f32)(x < 0x1p-126f ? exponent - 23 : exponent), m);
   value = x == __builtin_inff() ? x : value;
   value = x == 0 ? -__builtin_inff() : value;
   return x < 0 || x != x ? __builtin_nanf("") : value;
@@ -153,7 +154,11 @@ __attribute__((always_inline))
 static inline f32 log1p_f32(f32 x) {
   f32 sum = 1.0f + x;
   f32 lost = x > 1.0f ? 1.0f - (sum - x) : x - (sum - 1.0f);
-  f32 value = log_sum_f32(sum, lost / sum);
+  s32 exponent = exponent_f32(sum);
+  f32 m = from_bits_f32(bits_f32(sum) - ((u32)exponent << 23)) - 1.0f;
+  // Nothing is lost of much larger sums, whose reciprocal may be no normal number.
+  f32 scale = from_bits_f32((u32)(127 - (exponent < 64 ? exponent : 64)) << 23);
+  f32 value = log_parts_f32((f32)exponent, multiply_add_f32(lost, scale, m));
   value = x == __builtin_inff() ? x : value;
   value = x == -1.0f ? -__builtin_inff() : value;
   value = __builtin_fabsf(x) < 0x1p-24f ? x : value;

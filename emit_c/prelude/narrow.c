@@ -11,6 +11,13 @@ static inline bf16 store_bf16(f32 x) {
   return (bf16)(x != x ? (bits >> 16 & 0x8000) | 0x7fc0 : rounded);
 }
 
+// The same, in the place of the bits that are kept.
+static inline f32 narrow_bf16(f32 x) {
+  u32 bits = bits_f32(x);
+  u32 rounded = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
+  return from_bits_f32(x != x ? (bits & 0x80000000) | 0x7fc00000 : rounded);
+}
+
 // A multiplication puts the exponent right, for subnormals too; infinity and NaN stay as they are.
 static inline f32 load_f16(f16 x) {
   u32 size = (u32)(x & 0x7fff) << 13;
