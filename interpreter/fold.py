@@ -17,7 +17,7 @@ import numpy as np
 from interpreter.lift import as_tuple, lifted
 from interpreter.operation import known_operation
 from interpreter.table import evaluates
-from interpreter.widths import type_of
+from interpreter.widths import narrowed, type_of, widened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,11 +103,18 @@ def fold(
 
 
 def _fold_known(operation: Operation, array: Array, initial: Array, axes: tuple[int, ...]) -> Array:
+    element_type = type_of(array)
+    if operation.compares and element_type.is_floating:
+        extreme = operation.ufunc.reduce(widened(array), axis=axes)
+        result = operation.ufunc(widened(initial), extreme)
+        # Encoding is slow, and needed only to tell zeros apart.
+        if not np.any(result == 0):
+            return narrowed(result, element_type)
     # NumPy adds in an order that follows the strides: equal values must give an equal sum.
     numbers = np.asarray(operation.encode(array), order="C")
     first = operation.encode(initial)
     total = operation.ufunc.reduce(numbers, axis=axes, dtype=numbers.dtype)
-    return operation.decode(operation.ufunc(first, total), type_of(array))
+    return operation.decode(operation.ufunc(first, total), element_type)
 
 
 def _fold_pairs(frame: Frame, computation: Computation, rows: list[Array]) -> list[Array]:
