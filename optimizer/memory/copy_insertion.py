@@ -13,6 +13,7 @@ constant. After this pass `optimizer.memory.buffers` refuses nothing, and no ker
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from hlo.annotations import Annotations
 from hlo.attributes import GetTupleElement
 from hlo.instruction import Computation, Instruction
 from hlo.shape import tuple_of
-from hlo.walk import names_of, rebuild_module, users
+from hlo.walk import names_of, rebuild_module
 from optimizer.analysis.alias import DEFAULT
 from optimizer.analysis.timeline import is_flat
 from optimizer.calls.flatten_call_graph import FlattenCallGraph
@@ -179,8 +180,9 @@ class Sweep:
         self.old, self.places, self.names, self.log = old, places, names, log
         self.made: list[Instruction] = []
         self.became: dict[Instruction, Instruction] = {}
-        using = users(old)
-        self.used_once = {i.name for i in old.instructions if len(using[i]) + (i is old.root) == 1}
+        uses = Counter(o.name for i in old.instructions for o in i.operands)
+        uses[old.root.name] += 1
+        self.used_once = {name for name, count in uses.items() if count == 1}
 
     def computation(self) -> Computation:
         """The new computation; the old one where it needs no copies."""

@@ -1,0 +1,205 @@
+"""Orders of a computation's instructions that keep few bytes alive at once.
+
+To find the best order is NP-hard already for trees with sizes that differ. Each of these is good
+for some graphs: the *list* takes at every step what frees most, *depth-first* finishes one operand
+before it begins the next, and *post-order* does so in the order in which operands are written.
+
+References
+----------
+XLA, `xla/service/hlo_memory_scheduler.cc`.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+from optimizer.analysis.dataflow import Several, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from hlo.instruction import Computation, Instruction
+    from optimizer.analysis.dataflow import Dataflow
+
+
+class Graph:
+    """A computation as a scheduler sees it.
+
+    Attributes
+    ----------
+    needs : what must come before each instruction: operands, control predecessors, and, before an
+        update in place, whoever else reads what it updates.
+    reads, makes : the values that an instruction reads and makes; what only hands memory on does
+        neither.
+    """
+
+    def __init__(self, computation: Computation, flow: Dataflow) -> None:
+        self.computation = computation
+        self.instructions = computation.instructions
+        self.needs = {i: dict.fromkeys((*i.operands, *i.control_predecessors)) for i in
+                      self.instructions}  # fmt: skip
+        self.makes: dict[Instruction, list[Value]] = {}
+        self.reads: dict[Instruction, list[Value]] = {}
+        for instr in self.instructions:
+            made = [v for v in flow.at[instr] if isinstance(v, Value)]
+            self.makes[instr] = [v for v in made if v.instruction is instr and v.kind == "result"]
+            hands_on = flow.info.forwards(instr) or flow.info.recomputed(instr)
+            self.reads[instr] = [] if hands_on else list(_read(instr, flow))
+        self._order_updates(flow)
+
+    def bytes(self, values: Iterable[Value]) -> int:
+        """Bytes of some values."""
+        return sum(v.shape.bytes for v in values)
+
+    def _order_updates(self, flow: Dataflow) -> None:
+        """Let updates in place wait for the other readers, where no circle arises from that."""
+        readers: dict[Value, list[Instruction]] = {}
+        for instr, values in self.reads.items():
+            for value in values:
+                readers.setdefault(value, []).append(instr)
+        for instr in self.instructions:
+            for pair in flow.info.must_share(instr):
+                updated = flow.at[instr.operands[pair.operand]][pair.operand_leaf]
+                if not isinstance(updated, Value):
+                    continue
+                for reader in readers.get(updated, ()):
+                    if reader is not instr and not self._is_needed_by(instr, reader):
+                        self.needs[instr][reader] = None
+
+    def _is_needed_by(self, instr: Instruction, other: Instruction) -> bool:
+        stack, seen = [other], {other}
+        while stack:
+            current = stack.pop()
+            if current is instr:
+                return True
+            for needed in self.needs[current]:
+                if needed not in seen:
+                    seen.add(needed)
+                    stack.append(needed)
+        return False
+
+
+def _read(instr: Instruction, flow: Dataflow) -> Iterator[Value]:
+    """The values of this computation that an instruction reads, each once."""
+    found: dict[Value, None] = {}
+    for operand in instr.operands:
+        for leaf in flow.at[operand]:
+            for value in leaf if isinstance(leaf, Several) else (leaf,):
+                if isinstance(value, Value):
+                    found[value] = None
+    yield from found
+
+
+def post_order(graph: Graph) -> list[Instruction]:
+    """Operands in the order in which they are written, each with all that it needs."""
+    return _visited(graph, lambda instr: list(graph.needs[instr]))
+
+
+def depth_first(graph: Graph) -> list[Instruction]:
+    """Operands that much depends on first, then those whose computation takes most memory."""
+    others: dict[Instruction, int] = {}
+    total: dict[Instruction, int] = {}
+    users = dict.fromkeys(graph.instructions, 0)
+    for instr in graph.instructions:
+        for needed in graph.needs[instr]:
+            users[needed] += 1
+    most = graph.bytes(v for made in graph.makes.values() for v in made)
+    for instr in post_order(graph):
+        own = graph.bytes(graph.makes[instr])
+        total[instr] = min(most, own + sum(total[n] for n in graph.needs[instr]))
+        below = sum(others[n] for n in graph.needs[instr])
+        others[instr] = min(len(graph.instructions), max(users[instr] - 1, 0) + below)
+
+    def ranked(instr: Instruction) -> list[Instruction]:
+        return sorted(graph.needs[instr], key=lambda n: (-others[n], -total[n]))
+
+    return _visited(graph, ranked)
+
+
+def _visited(
+    graph: Graph, needs: Callable[[Instruction], Sequence[Instruction]]
+) -> list[Instruction]:
+    """Depth first from the root, then from what it does not need, in order."""
+    order: dict[Instruction, None] = dict.fromkeys(graph.computation.parameters)
+    for root in (graph.computation.root, *graph.instructions):
+        stack = [] if root in order else [(root, iter(needs(root)))]
+        while stack:
+            instr, pending = stack[-1]
+            needed = next((n for n in pending if n not in order), None)
+            if needed is None:
+                order[instr] = None
+                stack.pop()
+            else:
+                stack.append((needed, iter(needs(needed))))
+    return list(order)
+
+
+def by_list(graph: Graph) -> list[Instruction]:
+    """Of all that could run next, what frees most bytes beyond those that it takes."""
+    return _ListScheduler(graph).run()
+
+
+class _ListScheduler:
+    """Which instructions could run, best first; entries of outdated priority are left behind."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.place = {instr: n for n, instr in enumerate(graph.instructions)}
+        self.readers: dict[Value, dict[Instruction, None]] = {}
+        for instr, values in graph.reads.items():
+            for value in values:
+                self.readers.setdefault(value, {})[instr] = None
+        # What only hands a value on is no reader, so results are kept by reading the root.
+        self.waiting = {instr: len(needs) for instr, needs in graph.needs.items()}
+        self.users: dict[Instruction, list[Instruction]] = {i: [] for i in graph.instructions}
+        for instr, needs in graph.needs.items():
+            for needed in needs:
+                self.users[needed].append(instr)
+        self.queue: list[tuple[int, int]] = []
+        self.order: dict[Instruction, None] = {}
+
+    def run(self) -> list[Instruction]:
+        """Schedule all."""
+        for instr in self.graph.instructions:
+            if not self.waiting[instr]:
+                self._offer(instr)
+        while self.queue:
+            priority, place = heappop(self.queue)
+            instr = self.graph.instructions[place]
+            if instr not in self.order and priority == self._priority(instr):
+                self._take(instr)
+        return list(self.order)
+
+    def _offer(self, instr: Instruction) -> None:
+        heappush(self.queue, (self._priority(instr), self.place[instr]))
+
+    def _priority(self, instr: Instruction) -> int:
+        """Bytes that it takes less those that it frees; the least comes first."""
+        freed = [
+            value
+            for value in self.graph.reads[instr]
+            if value.kind == "result" and len(self.readers[value]) == 1
+        ]
+        return self.graph.bytes(self.graph.makes[instr]) - self.graph.bytes(freed)
+
+    def _take(self, instr: Instruction) -> None:
+        self.order[instr] = None
+        for value in self.graph.reads[instr]:
+            readers = self.readers[value]
+            del readers[instr]
+            if len(readers) == 1:
+                (last,) = readers
+                if not self.waiting[last]:
+                    self._offer(last)
+        for user in self.users[instr]:
+            self.waiting[user] -= 1
+            if not self.waiting[user]:
+                self._offer(user)
+
+
+ORDERS: dict[str, Callable[[Graph], list[Instruction]]] = {
+    "post-order": post_order,
+    "dfs": depth_first,
+    "list": by_list,
+}
