@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from pkgutil import walk_packages
 from typing import TYPE_CHECKING
@@ -22,13 +23,18 @@ for _module in walk_packages(__path__, f"{__name__}."):
 __all__ = ["Executable", "Program", "compile", "emit", "emits_c"]
 
 
-def compile(module: Module, *, optimize: bool = True) -> Executable:  # noqa: A001 - so it is named
+def compile(  # noqa: A001 - so it is named
+    module: Module, *, optimize: bool = True, donate: bool = False
+) -> Executable:
     """Verify, optimize, emit, compile and load a module.
 
     Parameters
     ----------
     optimize : run the standard pipeline for the CPU first; without it, the code follows the
         module instruction by instruction.
+    donate : let results take the memory of those arguments that the module's `input_output_alias`
+        names. These arrays then hold the results after a call. Without it a call leaves its
+        arguments as they are.
 
     Raises
     ------
@@ -39,6 +45,8 @@ def compile(module: Module, *, optimize: bool = True) -> Executable:  # noqa: A0
     """
     sound: set[Instruction] = set()
     verify(module, sound)
+    if not donate and module.header.input_output_alias:
+        module = replace(module, header=replace(module.header, input_output_alias=()))
     if optimize:
         module = optimizer.optimize(module, target="cpu", observers=())
         verify(module, sound)

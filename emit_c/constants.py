@@ -26,14 +26,14 @@ class Constants:
 
     Attributes
     ----------
-    definitions : the C that defines them, in order.
+    definitions : the C that defines them, by name.
     loaded : arrays for `load_constants`, in the order of its pointers.
     foreign : functions of other libraries, for `load_functions`.
     """
 
     def __init__(self, names: Names) -> None:
         self.names = names
-        self.definitions: list[str] = []
+        self.definitions: dict[str, str] = {}
         self.loaded: list[NDArray[Any]] = []
         self.foreign = Foreign()
         self._found: dict[tuple[str, bytes], str] = {}
@@ -66,27 +66,27 @@ class Constants:
             # The digest tells apart modules whose texts are equal otherwise.
             digest = hashlib.sha256(array.tobytes()).hexdigest()[:16]
             about = f"{array.size} elements, SHA-256 {digest}"
-            self.definitions.append(f"static const {kind} *{name};  // {about}\n")
+            self.definitions[name] = f"static const {kind} *{name};  // {about}\n"
             self.loaded.append(array)
             return
         words, word = _words(array)
         rows = [", ".join(words[i : i + 12]) for i in range(0, len(words), 12)]
         body = ",\n  ".join(rows) or "0"
         if word == kind:
-            self.definitions.append(
+            self.definitions[name] = (
                 f"static const {kind} {name}[{max(array.size, 1)}] = {{\n  {body}}};\n"
             )
             return
         # The bits as integers: NaNs keep their payload, and no digits are lost.
         bits = self.names.unique(f"{name}_bits", "constant")
-        self.definitions.append(
+        self.definitions[name] = (
             f"static const {word} {bits}[] __attribute__((aligned(64))) = {{\n  {body}}};\n"
             f"#define {name} ((const {kind} *){bits})\n"
         )
 
     def loader(self) -> str:
         """The function that takes the large constants."""
-        names = [d.split("*")[1].split(";")[0] for d in self.definitions if ";  //" in d]
+        names = [name for name, text in self.definitions.items() if ";  //" in text]
         lines = "".join(f"  {name} = constants[{i}];\n" for i, name in enumerate(names))
         unused = "" if names else "  (void)constants;\n"
         return f"void load_constants(const void *const *constants) {{\n{lines}{unused}}}\n"

@@ -16,9 +16,9 @@ from emit_c.expand import expand
 from emit_c.kernels import Kernels
 from emit_c.loops import Call
 from emit_c.names import Names, comment
-from emit_c.prelude import prelude
 from emit_c.schedule import Function
 from emit_c.table import emits_c
+from emit_c.units import Parts
 from hlo.error import HloError
 from hlo.print import Options, print_module
 from hlo.walk import called_first
@@ -43,7 +43,7 @@ class Program:
 
     Attributes
     ----------
-    source : the C file. Its entry is `run(in, out, arena)`, for arrays of pointers to the leaves
+    parts : of the C file. Its entry is `run(in, out, arena)`, for arrays of pointers to the leaves
         of the arguments and of the result, and memory aligned to 64 bytes.
     arena_bytes, slot_bytes : of that memory; the latter for each part of a loop that may run at the
         same time as the others.
@@ -52,12 +52,17 @@ class Program:
     functions : those of other libraries that it calls, for `load_functions` in this order.
     """
 
-    source: str
+    parts: Parts
     arena_bytes: int
     constants: tuple[NDArray[Any], ...]
     slot_bytes: int
     donated: Mapping[int, int]
     functions: tuple[str, ...]
+
+    @property
+    def source(self) -> str:
+        """The C file."""
+        return self.parts.whole()
 
 
 class ModuleWriter:
@@ -110,19 +115,20 @@ def emit(module: Module) -> Program:
         writer.prologue = (Call("seed_random_state", ()),)
     writer.function(expanded.entry, "run")
     writer.memory.settle()
-    kernels = "\n".join(writer.kernels.functions.values())
     functions = writer.settled("\n".join(writer.functions.values()))
-    constants = "".join(f"{definition}\n" for definition in writer.constants.definitions)
-    foreign = writer.constants.foreign
-    code = f"{constants}{foreign.text()}{kernels}\n{writer.constants.loader()}\n{functions}"
+    constants, foreign = writer.constants, writer.constants.foreign
     head = print_module(module, _SHORT).split("\n")
     left_out = [f"... {len(head) - HEAD_LINES} more lines"] if len(head) > HEAD_LINES else []
     about = comment("\n".join(head[:HEAD_LINES] + left_out))
-    source = f"{about}\n{prelude(code)}\n{code}"
-    large = tuple(writer.constants.loaded)
-    functions = tuple(foreign.declared)
-    memory = writer.memory
-    return Program(source, memory.arena_bytes, large, writer.slot_bytes, memory.donated, functions)
+    parts = Parts(
+        about,
+        constants.definitions,
+        foreign.text(),
+        writer.kernels.functions,
+        f"{constants.loader()}\n{functions}",
+    )
+    large, called, memory = tuple(constants.loaded), tuple(foreign.declared), writer.memory
+    return Program(parts, memory.arena_bytes, large, writer.slot_bytes, memory.donated, called)
 
 
 def check(module: Module) -> None:

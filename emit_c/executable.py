@@ -59,7 +59,7 @@ def load(program: Program) -> Library:
         HLO180 if there is no compiler, HLO182 if it refuses the source.
     """
     runtime()
-    path = str(library([program.source]))
+    path = str(library(program.parts.units(slots())))
     found = _LOADED.get(path)
     if found is None:
         found = _LOADED.setdefault(path, Library(path, program))

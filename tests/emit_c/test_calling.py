@@ -159,6 +159,60 @@ def test_results_of_many_leaves():
     assert emit_c.compile(hlo.parse(text), optimize=False)(1.5) == (3,) * 100
 
 
+DONATED = """HloModule m, input_output_alias={ {1}: (0, {}, may-alias) }
+ENTRY e {
+  x = f32[300,100] parameter(0)
+  y = f32[300,100] parameter(1)
+  w = f32[100,300] reshape(x)
+  t = f32[300,100] transpose(w), dimensions={1,0}
+  s = f32[300,100] add(x, y)
+  d = f32[300,100] subtract(t, y)
+  ROOT r = (f32[300,100], f32[300,100]) tuple(s, d)
+}"""
+
+
+def donated(x, y):
+    """The right results."""
+    return x + y, x.reshape(100, 300).T - y
+
+
+def pair():
+    rng = np.random.default_rng(0)
+    return [rng.normal(size=(300, 100)).astype(np.float32) for _ in range(2)]
+
+
+@pytest.mark.parametrize("optimize", [False, True])
+def test_a_result_takes_donated_memory(way, optimize):
+    executable = emit_c.compile(hlo.parse(DONATED), optimize=optimize, donate=True)
+    x, y = pair()
+    want = donated(x, y)
+    found = executable(x, y)
+    assert all((f == w).all() for f, w in zip(found, want, strict=True))
+    if way == "trampoline":
+        assert np.shares_memory(found[1], x)
+        assert not np.shares_memory(found[0], x)
+        assert found[1].base is x
+    assert (y == pair()[1]).all()
+
+
+def test_memory_is_not_taken_twice_nor_from_what_cannot_be_written():
+    executable = emit_c.compile(hlo.parse(DONATED), donate=True)
+    x, _ = pair()
+    want = donated(x, x)
+    assert all((f == w).all() for f, w in zip(executable(x, x), want, strict=True))
+    fixed, y = pair()
+    fixed.flags.writeable = False
+    want = donated(fixed, y)
+    assert all((f == w).all() for f, w in zip(executable(fixed, y), want, strict=True))
+    assert (fixed == pair()[0]).all()
+
+
+def test_nothing_is_donated_unless_asked_for():
+    x, y = pair()
+    emit_c.compile(hlo.parse(DONATED))(x, y)
+    assert (x == pair()[0]).all()
+
+
 class Foreign:
     """An array of another library: DLPack is all that it has."""
 

@@ -1,0 +1,84 @@
+"""A module in several C files is the same module."""
+
+import re
+
+import numpy as np
+import pytest
+
+import emit_c
+import hlo
+from emit_c import executable, units
+from interpreter import evaluate
+
+NUMBERS = ", ".join(str(n % 97) for n in range(2000))
+SEVERAL = f"""HloModule m
+add {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }}
+less {{ a = f32[] parameter(0)  b = f32[] parameter(1)
+  ROOT s = pred[] compare(a, b), direction=LT }}
+ENTRY e {{
+  x = f32[2000] parameter(0)
+  large = f32[2000] constant({{{NUMBERS}}})
+  small = bf16[3] constant({{1, 2, 3}})
+  few = f32[4] constant({{5, 6, 7, 8}})
+  zero = f32[] constant(0)
+  sum = f32[2000] add(x, large)
+  scaled = f32[2000] multiply(sum, large)
+  sorted = f32[2000] sort(scaled), dimensions={{0}}, to_apply=less
+  total = f32[] reduce(sorted, zero), dimensions={{0}}, to_apply=add
+  doubled = bf16[3] add(small, small)
+  powers = f32[4] multiply(few, few)
+  ROOT r = (f32[2000], f32[], bf16[3], f32[4], f32[2000])
+    tuple(sorted, total, doubled, powers, large)
+}}"""
+
+
+@pytest.fixture
+def many(monkeypatch):
+    """Spread over files whatever can be."""
+    monkeypatch.setattr(units, "LEAST_TEXT", 1)
+    monkeypatch.setattr(executable, "slots", lambda: 3)
+
+
+@pytest.mark.usefixtures("many")
+def test_the_values_are_the_same():
+    module = hlo.parse(SEVERAL)
+    made = emit_c.compile(module, optimize=False)
+    x = np.random.default_rng(0).normal(size=2000).astype(np.float32)
+    found, want = made(x), evaluate(module, x)
+    assert [f.tobytes() for f in found if f.shape] == [w.tobytes() for w in want if w.shape]
+    assert np.isclose(found[1], want[1])
+
+
+def test_each_file_has_what_it_needs(monkeypatch):
+    monkeypatch.setattr(units, "LEAST_TEXT", 1)
+    parts = emit_c.emit(hlo.parse(SEVERAL)).parts
+    *kernels, rest = parts.units(3)
+    assert len(kernels) == 3
+    defined = [re.findall(r"^void (\w+_kernel)\(.*\{$", text, re.MULTILINE) for text in kernels]
+    declared = re.findall(r"^void (\w+_kernel)\(.*;$", rest, re.MULTILINE)
+    assert all(defined)
+    assert sorted(name for names in defined for name in names) == sorted(declared)
+    assert sum("extern const f32 *large_constant;" in text for text in kernels) >= 1
+    assert "\nconst f32 *large_constant;" in rest
+    assert not any("int run(" in text for text in kernels)
+
+
+def test_a_small_module_is_one_file():
+    parts = emit_c.emit(hlo.parse(SEVERAL)).parts
+    assert parts.units(8) == (parts.whole(),)
+    assert parts.units(1) == (parts.whole(),)
+
+
+@pytest.mark.usefixtures("many")
+def test_the_state_of_random_numbers_stays_one():
+    text = """HloModule m
+ENTRY e {
+  a = u64[2] rng-get-and-update-state(), delta=1
+  b = u64[2] rng-get-and-update-state(), delta=1
+  c = u64[2] add(a, b)
+  d = u64[2] multiply(c, c)
+  e = u64[2] subtract(c, d)
+  ROOT r = (u64[2], u64[2], u64[2]) tuple(a, b, e)
+}"""
+    a, b, _ = emit_c.compile(hlo.parse(text), optimize=False)()
+    assert (a != b).any()
