@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
 from emit_c.indexing import Index, conjunction, counter, linear
-from emit_c.loops import Assign, Call, For, If, Let, Statement, Variable
+from emit_c.loops import Assign, Call, For, If, Let, Statement, Variable, vectorized
 from emit_c.table import Element, Scalar, Schedule, emits_c
-from emit_c.types import load, store, stored_narrowed, wide
+from emit_c.types import is_narrow, load, store, stored_narrowed, wide
 from hlo.error import HloError
 
 if TYPE_CHECKING:
@@ -180,6 +180,18 @@ class Body:
             inner = (For(name, size, inner, parallel=parallel),) if size != 1 else inner
         self.add(*inner)
 
+    @contextmanager
+    def lanes(
+        self, names: Sequence[str], sizes: Sequence[int], *, parallel: bool = False
+    ) -> Generator[Index]:
+        """Loops of which the innermost runs in vector lanes, where it is straight code.
+
+        No element that a turn of it writes is touched by another turn.
+        """
+        with self.block() as statements, self.loops(names, sizes, parallel=parallel) as index:
+            yield index
+        self.add(*vectorized(statements))
+
     def holds(self, parts: Iterable[Within]) -> str:
         """The C of a condition that decides how an element is computed."""
         known = tuple(parts)
@@ -266,9 +278,12 @@ class Body:
         number = linear(index, shape.dims)
         if self.writer.trace:
             self.writer.trace.loads.append(number)
-        place = f"{tree}[{number.text}]"
-        made = self.let(wide(shape.element_type), name, load(shape.element_type, place))
-        self.writer.raw[made] = (shape.element_type, place)
+        place, kind = f"{tree}[{number.text}]", shape.element_type
+        if not is_narrow(kind):
+            return (self.let(wide(kind), name, place),)
+        bits = self.let(kind.name, f"{name}_bits", place)
+        made = self.let(wide(kind), name, load(kind, bits))
+        self.writer.raw[made] = (kind, bits)
         return (made,)
 
     def stored(self, element_type: ElementType, value: str) -> str:

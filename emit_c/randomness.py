@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from math import prod
 from typing import TYPE_CHECKING
 
 from emit_c.indexing import linear, unknown
-from emit_c.loops import vectorized
 from emit_c.movement import from_bits
 from emit_c.table import Kernel, emits_c
 from emit_c.types import store
 from interpreter.random import halved
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Sequence
 
     from emit_c.body import Body
-    from emit_c.indexing import Index
     from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.shape import Shape
@@ -54,7 +51,7 @@ def _write_threefry(body: Body, state: Sequence[str], data: Shape, output: str) 
         sizes = (*half[:axis], stop - start, *half[axis + 1 :])
         if 0 in sizes:
             continue
-        with _straight(body, sizes) as place:
+        with body.lanes([f"h{d}" for d in range(len(sizes))], sizes, parallel=True) as place:
             index = (*place[:axis], place[axis] + start, *place[axis + 1 :])
             number = linear(index, half).text
             bits = body.let("u64", "bits", f"threefry({state[0]}, {state[1]} + (u64)({number}))")
@@ -63,15 +60,6 @@ def _write_threefry(body: Body, state: Sequence[str], data: Shape, output: str) 
                 word = bits if single else f"(u32)({bits} >> {32 * k})"
                 _put(body, output, linear(at[: len(data.dims)], data.dims).text, data, word)
     return (f"{state[1]} + {prod(half)}u",)
-
-
-@contextmanager
-def _straight(body: Body, sizes: Sequence[int]) -> Generator[Index]:
-    """Run a block of straight code for every index, in vector lanes and on threads."""
-    names = [f"h{d}" for d in range(len(sizes))]
-    with body.block() as statements, body.loops(names, sizes, parallel=True) as index:
-        yield index
-    body.add(*vectorized(statements))
 
 
 def _write_philox(body: Body, state: Sequence[str], data: Shape, output: str) -> tuple[str, ...]:
@@ -83,7 +71,7 @@ def _write_philox(body: Body, state: Sequence[str], data: Shape, output: str) ->
     for start, steps, elements in ((0, whole, each), (whole, min(rest, 1), rest)):
         if not steps:
             continue
-        with _straight(body, [steps]) as (place,):
+        with body.lanes(["step"], [steps], parallel=True) as (place,):
             step = place + start
             low = body.let("u64", "low", f"{state[1]} + (u64)({step.text})")
             high = body.let("u64", "high", f"{upper} + ({low} < {state[1]})")

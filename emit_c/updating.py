@@ -40,7 +40,7 @@ def write_dynamic_update_slice(body: Body, instr: Instruction, outputs: Sequence
     copy(body, outputs[0], operand)
     dims, sizes = operand.shape.dims, update.shape.dims
     first = window_start(body, starts, dims, sizes)
-    with body.loops([f"u{d}" for d in range(len(dims))], sizes, parallel=True) as index:
+    with body.lanes([f"u{d}" for d in range(len(dims))], sizes, parallel=True) as index:
         value = body.element(update, index)
         at = tuple(f + i for f, i in zip(first, index, strict=True))
         put(body, outputs[0], operand.shape, at, value)
@@ -64,30 +64,46 @@ def write_scatter(body: Body, instr: Instruction, outputs: Sequence[str]) -> Non
     dropped = (*attrs.inserted_window_dims, *attrs.input_batching_dims)
     window = [d for d in range(len(dims)) if d not in dropped]
     places = dict(zip(window, attrs.update_window_dims, strict=True))
-    with body.loops([f"u{d}" for d in range(len(update_dims))], update_dims) as index:
-        batch = [part for d, part in enumerate(index) if d not in attrs.update_window_dims]
-        at = [index[places[d]] if d in places else Sum(0) for d in range(len(dims))]
+    inside = [n if d in attrs.update_window_dims else 1 for d, n in enumerate(update_dims)]
+    outside = [n if d not in attrs.update_window_dims else 1 for d, n in enumerate(update_dims)]
+    rank = range(len(update_dims))
+    with body.loops([f"u{d}" for d in rank], outside) as place:
+        batch = [part for d, part in enumerate(place) if d not in attrs.update_window_dims]
+        starts = [Sum(0)] * len(dims)
         conditions: list[str] = []
         for k, d in enumerate(attrs.scatter_dims_to_operand_dims):
             value = body.element(indices, vector_index(batch, attrs.index_vector_dim, indices, k))
             limit = dims[d] - (update_dims[places[d]] if d in places else 1)
             start = body.let("s64", f"start_{d}", f"(s64){value}")
             conditions.append(f"{start} >= 0 && {start} <= {limit}")
-            at[d] = at[d] + unknown(start, 0, max(limit, 0) + 1)
+            starts[d] = starts[d] + unknown(start, 0, max(limit, 0) + 1)
         pairs = zip(attrs.input_batching_dims, attrs.scatter_indices_batching_dims, strict=True)
-        for d, place in pairs:
-            at[d] = at[d] + batch[place - (place > attrs.index_vector_dim)]
-        with body.when(" && ".join(conditions)):
-            news = [body.element(u, index) for u in updates]
-            number = body.let("s64", "at", linear(tuple(at), dims).text)
-            kinds = [x.shape.element_type for x in arrays]
-            olds = [
-                body.let(wide(kind), "old", load(kind, f"{target}[{number}]"))
-                for kind, target in zip(kinds, outputs, strict=True)
-            ]
-            combined = body.apply(instr.called[0], *olds, *news)
-            for kind, target, value in zip(kinds, outputs, combined, strict=True):
-                body.assign(f"{target}[{number}]", store(kind, value))
+        for d, k in pairs:
+            starts[d] = starts[d] + batch[k - (k > attrs.index_vector_dim)]
+        with (
+            body.when(" && ".join(conditions)),
+            body.lanes([f"w{d}" for d in rank], inside) as offset,
+        ):
+            index = tuple(p + o for p, o in zip(place, offset, strict=True))
+            at = [s + offset[places[d]] if d in places else s for d, s in enumerate(starts)]
+            _combine(body, instr, outputs, tuple(at), index)
+
+
+def _combine(
+    body: Body, instr: Instruction, outputs: Sequence[str], at: Index, index: Index
+) -> None:
+    """Combine the elements of a scatter's updates at an index into those of its results."""
+    half = len(instr.operands) // 2
+    shapes = [x.shape for x in instr.operands[:half]]
+    number = body.let("s64", "at", linear(at, shapes[0].dims).text)
+    olds = [
+        body.let(wide(s.element_type), "old", load(s.element_type, f"{target}[{number}]"))
+        for s, target in zip(shapes, outputs, strict=True)
+    ]
+    news = [body.element(u, index) for u in instr.operands[half + 1 :]]
+    combined = body.apply(instr.called[0], *olds, *news)
+    for shape, target, value in zip(shapes, outputs, combined, strict=True):
+        body.assign(f"{target}[{number}]", body.stored(shape.element_type, value))
 
 
 def write_select_and_scatter(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
@@ -97,7 +113,7 @@ def write_select_and_scatter(body: Body, instr: Instruction, outputs: Sequence[s
     select, scatter = instr.called
     kind, output = wide(operand.shape.element_type), outputs[0]
     start = body.scalar(initial)
-    with body.loops(["n"], [instr.shape.size]) as (number,):
+    with body.lanes(["n"], [instr.shape.size], parallel=True) as (number,):
         body.assign(f"{output}[{number.text}]", store(instr.shape.element_type, start))
     rank = source.shape.rank
     with body.loops([f"p{d}" for d in range(rank)], source.shape.dims) as place:
