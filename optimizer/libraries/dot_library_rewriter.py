@@ -1,0 +1,120 @@
+"""Hands products of matrices to a library, with what is done to their result at once.
+
+    d = f32[64,64] dot(x, w)                 fused { d = dot(x, w)
+    b = f32[64,64] broadcast(bias)    =>             b = broadcast(bias)
+    a = f32[64,64] add(d, b)                         ROOT a = add(d, b) }
+                                             ROOT f = f32[64,64] fusion(x, w, bias), kind=kCustom
+
+A library applies a bias, a scale or a clamp (the *epilogue*) before it stores the product, which
+saves writing and reading it once more each. The fusion says what is computed, as HLO; its backend
+configuration says by whom. No standard pipeline does this: our backends know dots themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hlo.walk import names_of, rebuild, users
+from optimizer.effects import ordered, without_dead
+from optimizer.fusion.build import fused
+from optimizer.libraries.library import LIBRARIES
+from optimizer.make import value_of
+from optimizer.passes import register
+from optimizer.settle import rebuild_unfused
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+    from hlo.instruction import Computation, Instruction, Module
+    from optimizer.libraries.library import Library
+    from optimizer.log import Log
+
+    Users = dict[Instruction, list[Instruction]]
+
+
+@register
+@dataclass(frozen=True)
+class DotLibraryRewriter:
+    """Makes fusions that a library runs.
+
+    Attributes
+    ----------
+    target : whose library: a row of `library.LIBRARIES`.
+
+    References
+    ----------
+    XLA, `xla/backends/cpu/transforms/dot_library_rewriter.cc`, and for the GPU
+    `xla/service/gpu/transforms/gemm_rewriter.cc`, which makes custom calls instead.
+    """
+
+    name = "dot-library-rewriter"
+    target: str = "cpu"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module with library fusions."""
+        library, names = LIBRARIES[self.target], names_of(module)
+
+        def change(computation: Computation) -> Computation:
+            plan: dict[Instruction, Instruction] = {}
+            using, taken = users(computation), ordered(computation)
+            for instr in computation.instructions:
+                if instr in taken or not library.decide(instr):
+                    continue
+                steps = epilogue(instr, computation, using, library, taken)
+                members = [instr, *steps]
+                kind = library.kinds[instr.opcode]
+                config = f'{{"fusion_config":{{"kind":"{kind}"}}}}'
+                alone = [m for m in members if m.opcode not in ("broadcast", "constant")]
+                made = fused(members, members[-1:], names, alone, "kCustom")
+                origin = made.annotations.metadata or instr.annotations.metadata
+                annotations = replace(made.annotations, metadata=origin, backend_config=config)
+                new = replace(made, annotations=annotations)
+                if log.rewrite("library", members[-1], new):
+                    plan[members[-1]] = new
+                    taken |= set(alone)
+            return without_dead(rebuild(computation, plan)) if plan else computation
+
+        return rebuild_unfused(module, change)
+
+
+def epilogue(
+    start: Instruction,
+    computation: Computation,
+    using: Users,
+    library: Library,
+    taken: AbstractSet[Instruction],
+) -> list[Instruction]:
+    """What the library does to a product before it stores it, each after its operands.
+
+    Parameters
+    ----------
+    taken : what other products have taken, and what control dependencies tie to others.
+    """
+    found: list[Instruction] = []
+    last = start
+    for _ in range(library.steps):
+        step = next(iter(using[last]), None)
+        if last is computation.root or len(using[last]) != 1 or step is None or step in taken:
+            break
+        others = [o for o in step.operands if o is not last]
+        if step.opcode not in library.epilogues or step.shape.dims != start.shape.dims:
+            break
+        if len(others) != len(step.operands) - 1:
+            break
+        spread = [o for o in others if is_spread(o) and o not in taken]
+        found += [*(constant for o in spread for constant in _constants(o)), *spread, step]
+        last = step
+    return list(dict.fromkeys(found))
+
+
+def is_spread(operand: Instruction) -> bool:
+    """Whether an operand is a number or a row for all rows: the library spreads it itself."""
+    if operand.opcode != "broadcast":
+        return False
+    last = operand.shape.rank - 1
+    return value_of(operand) is not None or operand.attrs.dimensions == (last,)  # type: ignore[attr-defined]
+
+
+def _constants(broadcast: Instruction) -> list[Instruction]:
+    return [o for o in broadcast.operands if o.opcode == "constant"]

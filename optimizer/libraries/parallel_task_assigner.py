@@ -1,0 +1,98 @@
+"""Notes at large instructions in how many parts their outer dimensions are to be computed.
+
+    e = f32[4096,512] exponential(x)   =>   ..., backend_config={"outer_dimension_partitions":["8"]}
+
+Who emits code may give each part to a thread of its own. What only moves bytes gets few parts,
+since threads share the memory's bandwidth; what computes gets as many as the work is worth. Our C
+backend divides its loops itself, when it knows them, so no standard pipeline runs this.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from math import isqrt
+from typing import TYPE_CHECKING, Any
+
+from hlo.walk import rebuild
+from optimizer.analysis.cost import FREE, cost
+from optimizer.passes import register
+from optimizer.settle import rebuild_unfused
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction, Module
+    from optimizer.log import Log
+
+# They run as they are, or are divided by what they call.
+WHOLE = FREE | {
+    *("call", "conditional", "custom-call", "dot", "dynamic-slice", "dynamic-update-slice", "fft"),
+    *("infeed", "outfeed", "reshape", "rng", "scatter", "select-and-scatter", "sort", "while"),
+}
+# Bytes that a thread is worth where an instruction is limited by memory, and cost units where not.
+LEAST_BYTES = 256 << 10
+LEAST_COST = 100_000
+
+
+@register
+@dataclass(frozen=True)
+class ParallelTaskAssigner:
+    """Divides large instructions along their outer dimensions.
+
+    Attributes
+    ----------
+    threads : parts, at most.
+
+    References
+    ----------
+    XLA, `xla/service/cpu/parallel_task_assignment.cc` and `shape_partition.cc`.
+    """
+
+    name = "cpu-parallel-task-assigner"
+    threads: int = 8
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module with notes."""
+
+        def change(computation: Computation) -> Computation:
+            plan: dict[Instruction, Instruction] = {}
+            for instr in computation.instructions:
+                parts = partitions(instr, parallelism(instr, self.threads))
+                old = instr.annotations.backend_config
+                if not parts or "outer_dimension_partitions" in old:
+                    continue
+                noted = {"outer_dimension_partitions": list(map(str, parts))}
+                known: dict[str, Any] = json.loads(old) if old.startswith("{") else {}
+                text = json.dumps(noted | known, separators=(",", ":"))
+                new = replace(instr, annotations=replace(instr.annotations, backend_config=text))
+                if log.rewrite("partition", instr, new):
+                    plan[instr] = new
+            return rebuild(computation, plan)
+
+        return rebuild_unfused(module, change)
+
+
+def parallelism(instr: Instruction, threads: int) -> int:
+    """How many threads an instruction is worth."""
+    if instr.opcode in WHOLE or not instr.shape.is_array or instr.shape.is_dynamic:
+        return 1
+    if instr.row.traits & {"async", "collective", "effect"}:
+        return 1
+    spent = cost(instr)
+    work = spent.flops + 2 * spent.transcendentals
+    if work <= spent.bytes_accessed:
+        # Limited by memory: more threads than its square root only wait for each other.
+        return min(isqrt(threads) + 1, spent.bytes_accessed // LEAST_BYTES)
+    return min(threads, (work + 10 * spent.bytes_accessed) // LEAST_COST)
+
+
+def partitions(instr: Instruction, parts: int) -> list[int]:
+    """Into how many parts to cut the outermost dimensions, slowest first; [] for not at all."""
+    found: list[int] = []
+    order = instr.shape.layout.minor_to_major[::-1] if instr.shape.layout else ()
+    for dim in order:
+        if parts <= 1:
+            break
+        count = min(instr.shape.dims[dim], parts)
+        found.append(count)
+        parts //= max(count, 1)
+    return found if any(count > 1 for count in found) else []
