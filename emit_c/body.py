@@ -254,9 +254,9 @@ class Body:
         if instr.opcode == "get-tuple-element":
             return self._tuple_element(instr, index)
         entry = emits_c.get(instr.opcode)
-        self.writer.computed[instr] = None
         if isinstance(entry, Scalar):
             values = [self.element(o, _at(o, instr, index)) for o in instr.operands]
+            self.writer.computed[instr] = None
             made, kind = entry.write(instr, *values), instr.shape.element_type
             name = self.let(wide(kind), instr.name, made)
             if (stored := stored_narrowed(kind, made)) is not None:
@@ -264,6 +264,7 @@ class Body:
             return (name,)
         if isinstance(entry, Element | Schedule) and entry.write is not None:
             value: str | Values = entry.write(self, instr, index)
+            self.writer.computed[instr] = None
             return (value,) if isinstance(value, str) else value
         raise HloError("HLO181", f"{instr.opcode} can't be computed inside a loop", instr.span)
 

@@ -117,7 +117,7 @@ def emit(module: Module) -> Program:
     writer.memory.settle()
     functions = writer.settled("\n".join(writer.functions.values()))
     constants, foreign = writer.constants, writer.constants.foreign
-    head = print_module(module, _SHORT).split("\n")
+    head = print_module(module, _SHORT).rstrip().split("\n")
     left_out = [f"... {len(head) - HEAD_LINES} more lines"] if len(head) > HEAD_LINES else []
     about = comment("\n".join(head[:HEAD_LINES] + left_out))
     parts = Parts(

@@ -79,6 +79,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--check-values", action="store_true", help="run the module before and after each pass"
     )
     add_input_options(parser)
+    parser.add_argument(
+        "--stage", choices=("hlo", "c"), default="hlo", help="print the module, or its C"
+    )
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write to a file")
 
 
@@ -93,10 +96,19 @@ def run(arguments: Namespace) -> int:
         module = log.run(passes, module)
     except Reached as reached:
         module = reached.module
-    write_text(arguments.output, str(module))
+    write_text(arguments.output, text_of(module, arguments.stage))
     if arguments.time:
         print(timer.report(), file=sys.stderr)
     return 0
+
+
+def text_of(module: Module, stage: str) -> str:
+    """The module at a stage of compilation: as HLO, or the C that the C backend compiles."""
+    if stage == "hlo":
+        return str(module)
+    import emit_c  # noqa: PLC0415  it takes as long to import as all the rest
+
+    return emit_c.emit(module).source
 
 
 def observers(module: Module, arguments: Namespace) -> list[Observer]:

@@ -1,5 +1,6 @@
 """Whatever HLO text says, the emitted C stays C, and what can't be emitted is refused clearly."""
 
+import random
 import re
 from dataclasses import replace
 
@@ -10,11 +11,16 @@ from hypothesis import strategies as st
 
 import emit_c
 import hlo
+import interpreter
+from emit_c.executable import Executable
 from emit_c.names import Names, comment, identifier
 from emit_c.table import emits_c
+from hlo.annotations import Metadata
 from hlo.build import Builder, module
 from hlo.element_type import F32
+from hlo.instruction import Computation
 from hlo.shape import array
+from hlo.walk import rebuild, rebuild_module
 
 NASTY = ["*/ int x; /*", 'a"b', "line\nbreak", "back\\", "??/", "int", "main", "exp_f32", "i0", "",
          "f32", "é", "x" * 200, "// ?", "%d%s", "out", "#define x y", "add_kernel"]  # fmt: skip
@@ -55,6 +61,69 @@ def test_names_from_hlo_do_not_break_out(name):
     )
     executable = emit_c.compile(replace(module(renamed), name=name or "m"), optimize=False)
     assert (executable(np.array([1, -2, 0], np.float32)) == [-1, 2, 0]).all()
+
+
+RICH = """HloModule m
+more { p = (s32[], f32[9]) parameter(0)  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(3)  ROOT g = pred[] compare(i, n), direction=LT }
+step { q = (s32[], f32[9]) parameter(0)  j = s32[] get-tuple-element(q), index=0
+  v = f32[9] get-tuple-element(q), index=1  one = s32[] constant(1)  k = s32[] add(j, one)
+  w = f32[9] negate(v)  ROOT t = (s32[], f32[9]) tuple(k, w) }
+less { a = f32[] parameter(0)  b = f32[] parameter(1)
+  ROOT l = pred[] compare(a, b), direction=LT }
+plus { c = f32[] parameter(0)  d = f32[] parameter(1)  ROOT s = f32[] add(c, d) }
+yes { e = f32[9] parameter(0)  ROOT r = f32[9] sort(e), dimensions={0}, to_apply=less }
+no { f = f32[9] parameter(0)  ROOT h = f32[9] copy(f) }
+fused { x = f32[9] parameter(0)  y = f32[9] constant({1, 2, 3, 4, 5, 6, 7, 8, 9})
+  ROOT z = f32[9] multiply(x, y) }
+ENTRY main {
+  o = f32[9] parameter(0)
+  u = s32[] constant(0)
+  first = (s32[], f32[9]) tuple(u, o)
+  loop = (s32[], f32[9]) while(first), condition=more, body=step
+  turned = f32[9] get-tuple-element(loop), index=1
+  count = s32[] get-tuple-element(loop), index=0
+  chosen = f32[9] conditional(count, turned, turned), branch_computations={yes, no}
+  m = f32[9] fusion(chosen), kind=kLoop, calls=fused
+  zero = f32[] constant(0)
+  ROOT total = f32[] reduce(m, zero), dimensions={0}, to_apply=plus
+}"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_name_of_a_rich_module_breaks_out(seed):
+    plain = hlo.parse(RICH)
+    shuffled = random.Random(seed)
+
+    def renamed(computation):
+        plan = {}
+        for number, instr in enumerate(computation.instructions):
+            name = f"{shuffled.choice(NASTY)}{shuffled.choice(['', number, '*/', '_kernel'])}"
+            plan[instr] = replace(instr, name=name)
+        made = rebuild(computation, plan)
+        return replace(made, name=shuffled.choice(NASTY))
+
+    nasty = rebuild_module(plain, renamed)
+    x = np.arange(9, dtype=np.float32)[::-1].copy()
+    expected = interpreter.evaluate(plain, x)
+    assert Executable(nasty, emit_c.emit(nasty))(x) == expected
+
+
+@given(st.text())
+def test_whatever_an_instruction_says_stays_in_its_comment(said):
+    x, y = (i for i in hlo.parse("""HloModule m
+ENTRY e {
+  x = f32[3,3] parameter(0)
+  ROOT r = (f32[3,3], s32[]) custom-call(x), custom_call_target="lapack_spotrf_ffi",
+    backend_config={uplo = 76 : ui8}
+}""").entry.instructions)  # fmt: skip
+    told = replace(y.annotations, metadata=Metadata(said))
+    made = replace(y, name=said, annotations=told)
+    source = emit_c.emit(module(Computation(said or "c", (x, made), made))).source
+    code = [line for line in source.split("\n") if not line.startswith("//")]
+    assert all(re.fullmatch(r"[\t -~]*", line) for line in source.split("\n"))
+    assert sum("LAPACKE_spotrf_(" in line for line in code) == 1
+    assert not any("??" in line or line.endswith("\\") for line in code)
 
 
 def test_metadata_does_not_break_out():

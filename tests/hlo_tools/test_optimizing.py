@@ -50,6 +50,12 @@ def test_opt_makes_the_module_smaller_and_keeps_its_value(hlo, softmax: Path, tm
     assert hlo("run", small, "--input", arrays, "--expect", arrays, "--quiet").status == 0
 
 
+def test_the_c_of_a_module_can_be_seen(hlo, softmax: Path) -> None:
+    source = hlo("opt", softmax, "--stage", "c").out
+    assert "// HloModule" in source
+    assert "int run(" in source
+
+
 def test_fuel_stops_after_so_many_rewrites(hlo, softmax: Path) -> None:
     whole = hlo("opt", softmax, "--log")
     assert len(whole.err.splitlines()) > 3
