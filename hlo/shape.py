@@ -140,6 +140,11 @@ class Shape:
         bits = (self.layout.element_bits if self.layout else 0) or self.element_type.bits
         return -(-self.size * bits // 8)
 
+    @cached_property
+    def unpacked_bytes(self) -> int:
+        """Bytes where no two elements share one, as in NumPy and in C; s4 takes one."""
+        return sum(s.size * s.element_type.bytes for _, s in self.leaves() if s.is_array)
+
     def dynamic_at(self, dim: int) -> bool:
         """Whether a dimension has a run-time size."""
         return bool(self.dynamic) and self.dynamic[dim]

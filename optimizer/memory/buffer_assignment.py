@@ -251,4 +251,4 @@ def applied(module: Module) -> Iterable[Computation]:
 
 def _own_bytes(computation: Computation) -> int:
     """Bytes of all values of a computation of scalars."""
-    return sum(i.shape.bytes for i in computation.instructions)
+    return sum(i.shape.unpacked_bytes for i in computation.instructions)

@@ -52,8 +52,8 @@ class Buffer:
 
     @property
     def bytes(self) -> int:
-        """Its size."""
-        return self.values[0].shape.bytes
+        """Its size, where elements do not share bytes."""
+        return self.values[0].shape.unpacked_bytes
 
 
 class Clash(NamedTuple):

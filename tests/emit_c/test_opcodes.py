@@ -494,3 +494,16 @@ d = {element_type}[2] popcnt(b)
 e = {element_type}[2] count-leading-zeros(a)
 ROOT r = ({element_type}[2], {element_type}[2], {element_type}[2]) tuple(c, d, e)""")
     )
+
+
+def test_elements_of_four_bits_have_room():
+    check(
+        entry("""x = s4[12,17] parameter(0)
+a = s4[12,17] negate(x)
+b = s4[17,12] transpose(a), dimensions={1,0}
+c = s4[17,12] add(b, b)
+d = s4[12,17] transpose(c), dimensions={1,0}
+e = s4[12,17] subtract(d, x)
+f = s4[17,12] transpose(e), dimensions={1,0}
+ROOT g = s4[12,17] transpose(f), dimensions={1,0}""")
+    )
