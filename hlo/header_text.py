@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from hlo.error import HloError, did_you_mean
 from hlo.instruction import Header, StackFrames
 from hlo.lexer import QUOTED
+from hlo.recovery_text import read_recovery_table
 from hlo.value_text import read
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from hlo.scanner import Item, Piece, Scanner
 
@@ -28,7 +29,7 @@ HEADER_ATTRIBUTES = {
     "frontend_attributes": "frontend_attributes",
     "allow_spmd_sharding_propagation_to_parameters": "bools",
     "allow_spmd_sharding_propagation_to_output": "bools",
-    "origin_recovery_table": "raw",
+    "origin_recovery_table": "recovery_table",
     "debug_attributes": "raw",
 }
 _ROW = re.compile(rf"(\d+)[ \t]+({QUOTED}|\{{[^{{}}]*\}})", re.ASCII)
@@ -40,8 +41,12 @@ _TABLES = {
 }
 
 
-def read_header(items: Sequence[Item], scanner: Scanner) -> Header:
+def read_header(items: Sequence[Item], scanner: Scanner, reprint: Callable[[str], str]) -> Header:
     """The header of a module from its attributes.
+
+    Parameters
+    ----------
+    reprint : parses a module and prints it.
 
     Raises
     ------
@@ -60,6 +65,9 @@ def read_header(items: Sequence[Item], scanner: Scanner) -> Header:
             raise HloError("HLO005", f"attribute `{key.text}` is given twice", span)
         if kind == "raw":
             others.append((key.text, value.text))
+        elif kind == "recovery_table":
+            table = read_recovery_table(value, scanner, reprint)
+            others += [(key.text, table)] if table else []
         else:
             fields[key.text] = read(kind, value.text, scanner.span(value))
     return Header(**fields, others=tuple(others))

@@ -91,7 +91,8 @@ class _ModuleText:
         """A module, with or without its header line."""
         header = Header()
         if syntax.header is not None:
-            header = read_header(syntax.header.attributes, self.scanner)
+            attributes = syntax.header.attributes
+            header = read_header(attributes, self.scanner, lambda text: str(parse(text)))
         self.frames = FrameTables(read_stack_frames(syntax.tables, self.scanner))
         made = [self.computation(part) for part in syntax.computations]
         entries = [c for c, part in zip(made, syntax.computations, strict=True) if part.is_entry]

@@ -103,3 +103,19 @@ def test_large_constants_are_left_out_on_demand() -> None:
 def test_printing_option(option: str, value: bool, expected: str) -> None:
     assert expected not in printed()
     assert expected in printed(**{option: value})
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ('{ {"a"} }', "expects `:`"),
+        ('{ {"a"} : {"b"}, }', "expects a module in quotes"),
+        ('{ {"a"} : {"b"}, "ENTRY" }', "the text ends too early"),
+        ("{ a }", "expects a value in braces"),
+    ],
+)
+def test_what_is_no_recovery_table_is_refused(table: str, message: str) -> None:
+    text = f"HloModule m, origin_recovery_table={table}\nENTRY e {{ ROOT p = f32[] parameter(0) }}"
+    with pytest.raises(hlo.HloError, match=message) as caught:
+        hlo.parse(text)
+    assert caught.value.span is not None
