@@ -27,8 +27,11 @@ from optimizer.loops.while_loop_constant_sinking import WhileLoopConstantSinking
 from optimizer.loops.while_loop_invariant_code_motion import WhileLoopInvariantCodeMotion
 from optimizer.loops.while_loop_simplifier import WhileLoopSimplifier
 from optimizer.loops.while_loop_trip_count_annotator import WhileLoopTripCountAnnotator
+from optimizer.memory.copy_insertion import CopyInsertion
+from optimizer.memory.optimize_input_output_buffer_alias import OptimizeInputOutputBufferAlias
 from optimizer.observers import Verify
 from optimizer.passes import Fixpoint, Pipeline
+from optimizer.scheduling.memory_scheduler import HloMemoryScheduler
 from optimizer.simplification.algebraic_simplifier import AlgebraicSimplifier
 from optimizer.simplification.constant_folding import ConstantFolding
 from optimizer.simplification.reshape_mover import ReshapeMover
@@ -45,13 +48,17 @@ if TYPE_CHECKING:
 Target = Literal["cpu", "gpu"]
 
 
+# What ends every pipeline: an order in which instructions run, and the copies that it needs.
+MEMORY = (HloMemoryScheduler(), OptimizeInputOutputBufferAlias(), CopyInsertion())
+
+
 def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True) -> Pipeline:
     """The standard pipeline for a target.
 
     Parameters
     ----------
     strict : only passes and rules that keep every bit.
-    fuse : end with fusion, so that the result is a list of kernels.
+    fuse : end with fusion and a schedule, so that the result is a list of kernels.
 
     References
     ----------
@@ -102,6 +109,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             *layouts(target, strict=strict),
             PropagateCallMetadata(),
             *([InstructionFusion(target)] if fuse else []),
+            *(MEMORY if fuse else ()),
         ),
     )
 

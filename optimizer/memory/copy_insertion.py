@@ -215,6 +215,9 @@ class Sweep:
         known: dict[Index, Instruction] = {(): instr}
         done: dict[Index, Instruction] = {}
         before = len(self.made)
+        if instr.opcode != "tuple":
+            for number in range(len(instr.shape.elements)):
+                self._element(known, (number,))
         for wanted in (*copies.saved, *copies.order):
             index = indices[wanted.leaf]
             source = done.get(index) or self._element(known, index)

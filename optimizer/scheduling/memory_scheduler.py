@@ -25,6 +25,26 @@ if TYPE_CHECKING:
 
 @register
 @dataclass(frozen=True)
+class HloDescheduler:
+    """Forgets a schedule, since what follows will change what it was made for.
+
+    References
+    ----------
+    XLA, `xla/service/hlo_memory_scheduler.h`.
+    """
+
+    name = "hlo-descheduler"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module without a schedule."""
+        root = module.entry.root
+        if not module.header.is_scheduled or not log.rewrite("deschedule", root, root):
+            return module
+        return replace(module, header=replace(module.header, is_scheduled=False))
+
+
+@register
+@dataclass(frozen=True)
 class HloMemoryScheduler:
     """Puts instructions into an order, which from then on is the one in which they run.
 
@@ -64,8 +84,8 @@ class HloMemoryScheduler:
 
 def best_schedule(module: Module, info: AliasInfo = DEFAULT) -> tuple[str, Module]:
     """The algorithm whose order needs least memory, and the module in that order."""
-    candidates = {"as-written": as_scheduled(module)}
-    candidates |= {name: scheduled(module, name, info) for name in ORDERS}
+    candidates = {name: scheduled(module, name, info) for name in ORDERS}
+    candidates["as-written"] = as_scheduled(module)
     bytes_of = {name: peak_bytes(found, info) for name, found in candidates.items()}
     best = min(candidates, key=lambda name: bytes_of[name])
     return best, candidates[best]
