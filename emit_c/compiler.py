@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hlo.cache import cache_folder
 from hlo.error import HloError
 
 if TYPE_CHECKING:
@@ -90,13 +91,6 @@ def _processor() -> str:
     return "\n".join(dict.fromkeys(line for line in lines if line.startswith(wanted)))
 
 
-def cache_folder() -> Path:
-    """Where compiled modules are kept: by the XDG rules, in the user's cache."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    root = Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache"
-    return root / "pyhlo" / "c"
-
-
 @cache
 def _own_folder() -> Path:
     """A folder of this process, where the cache can't be written."""
@@ -121,11 +115,7 @@ def library(
     compiler = find_compiler()
     key = "\0".join((*compiler, _version(compiler), _processor(), *flags, *linked, *units))
     name = hashlib.sha256(key.encode()).hexdigest()[:32]
-    try:
-        folder = cache_folder()
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError:
-        folder = _own_folder()
+    folder = cache_folder("c") or _own_folder()
     made = folder / f"{name}.so"
     try:
         os.utime(made)  # it was used just now, so it is not the first to be removed
