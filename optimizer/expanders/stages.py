@@ -6,6 +6,7 @@ Some of XLA's are not among them, though they are passes here too:
   the only way for XLA's CPU, but slower in each of our backends, which all know the opcode;
 - tree_reduction_rewriter: two kernels instead of one;
 - float-normalization, change-op-data-type: our backends compute small floats in f32 themselves;
+- qr_expander, eigh_expander: our backends hand these to LAPACK;
 - convolution-canonicalization: there is no Eigen that wants its order.
 """
 
