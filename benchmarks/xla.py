@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, Any
 import jax
 from jax._src.lib import _jax
 from jaxlib import _hlo
+from jaxlib.cpu import _lapack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+
+# Without it, custom calls of LAPACK jump to address 0.
+_lapack.initialize()
 
 
 class Compiled:
