@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from emit_c.loops import Statement
+    from emit_c.sites import Site
     from hlo.instruction import Computation, Module
 
 _SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
@@ -50,6 +51,7 @@ class Program:
     constants : large arrays, to be handed to `load_constants` in this order.
     donated : for numbers of results, the argument that may give up its memory to it.
     functions : those of other libraries that it calls, for `load_functions` in this order.
+    sites : where kernels are called, if their times are taken; by the number that they report.
     """
 
     parts: Parts
@@ -58,6 +60,7 @@ class Program:
     slot_bytes: int
     donated: Mapping[int, int]
     functions: tuple[str, ...]
+    sites: tuple[Site, ...] = ()
 
     @property
     def source(self) -> str:
@@ -73,9 +76,11 @@ class ModuleWriter:
     slot_bytes : memory that the neediest kernel takes for each thread.
     prologue : what the entry does first.
     memory : where everything lies.
+    sites : where kernels are called, if their times are to be taken.
     """
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, sites: list[Site] | None = None) -> None:
+        self.sites = sites
         self.memory = Memory(module)
         self.names = Names()
         self.constants = Constants(self.names)
@@ -100,8 +105,12 @@ class ModuleWriter:
         return _PLACE.sub(lambda match: places[match[0]], text)
 
 
-def emit(module: Module) -> Program:
+def emit(module: Module, *, profile: bool = False) -> Program:
     """Write a module as C.
+
+    Parameters
+    ----------
+    profile : let it take the time of every call of a kernel.
 
     Raises
     ------
@@ -110,7 +119,7 @@ def emit(module: Module) -> Program:
     """
     expanded = ready(expand(module))
     check(expanded)
-    writer = ModuleWriter(expanded)
+    writer = ModuleWriter(expanded, [] if profile else None)
     if any(i.opcode == "rng-get-and-update-state" for i in expanded.instructions()):
         writer.prologue = (Call("seed_random_state", ()),)
     writer.function(expanded.entry, "run")
@@ -128,7 +137,10 @@ def emit(module: Module) -> Program:
         f"{constants.loader()}\n{functions}",
     )
     large, called, memory = tuple(constants.loaded), tuple(foreign.declared), writer.memory
-    return Program(parts, memory.arena_bytes, large, writer.slot_bytes, memory.donated, called)
+    return Program(
+        parts, memory.arena_bytes, large, writer.slot_bytes, memory.donated, called,
+        tuple(writer.sites or ()),
+    )  # fmt: skip
 
 
 def check(module: Module) -> None:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, cast
 from emit_c.buffers import renames
 from emit_c.control import CONTROL
 from emit_c.kernels import Argument, Kernel, Scope, write_loops
-from emit_c.loops import Call, If, Statement, text
+from emit_c.loops import Call, If, Let, Statement, text
 from emit_c.names import Names
 from emit_c.placement import in_memory, read_from_memory
+from emit_c.sites import site
 from emit_c.sweeps import common_loops, write_sweeps
 from emit_c.table import Element, elemental, emits_c
 from emit_c.table import Kernel as KernelEntry
@@ -339,7 +340,20 @@ class Function:
             self.module.slot_bytes = max(self.module.slot_bytes, kernel.writer.own_bytes)
         function = self.module.kernels.add(kernel, instr.name, about, statements)
         pointers = tuple(kernel.arguments)
-        self.step(Call(function, pointers), uses=pointers)
+        call = Call(function, pointers)
+        self.step(*self._timed(call, instr, kernel), uses=pointers)
+
+    def _timed(self, call: Call, instr: Instruction, kernel: Kernel) -> Sequence[Statement]:
+        """A call, between two looks at the clock where the module is emitted for a profile."""
+        sites = self.module.sites
+        if sites is None:
+            return (call,)
+        number = str(len(sites))
+        sites.append(site(call.function, instr, kernel.writer.computed))
+        begin = self.names.unique("clock")
+        return (
+            Let("s64", begin, "hlo_clock()"), call, Call("hlo_record", (number, begin)),
+        )  # fmt: skip
 
     # ------------------------------------------------------------------- text
 

@@ -45,10 +45,10 @@ def c_files() -> dict[str, str]:
     return {name: (FOLDER / name).read_text() for name in ("runtime.h", "runtime.c")}
 
 
-def _in_one(name: str) -> str:
-    """A C file with runtime.h in the place where it is included."""
-    texts = c_files()
-    return texts[name].replace('#include "runtime.h"\n', texts["runtime.h"])
+def in_one_file(name: str) -> str:
+    """A C file of this folder with runtime.h in the place where it is included."""
+    header = (FOLDER / "runtime.h").read_text()
+    return (FOLDER / name).read_text().replace('#include "runtime.h"\n', header)
 
 
 @cache
@@ -60,7 +60,7 @@ def runtime() -> Runtime:
     HloError
         HLO180 if there is no compiler, HLO182 if it fails.
     """
-    path = library([_in_one("runtime.c")], ("-O2", "-D_GNU_SOURCE"), ("-pthread",))
+    path = library([in_one_file("runtime.c")], ("-O2", "-D_GNU_SOURCE"), ("-pthread",))
     threads = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     threads.hlo_slots.restype = ctypes.c_int64
     threads.hlo_set_threads.restype = ctypes.c_int64

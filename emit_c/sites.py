@@ -1,0 +1,76 @@
+"""The places of a module where kernels are called, and what each call has to do.
+
+A profile compares how long a kernel took with how long its bytes and operations must take.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from optimizer.analysis.cost import operations, traffic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hlo.instruction import Instruction
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A call of a kernel.
+
+    Attributes
+    ----------
+    kernel : its name in C.
+    instruction : what it computes, alone or with others.
+    flops, transcendentals : operations of one call.
+    bytes : that one call reads and writes.
+    """
+
+    kernel: str
+    instruction: Instruction
+    flops: int
+    transcendentals: int
+    bytes: int
+
+
+def site(kernel: str, instr: Instruction, computed: Iterable[Instruction]) -> Site:
+    """What a call of a kernel has to do.
+
+    Parameters
+    ----------
+    computed : instructions that the kernel computes on its way.
+    """
+    members = dict.fromkeys(computed)
+    if instr.opcode == "fusion":
+        root = instr.called[0].root
+        outputs = root.operands if root.opcode == "tuple" else (root,)
+    else:
+        members[instr] = None
+        outputs = (instr,)
+    inside = _ordered(members)
+    found = [operations(i) for i in inside]
+    read, written = traffic(inside, outputs)
+    return Site(
+        kernel,
+        instr,
+        sum(flops for flops, _ in found),
+        sum(hard for _, hard in found),
+        sum(read.values()) + written,
+    )
+
+
+def _ordered(members: Iterable[Instruction]) -> list[Instruction]:
+    """Instructions such that each comes after its operands among them."""
+    waiting = dict.fromkeys(members)
+    done: dict[Instruction, None] = {}
+    for member in waiting:
+        stack = [member]
+        while stack:
+            instr = stack[-1]
+            needed = [o for o in instr.operands if o in waiting and o not in done]
+            if not needed:
+                done[stack.pop()] = None
+            stack += needed
+    return list(done)

@@ -1,0 +1,85 @@
+"""What a profile says about kernels."""
+
+import json
+
+import numpy as np
+import pytest
+
+import hlo
+from emit_c.profile import Roofline, profile, roofline
+from emit_c.sites import site
+from interpreter import evaluate
+
+SOFTMAX = """HloModule m
+add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
+ENTRY e {
+  x = f32[64,32] parameter(0)
+  w = f32[32,16] parameter(1)
+  y = f32[64,16] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  z = f32[64,16] exponential(y)
+  zero = f32[] constant(0)
+  ROOT r = f32[64] reduce(z, zero), dimensions={1}, to_apply=add
+}"""
+LOOP = """HloModule m
+holds { s = (s32[], f32[100]) parameter(0)  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(7)  ROOT c = pred[] compare(i, n), direction=LT }
+turn { s = (s32[], f32[100]) parameter(0)  i = s32[] get-tuple-element(s), index=0
+  x = f32[100] get-tuple-element(s), index=1  one = s32[] constant(1)  j = s32[] add(i, one)
+  y = f32[100] sine(x)  ROOT r = (s32[], f32[100]) tuple(j, y) }
+ENTRY e { i = s32[] parameter(0)  x = f32[100] parameter(1)  s = (s32[], f32[100]) tuple(i, x)
+  ROOT w = (s32[], f32[100]) while(s), condition=holds, body=turn }"""
+
+
+@pytest.fixture
+def found():
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=s).astype(np.float32) for s in ((64, 32), (32, 16))]
+    return profile(hlo.parse(SOFTMAX), arrays), arrays
+
+
+def test_the_value_is_the_modules(found):
+    result, arrays = found
+    want = evaluate(hlo.parse(SOFTMAX), *arrays)
+    assert np.allclose(result.value, want, rtol=1e-5)
+
+
+def test_every_kernel_has_a_row_and_an_event(found):
+    result, _ = found
+    by_opcode = {row.sites[0].instruction.opcode: row for row in result.rows()}
+    assert set(by_opcode) == {"dot", "exponential", "reduce"}
+    assert by_opcode["dot"].flops == 2 * 64 * 32 * 16
+    assert by_opcode["dot"].bytes == 4 * (64 * 32 + 32 * 16 + 64 * 16)
+    assert by_opcode["exponential"].sites[0].transcendentals == 64 * 16
+    assert all(row.calls == 1 and row.seconds >= 0 for row in by_opcode.values())
+    assert sum(row.seconds for row in result.rows()) <= result.seconds
+    assert result.lost == 0
+
+
+def test_the_trace_is_chromes(found):
+    result, _ = found
+    events = json.loads(result.trace())["traceEvents"]
+    assert [event["cat"] for event in events] == ["dot", "exponential", "reduce"]
+    assert all(event["ph"] == "X" and event["dur"] >= 0 for event in events)
+    assert events[0]["ts"] == 0
+
+
+def test_a_loops_kernels_are_counted_in_every_turn():
+    result = profile(hlo.parse(LOOP), [np.int32(0), np.ones(100, np.float32)])
+    calls = {row.sites[0].instruction.opcode: row.calls for row in result.rows()}
+    assert calls["sine"] == 7
+    assert calls["compare"] == 8
+
+
+def test_the_roofline_is_the_longer_of_two_times():
+    module = hlo.parse(SOFTMAX)
+    dot = module.entry.instructions[2]
+    assert dot.opcode == "dot"
+    cost = site("k", dot, [])
+    assert Roofline(1e9, 1e30).seconds(cost) == pytest.approx(cost.bytes / 1e9)
+    assert Roofline(1e30, 1e9).seconds(cost) == pytest.approx(cost.flops / 1e9)
+
+
+def test_the_machine_has_a_roofline():
+    found = roofline()
+    assert found.bytes_per_second > 1e8
+    assert found.flops_per_second > 1e8
