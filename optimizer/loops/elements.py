@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from optimizer.effects import ordered
 from optimizer.identity import Identity
-from optimizer.loops.narrow import StandIns, narrowed
+from optimizer.loops.narrow import Affine, StandIns, narrowed
 from optimizer.loops.state import elements_needed, elements_taken
+from optimizer.loops.trip_count import induction_index, number, step_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,6 +72,42 @@ def constant_elements(site: Site) -> Instruction | None:
 def is_known_constant(instr: Instruction) -> bool:
     """Whether an instruction is a constant whose value is not left out of the text."""
     return instr.opcode == "constant" and not cast("Constant", instr.attrs).literal.elided
+
+
+def induction_variables(site: Site) -> Instruction | None:
+    """Computes counters from one of them, so that only that is carried.
+
+    An integer that starts at a and rises by s is (s / t) (i - b) + a for another that starts at b
+    and rises by t, if t divides s; where the type wraps around, both do. The one that decides when
+    the loop ends stays, for what follows recognizes it.
+
+    References
+    ----------
+    XLA, `TryMergeInductionVariables` in `xla/service/while_loop_simplifier.cc`, which adds a
+    counter of turns for them all.
+    """
+    loop = site.loop
+    counters = {i: found for i in range(loop.size) for found in [_counter(loop, i)] if found}
+    deciding = induction_index(loop)
+    base = deciding if deciding in counters else next(iter(counters), None)
+    if base is None:
+        return None
+    first, step = counters[base]
+    gone: StandIns = {}
+    for i, (start, rise) in counters.items():
+        alike = loop.instr.shape.elements[i] == loop.instr.shape.elements[base]
+        if i != base and alike and rise % step == 0:
+            factor = rise // step
+            offset = start - factor * first
+            gone[i] = Affine(base, factor, offset) if (factor, offset) != (1, 0) else base
+    return narrowed(site, gone) if gone else None
+
+
+def _counter(loop: Loop, i: int) -> tuple[int, int] | None:
+    """Where an element starts and by how much it rises, if both are constant integers."""
+    initial, step = loop.initial(i), step_of(loop, i)
+    start = None if initial is None else number(initial)
+    return None if start is None or not step else (start, step)
 
 
 def repeated_elements(site: Site) -> Instruction | None:

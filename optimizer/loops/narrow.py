@@ -1,20 +1,24 @@
 """Takes elements out of a loop's state.
 
-What is taken out has a stand-in: another element that is always equal to it, or a constant that it
-always is; or none, because nothing that counts is computed from it.
+What is taken out has a stand-in: another element that is always equal to it, or from which it can
+be computed; or a constant that it always is; or none, because nothing that counts is computed from
+it.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from hlo.annotations import Annotations
 from hlo.instruction import Instruction
 from hlo.shape import Shape, tuple_of
 from hlo.walk import Plan, rebuild
 from optimizer.effects import without_dead
 from optimizer.loops.state import chosen, elements_taken
-from optimizer.make import make
+from optimizer.make import make, splat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +27,36 @@ if TYPE_CHECKING:
     from hlo.names import NameSupply
     from optimizer.loops.site import Site
 
-# For each element that goes: one that stays, a constant, or nothing.
-StandIns = dict[int, "int | Instruction | None"]
+
+@dataclass(frozen=True)
+class Affine:
+    """What is always `factor` times another element plus `offset`, of the same integer type.
+
+    The factor is not 1 or the offset not 0; otherwise the number of the other element says it.
+    """
+
+    of: int
+    factor: int
+    offset: int
+
+    def value(self, element: Instruction) -> list[Instruction]:
+        """The instructions that compute it of the other element, the value last."""
+        made: list[Instruction] = [element]
+        bits = element.shape.element_type.bits
+        if self.factor != 1:
+            made += _with_number("multiply", element, self.factor % 2**bits)
+        if self.offset % 2**bits:
+            made += _with_number("add", made[-1], self.offset % 2**bits)
+        return made[1:]
+
+
+def _with_number(opcode: str, left: Instruction, number: int) -> list[Instruction]:
+    right = splat(np.asarray(number, np.uint64), left.shape)
+    return [right, make(opcode, left, right)]
+
+
+# For each element that goes: one that stays, what it is of one, a constant, or nothing.
+StandIns = dict[int, "int | Affine | Instruction | None"]
 
 
 def narrowed(site: Site, gone: StandIns) -> Instruction:
@@ -50,6 +82,8 @@ def narrowed(site: Site, gone: StandIns) -> Instruction:
     for i, stand_in in gone.items():
         if isinstance(stand_in, int):
             values[i] = values[stand_in]
+        elif isinstance(stand_in, Affine):
+            values[i] = _named(stand_in, values[stand_in.of], site.names)
     whole = site.named(make("tuple", *values))
     return whole.with_(annotations=chosen(instr, range(loop.size)))
 
@@ -86,9 +120,26 @@ def narrow_parameter(
         if isinstance(stand_in, int):
             attrs = replace(taken.attrs, index=place[stand_in])
             plan[taken] = taken.with_(operands=(new_state,), attrs=attrs)
+        elif isinstance(stand_in, Affine):
+            base = make("get-tuple-element", new_state, index=place[stand_in.of])
+            base = base.with_(name=names.unique(base.name), annotations=taken.annotations)
+            plan[taken] = _named(stand_in, base, names)
         elif i in copies:
             plan[taken] = copies[i]
     return plan
+
+
+def _named(stand_in: Affine, element: Instruction, names: NameSupply) -> Instruction:
+    """The value of a stand-in, its new instructions under names of their own."""
+    became: dict[Instruction, Instruction] = {}
+    for instr in stand_in.value(element):
+        became[instr] = instr.with_(
+            name=names.unique(instr.opcode),
+            operands=tuple([became.get(o, o) for o in instr.operands]),
+            annotations=Annotations(metadata=element.annotations.metadata),
+            span=element.span,
+        )
+    return list(became.values())[-1]
 
 
 def of_elements(shape: Shape, kept: Sequence[int]) -> Shape:

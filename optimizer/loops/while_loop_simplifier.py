@@ -13,7 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from optimizer.cleanup.tuple_simplifier import TupleSimplifier
-from optimizer.loops.elements import constant_elements, dead_elements, repeated_elements
+from optimizer.loops.elements import (
+    constant_elements,
+    dead_elements,
+    induction_variables,
+    repeated_elements,
+)
 from optimizer.loops.flatten import flatten_nested_tuples
 from optimizer.loops.site import transformed
 from optimizer.loops.turns import never_runs, runs_once, trivial_compares
@@ -33,6 +38,7 @@ TRANSFORMATIONS = (
     runs_once,
     trivial_compares,
     dead_elements,
+    induction_variables,
 )
 
 
