@@ -23,6 +23,7 @@ from optimizer.fusion.policy import CPU
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
+    from emit_c.body import Values
     from emit_c.indexing import Index
     from emit_c.kernels import Kernel
     from emit_c.loops import Statement
@@ -162,7 +163,7 @@ class _ByRows:
             with self.body.block() as statements:
                 self._fold_in({alone: folds[alone]})
             self._through(statements, [folds[alone]])
-        known.update({f: fold.results for f, fold in folds.items()})
+        known.update({f: self._results(f, fold) for f, fold in folds.items()})
 
     def _compute(self, whole: Sequence[Instruction]) -> None:
         """Compute elements of whole values, and store them."""
@@ -193,6 +194,11 @@ class _ByRows:
         starts = [self.body.scalar(o) for o in instr.operands[len(arrays) :]]
         beside = self._beside()
         return Fold(self.body, instr.called[0], types, starts, instr.name, **beside)
+
+    def _results(self, instr: Instruction, fold: Fold) -> Values:
+        """What a row was folded to, for the row's elements to use."""
+        pairs = zip(fold.types, fold.results, strict=True)
+        return tuple(self.body.let(wide(kind), instr.name, value) for kind, value in pairs)
 
     def _beside(self) -> dict[str, Any]:
         """How variables lie side by side."""
@@ -266,6 +272,9 @@ class _ByColumns(_ByRows):
 
     def _row_number(self) -> Sum:
         return super()._row_number() * self.width + counter(self.column, self.width)
+
+    def _results(self, instr: Instruction, fold: Fold) -> Values:  # noqa: ARG002
+        return fold.results
 
     def _beside(self) -> dict[str, Any]:
         return {"size": self.width, "place": self.column}

@@ -19,6 +19,7 @@ from optimizer.diagnostics.propagate_call_metadata import PropagateCallMetadata
 from optimizer.expanders import stages
 from optimizer.expanders.stable_sort_expander import StableSortExpander
 from optimizer.fusion.instruction_fusion import InstructionFusion
+from optimizer.fusion.multi_output_fusion import MultiOutputFusion
 from optimizer.layout.layout_assignment import LayoutAssignment
 from optimizer.layout.layout_normalization import LayoutNormalization
 from optimizer.layout.reshape_decomposer import ReshapeDecomposer
@@ -108,10 +109,15 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             FlattenCallGraph(),
             *layouts(target, strict=strict),
             PropagateCallMetadata(),
-            *([InstructionFusion(target)] if fuse else []),
+            *(fusions(target) if fuse else ()),
             *(MEMORY if fuse else ()),
         ),
     )
+
+
+def fusions(target: Target) -> tuple[Pass, ...]:
+    """What puts instructions together into kernels."""
+    return InstructionFusion(target), MultiOutputFusion(target), TupleSimplifier()
 
 
 def layouts(target: Target, *, strict: bool = False) -> tuple[Pass, ...]:

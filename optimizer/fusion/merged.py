@@ -60,7 +60,7 @@ class Kernel:
 def kernel_of(instr: Instruction, users: Users) -> Kernel | None:
     """An instruction as a kernel; None if it hands on what it is given, or a tuple used as such."""
     if instr.opcode != "fusion":
-        return Kernel((instr,), (instr,), {instr: instr}) if instr.shape.is_array else None
+        return _single(instr) if instr.shape.is_array else None
     inner = instr.called[0]
     copies = dict(zip(inner.parameters, instr.operands, strict=True))
     members: list[Instruction] = []
@@ -83,6 +83,13 @@ def kernel_of(instr: Instruction, users: Users) -> Kernel | None:
     if not values or any(value not in made for value in values.values()):
         return None
     return Kernel((instr, *elements), tuple(members), values)
+
+
+def _single(instr: Instruction) -> Kernel:
+    """An instruction with the numbers that it needs."""
+    copies = {o: o.with_() for o in instr.operands if o.opcode == "constant" and o.shape.size == 1}
+    made = instr.with_(operands=tuple([copies.get(o, o) for o in instr.operands]))
+    return Kernel((instr,), (*copies.values(), made), {instr: made})
 
 
 def joined(first: Kernel, second: Kernel, needed: Needed) -> Kernel:

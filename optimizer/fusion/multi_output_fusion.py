@@ -25,6 +25,8 @@ from optimizer.fusion.policy import POLICIES
 from optimizer.passes import register
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from hlo.instruction import Computation, Module
     from hlo.names import NameSupply
     from optimizer.fusion.merged import Kernel
@@ -64,11 +66,13 @@ class MultiOutputFusion:
             for kernel in merged(module, computation, policy).kernels:
                 if kernel.count == 1:
                     continue
-                alone = all(calls[c.name] == 1 for part in kernel.parts for c in part.called)
-                made, values = _fusion(kernel, names, alone=alone)
+                made, values = _fusion(kernel, names, _own_names(kernel, calls))
                 if log.rewrite("merge", kernel.parts[0], made):
                     plan.update(values)
-                    gone.update(part.name for part in kernel.parts)
+                    constants = (
+                        o for p in kernel.parts for o in p.operands if o.opcode == "constant"
+                    )
+                    gone.update(i.name for i in (*kernel.parts, *constants))
             return without_fused(rebuild(computation, plan), gone)
 
         return rebuild_module(module, change)
@@ -80,19 +84,26 @@ def merged(module: Module, computation: Computation, policy: Policy) -> Merger:
     return Merger(computation, policy, sharded=header.num_partitions * header.replica_count > 1)
 
 
-def _fusion(
-    kernel: Kernel, names: NameSupply, *, alone: bool
-) -> tuple[Instruction, dict[Instruction, Instruction]]:
-    """A kernel as a fusion, and what takes the place of its parts' values.
+def _own_names(kernel: Kernel, calls: Mapping[str, int]) -> set[str]:
+    """The names of what is computed nowhere else."""
+    found: set[str] = set()
+    for part in kernel.parts:
+        if part.opcode != "fusion":
+            found.add(part.name)
+        elif calls[part.called[0].name] == 1:
+            found.update(i.name for i in part.called[0].instructions)
+    return found
 
-    Parameters
-    ----------
-    alone : nobody else computes its members, so that they keep their names.
-    """
+
+def _fusion(
+    kernel: Kernel, names: NameSupply, own_names: Collection[str]
+) -> tuple[Instruction, dict[Instruction, Instruction]]:
+    """A kernel as a fusion, and what takes the place of its parts' values."""
     outputs = kernel.outputs
     kinds = {part.attrs.kind for part in kernel.parts if isinstance(part.attrs, Fusion)}
     kind = "kInput" if "kInput" in kinds else "kLoop"
-    made = fused(kernel.members, outputs, names, kernel.members if alone else (), kind)
+    kept = {member for member in kernel.members if member.name in own_names}
+    made = fused(kernel.members, outputs, names, kept, kind)
     if len(outputs) == 1:
         return made, dict.fromkeys(kernel.values, made)
     elements = {

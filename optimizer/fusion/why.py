@@ -6,15 +6,23 @@ from typing import TYPE_CHECKING
 
 from hlo.error import HloError, did_you_mean
 from optimizer.fusion.decision import FusionDecision
-from optimizer.fusion.instruction_fusion import planned, sequential_computations
+from optimizer.fusion.instruction_fusion import (
+    InstructionFusion,
+    planned,
+    sequential_computations,
+)
+from optimizer.fusion.multi_output_fusion import merged
 from optimizer.fusion.policy import POLICIES
+from optimizer.log import Log
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
 
 
 def why_fused(module: Module, producer: str, consumer: str, target: str = "cpu") -> FusionDecision:
-    """The decision of instruction fusion on a producer and one of its consumers.
+    """The decision on a producer and one of its consumers, or on two that read the same.
+
+    Instruction fusion is asked first, then multi-output fusion, which works on what that leaves.
 
     Parameters
     ----------
@@ -32,14 +40,33 @@ def why_fused(module: Module, producer: str, consumer: str, target: str = "cpu")
         return FusionDecision(False, "computation", told)
     planner = planned(module, computation, POLICIES[target])
     decision = planner.decisions[source]
+    home = planner.homes[source]
+    if decision and any(group in home for group in planner.homes[user]):
+        return decision
+    later = _why_merged(module, computation, {source.name}, {user.name}, target)
     if source not in user.operands:
-        home = planner.homes[source]
-        shared = [group for group in planner.homes[user] if group in home]
-        if shared and decision:
-            return decision
         told = f"%{user.name} is no user of %{source.name}"
-        return FusionDecision(False, "no-user", told)
-    return decision
+        return FusionDecision(False, "no-user", told) if later is None else later
+    if later is None or decision:
+        return decision
+    told = f"{decision.text}; and with both as results of one kernel: {later.text}"
+    return later if later else FusionDecision(False, decision.rule, told)
+
+
+def _why_merged(
+    module: Module, computation: Computation, one: set[str], other: set[str], target: str
+) -> FusionDecision | None:
+    """The decision of multi-output fusion on the kernels of two instructions, if there is one."""
+    fused = InstructionFusion(target).run(module, Log())
+    rebuilt = next(c for c in fused.computations if c.name == computation.name)
+    found: FusionDecision | None = None
+    for kernels, decision in merged(fused, rebuilt, POLICIES[target]).decisions.items():
+        first, second = ({m.name for m in kernel.members} for kernel in kernels)
+        if (one <= first and other <= second) or (other <= first and one <= second):
+            found = decision
+            if decision:
+                break
+    return found
 
 
 def _find(module: Module, name: str) -> tuple[Computation, Instruction]:

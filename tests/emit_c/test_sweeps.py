@@ -1,0 +1,142 @@
+"""Kernels with several results and several sweeps, in C as in the interpreter."""
+
+import numpy as np
+import pytest
+
+import emit_c
+import hlo
+from interpreter import evaluate
+from interpreter.compare import ROUNDING, compare
+from optimizer import parse_pipeline
+
+HEAD = """
+HloModule m
+add { a = {T}[] parameter(0) b = {T}[] parameter(1) ROOT c = {T}[] add(a, b) }
+largest { a = {T}[] parameter(0) b = {T}[] parameter(1) ROOT c = {T}[] maximum(a, b) }
+odd {
+  a = {T}[] parameter(0)
+  b = {T}[] parameter(1)
+  n = {T}[] negate(b)
+  ROOT c = {T}[] subtract(a, n)
+}
+ENTRY e {
+"""
+# Sums of x, over some dimensions, and x less the mean, divided by the largest difference.
+NORMALIZE = """
+  x = {T}[{D}] parameter(0)
+  zero = {T}[] constant(0)
+  low = {T}[] constant(-inf)
+  n = {T}[] constant(0.125)
+  s = {T}[{K}] reduce(x, zero), dimensions={{R}}, to_apply={F}
+  nb = {T}[{K}] broadcast(n), dimensions={}
+  m = {T}[{K}] multiply(s, nb)
+  mb = {T}[{D}] broadcast(m), dimensions={{B}}
+  d = {T}[{D}] subtract(x, mb)
+  e = {T}[{D}] exponential(d)
+  l = {T}[{K}] reduce(e, low), dimensions={{R}}, to_apply=largest
+  lb = {T}[{D}] broadcast(l), dimensions={{B}}
+  y = {T}[{D}] divide(e, lb)
+  ROOT t = ({T}[{D}], {T}[{K}], {T}[{D}]) tuple(y, m, d)
+}
+"""
+
+
+def normalize(dims, reduced, kind="f32", function="add"):
+    """A module that normalizes over some dimensions."""
+    kept = [d for d in range(len(dims)) if d not in reduced]
+    words = {
+        "T": kind,
+        "D": ",".join(map(str, dims)),
+        "K": ",".join(str(dims[d]) for d in kept),
+        "R": ",".join(map(str, reduced)),
+        "B": ",".join(map(str, kept)),
+        "F": function,
+    }
+    text = HEAD + NORMALIZE
+    for word, meaning in words.items():
+        text = text.replace(f"{{{word}}}", meaning)
+    return hlo.parse(text)
+
+
+def check(module, kernels=1):
+    """The fused module in C gives what the interpreter gives, in so many kernels."""
+    fused = parse_pipeline("fusion,multi-output-fusion").run(module)
+    generator = np.random.default_rng(0)
+    inputs = [
+        generator.standard_normal(p.shape.dims).astype(p.shape.element_type.dtype)
+        for p in module.entry.parameters
+    ]
+    executable = emit_c.compile(fused, optimize=False)
+    run = executable.source[executable.source.index("int run(") :]
+    assert run.count("_kernel(") == kernels
+    assert compare(executable(*inputs), evaluate(module, *inputs), ROUNDING) is None
+    return executable.source
+
+
+@pytest.mark.parametrize(
+    ("dims", "reduced"),
+    [
+        ((5, 7), (1,)),
+        ((5, 7), (0,)),
+        ((64,), (0,)),
+        ((3, 4, 5), (1, 2)),
+        ((3, 4, 5), (0, 2)),
+        ((3, 4, 5), (1,)),
+        ((3, 4, 1037), (0, 1)),
+        ((2, 1, 6), (2,)),
+        ((1, 1), (1,)),
+    ],
+)
+@pytest.mark.parametrize("function", ["add", "odd"])
+def test_folds_and_what_needs_them_are_one_kernel(dims, reduced, function):
+    check(normalize(dims, reduced, function=function))
+
+
+@pytest.mark.parametrize("kind", ["bf16", "f64", "f16"])
+@pytest.mark.parametrize("reduced", [(0,), (1,)])
+def test_narrow_and_wide_types(kind, reduced):
+    check(normalize((6, 9), reduced, kind))
+
+
+def test_dear_values_are_computed_once():
+    source = check(normalize((64, 32), (1,)))
+    kernel = source[source.index("static void") :]
+    assert kernel.count("exp_f32(") == 1
+
+
+def test_rows_that_the_cache_does_not_hold_are_several_kernels():
+    module = normalize((1, 100_000), (1,))
+    check(module, kernels=3)
+
+
+def test_results_of_other_dimensions_in_the_same_order():
+    module = hlo.parse("""
+HloModule m
+ENTRY e {
+  x = f32[24] parameter(0)
+  y = f32[4,6] parameter(1)
+  b = f32[6] parameter(2)
+  s = f32[24] sine(x)
+  r = f32[4,6] reshape(s)
+  c = f32[4,6] broadcast(b), dimensions={1}
+  m = f32[4,6] multiply(r, c)
+  a = f32[4,6] add(m, y)
+  ROOT t = (f32[24], f32[4,6]) tuple(s, a)
+}""")
+    check(module)
+
+
+def test_one_result_twice():
+    module = hlo.parse("""
+HloModule m
+fused {
+  x = f32[8] parameter(0)
+  n = f32[8] negate(x)
+  e = f32[8] exponential(n)
+  ROOT t = (f32[8], f32[8], f32[8]) tuple(n, e, n)
+}
+ENTRY e {
+  x = f32[8] parameter(0)
+  ROOT f = (f32[8], f32[8], f32[8]) fusion(x), kind=kLoop, calls=fused
+}""")
+    check(module)
