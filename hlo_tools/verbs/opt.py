@@ -13,6 +13,10 @@ from hlo_tools.files import read_module, write_text
 from hlo_tools.inputs import add_input_options, make_inputs
 from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline
 from optimizer.log import Event, Log, Observer, Silent
+from optimizer.memory.buffer_assignment import assign
+from optimizer.memory.copy_insertion import CopyInsertion
+from optimizer.memory.picture import picture
+from optimizer.memory.report import report
 from optimizer.observers import CheckValues, Dump, Print, Timer, Verify
 
 if TYPE_CHECKING:
@@ -80,8 +84,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_input_options(parser)
     parser.add_argument(
-        "--stage", choices=("hlo", "c"), default="hlo", help="print the module, or its C"
+        "--stage",
+        choices=("hlo", "buffers", "c"),
+        default="hlo",
+        help="print the module, where its arrays lie, or its C",
     )
+    parser.add_argument("--svg", metavar="FILE", help="draw there when and where its arrays lie")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write to a file")
 
 
@@ -97,15 +105,19 @@ def run(arguments: Namespace) -> int:
     except Reached as reached:
         module = reached.module
     write_text(arguments.output, text_of(module, arguments.stage))
+    if arguments.svg:
+        write_text(arguments.svg, picture(assign(CopyInsertion().run(module, Log()))))
     if arguments.time:
         print(timer.report(), file=sys.stderr)
     return 0
 
 
 def text_of(module: Module, stage: str) -> str:
-    """The module at a stage of compilation: as HLO, or the C that the C backend compiles."""
+    """The module at a stage: HLO, its buffer assignment, or the C that the C backend compiles."""
     if stage == "hlo":
         return str(module)
+    if stage == "buffers":
+        return report(assign(CopyInsertion().run(module, Log())))
     import emit_c  # noqa: PLC0415  it takes as long to import as all the rest
 
     return emit_c.emit(module).source

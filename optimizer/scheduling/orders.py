@@ -28,8 +28,8 @@ class Graph:
 
     Attributes
     ----------
-    needs : what must come before each instruction: operands, control predecessors, and, before an
-        update in place, whoever else reads what it updates.
+    needs : what must come before each instruction: operands, control predecessors, and, before what
+        writes over a value, whoever else reads it.
     reads, makes : the values that an instruction reads and makes; what only hands memory on does
         neither.
     """
@@ -58,14 +58,24 @@ class Graph:
         for instr, values in self.reads.items():
             for value in values:
                 readers.setdefault(value, []).append(instr)
+        for instr, updated in self._updates(flow):
+            for reader in readers.get(updated, ()):
+                if reader is not instr and not self._is_needed_by(instr, reader):
+                    self.needs[instr][reader] = None
+
+    def _updates(self, flow: Dataflow) -> Iterator[tuple[Instruction, Value]]:
+        """Instructions that write over a value: in place, or as the next state of a loop."""
         for instr in self.instructions:
             for pair in flow.info.must_share(instr):
                 updated = flow.at[instr.operands[pair.operand]][pair.operand_leaf]
-                if not isinstance(updated, Value):
-                    continue
-                for reader in readers.get(updated, ()):
-                    if reader is not instr and not self._is_needed_by(instr, reader):
-                        self.needs[instr][reader] = None
+                if isinstance(updated, Value):
+                    yield instr, updated
+        for join in flow.joins:
+            source = join.source
+            if join.target.kind == "state" and isinstance(source, Value):
+                instr = source.instruction
+                if join.target in self.reads.get(instr, ()):
+                    yield instr, join.target
 
     def _is_needed_by(self, instr: Instruction, other: Instruction) -> bool:
         stack, seen = [other], {other}
