@@ -1,5 +1,8 @@
 """Every elementwise opcode on every element type: C gives what the interpreter gives."""
 
+import re
+from fractions import Fraction
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -8,6 +11,7 @@ import emit_c
 import hlo
 import interpreter
 import interpreter.arithmetic
+from emit_c.prelude import prelude
 from emit_c.scalar import MEANINGS
 from hlo.element_type import ARRAY_TYPES, ELEMENT_TYPES
 from hlo.opcode import OPCODES
@@ -186,6 +190,9 @@ def test_reduce_precision_agrees_with_the_interpreter(name):
         ("logistic", -85.0, 85.0, 4),
         ("exponential-minus-one", -20.0, 88.0, 2),
         ("log-plus-one", -0.999, 100.0, 2),
+        ("sine", -1e4, 3e38, 2),
+        ("cosine", -1e4, 3e38, 2),
+        ("tan", -1e4, 3e38, 2),
     ],
 )
 def test_our_own_polynomials_are_near_the_truth(opcode, low, high, ulps):
@@ -200,6 +207,59 @@ def test_our_own_polynomials_are_near_the_truth(opcode, low, high, ulps):
     (truth,) = interpreter.evaluate(exact, some.astype(np.float64))
     with np.errstate(all="ignore"):
         assert compare(got, truth.astype(np.float32), Promise(ulps=ulps)) is None
+
+
+@pytest.mark.parametrize("opcode", ["atan2", "power"])
+def test_our_own_functions_of_two_numbers_are_near_the_truth(opcode):
+    generator = np.random.default_rng(5)
+    spread = np.exp(generator.uniform(-9, 9, 50_000))
+    x = np.concatenate([generator.standard_normal(50_000), spread])
+    y = np.concatenate([generator.standard_normal(50_000), generator.uniform(-9, 9, 50_000)])
+    x, y = (np.abs(x) if opcode == "power" else x).astype(np.float32), y.astype(np.float32)
+    made = module(ELEMENT_TYPES["f32"], [([(opcode, "", "f32")], [x, y])])
+    (got,) = emit_c.compile(made, optimize=False)(x, y)
+    exact = {"atan2": np.arctan2, "power": np.power}[opcode]
+    truth = exact(x.astype(np.float64), y.astype(np.float64)).astype(np.float32)
+    assert compare(got, truth, Promise(ulps=2)) is None
+
+
+@pytest.mark.parametrize(
+    ("opcode", "function", "low", "high"),
+    [
+        ("exponential", np.exp, -740.0, 709.0),
+        ("exponential-minus-one", np.expm1, -40.0, 709.0),
+        ("log", np.log, 1e-320, 1e308),
+        ("log-plus-one", np.log1p, -0.999, 1e308),
+        ("tanh", np.tanh, -25.0, 25.0),
+    ],
+)
+def test_our_own_polynomials_of_doubles_are_near_the_truth(opcode, function, low, high):
+    generator = np.random.default_rng(6)
+    spread = np.exp(generator.uniform(np.log(1e-20), np.log(high), 50_000))
+    some = np.concatenate([generator.uniform(max(low, -800.0), min(high, 800.0), 50_000), spread])
+    made = module(ELEMENT_TYPES["f64"], [([(opcode, "", "f64")], [some])])
+    (got,) = emit_c.compile(made, optimize=False)(some)
+    truth = function(some.astype(np.longdouble)).astype(np.float64)
+    assert compare(got, truth, Promise(ulps=3)) is None
+
+
+def test_what_powers_of_two_leave_of_whole_turns():
+    """Checked with integers: a turn is 2 pi, by Machin's formula, times 2^300."""
+
+    def arctangent(n):
+        terms = ((-1) ** k * ((1 << 340) // n ** (2 * k + 1) // (2 * k + 1)) for k in range(260))
+        return sum(terms)
+
+    turn = 8 * (4 * arctangent(5) - arctangent(239)) >> 40
+    text = prelude("turns_high turns_low")
+    high, low = (
+        [float.fromhex(x) for x in re.search(rf"{name}\[105\] = {{([^}}]*)}}", text)[1].split(",")]
+        for name in ("turns_high", "turns_low")
+    )
+    for power, (x, y) in enumerate(zip(high, low, strict=True)):
+        rest = Fraction((1 << power << 300) % turn, 1 << 300)
+        assert Fraction(x) + Fraction(y) == pytest.approx(rest, rel=1e-23)
+        assert Fraction(x) * (1 << 30) % 2 == 0 or x < 1
 
 
 def test_the_table_means_what_the_interpreters_table_means():
