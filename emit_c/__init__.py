@@ -8,6 +8,8 @@ from pkgutil import walk_packages
 from typing import TYPE_CHECKING
 
 import optimizer
+from emit_c.dynamic.executable import DynamicExecutable
+from emit_c.dynamic.padding import is_dynamic, to_static
 from emit_c.emit import Program, emit
 from emit_c.executable import Executable
 from emit_c.table import emits_c
@@ -47,7 +49,10 @@ def compile(  # noqa: A001 - so it is named
     verify(module, sound)
     if not donate and module.header.input_output_alias:
         module = replace(module, header=replace(module.header, input_output_alias=()))
+    static = to_static(module) if is_dynamic(module) else None
+    made = static.module if static else module
     if optimize:
-        module = optimizer.optimize(module, target="cpu", observers=())
-        verify(module, sound)
-    return Executable(module, emit(module))
+        made = optimizer.optimize(made, target="cpu", observers=())
+        verify(made, sound)
+    program = emit(made)
+    return DynamicExecutable(module, static, made, program) if static else Executable(made, program)

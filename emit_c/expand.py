@@ -26,7 +26,7 @@ from optimizer.expanders.ragged_dot_rewriter import dot_of_groups
 from optimizer.expanders.rng_expander import draw
 from optimizer.expanders.scaled_dot_rewriter import dot_of_scaled
 from optimizer.expanders.stochastic_convert_decomposer import round_by_bits
-from optimizer.make import make, splat
+from optimizer.make import make, splat, value_of
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
@@ -141,11 +141,22 @@ def _state_in_words(site: Site) -> Instruction | None:
     return make("tuple", to_dims(new, state.shape.dims), element(both, 1))
 
 
+def _size_of_all(site: Site) -> Instruction | None:
+    """set-dimension-size to as many elements as there are: the operand."""
+    operand, size = site.instr.operands
+    bound = operand.shape.dims[cast("a.Dimensions", site.instr.attrs).dimensions[0]]
+    wanted = value_of(size)
+    if operand.shape.is_dynamic or wanted is None or int(wanted) != bound:
+        return None
+    return make("copy", operand, shape=site.instr.shape.with_dims(operand.shape.dims))
+
+
 _FORMS = {
     "cholesky": _widened,
     "constant": _constant,
     "custom-call": _custom_call,
     "rng-bit-generator": _state_in_words,
+    "set-dimension-size": _size_of_all,
     "triangular-solve": _widened,
     "while": state_of_idle,
 }

@@ -79,7 +79,7 @@ class Expand:
 
 Entry = Scalar | Element | Kernel | Schedule | Expand
 
-_DYNAMIC = "run-time sizes of dimensions have no loops of constant bounds; only the interpreter"
+_DYNAMIC = "`emit_c.dynamic` writes it in static opcodes, and carries sizes besides"
 _HOST = "it talks to the host's queues, which a compiled module does not have"
 
 emits_c: OpTable[Entry] = OpTable(

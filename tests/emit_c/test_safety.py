@@ -149,10 +149,6 @@ def test_a_module_with_wrong_shapes_is_refused():
         ('ROOT r = f32[3] custom-call(x), custom_call_target="unheard"', "unheard"),
         ("ROOT r = f32[3] all-reduce(x), replica_groups={{0,1}}, to_apply=add", "only 1"),
         ("t = token[] after-all()\n  ROOT r = (f32[3], token[]) infeed(t)", "r: infeed"),
-        (
-            "s = s32[] constant(2)\n  ROOT r = f32[<=3] set-dimension-size(x, s), dimensions={0}",
-            "run-time",
-        ),
     ],
 )
 def test_what_cannot_be_compiled_is_said_before_compiling(line, reason):
