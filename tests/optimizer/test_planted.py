@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from strategies import rule_checks
 
+import hlo
 from hlo.error import HloError
 from hlo.literal import literal
 from hlo.values import SliceDim
@@ -136,6 +137,29 @@ def test_too_weak_promise_is_caught():
     modest = Rule(negate(negate(x)), x, promise=ROUNDING)
     with pytest.raises(AssertionError):
         rule_checks.check_next_stronger(modest)
+
+
+SUM = """HloModule m
+add {{
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}}
+ENTRY e {{
+  x = f32[5] parameter(0)
+  zero = f32[] constant({first})
+  ROOT r = f32[] reduce(x, zero), dimensions={{0}}, to_apply=add
+}}"""
+
+
+def test_sums_may_round_but_not_change():
+    """Of terms that cancel, 1e6 + 1 - 1e6 + ..., the last digits are lost, but no term is."""
+    before = hlo.parse(SUM.format(first=0))
+    given = [np.array([1e6, 1, -1e6, 0.3, 2], np.float32)]
+    rounded, changed = (hlo.parse(SUM.format(first=first)) for first in (0.25, 20))
+    assert rule_checks.difference(before, rounded, given, ROUNDING) is not None
+    assert rule_checks.is_rounding_of_terms(before, rounded, given)
+    assert not rule_checks.is_rounding_of_terms(before, changed, given)
 
 
 def test_rule_that_never_fits_is_caught():
