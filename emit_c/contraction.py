@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from emit_c.convolution import write_whole_convolution
+from emit_c.dot import write_whole_dot
 from emit_c.folding import window_place
 from emit_c.indexing import Index, Sum, unknown
 from emit_c.loops import Assign, For, If, Let, Statement
-from emit_c.matmul import product_type, write_whole_dot
 from emit_c.movement import define
+from emit_c.operands import product_type
 from emit_c.scalar import converted, expression
 from emit_c.types import literal, narrowed, wide
 from hlo.element_type import ELEMENT_TYPES

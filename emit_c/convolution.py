@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING
 
 from emit_c.folding import over
 from emit_c.indexing import Sum, counter, delinear, strides
-from emit_c.matmul import product_type
+from emit_c.operands import element_as, product_type
 from emit_c.phases import Phase, phases
-from emit_c.scalar import converted
 from emit_c.scratch import Scratch, summed
-from emit_c.tiling import Dim, Pointers, Step, Tiling
-from emit_c.types import wide
+from emit_c.tiling import Dim, Pointers, Step, Tiling, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -155,7 +153,7 @@ class _Convolution:
         return [
             Dim(self.groups, next_group, self.group_size * feature, self.group_size),
             Dim(self.group_size, 0, feature, 1),
-            *_joined(places),
+            *joined(places),
         ]
 
     def _contraction(
@@ -189,7 +187,7 @@ class _Convolution:
             at[self.labels.kernel_output_feature] = feature
             for (_, (dim, first, distance)), step in zip(contraction, steps, strict=True):
                 at[dim] = step * distance + first
-            return _as(body.element(self.rhs, tuple(at)), self.rhs, self.kind)
+            return element_as(body, self.rhs, tuple(at), self.kind)
 
         return number
 
@@ -203,18 +201,6 @@ class _Convolution:
                 first += (phase.low + source.low[d]) * source.steps[d]
             to += phase.first_place * out[labels.output_spatial[k]]
         return first, to
-
-
-def _joined(dims: Sequence[Dim]) -> list[Dim]:
-    """Dimensions through which one loop leads, as one."""
-    found: list[Dim] = []
-    for dim in sorted((d for d in dims if d.size != 1), key=lambda d: -d.output):
-        last = found[-1] if found else None
-        if last and (last.input, last.output) == (dim.input * dim.size, dim.output * dim.size):
-            found[-1] = Dim(last.size * dim.size, dim.input, dim.output)
-        else:
-            found.append(dim)
-    return found
 
 
 def _copy_input(body: Body, made: _Convolution, source: _Input, copy: str) -> None:
@@ -241,11 +227,6 @@ def _copy_input(body: Body, made: _Convolution, source: _Input, copy: str) -> No
             place = Sum(0)
             for d, i in enumerate(at):
                 place = place + (i + source.low[d]) * steps[d]
-            value = _as(body.element(lhs, tuple(at)), lhs, made.kind)
+            value = element_as(body, lhs, tuple(at), made.kind)
             body.assign(f"{copy}[{place.text}]", value)
         body.add(over(last, sizes[-1], statements))
-
-
-def _as(value: str, operand: Instruction, kind: ElementType) -> str:
-    source = operand.shape.element_type
-    return value if wide(source) == wide(kind) else converted(value, source, kind)

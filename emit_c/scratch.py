@@ -51,10 +51,10 @@ def summed(
     """The type and the place of the sums that some tilings make.
 
     That is the output, unless tiles must add to sums of a wider type than it has: then they are
-    made in scratch memory, and converted at the end.
+    made in scratch memory, and converted at the end. Sums that are exact are added in the output.
     """
     target = instr.shape.element_type
-    if target is kind or all(tiling.chunks == 1 for tiling in tilings):
+    if target is kind or all(tiling.chunks == 1 or tiling.exact for tiling in tilings):
         yield target, output
         return
     size = instr.shape.size

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from emit_c.scalar import converted
-from emit_c.types import narrowed, store, wide
+from emit_c.types import is_narrow, narrowed, store, wide
 from hlo.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
@@ -138,11 +138,10 @@ def _storing(tile: Tile) -> str:
 def _each_lane(tile: Tile, count: str) -> list[str]:
     """Store one number after the other, in the order of memory."""
     place = f"output[{_times('i', tile.output_row)} + {_times('j', tile.output_lane)}]"
-    value = f"(({tile.kind} *)row[i])[j]"
-    if tile.kind is tile.target:
-        value = f"adds ? {place} + {value} : {value}"
-    else:
-        value = store(tile.target, result(value, tile.kind, tile.target))
+    value = result("sum", tile.kind, tile.target)
+    if not is_narrow(tile.target):
+        value = f"({value}) + (adds ? {place} : 0)"
+    value = store(tile.target, value)
     loops = ["for (s64 i = 0; i < ROWS; i++) {", f"for (s64 j = 0; j < {count}; j++) {{"]
     if tile.output_lane > tile.output_row:
         loops.reverse()
@@ -150,6 +149,7 @@ def _each_lane(tile: Tile, count: str) -> list[str]:
         loops[0],
         "  #pragma omp simd",
         f"  {loops[1]}",
+        f"    const {tile.kind} sum = (({tile.kind} *)row[i])[j];",
         f"    {place} = {value};",
         "  }",
         "}",

@@ -65,6 +65,19 @@ class Pointers:
     output: str
 
 
+def joined(dims: Sequence[Dim]) -> list[Dim]:
+    """Dimensions through which one loop leads, as one."""
+    found: list[Dim] = []
+    for dim in sorted((d for d in dims if d.size != 1), key=lambda d: -d.output):
+        last, n = found[-1] if found else None, dim.size
+        steps = (dim.input * n, dim.output * n, dim.feature * n)
+        if last and (last.input, last.output, last.feature) == steps:
+            found[-1] = replace(dim, size=last.size * n)
+        else:
+            found.append(dim)
+    return found
+
+
 class Tiling:
     """How an output is cut into tiles.
 
@@ -93,7 +106,7 @@ class Tiling:
         kind: ElementType,
         exact: int | None = None,
     ) -> None:
-        self.kind, self.steps = kind, tuple(steps) or (Step(1, 0),)
+        self.kind, self.steps, self.exact = kind, tuple(steps) or (Step(1, 0),), exact
         dims = [d for d in dims if d.size != 1] or [Dim(1, 0, 1, 1)]
         self.share, self.lane, self.row = _best(dims, kind)
         self.vectors, self.lanes = lanes_for(self.lane.size, kind)

@@ -1,0 +1,114 @@
+"""Dot products of every form: tiles, few rows, exact sums of bytes."""
+
+from __future__ import annotations
+
+from math import prod
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import emit_c
+import hlo
+import interpreter
+
+TYPES = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32, "f64": np.float64,
+         "s8": np.int8, "u8": np.uint8, "s32": np.int32, "c64": np.complex64}  # fmt: skip
+
+
+def check(lhs, rhs, result, roles, element_type="f32", target=None):
+    """The C agrees exactly with the interpreter on small whole numbers."""
+    target = target or element_type
+    module = hlo.parse(
+        f"HloModule m\nENTRY e {{ x = {element_type}[{lhs}] parameter(0)\n"
+        f"y = {element_type}[{rhs}] parameter(1)\nROOT r = {target}[{result}] dot(x, y), {roles} }}"
+    )
+    hlo.verify(module)
+    generator = np.random.default_rng(0)
+    low = 0 if element_type == "u8" else -2
+    arguments = [
+        generator.integers(low, 3, [int(n) for n in dims.split(",") if n])
+        .astype(TYPES[element_type])
+        for dims in (lhs, rhs)
+    ]  # fmt: skip
+    executable = emit_c.compile(module, optimize=False)
+    np.testing.assert_array_equal(
+        np.asarray(executable(*arguments)), np.asarray(interpreter.evaluate(module, *arguments))
+    )
+    return executable
+
+
+@st.composite
+def dots(draw):
+    """Two operands whose dimensions of every role are in any order."""
+    sizes = st.sampled_from([1, 2, 3, 5, 8, 17, 40])
+    roles = {
+        role: draw(st.lists(sizes, max_size=most))
+        for role, most in (("batch", 2), ("contracting", 2), ("lhs", 2), ("rhs", 2))
+    }
+    sides = []
+    for side in ("lhs", "rhs"):
+        named = [
+            (role, i) for role in ("batch", "contracting", side) for i in range(len(roles[role]))
+        ]
+        sides.append(draw(st.permutations(named)))
+    # Free dimensions keep the order that the operand has.
+    free = [[roles[r][i] for r, i in side if r in ("lhs", "rhs")] for side in sides]
+    result = [*roles["batch"], *free[0], *free[1]]
+    assume(prod(result) * prod(roles["contracting"]) < 1 << 20)
+    texts = [",".join(str(roles[r][i]) for r, i in side) for side in sides]
+    words = []
+    for side, name in zip(sides, ("lhs", "rhs"), strict=True):
+        for role in ("batch", "contracting"):
+            places = ",".join(str(side.index((role, i))) for i in range(len(roles[role])))
+            if places or role == "contracting":
+                words.append(f"{name}_{role}_dims={{{places}}}")
+    return (*texts, ",".join(map(str, result)), ", ".join(words))
+
+
+@settings(max_examples=15)
+@given(dots(), st.sampled_from(["f32", "f32", "bf16", "f64", "s32", "c64"]))
+def test_all_kinds(case, element_type):
+    check(*case, element_type)
+
+
+PLAIN = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+TRANSPOSED = "lhs_contracting_dims={1}, rhs_contracting_dims={1}"
+BATCH = "lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={1}"
+CASES = {
+    "panels in chunks": ("40,1024", "1024,320", "40,320", PLAIN),
+    "rows a page apart": ("30,1024", "1024,300", "30,300", PLAIN),
+    "left transposed": ("512,40", "512,300", "40,300",
+                        "lhs_contracting_dims={0}, rhs_contracting_dims={0}"),
+    "right transposed": ("40,100", "70,100", "40,70", TRANSPOSED),
+    "few columns": ("200,64", "64,3", "200,3", PLAIN),
+    "vector and matrix": ("1,100", "100,600", "1,600", PLAIN),
+    "vector and rows": ("100", "600,100", "600",
+                        "lhs_contracting_dims={0}, rhs_contracting_dims={1}"),
+    "few vectors and rows": ("5,96", "33,96", "5,33", TRANSPOSED),
+    "batch": ("6,20,30", "6,30,40", "6,20,40", BATCH),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("element_type", ["f32", "bf16"])
+def test_forms(name, element_type):
+    check(*CASES[name], element_type)
+
+
+@pytest.mark.parametrize("element_type", ["s8", "u8"])
+def test_bytes_are_summed_up_exactly(element_type):
+    module = hlo.parse(
+        f"HloModule m\nENTRY e {{ x = {element_type}[20,4096] parameter(0)\n"
+        f"y = {element_type}[4096,40] parameter(1)\n"
+        f"ROOT r = s32[20,40] dot(x, y), {PLAIN} }}"
+    )
+    extreme = 255 if element_type == "u8" else -128
+    arguments = [np.full(s, extreme, TYPES[element_type]) for s in ((20, 4096), (4096, 40))]
+    arguments[0][:, 0] = 1
+    executable = emit_c.compile(module, optimize=False)
+    assert "f32 *restrict kernel" in executable.source
+    expected = arguments[0].astype(np.int32) @ arguments[1].astype(np.int32)
+    np.testing.assert_array_equal(executable(*arguments), expected)
