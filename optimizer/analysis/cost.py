@@ -205,7 +205,8 @@ def _read(user: Instruction, number: int) -> int:
         return min(user.shape.bytes, whole)
     if user.opcode in ("dynamic-update-slice", "scatter") and number == 0:
         # It is changed in place: a scatter reads what it changes, an update not even that.
-        return 0 if user.opcode == "dynamic-update-slice" else user.operands[-1].shape.bytes
+        updates = 0 if user.opcode == "dynamic-update-slice" else user.operands[-1].shape.bytes
+        return min(updates, whole)
     return whole
 
 
