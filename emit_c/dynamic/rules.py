@@ -219,6 +219,18 @@ def slice_(instr: Instruction, operand: Padded) -> Padded:
     return remade(instr, [operand], operand.sizes)
 
 
+@rule("gather")
+def gather(instr: Instruction, operand: Padded, indices: Padded) -> Padded:
+    """As many slices as there are index vectors; those behind read what is there."""
+    attrs: a.Gather = instr.attrs  # type: ignore[assignment]
+    need(instr, not operand.sizes, "it reads from dimensions of run-time size")
+    batch = [d for d in range(instr.shape.rank) if d not in attrs.offset_dims]
+    vectors = [d for d in range(indices.value.shape.rank) if d != attrs.index_vector_dim]
+    need(instr, set(indices.sizes) <= set(vectors), "its index vectors have a run-time size")
+    sizes = {batch[vectors.index(d)]: size for d, size in indices.sizes.items()}
+    return remade(instr, [operand, indices], sizes)
+
+
 @rule("tuple")
 def tuple_(_instr: Instruction, *operands: Tree) -> Tree:
     """The operands."""

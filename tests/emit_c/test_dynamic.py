@@ -32,6 +32,10 @@ BODIES = {
     "shrunk and grown": "m = s32[] constant(2)\ne = f32[4,<=6] set-dimension-size(d, m), "
     "dimensions={1}\nROOT r = f32[4,<=6] set-dimension-size(e, n), dimensions={1}",
     "reshaped": "m = s32[] constant(4)\nROOT r = f32[<=6,<=4] dynamic-reshape(d, n, m)",
+    "gathered": "i = s32[6] iota(), iota_dimension=0\n"
+    "j = s32[<=6] set-dimension-size(i, n), dimensions={0}\n"
+    "ROOT r = f32[4,<=6] gather(x, j), offset_dims={0}, collapsed_slice_dims={1}, "
+    "start_index_map={1}, index_vector_dim=1, slice_sizes={4,1}",
     "tuple": "c = f32[4,<=6] cosine(d)\nt = (f32[4,<=6], s32[]) tuple(c, n)\n"
     "ROOT r = ((f32[4,<=6], s32[]), f32[4,6]) tuple(t, x)",
     "called": "ROOT r = f32[4,<=6] call(d), to_apply=twice",
