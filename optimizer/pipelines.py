@@ -35,6 +35,7 @@ from optimizer.passes import Fixpoint, Pipeline
 from optimizer.scheduling.memory_scheduler import HloMemoryScheduler
 from optimizer.simplification.algebraic_simplifier import AlgebraicSimplifier
 from optimizer.simplification.constant_folding import ConstantFolding
+from optimizer.simplification.convert_mover import ConvertMover
 from optimizer.simplification.reshape_mover import ReshapeMover
 from optimizer.simplification.slice_sinker import SliceSinker
 from optimizer.simplification.zero_sized_hlo_elimination import ZeroSizedHloElimination
@@ -100,6 +101,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             simplification,
             *stages.kept(stages.BETWEEN, strict=strict),
             simplification,
+            *([ConvertMover()] if target == "gpu" else []),
             *stages.kept(stages.AFTER, strict=strict),
             Dce(),
             Cse(),
