@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.element_type import PRED
+from hlo.error import HloError
 from interpreter.table import evaluates
 from interpreter.widths import as_unsigned, narrowed, type_of
 
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
 def evaluate_bitcast(instr: Instruction, _attrs: Attrs, operand: Array) -> Array:
     """Read the operand's memory under another shape and layout.
 
+    Raises
+    ------
+    HloError
+        HLO036 if the operand has not as many bytes as the result.
+
     References
     ----------
     XLA's HLO opcode list, kBitcast; "Shapes and Layout".
@@ -38,8 +44,11 @@ def evaluate_bitcast(instr: Instruction, _attrs: Attrs, operand: Array) -> Array
     row = operand.transpose(_major_to_minor(source)).reshape(-1)
     order = _major_to_minor(target)
     dims = [target.dims[d] for d in order]
-    in_memory = _reinterpret(row, target.element_type).reshape(dims)
-    return in_memory.transpose(np.argsort(order))
+    in_memory = _reinterpret(row, target.element_type)
+    if in_memory.size != target.size:
+        message = f"{instr.name}: {source} and {target} are not of as many bytes"
+        raise HloError("HLO036", message, instr.span)
+    return in_memory.reshape(dims).transpose(np.argsort(order))
 
 
 def _major_to_minor(shape: Shape) -> tuple[int, ...]:

@@ -14,6 +14,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from hlo.error import HloError, did_you_mean
 from interpreter.table import evaluates
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from hlo.attributes import CustomCall
     from hlo.instruction import Instruction
+    from hlo.shape import Shape
     from interpreter.frame import Frame
     from interpreter.table import Value
 
@@ -53,7 +56,7 @@ def evaluate_custom_call(
     Raises
     ------
     HloError
-        HLO121 if there is none.
+        HLO121 if there is none, HLO122 if it yields another shape than the instruction has.
 
     References
     ----------
@@ -66,7 +69,33 @@ def evaluate_custom_call(
         message = f"{instr.name}: no function is registered for the custom call {target!r}"
         notes = [*did_you_mean(target, CUSTOM_CALLS), register]
         raise HloError("HLO121", message, instr.span, notes)
-    return function(frame, instr, *operands)
+    value = function(frame, instr, *operands)
+    if (wrong := _misfit(value, instr.shape)) is not None:
+        message = f"{instr.name}: {target} yields {wrong}, which is no {instr.shape}"
+        raise HloError("HLO122", message, instr.span)
+    return value
+
+
+def _misfit(value: Value, shape: Shape) -> str | None:
+    """What a value is, as text, if it is not of a shape."""
+    if shape.is_tuple:
+        parts = cast("tuple[Value, ...]", value) if isinstance(value, tuple) else (value,)
+        if len(parts) != len(shape.elements):
+            return f"{len(parts)} values"
+        wrong = (
+            _misfit(part, element) for part, element in zip(parts, shape.elements, strict=True)
+        )
+        return next((text for text in wrong if text is not None), None)
+    if not shape.is_array:
+        return None
+    array = np.asarray(value)
+    # A dynamic dimension may be smaller than its bound.
+    fits = array.ndim == shape.rank and all(
+        n == size or (shape.dynamic_at(d) and n < size)
+        for d, (n, size) in enumerate(zip(array.shape, shape.dims, strict=True))
+    )
+    right = fits and array.dtype == shape.element_type.dtype
+    return None if right else f"{array.dtype}{list(array.shape)}"
 
 
 def config(instr: Instruction) -> dict[str, Any]:

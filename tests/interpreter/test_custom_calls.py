@@ -373,3 +373,24 @@ def test_a_function_can_be_registered() -> None:
             interpreter.custom_call("my_scale")(scale)
     finally:
         CUSTOM_CALLS.pop("my_scale", None)
+
+
+@pytest.mark.parametrize(
+    ("value", "shape"),
+    [
+        (np.float32([1, 2]), "f32[3]"),
+        (np.float64([1, 2]), "f32[2]"),
+        (np.float32(1), "f32[1]"),
+        ((np.float32(1),), "(f32[], f32[])"),
+        ((np.float32(1), np.int32(1)), "(f32[], f32[])"),
+        (1.5, "f32[]"),
+    ],
+)
+def test_a_result_must_have_the_shape_of_the_call(
+    value: Any, shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(CUSTOM_CALLS, "test", lambda _frame, _instr: value)
+    module = parse(f'ENTRY e {{ ROOT c = {shape} custom-call(), custom_call_target="test" }}')
+    with pytest.raises(HloError, match="test yields") as caught:
+        interpreter.evaluate(module)
+    assert caught.value.code == "HLO122"

@@ -113,3 +113,11 @@ def test_chains_of_widths_agree() -> None:
         assert paired.dtype == ELEMENT_TYPES[narrow].dtype
         parts = run(typed(wide, paired), paired)
     assert parts.reshape(4).tolist() == whole.tolist()
+
+
+def test_a_bitcast_needs_as_many_bytes() -> None:
+    text = "ENTRY e {\n p = f32[4] parameter(0)\n ROOT r = s16[4] bitcast(p)\n}"
+    with pytest.raises(hlo.HloError) as caught:
+        interpreter.evaluate(hlo.parse(text), np.zeros(4, np.float32))
+    assert caught.value.code == "HLO036"
+    assert caught.value.span is not None
