@@ -22,6 +22,7 @@ from optimizer.fusion.instruction_fusion import InstructionFusion
 from optimizer.fusion.multi_output_fusion import MultiOutputFusion
 from optimizer.layout.layout_assignment import LayoutAssignment
 from optimizer.layout.layout_normalization import LayoutNormalization
+from optimizer.layout.move_copy_to_users import MoveCopyToUsers
 from optimizer.layout.reshape_decomposer import ReshapeDecomposer
 from optimizer.log import Log
 from optimizer.loops.while_loop_constant_sinking import WhileLoopConstantSinking
@@ -134,7 +135,8 @@ def layouts(target: Target, *, strict: bool = False) -> tuple[Pass, ...]:
             Cse(is_layout_sensitive=True),
         ),
     )
-    return LayoutAssignment(target), LayoutNormalization(), clean_up
+    sinking = (MoveCopyToUsers(),) if target == "gpu" else ()
+    return LayoutAssignment(target), *sinking, LayoutNormalization(), clean_up
 
 
 def optimize(

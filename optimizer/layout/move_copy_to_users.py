@@ -1,0 +1,96 @@
+"""Moves copies that change a layout behind their users, where fewer bytes may be left to copy.
+
+    c = f32[8,8]{0,1} copy(p)                    n = f32[8,8]{1,0} negate(p)
+    n = f32[8,8]{0,1} negate(c)           =>     s = f32[2,8]{1,0} slice(n)
+    ROOT s = f32[2,8]{0,1} slice(n)              ROOT c = f32[2,8]{0,1} copy(s)
+
+Past elementwise opcodes, slices and reductions: what they yield is no larger. Where two operands
+are copies from one layout to another, one copy is left of two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hlo.walk import names_of, rebuild, users
+from optimizer.effects import without_dead
+from optimizer.layout.flow import result_order
+from optimizer.layout.orders import order_of, with_order
+from optimizer.passes import register
+from optimizer.settle import rebuild_unfused, settle
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction, Module
+    from hlo.names import NameSupply
+    from optimizer.log import Log
+
+# What treats dimensions alike, and yields no more elements than it reads.
+_SHRINKS = frozenset({"dynamic-slice", "reduce", "reduce-window", "reverse", "slice"})
+
+
+@register
+@dataclass(frozen=True)
+class MoveCopyToUsers:
+    """Sinks copies between layouts.
+
+    References
+    ----------
+    XLA, `xla/service/gpu/transforms/move_copy_to_users.cc`.
+    """
+
+    name = "move-copy-to-users"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module with its copies further down."""
+        return settle(module, lambda m: _once(m, log))
+
+
+def _once(module: Module, log: Log) -> Module:
+    names = names_of(module)
+
+    def change(computation: Computation) -> Computation:
+        plan: dict[Instruction, Instruction] = {}
+        using = users(computation)
+        alone = {i for i, found in using.items() if len(found) == 1 and i is not computation.root}
+        for instr in computation.instructions:
+            if any(o in plan for o in instr.operands):
+                continue
+            new = sunk(instr, alone, names)
+            if new is not None and log.rewrite("sink", instr, *new.operands, new):
+                plan[instr] = new
+        return without_dead(rebuild(computation, plan)) if plan else computation
+
+    return rebuild_unfused(module, change)
+
+
+def sunk(user: Instruction, alone: set[Instruction], names: NameSupply) -> Instruction | None:
+    """The copy of what a user makes of the copies' operands; None if there is nothing to gain."""
+    if not user.shape.is_array or user.control_predecessors or user.annotations.sharding:
+        return None
+    if not (user.row.elementwise or user.opcode in _SHRINKS):
+        return None
+    rank = max(operand.shape.rank for operand in user.operands)
+    moved = [operand for operand in user.operands if operand.shape.rank == rank]
+    if not all(is_move(operand) and operand in alone for operand in moved):
+        return None
+    sources = {order_of(operand.operands[0].shape) for operand in moved}
+    if len(sources) != 1:
+        return None
+    order = result_order(user, user.operands.index(moved[0]), sources.pop())
+    if order is None:
+        return None
+    copy = moved[0]
+    made = user.with_(
+        name=names.unique(user.name),
+        operands=tuple(o.operands[0] if o in moved else o for o in user.operands),
+        shape=with_order(user.shape, order),
+    )
+    return replace(copy, operands=(made,), shape=user.shape)
+
+
+def is_move(instr: Instruction) -> bool:
+    """Whether an instruction is a copy to another layout."""
+    if instr.opcode != "copy" or instr.control_predecessors or not instr.shape.is_array:
+        return False
+    return order_of(instr.shape) != order_of(instr.operands[0].shape)
