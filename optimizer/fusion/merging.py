@@ -44,6 +44,7 @@ class Merger:
                     self.kernels[kernel] = None
         nodes = {part: kernel for kernel in self.kernels for part in kernel.parts}
         self._graph = Contraction(computation, self._users, nodes)
+        self._changing = self._find_changing()
         self.decisions: dict[tuple[Kernel, Kernel], FusionDecision] = {}
         while self._merge_readers():
             pass
@@ -85,30 +86,35 @@ class Merger:
         return sorted(found, key=self._graph.number)
 
     def _merge_around(self, instr: Instruction) -> bool:
-        merged, start = False, 0
-        kernels = self._around(instr)
+        kernels, start = self._around(instr), 0
+        count = len(kernels)
         while start < len(kernels):
-            near = kernels[start + 1 : start + 1 + _NEIGHBOURS]
-            if any(self._try(kernels[start], other) for other in near):
-                merged, kernels = True, self._around(instr)
+            near = range(start + 1, min(start + 1 + _NEIGHBOURS, len(kernels)))
+            for other in near:
+                merged = self._merged(kernels[start], kernels[other])
+                if merged is not None:
+                    kernels[start] = merged
+                    del kernels[other]
+                    break
             else:
                 start += 1
-        return merged
+        return len(kernels) < count
 
-    def _try(self, first: Kernel, second: Kernel) -> bool:
-        """Merge two kernels if they may be; tells whether they were."""
+    def _merged(self, one: Kernel, other: Kernel) -> Kernel | None:
+        """Two kernels as one, if they may be."""
+        first, second = sorted((one, other), key=self._graph.number)
         if (first, second) in self.decisions:
-            return False
+            return None
         merge = Merge(self._policy, first, second, self._needed)
         decision = self.decisions[first, second] = self._decide(merge)
         if not decision:
-            return False
+            return None
         between = self._graph.between(first, second)
         assert between is not None
         self._graph.merge(first, second, between, merge.kernel)
         del self.kernels[first], self.kernels[second]
         self.kernels[merge.kernel] = None
-        return True
+        return merge.kernel
 
     def _needed(self, instr: Instruction, parts: Collection[Instruction]) -> bool:
         """Whether others than some instructions need a value."""
@@ -139,13 +145,16 @@ class Merger:
         """An instruction that one kernel needs, and that may change an operand of the other."""
         for reader, other in ((first, second), (second, first)):
             for operand in reader.operands:
-                for user in self._users[operand]:
-                    node = self._graph.node(user)
-                    if (
-                        user.opcode in _UPDATING
-                        and node not in (first, second)
-                        and not isinstance(node, Kernel)
-                        and self._graph.reaches(node, other)
-                    ):
+                for user in self._changing.get(operand, ()):
+                    if self._graph.reaches(self._graph.node(user), other):
                         return user
         return None
+
+    def _find_changing(self) -> dict[Instruction, list[Instruction]]:
+        """Who may change the memory of each value; kernels that may be merged don't."""
+        found: dict[Instruction, list[Instruction]] = {}
+        for user in self._computation.instructions:
+            if user.opcode in _UPDATING and not self._is_kernel(user):
+                for operand in dict.fromkeys(user.operands):
+                    found.setdefault(operand, []).append(user)
+        return found
