@@ -39,6 +39,8 @@ class Tile:
     input_lanes, kernel_lanes : whether the numbers differ from lane to lane; then they are
         neighbours.
     output_lane : from lane to lane.
+    full : whether all lanes are outputs in every tile.
+    adds : whether tiles may have to add to what the output holds.
     """
 
     kind: ElementType
@@ -54,6 +56,8 @@ class Tile:
     input_lanes: bool
     kernel_lanes: bool
     output_lane: int
+    full: bool
+    adds: bool
 
     @property
     def width(self) -> int:
@@ -82,20 +86,22 @@ def rows_for(count: int, vectors: int) -> int:
 def tile_text(tile: Tile, name: str) -> str:
     """A C function that computes a tile.
 
-    It is given pointers to the tile's input, kernel and output, how many of its lanes are outputs,
-    and whether to add to what the output holds. Multiplications and additions may be fused: the
-    order in which a contraction is summed up is open anyway.
+    It is given pointers to the tile's input, kernel and output; unless all lanes are outputs, how
+    many of them are; and if it may have to, whether to add to what the output holds.
+    Multiplications and additions may be fused: the order in which a contraction is summed up is
+    open anyway.
     """
+    last = ("" if tile.full else ", s64 count") + (", int adds" if tile.adds else "")
+    vector = f"vector_size({tile.lanes * tile.kind.bytes}), aligned({tile.kind.bytes})"
     return (
-        f"// A tile of {tile.rows} rows of {tile.width} outputs.\n"
-        '__attribute__((optimize("O3", "fp-contract=fast")))\n'
+        f"// {tile.rows} rows of {tile.width} outputs, in registers.\n"
+        '__attribute__((optimize("O2", "fp-contract=fast")))\n'
         f"static void {name}(const {tile.kind} *restrict input, "
         f"const {tile.kind} *restrict kernel,\n"
-        f"    {tile.target} *restrict output, s64 count, int adds) {{\n"
+        f"    {tile.target} *restrict output{last}) {{\n"
         "  #pragma clang fp contract(fast)\n"
         f"  enum {{ ROWS = {tile.rows}, VECTORS = {tile.vectors}, LANES = {tile.lanes} }};\n"
-        f"  typedef {tile.kind} lanes __attribute__((vector_size({tile.lanes * tile.kind.bytes}), "
-        f"aligned({tile.kind.bytes})));\n"
+        f"  typedef {tile.kind} lanes __attribute__(({vector}));\n"
         f"  lanes sums[ROWS][VECTORS] = {{0}};\n{_contraction(tile)}{_storing(tile)}}}\n"
     )
 
@@ -122,13 +128,16 @@ def _contraction(tile: Tile) -> str:
 
 def _storing(tile: Tile) -> str:
     """What becomes of the sums: whole vectors are stored if all lanes are outputs."""
+    copied = ["lanes row[ROWS][VECTORS];", *_each("row[i][v] = sums[i][v];")]
     whole: list[str] = []
     if tile.output_lane == 1 and tile.kind is tile.target:
         lane = f"*(lanes *)(output + {_times('i', tile.output_row)} + v * LANES)"
-        whole = _each(f"{lane} = adds ? {lane} + sums[i][v] : sums[i][v];")
-    copied = ["lanes row[ROWS][VECTORS];", *_each("row[i][v] = sums[i][v];")]
-    if tile.output_lane == 1 and not whole:
+        value = f"adds ? {lane} + sums[i][v] : sums[i][v]" if tile.adds else "sums[i][v]"
+        whole = _each(f"{lane} = {value};")
+    elif tile.output_lane == 1 or tile.full:
         whole = copied + _each_lane(tile, str(tile.width))
+    if tile.full:
+        return "".join(f"  {line}\n" for line in whole)
     if whole:
         whole = [f"if (count >= {tile.width}) {{", *(f"  {w}" for w in whole), "  return;", "}"]
     lines = [*whole, f"if (count > {tile.width}) count = {tile.width};", *copied]
@@ -139,7 +148,7 @@ def _each_lane(tile: Tile, count: str) -> list[str]:
     """Store one number after the other, in the order of memory."""
     place = f"output[{_times('i', tile.output_row)} + {_times('j', tile.output_lane)}]"
     value = result("sum", tile.kind, tile.target)
-    if not is_narrow(tile.target):
+    if tile.adds and not is_narrow(tile.target):
         value = f"({value}) + (adds ? {place} : 0)"
     value = store(tile.target, value)
     loops = ["for (s64 i = 0; i < ROWS; i++) {", f"for (s64 j = 0; j < {count}; j++) {{"]

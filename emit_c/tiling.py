@@ -281,14 +281,14 @@ class Tiling:
             into, to = into + here * d.input, to + here * d.output
         steps = (Step(self.chunk, self.steps[0].input), *self.steps[1:])
         tile = self._sizes(rows, steps, target)
-        name = body.function("tile", lambda name: tile_text(tile, name))
+        count = (part.block * -self.width + self.lane.size).text
         body.call(
-            name,
+            body.function("tile", lambda name: tile_text(tile, name)),
             f"{pointers.input} + {into.text}",
             f"{pointers.packed} + {begin.text}",
             f"{pointers.output} + {to.text}",
-            (part.block * -self.width + self.lane.size).text,
-            "0" if part.chunk == Sum(0) else f"{part.chunk.text} > 0",
+            *([] if tile.full else [count]),
+            *([f"{part.chunk.text} > 0"] if tile.adds else []),
             work=2 * rows * self.width * prod(s.size for s in steps),
         )
 
@@ -307,6 +307,8 @@ class Tiling:
             input_lanes=self.lane.input == 1,
             kernel_lanes=self.lane.feature != 0,
             output_lane=self.lane.output,
+            full=self.lane.size % self.width == 0,
+            adds=self.chunks > 1,
         )
 
 
