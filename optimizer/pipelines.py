@@ -29,6 +29,7 @@ from optimizer.loops.while_loop_constant_sinking import WhileLoopConstantSinking
 from optimizer.loops.while_loop_invariant_code_motion import WhileLoopInvariantCodeMotion
 from optimizer.loops.while_loop_simplifier import WhileLoopSimplifier
 from optimizer.loops.while_loop_trip_count_annotator import WhileLoopTripCountAnnotator
+from optimizer.loops.while_loop_unroller import WhileLoopUnroller
 from optimizer.memory.copy_insertion import CopyInsertion
 from optimizer.memory.optimize_input_output_buffer_alias import OptimizeInputOutputBufferAlias
 from optimizer.observers import Verify
@@ -100,6 +101,12 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             *([StableSortExpander()] if target == "gpu" else []),
             ConditionalCanonicalizer(),
             simplification,
+            # Turns of a short loop over elements become one kernel, as the five of Threefry.
+            WhileLoopUnroller(
+                trip_count_threshold=8,
+                instruction_count_threshold=64,
+                expand_factor_threshold=400,
+            ),
             *stages.kept(stages.BETWEEN, strict=strict),
             simplification,
             *([ConvertMover()] if target == "gpu" else []),
