@@ -1,4 +1,4 @@
-"""Why a value is copied, or not."""
+"""Why a value is copied, or computed again, or not."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from optimizer.calls.flatten_call_graph import FlattenCallGraph
 from optimizer.log import Log
 from optimizer.memory.buffers import Buffers, Update
 from optimizer.memory.copy_insertion import rule
+from optimizer.memory.rematerialization import Peak, RematDecision
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module
@@ -76,6 +77,23 @@ def why_copied(module: Module, name: str, target: str = "cpu") -> CopyDecision: 
         return CopyDecision(False, "no-clash", (told,))
     reasons = tuple(_reason(refusal, buffers.flow) for refusal in found)
     return CopyDecision(True, rule(found[0].wish), reasons)
+
+
+def why_recomputed(module: Module, name: str, target: str = "cpu") -> RematDecision:  # noqa: ARG001
+    """Whether a value could be computed again instead of being kept through the peak.
+
+    Parameters
+    ----------
+    name : of an instruction, with or without "%".
+    target : rules are the same for all.
+
+    Raises
+    ------
+    HloError
+        HLO158 if no sequential computation has such an instruction.
+    """
+    found = Peak(FlattenCallGraph().run(module, Log()))
+    return found.judge(_find(found.flow, name))
 
 
 def _find(flow: Dataflow, name: str) -> Instruction:
