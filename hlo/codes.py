@@ -172,6 +172,16 @@ CODES: Final[dict[str, Code]] = {
         "That is a mistake in PyHLO, or a compiler that does not know C11 with GNU's builtins. The "
         "notes show the compiler's messages with the kernels that they belong to.",
     ),
+    "HLO183": Code(
+        "a watched run came to no end",
+        "`--sanitize` runs the compiled module in a process of its own. That process ended without "
+        "a value, and no sanitizer said why; the notes show what it printed.",
+    ),
+    "HLO184": Code(
+        "the sanitizers found a mistake",
+        "The compiled module reads or writes outside of its memory, or does what C leaves "
+        "undefined. That is a mistake in PyHLO; the notes show the kernels.",
+    ),
     # The command line
     "HLO200": Code(
         "a file cannot be read or written",

@@ -109,8 +109,8 @@ def _signed(indices: Array) -> Array:
 def evaluate_gather(instr: Instruction, attrs: a.Gather, operand: Array, indices: Array) -> Array:
     """Collect windows of the operand that start at the index vectors.
 
-    A start is clamped so that its window lies in the operand. Of an operand without elements a
-    gather still may have some, if slices of size 0 are collapsed: they are 0.
+    A start is clamped so that its window lies in the operand. Where slices of size 0 are collapsed,
+    there are no elements to collect, and the result is 0.
 
     Returns
     -------
@@ -122,7 +122,8 @@ def evaluate_gather(instr: Instruction, attrs: a.Gather, operand: Array, indices
     ----------
     XLA operation semantics, Gather.
     """
-    if operand.size == 0:
+    dropped = (*attrs.collapsed_slice_dims, *attrs.operand_batching_dims)
+    if operand.size == 0 or any(attrs.slice_sizes[d] == 0 for d in dropped):
         return np.zeros(instr.shape.dims, operand.dtype)
     batching = (attrs.operand_batching_dims, attrs.start_indices_batching_dims)
     windows = _windows(
@@ -137,7 +138,6 @@ def evaluate_gather(instr: Instruction, attrs: a.Gather, operand: Array, indices
     if not moved:
         found = np.broadcast_to(found, windows.batch + found.shape)
     # Now batch, moved and whole dimensions: drop those of one element, put the rest in order.
-    dropped = (*attrs.collapsed_slice_dims, *attrs.operand_batching_dims)
     rank = len(windows.batch)
     axis = {d: rank + i for i, d in enumerate(moved + whole)}
     kept = [axis[d] for d in range(operand.ndim) if d not in dropped]

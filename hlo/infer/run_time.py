@@ -43,6 +43,8 @@ def infer_dynamic_slice(
     _expect_starts(operand, starts)
     sizes = attrs.dynamic_slice_sizes
     expect_lengths(operand, "dynamic_slice_sizes", len(sizes))
+    if min(sizes, default=0) < 0:
+        raise HloError("HLO031", f"a slice of {min(sizes)} elements")
     _expect_within(sizes, operand)
     whole = [
         flag and 1 < size == full

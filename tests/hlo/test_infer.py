@@ -155,6 +155,7 @@ REFUSED = {
     "concatenate(f32[2,3] x, s32[2,3] y), dimensions={0}": "HLO023",
     "dynamic-slice(f32[4] x, f32[] i), dynamic_slice_sizes={2}": "HLO022",
     "dynamic-slice(f32[4] x, s32[] i), dynamic_slice_sizes={5}": "HLO031",
+    "dynamic-slice(f32[4] x, s32[] i), dynamic_slice_sizes={-1}": "HLO031",
     "dynamic-slice(f32[4,4] x, s32[] i, s64[] j), dynamic_slice_sizes={1,1}": "HLO023",
     "dynamic-update-slice(f32[4] x, f32[5] u, s32[] i)": "HLO031",
     "dynamic-update-slice(f32[4] x, f32[] u, s32[] i)": "HLO028",

@@ -222,3 +222,20 @@ def test_scatter_of_every_type(name: str) -> None:
     for index, update in zip(indices, updates, strict=True):
         want[index] = run("add(p0, p1)", want[index], update)
     assert got.tobytes() == want.tobytes()
+
+
+@pytest.mark.parametrize(
+    "roles",
+    [
+        "collapsed_slice_dims={0}, start_index_map={0}",
+        "collapsed_slice_dims={}, operand_batching_dims={0}, start_indices_batching_dims={0}, "
+        "start_index_map={1}",
+    ],
+)
+def test_collapsed_slices_without_elements_give_zeros(roles: str) -> None:
+    got = run(
+        f"gather(p0, p1), offset_dims={{1}}, {roles}, index_vector_dim=1, slice_sizes={{0,4}}",
+        np.ones((3, 4), np.float32),
+        np.zeros((3, 1), np.int32),
+    )
+    assert got.tolist() == [[0] * 4] * 3
