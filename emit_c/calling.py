@@ -46,13 +46,13 @@ def caller(
     results = tuple(
         _leaf(s, donated.get(k, -1)) for k, (_, s) in enumerate(entry.root.shape.leaves())
     )
-    nesting = _nesting(entry.root.shape)
+    nested_as = nesting(entry.root.shape)
     convert = partial(converted, entry, tuple(k for k, leaf in enumerate(given) if leaf[2] >= 0))
     trampoline = runtime().trampoline
     if trampoline is None:
-        return CtypesCaller(run, arena_bytes, results, nesting, convert)
+        return CtypesCaller(run, arena_bytes, results, nested_as, convert)
     address = ctypes.cast(run, ctypes.c_void_p).value
-    return trampoline.Caller(address, arena_bytes, given, results, nesting, convert, failure)
+    return trampoline.Caller(address, arena_bytes, given, results, nested_as, convert, failure)
 
 
 def _leaf(shape: Shape, partner: int) -> Leaf:
@@ -61,10 +61,10 @@ def _leaf(shape: Shape, partner: int) -> Leaf:
     return shape.element_type.dtype, shape.dims, partner
 
 
-def _nesting(shape: Shape) -> Any:
+def nesting(shape: Shape) -> Any:
     """True for an array, None for a token, a tuple for a tuple."""
     if shape.is_tuple:
-        return tuple(_nesting(s) for s in shape.elements)
+        return tuple(nesting(s) for s in shape.elements)
     return True if shape.is_array else None
 
 
@@ -146,7 +146,7 @@ class CtypesCaller:
         self._arenas.append(arena)
         if status:
             raise failure(status)
-        return _nested(self._nesting, iter(made))
+        return nested(self._nesting, iter(made))
 
 
 def pointers(arrays: Sequence[NDArray[Any] | None]) -> Any:
@@ -161,7 +161,8 @@ def _aligned(size: int) -> NDArray[np.uint8]:
     return whole[start : start + size]
 
 
-def _nested(nesting: Any, arrays: Iterator[Any]) -> Value:
+def nested(nesting: Any, arrays: Iterator[Any]) -> Value:
+    """Arrays put together as a module's result is."""
     if isinstance(nesting, tuple):
-        return tuple(_nested(part, arrays) for part in cast("tuple[Any, ...]", nesting))
+        return tuple(nested(part, arrays) for part in cast("tuple[Any, ...]", nesting))
     return next(arrays)

@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from emit_c.places import place
 from hlo.cache import cache_folder
 from hlo.error import HloError
 
@@ -157,18 +158,12 @@ def _run(commands: Sequence[Sequence[str]], units: Sequence[str]) -> None:
 
 
 def explain(messages: str, source: str) -> list[str]:
-    """The compiler's errors, each with the function in which it is."""
-    lines = source.split("\n")
+    """The compiler's errors, each with its place, and what the kernel there computes."""
     found: list[str] = []
     for number, message in re.findall(r"^[^:\n]*:(\d+):.*?error: (.*)$", messages, re.MULTILINE):
-        line = int(number)
-        heads = (lines[i] for i in range(min(line, len(lines)) - 1, -1, -1))
-        head = next((h for h in heads if re.match(r"(static )?void \w+\(", h)), "")
-        function = re.sub(r"\(.*", "", head).removeprefix("static ").removeprefix("void ")
-        found.append(
-            f"line {line}, in {function or 'the prelude'}: {message}: {lines[line - 1].strip()}"
-        )
-    return found[:10] or [messages.strip()[:2000]]
+        where = place(source, int(number))
+        found += [f"{message}: {where}", *where.about]
+    return found[:20] or [messages.strip()[:2000]]
 
 
 def _trim(folder: Path) -> None:

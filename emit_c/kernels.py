@@ -7,6 +7,7 @@ of a transformer share theirs.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from hlo.shape import Shape
 
+_LET = re.compile(r"^ *const \w+ (\w+) = .*;\n", re.MULTILINE)
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
 _SAME_ORDER = {"copy", "opt-barrier", "domain", "reshape", "add-dependency"}
 
@@ -146,7 +148,7 @@ class Kernels:
         """Add the functions that belong to a kernel; gives its body with their final names."""
         final: dict[str, str] = {}
         for name, definition in kernel.writer.functions.items():
-            known = _renamed(definition, final)
+            known = _without_unused(_renamed(definition, final))
             key = _anonymous(known, kernel)
             if key not in self._names:
                 unique = self._names[key] = self.names.unique(name, "kernel")
@@ -158,13 +160,22 @@ class Kernels:
         """The name of a function with a kernel's body; an equal one, if there is one already."""
         parameters = ", ".join(f"{a.kind}{a.name}" for a in kernel.arguments.values()) or "void"
         parts = split(kernel, name, statements)
-        body = self._own(kernel, f"({parameters}) {{\n{text(parts)}}}\n")
+        body = _without_unused(self._own(kernel, f"({parameters}) {{\n{text(parts)}}}\n"))
         key = _anonymous(body, kernel)
         if key not in self._names:
             unique = self.names.unique(name, "kernel")
             self._names[key] = unique
             self.functions[unique] = f"{comment(about)}static void {unique}{body}"
         return self._names[key]
+
+
+def _without_unused(body: str) -> str:
+    """A function's text without values that nobody uses: what asked for them found another way."""
+    counts = Counter(_WORD.findall(body))
+    unused = {name for name in _LET.findall(body) if counts[name] == 1}
+    if not unused:
+        return body
+    return _without_unused(_LET.sub(lambda m: "" if m[1] in unused else m[0], body))
 
 
 def _renamed(text: str, names: Mapping[str, str]) -> str:

@@ -112,7 +112,8 @@ class _Words:
     def __init__(self, body: Body, kind: str, n: int) -> None:
         self.body, self.kind, self.n = body, kind, n
         each = int(kind[1:]) // 8
-        self.words, self.spare = (body.own(kind, name, n, each) for name in ("words", "spare"))
+        self.words = body.own(kind, "words", n, each)
+        self.spare = body.own(kind, "spare", n, each) if n > FEW else self.words
 
     def sorted(self, words: str, spare: str, low: int, bits: int) -> str:
         """The array that holds the words, sorted by some bits."""
@@ -135,7 +136,7 @@ class _Words:
                     f"{array}[{j.text}]", f"(u64){word(number)} << 32 | (u64)({number.text})"
                 )
             spare = self.spare
-            if done:
+            if done and self.n > FEW:
                 spare = body.variable(
                     "u64 *", "other", f"{done} == {self.words} ? {spare} : {self.words}"
                 )

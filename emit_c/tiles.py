@@ -99,7 +99,7 @@ def tile_text(tile: Tile, name: str) -> str:
         f"static void {name}(const {tile.kind} *restrict input, "
         f"const {tile.kind} *restrict kernel,\n"
         f"    {tile.target} *restrict output{last}) {{\n"
-        "  #pragma clang fp contract(fast)\n"
+        "#ifdef __clang__\n  #pragma clang fp contract(fast)\n#endif\n"
         f"  enum {{ ROWS = {tile.rows}, VECTORS = {tile.vectors}, LANES = {tile.lanes} }};\n"
         f"  typedef {tile.kind} lanes __attribute__(({vector}));\n"
         f"  lanes sums[ROWS][VECTORS] = {{0}};\n{_contraction(tile)}{_storing(tile)}}}\n"

@@ -23,6 +23,7 @@ VERBS: Final = {
     "print": "print a module as XLA prints it",
     "verify": "check that modules are well formed",
     "run": "run a module, and compare it with a reference",
+    "aot": "write a module as C files that build without Python",
     "opt": "optimize a module, by a standard pipeline or by chosen passes",
     "check": "hold a pass of your own against the interpreter",
     "bisect": "find the rewrite that makes the optimizer's result wrong",

@@ -278,7 +278,7 @@ static inline f32 power_f32(f32 x, f32 y) {
   f64 bounded = power > 300.0 ? 300.0 : power < -300.0 ? -300.0 : power;
   f64 n = __builtin_rint(bounded);
   f32 size = (f32)((1.0 + small_expm1_f64((bounded - n) * 0x1.62e42fefa39efp-1)) * power_of_two(n));
-  s32 one = y == 0 || x == 1.0f || x == -1.0f && y - y != 0 && y == y;
+  s32 one = y == 0 || x == 1.0f || (x == -1.0f && y - y != 0 && y == y);
   size = one ? 1.0f : size;
   f32 whole = __builtin_rintf(y), half = 0.5f * y;
   s32 odd = whole == y && __builtin_rintf(half) != half;

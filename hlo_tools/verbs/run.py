@@ -7,10 +7,12 @@ named in0, in1, ... or out0, out1, ..., --input and --expect take only those.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from hlo.error import HloError
 from hlo.verify import verify
 from hlo_tools.arrays import leaves, load, save
 from hlo_tools.files import read_module
@@ -22,7 +24,7 @@ from interpreter.compare import PROMISES, compare
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from hlo.instruction import Module
 
@@ -48,12 +50,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--stop-at-nan", action="store_true", help="stop where NaN arises")
     parser.add_argument("--stop-at-inf", action="store_true", help="stop where infinity arises")
+    watched = parser.add_argument_group("with --platform c")
+    watched.add_argument("--profile", action="store_true", help="list what the kernels took")
+    watched.add_argument("--profile-trace", metavar="FILE", help="and write a trace for Chrome")
+    watched.add_argument(
+        "--sanitize", action="store_true", help="run in a process that watches memory and sums"
+    )
 
 
 def run(arguments: Namespace) -> int:
     """Run, print, save and compare."""
     observed = bool(arguments.trace or arguments.stop_at_nan or arguments.stop_at_inf)
     run_on = runner(arguments.platform, observed=observed)
+    way = watched_runner(arguments)
     reference = runner(arguments.reference) if arguments.reference else None
     module = read_module(arguments.file)
     verify(module)
@@ -64,7 +73,7 @@ def run(arguments: Namespace) -> int:
         stop_at_nan=arguments.stop_at_nan,
         stop_at_inf=arguments.stop_at_inf,
     ) as observe:
-        values = run_on(module, inputs, observe)
+        values = way(module, inputs) if way else run_on(module, inputs, observe)
     if not arguments.quiet:
         console = Console(highlight=False, soft_wrap=True, markup=False)
         for device, value in enumerate(values):
@@ -82,6 +91,29 @@ def run(arguments: Namespace) -> int:
     if reference:
         status |= report(values, reference(module, inputs, None), arguments.reference, promise)
     return status
+
+
+def watched_runner(
+    arguments: Namespace,
+) -> Callable[[Module, Sequence[Sequence[Any]]], list[Value]] | None:
+    """What runs a module for a profile, or with sanitizers; None if neither is asked for.
+
+    Raises
+    ------
+    HloError
+        HLO203 if the platform can't.
+    """
+    profiles = arguments.profile or arguments.profile_trace
+    if not profiles and not arguments.sanitize:
+        return None
+    if arguments.platform != "c":
+        option = "--sanitize" if arguments.sanitize else "--profile"
+        raise HloError("HLO203", f"{option} needs --platform c")
+    from hlo_tools.watching import run_profiled, run_sanitized  # noqa: PLC0415
+
+    if arguments.sanitize:
+        return run_sanitized
+    return partial(run_profiled, trace=arguments.profile_trace)
 
 
 def expected(module: Module, path: str, devices: int) -> list[Value]:

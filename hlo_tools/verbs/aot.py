@@ -1,0 +1,46 @@
+"""Compile a module ahead of time: C files for programs in C or C++, which need no Python.
+
+The folder gets the module's C and its header with one documented function, the runtime library, a
+Makefile, and an example that calls the function: `make -C DIR && DIR/example`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import optimizer
+from emit_c.ahead import files
+from hlo.error import HloError
+from hlo.verify import verify
+from hlo_tools.files import read_module, write_text
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The verb's command line."""
+    parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where files go")
+    parser.add_argument("--name", help="of the function and its files (default: the module's)")
+    parser.add_argument("--no-optimize", action="store_true", help="leave the module as it is")
+
+
+def run(arguments: Namespace) -> int:
+    """Write the files, and say what to do with them."""
+    module = read_module(arguments.file)
+    verify(module)
+    if not arguments.no_optimize:
+        module = optimizer.optimize(module, target="cpu")
+    made = files(module, arguments.name or module.name)
+    folder = Path(arguments.output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HloError("HLO200", f"cannot make the folder {folder}: {error.strerror}") from error
+    for name, text in made.items():
+        write_text(str(folder / name), text)
+        print(folder / name)
+    print(f"to build and run the example: make -C {folder} && {folder}/example")
+    return 0

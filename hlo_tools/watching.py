@@ -1,0 +1,133 @@
+"""`hlo run --profile` and `--sanitize`: what a compiled module took, and what it did wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+import optimizer
+from emit_c.profile import profile
+from emit_c.sanitize import sanitize
+from hlo.error import HloError
+from hlo_tools.files import write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from emit_c.profile import Profile, Row
+    from hlo.instruction import Module
+
+# Rows that are shown one by one.
+MOST_ROWS = 40
+# Where nobody looks at a terminal, lines are this long.
+LEAST_WIDTH = 130
+_COLUMNS = ("kernel", "computes", "calls", "time", "of all", "bytes", "GB/s", "GFLOP/s", "roofline")
+
+
+def run_profiled(
+    module: Module, inputs: Sequence[Sequence[Any]], trace: str | None = None
+) -> list[Any]:
+    """Run a module on each device's inputs as C, and print what its kernels took.
+
+    Parameters
+    ----------
+    trace : a file for the Chrome trace of the last device.
+    """
+    optimized = optimizer.optimize(module, target="cpu")
+    values: list[Any] = []
+    for arguments in inputs:
+        found = profile(optimized, arguments)
+        values.append(found.value)
+        console = Console(highlight=False)
+        console.width = max(console.width, LEAST_WIDTH)
+        console.print(summary(found), soft_wrap=True)
+        console.print(table(found))
+        if trace:
+            write_text(trace, found.trace())
+    return values
+
+
+def run_sanitized(module: Module, inputs: Sequence[Sequence[Any]]) -> list[Any]:
+    """Run a module on each device's inputs, watched by sanitizers.
+
+    Raises
+    ------
+    HloError
+        HLO184 if they find something; the notes say in which kernels.
+    """
+    optimized = optimizer.optimize(module, target="cpu")
+    values: list[Any] = []
+    for arguments in inputs:
+        report = sanitize(optimized, arguments)
+        if report.findings:
+            count = len(report.findings)
+            notes = [str(finding) for finding in report.findings]
+            raise HloError("HLO184", f"the sanitizers found {count} mistakes", notes=notes)
+        values.append(report.value)
+    return values
+
+
+def table(found: Profile) -> Table:
+    """A row for each kernel, those first that took longest."""
+    rows = found.rows()
+    spent = sum(row.seconds for row in rows)
+    made = Table(box=None, caption=_caption(rows), caption_justify="left")
+    for number, name in enumerate(_COLUMNS):
+        text = number < 2
+        made.add_column(name, justify="left" if text else "right", no_wrap=True, max_width=40)
+    for row in rows[:MOST_ROWS]:
+        made.add_row(*_cells(row, spent))
+    return made
+
+
+def summary(found: Profile) -> str:
+    """The whole call in a line."""
+    best = found.roofline
+    spent = sum(row.seconds for row in found.rows())
+    lost = f", {found.lost} calls not recorded" if found.lost else ""
+    return (
+        f"{duration(found.seconds)}, {duration(spent)} of it in kernels{lost}; this machine copies "
+        f"{best.bytes_per_second / 1e9:.1f} GB/s and computes "
+        f"{best.flops_per_second / 1e9:.0f} GFLOP/s"
+    )
+
+
+def _caption(rows: Sequence[Row]) -> str | None:
+    rest = rows[MOST_ROWS:]
+    if not rest:
+        return None
+    return f"{len(rest)} more kernels, together {duration(sum(row.seconds for row in rest))}"
+
+
+def _cells(row: Row, spent: float) -> list[str]:
+    seconds = max(row.seconds, 1e-9)
+    instr = row.sites[0].instruction
+    names = f"{instr.opcode} {instr.shape.text_without_layout}"
+    return [
+        row.sites[0].kernel,
+        names if len(row.sites) == 1 else f"{names}, {len(row.sites)} times in the module",
+        str(row.calls),
+        duration(row.seconds),
+        f"{row.seconds / max(spent, 1e-9):.0%}",
+        _bytes(row.bytes),
+        f"{row.bytes / seconds / 1e9:.1f}",
+        f"{row.flops / seconds / 1e9:.1f}",
+        f"{row.share:.0%}",
+    ]
+
+
+def duration(seconds: float) -> str:
+    """A time with three digits: 1.23 ms."""
+    for unit, size in (("s", 1), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} µs"
+
+
+def _bytes(count: int) -> str:
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count} B"

@@ -1,0 +1,116 @@
+"""`hlo run --profile`, `--profile-trace` and `--sanitize`; `hlo aot`."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+
+import pytest
+
+from emit_c import sanitize
+from emit_c.compiler import find_compiler
+from hlo_tools.watching import duration
+
+ADD = b"""HloModule my.module
+
+ENTRY e {
+  x = f32[30] parameter(0)
+  y = f32[30] parameter(1)
+  z = f32[30] multiply(x, y)
+  ROOT s = f32[30] sort(z), dimensions={0}, to_apply={
+    a = f32[] parameter(0)
+    b = f32[] parameter(1)
+    ROOT less = pred[] compare(a, b), direction=LT
+  }
+}
+"""
+
+
+def test_a_profile_lists_kernels(hlo, tmp_path):
+    trace = tmp_path / "trace.json"
+    result = hlo(
+        *("run", "-", "--fill", 2, "--platform", "c", "--quiet", "--profile-trace", trace),
+        stdin=ADD,
+    )
+    assert result.status == 0, result.err
+    assert "GB/s" in result.out
+    assert "sort f32[30]" in result.out
+    assert "in kernels" in result.out
+    assert json.loads(trace.read_text())["traceEvents"]
+
+
+@pytest.mark.parametrize("option", ["--profile", "--sanitize"])
+def test_only_c_is_watched(hlo, option):
+    result = hlo("run", "-", "--fill", 2, option, stdin=ADD)
+    assert result.status == 2
+    assert "HLO203" in result.err
+
+
+def test_a_clean_module_passes_the_sanitizers(hlo):
+    words = ("run", "-", "--seed", 1, "--platform", "c", "--sanitize")
+    result = hlo(*words, "--reference", "interpreter", stdin=ADD)
+    assert result.status == 0, result.err
+    assert "equal to interpreter" in result.out
+
+
+def test_a_mistake_is_shown_with_its_kernel(hlo, monkeypatch):
+    good = sanitize.files
+
+    def planted(module, name):
+        texts = good(module, name)
+        broken = re.sub(r"\bz\[(\w+)\] = ", r"z[\1 + 1] = ", texts["module.c"])
+        assert broken != texts["module.c"]
+        return {**texts, "module.c": broken}
+
+    monkeypatch.setattr(sanitize, "files", planted)
+    text = ADD.split(b"  z =")[0] + b"  ROOT z = f32[30] multiply(x, y)\n}\n"
+    result = hlo("run", "-", "--seed", 1, "--platform", "c", "--sanitize", stdin=text)
+    assert result.status == 2
+    assert "HLO184" in result.err
+    assert "heap-buffer-overflow" in result.err
+    assert "_kernel" in result.err
+    assert "multiply(" in result.err
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(2, "2 s"), (0.0123, "12.3 ms"), (4.5e-6, "4.5 µs"), (0, "0 µs")]
+)
+def test_times_are_short(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_a_module_is_written_ahead_of_time(hlo, tmp_path):
+    result = hlo("aot", "-", "-o", tmp_path / "out", stdin=ADD)
+    assert result.status == 0, result.err
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    own = ["Makefile", "example.c", "my_module.c", "my_module.h"]
+    assert names == [*own, "runtime.c", "runtime.h"]
+    assert all(str(tmp_path / "out" / name) in result.out for name in names)
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
+def test_what_was_written_builds_and_runs(hlo, tmp_path):
+    assert hlo("aot", "-", "-o", tmp_path, "--name", "sorted", stdin=ADD).status == 0
+    log = tmp_path / "log"
+    compiler = tmp_path / "my-cc"
+    real = shlex.join(find_compiler())
+    compiler.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {real} "$@"\n')
+    compiler.chmod(0o755)
+    made = subprocess.run(
+        ["make", "-C", tmp_path, f"CC={compiler}"],
+        capture_output=True, text=True, check=True, timeout=60,
+        env={**os.environ, "MAKEFLAGS": ""},
+    )  # fmt: skip
+    assert "warning" not in made.stderr
+    assert log.read_text().count(" -c -o ") >= 3
+    shown = subprocess.run([tmp_path / "example"], capture_output=True, text=True, check=True)
+    assert shown.stdout.split() == ["result:", *["0"] * 8]
+
+
+def test_the_folder_must_be_one(hlo, tmp_path):
+    (tmp_path / "file").write_text("")
+    result = hlo("aot", "-", "-o", tmp_path / "file", stdin=ADD)
+    assert result.status == 2
+    assert "HLO200" in result.err
