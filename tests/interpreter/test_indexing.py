@@ -228,8 +228,8 @@ def test_scatter_of_every_type(name: str) -> None:
     "roles",
     [
         "collapsed_slice_dims={0}, start_index_map={0}",
-        "collapsed_slice_dims={}, operand_batching_dims={0}, start_indices_batching_dims={0}, "
-        "start_index_map={1}",
+        "collapsed_slice_dims={}, start_index_map={1}, "
+        + "operand_batching_dims={0}, start_indices_batching_dims={0}",
     ],
 )
 def test_collapsed_slices_without_elements_give_zeros(roles: str) -> None:
