@@ -108,6 +108,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
                 expand_factor_threshold=400,
             ),
             *stages.kept(stages.BETWEEN, strict=strict),
+            *stages.kept(stages.VECTORS if target == "gpu" else (), strict=strict),
             simplification,
             *([ConvertMover()] if target == "gpu" else []),
             *stages.kept(stages.AFTER, strict=strict),

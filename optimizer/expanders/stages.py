@@ -6,8 +6,11 @@ Some of XLA's are not among them, though they are passes here too:
   the only way for XLA's CPU, but slower in each of our backends, which all know the opcode;
 - tree_reduction_rewriter: two kernels instead of one;
 - float-normalization, change-op-data-type: our backends compute small floats in f32 themselves;
+- dot-merger: to join two weights costs more bytes than it saves (T5: 1.3 times as many);
 - qr_expander, eigh_expander: our backends hand these to LAPACK;
-- convolution-canonicalization: there is no Eigen that wants its order.
+- convolution-canonicalization: there is no Eigen that wants its order;
+- operand_upcaster, and the converter of batch groups: our kernels convert operands as they pack
+  them, and take groups of the batch as they are.
 """
 
 from __future__ import annotations
@@ -21,13 +24,12 @@ from optimizer.expanders.batched_gather_scatter_normalizer import BatchedGatherS
 from optimizer.expanders.batchnorm_expander import BatchNormExpander
 from optimizer.expanders.bitcast_dtypes_expander import BitcastDtypesExpander
 from optimizer.expanders.cholesky_expander import CholeskyExpander
-from optimizer.expanders.convolution_group_converter import ConvolutionGroupConverter
 from optimizer.expanders.dot_decomposer import DotDecomposer
+from optimizer.expanders.dot_strength_reduction import DotStrengthReduction
 from optimizer.expanders.dynamic_index_splitter import DynamicIndexSplitter
 from optimizer.expanders.gather_expander import GatherExpander
 from optimizer.expanders.gather_simplifier import GatherSimplifier
 from optimizer.expanders.logistic_expander import LogisticExpander
-from optimizer.expanders.operand_upcaster import OperandUpcaster
 from optimizer.expanders.optimization_barrier_expander import OptimizationBarrierExpander
 from optimizer.expanders.ragged_dot_rewriter import RaggedDotRewriter
 from optimizer.expanders.reduce_window_rewriter import ReduceWindowRewriter
@@ -54,7 +56,6 @@ BEFORE: tuple[Pass, ...] = (
     BatchedGatherScatterNormalizer(),
     ResultCaster(),
     DotDecomposer(),
-    OperandUpcaster(),
     RngExpander(),
     DynamicIndexSplitter(),
     # XLA expands random bits and comparisons in total order and decomposes topk here. Our kernels
@@ -64,7 +65,6 @@ BEFORE: tuple[Pass, ...] = (
     StochasticConvertDecomposer(),
     BatchDotSimplification(),
     DotDecomposer(),
-    ConvolutionGroupConverter(batch_groups_only=True),
     BatchNormExpander(),
     LogisticExpander(),
     AssociativeScanRewriter(),
@@ -80,6 +80,8 @@ BETWEEN: tuple[Pass, ...] = (
     ScatterExpander(simple=True),
     ScatterSimplifier(),
 )
+# Likewise, where products of vectors are better fused than handed to a library.
+VECTORS: tuple[Pass, ...] = (DotStrengthReduction(),)
 # After it, before the last CSE.
 AFTER: tuple[Pass, ...] = (BitcastDtypesExpander(), TopkRewriter(), TransposeFolding())
 # At the very end.
