@@ -225,16 +225,17 @@ def test_scatter_of_every_type(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "roles",
+    ("roles", "indexed"),
     [
-        "collapsed_slice_dims={0}, start_index_map={0}",
-        "collapsed_slice_dims={}, start_index_map={1}, "
-        + "operand_batching_dims={0}, start_indices_batching_dims={0}",
+        ("collapsed_slice_dims={0}", 0),
+        ("operand_batching_dims={0}, start_indices_batching_dims={0}", 1),
     ],
 )
-def test_collapsed_slices_without_elements_give_zeros(roles: str) -> None:
+def test_collapsed_slices_without_elements_give_zeros(roles: str, indexed: int) -> None:
+    roles += "" if "collapsed" in roles else ", collapsed_slice_dims={}"
     got = run(
-        f"gather(p0, p1), offset_dims={{1}}, {roles}, index_vector_dim=1, slice_sizes={{0,4}}",
+        f"gather(p0, p1), offset_dims={{1}}, {roles}, start_index_map={{{indexed}}}, "
+        "index_vector_dim=1, slice_sizes={0,4}",
         np.ones((3, 4), np.float32),
         np.zeros((3, 1), np.int32),
     )
