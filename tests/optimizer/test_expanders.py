@@ -8,12 +8,16 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from hypothesis import settings
 
 import hlo
+from hlo.element_type import BF16, F8E5M2, F16, F32
+from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.values import nasty
 from interpreter import evaluate
 from interpreter.compare import BITS, compare
 from optimizer import PASSES, parse_pipeline
+from optimizer.expanders.float_normalization import COMPUTES, SUPPORTED
 from optimizer.observers import promise_of
 
 CASES = Path(__file__).parents[1] / "cases"
@@ -67,3 +71,19 @@ def test_opcode_is_gone(name):
         after = parse_pipeline(name).run(before)
         assert after is not before
         assert not {i.opcode for i in after.instructions()} & REMOVES[name]
+
+
+@pytest.mark.parametrize("backend", sorted(SUPPORTED))
+def test_small_floats_are_computed_where_they_are_supported(backend):
+    """Nothing computes in a small float that the backend lacks, and every bit stays."""
+    run = parse_pipeline(f"float-normalization{{backend={backend}}}")
+    for seed in range(settings.default.max_examples):
+        random = Random(seed)
+        before = hlo.parse(str(random_module(random, types=(BF16, F16, F8E5M2, F32))))
+        after = run.run(before)
+        computing = [i for i in after.instructions() if i.opcode in COMPUTES]
+        shapes = [x.shape for i in computing for x in (i, *i.operands)]
+        small = {s.element_type.name for s in shapes if s.element_type.bits <= 16} - {"pred"}
+        assert small <= SUPPORTED[backend]
+        given = [nasty(p.shape, random) for p in before.entry.parameters]
+        assert compare(evaluate(after, *given), evaluate(before, *given)) is None
