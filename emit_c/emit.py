@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
 _PLACE = re.compile("@[^@\\n]*@")
+_UNUSED = re.compile(r"  \(void\)(\w+);\n")
+_WORD = re.compile(r"\w+")
 # Lines of the module's text that stand in the file's head.
 HEAD_LINES = 200
 
@@ -124,7 +126,7 @@ def emit(module: Module, *, profile: bool = False) -> Program:
         writer.prologue = (Call("seed_random_state", ()),)
     writer.function(expanded.entry, "run")
     writer.memory.settle()
-    functions = writer.settled("\n".join(writer.functions.values()))
+    functions = "\n".join(_silent(writer.settled(f)) for f in writer.functions.values())
     constants, foreign = writer.constants, writer.constants.foreign
     head = print_module(module, _SHORT).rstrip().split("\n")
     left_out = [f"... {len(head) - HEAD_LINES} more lines"] if len(head) > HEAD_LINES else []
@@ -141,6 +143,13 @@ def emit(module: Module, *, profile: bool = False) -> Program:
         parts, memory.arena_bytes, large, writer.slot_bytes, memory.donated, called,
         tuple(writer.sites or ()),
     )  # fmt: skip
+
+
+def _silent(function: str) -> str:
+    """A function that says which arguments it does not use, and of no other."""
+    inside = _UNUSED.sub("", function).partition("{\n")[2]
+    words = set(_WORD.findall(inside))
+    return _UNUSED.sub(lambda match: "" if match[1] in words else match[0], function)
 
 
 def check(module: Module) -> None:

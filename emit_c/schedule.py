@@ -333,7 +333,10 @@ class Function:
             kernel.arguments[pointer] = Argument("u8 *restrict ", "scratch", pointer)
 
     def _call(self, kernel: Kernel, instr: Instruction, statements: Sequence[Statement]) -> None:
-        others = [i for i in kernel.writer.computed if i is not instr and i.opcode != "parameter"]
+        computed = (
+            instr.called[0].instructions if instr.opcode == "fusion" else kernel.writer.computed
+        )
+        others = [i for i in computed if i is not instr and i.opcode != "parameter"]
         about = "\n".join(print_instruction(i, _SHORT) for i in [*others[:MOST_LINES], instr])
         if kernel.writer.own_bytes:
             kernel.arguments["own"] = Argument("u8 *", "own", "own")

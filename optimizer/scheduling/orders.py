@@ -15,6 +15,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from optimizer.analysis.dataflow import Several, Value
+from optimizer.effects import effects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,8 +29,8 @@ class Graph:
 
     Attributes
     ----------
-    needs : what must come before each instruction: operands, control predecessors, and, before what
-        writes over a value, whoever else reads it.
+    needs : what must come before each instruction: operands, control predecessors, the effect
+        before its own, and, before what writes over a value, whoever else reads it.
     reads, makes : the values that an instruction reads and makes; what only hands memory on does
         neither.
     """
@@ -39,6 +40,7 @@ class Graph:
         self.instructions = computation.instructions
         self.needs = {i: dict.fromkeys((*i.operands, *i.control_predecessors)) for i in
                       self.instructions}  # fmt: skip
+        self._order_effects()
         self.makes: dict[Instruction, list[Value]] = {}
         self.reads: dict[Instruction, list[Value]] = {}
         for instr in self.instructions:
@@ -51,6 +53,14 @@ class Graph:
     def bytes(self, values: Iterable[Value]) -> int:
         """Bytes of some values."""
         return sum(v.shape.bytes for v in values)
+
+    def _order_effects(self) -> None:
+        """Let what does something keep its order: random numbers follow from those before."""
+        acts, before = effects(), None
+        for instr in filter(acts, self.instructions):
+            if before is not None:
+                self.needs[instr][before] = None
+            before = instr
 
     def _order_updates(self, flow: Dataflow) -> None:
         """Let updates in place wait for the other readers, where no circle arises from that."""
