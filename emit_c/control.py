@@ -6,21 +6,48 @@ where the turn before has left it, and a branch leaves its result where the othe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from emit_c.loops import Break, Forever, If, Statement, Try, Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-    from emit_c.schedule import Function
+    from emit_c.kernels import Scope
+    from emit_c.names import Names
     from hlo.instruction import Computation, Instruction
+
+
+class Function(Protocol):
+    """What control flow asks of the C function in the making that it stands in.
+
+    Attributes
+    ----------
+    names : of its variables.
+    scope : what is in memory.
+    """
+
+    names: Names
+    scope: Scope
+
+    def step(self, *statements: Statement, uses: Iterable[str] = ()) -> None:
+        """The next thing to do."""
+
+    def tree(self, instr: Instruction) -> object:
+        """Where an instruction's value lies."""
+
+    def is_constant(self, loop: Instruction) -> bool:
+        """Whether a loop changes nothing."""
+        ...
+
+    def callee(self, computation: Computation) -> str:
+        """The name of a computation's C function."""
+        ...
 
 
 def call(function: Function, computation: Computation) -> Try:
     """The call of a computation's function."""
-    callee = function.module.function(computation)
-    return Try(callee.name, ("in", "out", "arena", "own"))
+    return Try(function.callee(computation), ("in", "out", "arena", "own"))
 
 
 def write_call(function: Function, instr: Instruction) -> None:

@@ -83,6 +83,10 @@ class Function:
             return None
         return nested(instr.shape, (self._pointer(leaf, instr.name) for leaf in shown))
 
+    def callee(self, computation: Computation) -> str:
+        """The name of a computation's C function."""
+        return self.module.function(computation).name
+
     def is_constant(self, loop: Instruction) -> bool:
         """Whether a loop hands on all of its state unchanged."""
         shown = self.module.memory.buffers.flow.at[loop]
