@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # Rows up to which inserting is faster than counting digits.
 FEW = 40
+# Rows from which on digits of 11 bits pay, of which there are 2048 to count; else of 8.
+MANY = 4096
 # The k up to which the k least are kept sorted while a row is read.
 MOST_KEPT = 128
 # Keys that are compared with the worst one kept before any is looked at alone.
@@ -117,7 +119,10 @@ class _Words:
 
     def sorted(self, words: str, spare: str, low: int, bits: int) -> str:
         """The array that holds the words, sorted by some bits."""
-        call = f"radix_sort_{self.kind}({words}, {spare}, {self.n}, {low}, {low + bits})"
+        most = 11 if self.n >= MANY else 8
+        digits = -(-bits // most)
+        ways = f"{digits}, {-(-bits // digits)}"
+        call = f"radix_sort_{self.kind}({words}, {spare}, {self.n}, {low}, {ways})"
         if self.n <= FEW:
             call = f"insertion_sort_{self.kind}({words}, {self.n}, {low})"
         return self.body.variable(f"{self.kind} *", "sorted", call)

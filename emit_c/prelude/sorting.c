@@ -10,21 +10,22 @@ static inline u64 order_bits_f64(f64 x) {
   return (u64)total_order_f64(x) ^ 0x8000000000000000u;
 }
 
-// Sort words by their bits from `low` to `high`, 8 of them at a time: count how many words have
-// which digit, so that it is known where the first of each goes, then move all. Words that are
-// equal in these bits stay in order. The result is in one of the two arrays.
-static $T *radix_sort_$T($T *words, $T *spare, s64 n, int low, int high) {
-  for (int shift = low; shift < high; shift += 8) {
-    u32 places[256] = {0};
-    for (s64 i = 0; i < n; i++) places[words[i] >> shift & 255]++;
-    if (places[words[0] >> shift & 255] == n) continue;
+// Sort words by so many digits of `bits` bits, from bit `low` on, the lowest first: count how many
+// words have which digit, so that it is known where the first of each goes, then move all. Words
+// that are equal in these bits stay in order. The result is in one of the two arrays.
+static $T *radix_sort_$T($T *words, $T *spare, s64 n, int low, int digits, int bits) {
+  u32 mask = (1u << bits) - 1;
+  for (int shift = low; shift < low + digits * bits; shift += bits) {
+    u32 places[2048] = {0};
+    for (s64 i = 0; i < n; i++) places[words[i] >> shift & mask]++;
+    if (places[words[0] >> shift & mask] == n) continue;
     u32 before = 0;
-    for (int digit = 0; digit < 256; digit++) {
+    for (u32 digit = 0; digit <= mask; digit++) {
       u32 count = places[digit];
       places[digit] = before;
       before += count;
     }
-    for (s64 i = 0; i < n; i++) spare[places[words[i] >> shift & 255]++] = words[i];
+    for (s64 i = 0; i < n; i++) spare[places[words[i] >> shift & mask]++] = words[i];
     $T *sorted = spare;
     spare = words;
     words = sorted;

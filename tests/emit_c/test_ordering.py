@@ -10,7 +10,7 @@ from emit_c.comparators import keys
 from hlo.element_type import ELEMENT_TYPES
 from interpreter.compare import compare
 
-SIZES = [0, 1, 2, 40, 41, 700]
+SIZES = [0, 1, 2, 40, 41, 700, 5000]
 PLAIN = "ROOT l = pred[] compare(a, b), direction={D}{O}"
 COMPARATORS = {
     "ascending": PLAIN.replace("{D}", "LT"),
