@@ -165,6 +165,7 @@ def infer_scatter(instr: Instruction, attrs: a.Scatter, *operands: Shape) -> Sha
     for operand, update in zip(inputs, updates, strict=True):
         expect_array(operand, update)
         expect_same_dims(operand, inputs[0])
+        expect_same_dims(update, updates[0])
         _expect_roles(attrs, operand, update, index_dims)
         _expect_updates(attrs, operand, update, index_dims)
     expect_reducer(instr.called[0], [scalar_of(operand) for operand in inputs], updates)

@@ -175,6 +175,9 @@ REFUSED = {
     "scatter(f32[10,20] x, s32[5,1] i, f32[4,20] u), update_window_dims={1}, "
     "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, "
     "to_apply=add_f32": "HLO037",
+    "scatter(f32[10,20] x, f32[10,20] y, s32[5,1] i, f32[5,20] u, f32[5,9] v), "
+    "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+    "index_vector_dim=1, to_apply=add_f32": "HLO021",
     "dot(f32[2,3] x, f32[3,4] y), lhs_contracting_dims={1}": "HLO028",
     "dot(f32[2,3] x, f32[3,4] y), lhs_contracting_dims={2}, rhs_contracting_dims={0}": "HLO026",
     "dot(f32[2,3] x, f32[2,3] y), lhs_batch_dims={0}, rhs_batch_dims={0}, "
