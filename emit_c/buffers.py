@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from emit_c.movement import memory_order
 from emit_c.placement import recomputed
+from emit_c.sweeps import common_loops
 from emit_c.table import Scalar, emits_c
 from hlo.walk import called_first
 from optimizer.analysis.alias import AliasInfo
@@ -51,7 +52,11 @@ class Rules(AliasInfo):
         """
         if instr.opcode == "copy":
             return instr.shape.is_array
-        if instr.opcode != "fusion" and not isinstance(emits_c.get(instr.opcode), Scalar):
+        if instr.opcode == "fusion":
+            # Results that have no loops in common are computed one after the other.
+            alone = not instr.shape.is_tuple or common_loops(instr.called[0]) is not None
+            return alone and super().may_share(instr, operand, leaf)
+        if not isinstance(emits_c.get(instr.opcode), Scalar):
             return False
         return super().may_share(instr, operand, leaf)
 

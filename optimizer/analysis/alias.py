@@ -154,9 +154,10 @@ def _feeds_elementwise(
 
 @lru_cache(maxsize=4096)
 def _elementwise(computation: Computation, number: int) -> frozenset[int]:
-    """The result that reads parameter `number`, as its number, if it does so element by element.
+    """The results that read parameter `number`, if they all do so element by element.
 
-    No other result may read the parameter, since the results may be computed one by one.
+    The elements of several results are computed together, and then stored; but where something is
+    folded, one result may be finished before another one is begun.
     """
     parameter = computation.parameters[number]
     using = users(computation)
@@ -170,5 +171,6 @@ def _elementwise(computation: Computation, number: int) -> frozenset[int]:
             if user not in seen:
                 seen.add(user)
                 stack.append(user)
-    reached = [leaf for leaf, root in enumerate(_roots(computation)) if root in seen]
-    return frozenset(reached) if len(reached) == 1 else frozenset()
+    reached = frozenset(leaf for leaf, root in enumerate(_roots(computation)) if root in seen)
+    folds = any(not i.row.elementwise and i.called for i in computation.instructions)
+    return reached if len(reached) == 1 or not folds else frozenset()

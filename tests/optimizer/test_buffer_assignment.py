@@ -118,3 +118,44 @@ def test_fewer_than_all_bytes_at_once():
         found = assign(module)
         arena = [b for a in found.allocations if a.is_temporary for b in a.buffers]
         assert found.temporary_bytes <= sum(-(-b.bytes // 64) * 64 for b in arena)
+
+
+ADAM = """HloModule m, input_output_alias={ {0}: (0, {}, may-alias), {1}: (1, {}, may-alias) }
+fused {
+  w = f32[128] parameter(0)
+  m = f32[128] parameter(1)
+  g = f32[128] parameter(2)
+  n = f32[128] add(m, g)
+  x = f32[128] subtract(w, n)
+  ROOT t = (f32[128], f32[128]) tuple(x, n)
+}
+ENTRY e {
+  w = f32[128] parameter(0)
+  m = f32[128] parameter(1)
+  h = f32[128] parameter(2)
+  g = f32[128] negate(h)
+  ROOT f = (f32[128], f32[128]) fusion(w, m, g), kind=kLoop, calls=fused
+}"""
+
+
+def test_results_of_one_loop_take_the_places_of_what_it_reads():
+    module = hlo.parse(ADAM)
+    assert CopyInsertion().run(module, Log()) is module
+    found = assign(module)
+    check(found)
+    assert found.temporary_bytes == 512  # g
+
+
+def test_results_that_are_folded_in_between_do_not():
+    fold = "zero = f32[] constant(0)\n  r = f32[] reduce(g, zero), dimensions={0}, to_apply=add"
+    summed = "s = f32[128] broadcast(r), dimensions={}\n  x = f32[128] subtract(w, s)"
+    summed += "\n  y = f32[128] add(x, n)"
+    text = ADAM.replace("x = f32[128] subtract(w, n)", f"{fold}\n  {summed}")
+    text = text.replace("tuple(x, n)", "tuple(y, n)").replace(
+        "fused {",
+        "add { p = f32[] parameter(0)  q = f32[] parameter(1)\nROOT s = f32[] add(p, q) }\nfused {",
+    )
+    # The second result reads m, and so does the first, which may be written before that.
+    copied = CopyInsertion().run(hlo.parse(text), Log())
+    assert sum(i.opcode == "copy" for i in copied.instructions()) == 1
+    check(assign(copied))
