@@ -33,6 +33,8 @@ BUSY = 10
 # What it costs to write lanes that are no neighbours in the output.
 SCATTERED = 0.8
 VECTOR_BYTES = 64
+# To write a tile's sums takes as long as so many products.
+FEW_STEPS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +126,26 @@ class Tiling:
         self.cached = whole * kind.bytes <= CACHED or self.packed is not self.lane
         self.packed_size = whole if self.cached else 0
         self.group = 1 if self.cached else _divisor(self.blocks, min(self.blocks // 8, WIDEST))
-        most = self.depth if self.cached else CACHED_PANELS // (self.group * self.side * kind.bytes)
-        most = min(most, exact or most)
         first = self.steps[0].size
-        self.chunk = _divisor(first, most // max(1, self.depth // max(1, first)))
+        self.chunk = self._outermost_steps(exact or self.depth)
         self.chunks = first // self.chunk if first else 1
+
+    def _outermost_steps(self, most: int) -> int:
+        """How many of the outermost steps are taken at once, for at most so many products.
+
+        As many as keep the packed panels in the cache; but if those are few, because the number of
+        steps has no suitable divisor, then as many as there may be.
+        """
+        first = self.steps[0].size
+        if self.depth == 0:
+            return first
+        rest = self.depth // first
+        if not self.cached:
+            panels = self.group * self.side * self.kind.bytes
+            chunk = _divisor(first, min(most, CACHED_PANELS // panels) // rest)
+            if chunk * rest >= FEW_STEPS:
+                return chunk
+        return _divisor(first, most // rest)
 
     @property
     def reads_behind(self) -> bool:

@@ -79,6 +79,7 @@ TRANSPOSED = "lhs_contracting_dims={1}, rhs_contracting_dims={1}"
 BATCH = "lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={1}"
 CASES = {
     "panels in chunks": ("40,1024", "1024,320", "40,320", PLAIN),
+    "a prime depth": ("40,2053", "2053,100", "40,100", PLAIN),
     "rows a page apart": ("30,1024", "1024,300", "30,300", PLAIN),
     "left transposed": ("512,40", "512,300", "40,300",
                         "lhs_contracting_dims={0}, rhs_contracting_dims={0}"),
