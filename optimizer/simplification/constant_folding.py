@@ -1,9 +1,10 @@
-"""Evaluates instructions all of whose operands are constants, by the interpreter itself.
+"""Evaluates instructions all of whose operands are constant, by the interpreter itself.
 
     ROOT s = f32[] add(f32[] constant(1), f32[] constant(2))      ROOT s = f32[] constant(3)
 
 So nobody writes what an opcode means twice. What would only make the module larger stays: a
-broadcast or an iota is shorter than the array that it makes.
+broadcast or an iota is shorter than the array that it makes. But what is computed from a broadcast
+constant may be short again: the number of ones in each window of an average pooling.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 from hlo.build import module as module_of
 from hlo.error import HloError
 from hlo.instruction import Computation
-from hlo.walk import names_of, rebuild, rebuild_module
+from hlo.walk import names_of, post_order, rebuild, rebuild_module
 from interpreter.evaluate import evaluate
 from optimizer.effects import effects, ordered
 from optimizer.make import constant
@@ -96,12 +97,22 @@ class ConstantFolding:
             return False
         if not instr.shape.is_array or instr.shape.is_dynamic:
             return False
-        if not all(o.opcode == "constant" and o.shape.is_array for o in operands):
+        sources = list(map(source, operands))
+        if not all(o.opcode == "constant" and o.shape.is_array for o in sources):
             return False
-        if any(cast("Constant", o.attrs).literal.elided for o in operands):
+        if any(cast("Constant", o.attrs).literal.elided for o in sources):
             return False
-        given, made = sum(o.shape.size for o in operands), instr.shape.size
-        return max(given, made) <= self.max_elements and made <= given + self.max_growth
+        by_rules = instr.row.elementwise or "movement" in instr.row.traits
+        if by_rules and sources != operands:
+            return False
+        read, made = sum(o.shape.size for o in operands), instr.shape.size
+        given = sum(o.shape.size for o in sources)
+        return max(read, made) <= self.max_elements and made <= given + self.max_growth
+
+
+def source(operand: Instruction) -> Instruction:
+    """The constant that a broadcast spreads; other instructions as they are."""
+    return operand.operands[0] if operand.opcode == "broadcast" else operand
 
 
 def folded(instr: Instruction, operands: list[Instruction]) -> Instruction | None:
@@ -109,10 +120,10 @@ def folded(instr: Instruction, operands: list[Instruction]) -> Instruction | Non
 
     Parameters
     ----------
-    operands : constants.
+    operands : constants, and broadcasts of such.
     """
     alone = instr.with_(operands=tuple(operands), control_predecessors=())
-    program = Computation("fold", (*dict.fromkeys(operands), alone), alone)
+    program = Computation("fold", tuple(post_order(alone)), alone)
     try:
         value = evaluate(module_of(program))
     except HloError:
