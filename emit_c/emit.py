@@ -168,6 +168,5 @@ def check(module: Module) -> None:
                 raise HloError("HLO181", message, instr.span)
             if instr.shape.is_dynamic:
                 message = f"{instr.name}: {instr.shape.text_without_layout} has a run-time size"
-                raise HloError(
-                    "HLO181", message, instr.span, ["the interpreter evaluates such modules"]
-                )
+                note = "`emit_c.compile` first makes such a module static"
+                raise HloError("HLO181", message, instr.span, [note])

@@ -96,6 +96,35 @@ def rounded_by_bits(site: Site) -> Instruction:
     return made
 
 
+def whole_dimension(site: Site) -> Instruction:
+    """set-dimension-size to as many elements as there are: the operand.
+
+    Raises
+    ------
+    HloError
+        HLO181 for any other size.
+    """
+    operand, size = site.instr.operands
+    bound = operand.shape.dims[cast("a.Dimensions", site.instr.attrs).dimensions[0]]
+    wanted = value_of(size)
+    if operand.shape.is_dynamic or wanted is None or int(wanted) != bound:
+        return run_time_size(site)
+    return make("copy", operand, shape=site.instr.shape.with_dims(operand.shape.dims))
+
+
+def run_time_size(site: Site) -> Instruction:
+    """What changes sizes at run time, which `emit_c.dynamic` has written otherwise before.
+
+    Raises
+    ------
+    HloError
+        HLO181 where it has not.
+    """
+    message = f"{site.instr.name}: {site.instr.opcode} needs a module that was made static"
+    note = "`emit_c.compile` does so; C that is emitted alone has arguments of one size"
+    raise HloError("HLO181", message, site.instr.span, [note])
+
+
 def _custom_call(site: Site) -> Instruction | None:
     """A custom call that is another instruction; None for one that has a kernel."""
     target = cast("a.CustomCall", site.instr.attrs).custom_call_target
@@ -141,22 +170,11 @@ def _state_in_words(site: Site) -> Instruction | None:
     return make("tuple", to_dims(new, state.shape.dims), element(both, 1))
 
 
-def _size_of_all(site: Site) -> Instruction | None:
-    """set-dimension-size to as many elements as there are: the operand."""
-    operand, size = site.instr.operands
-    bound = operand.shape.dims[cast("a.Dimensions", site.instr.attrs).dimensions[0]]
-    wanted = value_of(size)
-    if operand.shape.is_dynamic or wanted is None or int(wanted) != bound:
-        return None
-    return make("copy", operand, shape=site.instr.shape.with_dims(operand.shape.dims))
-
-
 _FORMS = {
     "cholesky": _widened,
     "constant": _constant,
     "custom-call": _custom_call,
     "rng-bit-generator": _state_in_words,
-    "set-dimension-size": _size_of_all,
     "triangular-solve": _widened,
     "while": state_of_idle,
 }
@@ -167,9 +185,11 @@ emits_c.define_all(
         "async-start": Expand(collect),
         "async-update": Expand(lambda site: site.instr.operands[0]),
         "async-done": Expand(call_at_the_end),
+        "dynamic-reshape": Expand(run_time_size),
         "ragged-dot": Expand(dot_of_groups),
         "rng": Expand(random_numbers),
         "scaled-dot": Expand(dot_of_scaled),
+        "set-dimension-size": Expand(whole_dimension),
         "stochastic-convert": Expand(rounded_by_bits),
     }
 )

@@ -79,14 +79,11 @@ class Expand:
 
 Entry = Scalar | Element | Kernel | Schedule | Expand
 
-_DYNAMIC = "`emit_c.dynamic` writes it in static opcodes, and carries sizes besides"
 _HOST = "it talks to the host's queues, which a compiled module does not have"
 
 emits_c: OpTable[Entry] = OpTable(
     "emits_c",
     {
-        "dynamic-reshape": _DYNAMIC,
-        "set-dimension-size": _DYNAMIC,
         **dict.fromkeys(("infeed", "outfeed", "recv", "recv-done", "send", "send-done"), _HOST),
     },
 )

@@ -118,9 +118,12 @@ def text_of(module: Module, stage: str) -> str:
         return str(module)
     if stage == "buffers":
         return report(assign(CopyInsertion().run(module, Log())))
-    import emit_c  # noqa: PLC0415  it takes as long to import as all the rest
+    # It takes as long to import as all the rest.
+    import emit_c  # noqa: PLC0415
+    from emit_c.dynamic.padding import is_dynamic, to_static  # noqa: PLC0415
 
-    return emit_c.emit(module).source
+    static = to_static(module).module if is_dynamic(module) else module
+    return emit_c.emit(static).source
 
 
 def observers(module: Module, arguments: Namespace) -> list[Observer]:
