@@ -74,6 +74,7 @@ class Writer:
     functions : what the kernel calls besides the prelude: definitions, by name.
     raw : what is stored for wide values, by name, where that needs no conversion, or one only.
     trace : where it is noted what is written, if anybody wants to know.
+    patience : the variable with which loops ask whether they have to stop; "" if they never do.
     """
 
     def __init__(self, names: Names, constants: Constants) -> None:
@@ -86,6 +87,7 @@ class Writer:
         self.functions: dict[str, str] = {}
         self.raw: dict[str, tuple[ElementType, str]] = {}
         self.trace: Trace | None = None
+        self.patience = ""
 
 
 class Body:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from emit_c.loops import Break, Forever, If, Statement, Try, Variable
+from emit_c.table import Element, Scalar, Schedule, emits_c
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -40,6 +41,9 @@ class Function(Protocol):
         """Whether a loop changes nothing."""
         ...
 
+    def write_in_variables(self, loop: Instruction) -> None:
+        """Write a loop over scalars as one kernel."""
+
     def callee(self, computation: Computation) -> str:
         """The name of a computation's C function."""
         ...
@@ -68,10 +72,24 @@ def write_conditional(function: Function, instr: Instruction) -> None:
     function.step(*chain)
 
 
+def is_of_scalars(instr: Instruction) -> bool:
+    """Whether an instruction, and all that it runs, works on scalars that C variables can hold."""
+    if not all(shape.is_array and shape.rank == 0 for _, shape in instr.shape.leaves()):
+        return False
+    entry = emits_c.get(instr.opcode)
+    written = isinstance(entry, Scalar | Element)
+    if isinstance(entry, Schedule):
+        written = entry.write is not None or instr.opcode in ("parameter", "get-tuple-element")
+    return written and all(is_of_scalars(i) for c in instr.called for i in c.instructions)
+
+
 def write_while(function: Function, instr: Instruction) -> None:
     """A loop that runs the body as long as the condition holds."""
     if function.is_constant(instr):
         # It runs not at all or forever; as in C++ and XLA, loops are taken to end.
+        return
+    if is_of_scalars(instr):
+        function.write_in_variables(instr)
         return
     condition, body = instr.called
     goes_on = function.tree(condition.root)

@@ -159,13 +159,15 @@ class Kernels:
     def add(self, kernel: Kernel, name: str, about: str, statements: Sequence[Statement]) -> str:
         """The name of a function with a kernel's body; an equal one, if there is one already."""
         parameters = ", ".join(f"{a.kind}{a.name}" for a in kernel.arguments.values()) or "void"
+        status = "  return 0;\n" if kernel.writer.patience else ""
         parts = split(kernel, name, statements)
-        body = _without_unused(self._own(kernel, f"({parameters}) {{\n{text(parts)}}}\n"))
+        body = _without_unused(self._own(kernel, f"({parameters}) {{\n{text(parts)}{status}}}\n"))
         key = _anonymous(body, kernel)
         if key not in self._names:
             unique = self.names.unique(name, "kernel")
             self._names[key] = unique
-            self.functions[unique] = f"{comment(about)}static void {unique}{body}"
+            result = "int" if kernel.writer.patience else "void"
+            self.functions[unique] = f"{comment(about)}static {result} {unique}{body}"
         return self._names[key]
 
 

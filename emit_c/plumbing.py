@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from emit_c.body import Body, Environment, scalars_of
-from emit_c.loops import Break, Forever, If
+from emit_c.loops import Break, Forever, If, Try
 from emit_c.table import Expand, Schedule, emits_c
 from emit_c.types import wide
 from hlo.error import HloError
@@ -58,6 +58,8 @@ def write_while(body: Body, instr: Instruction, _index: Index) -> Values:
     condition, step = instr.called
     shapes = [s for _, s in instr.shape.leaves()]
     with body.block() as statements:
+        if body.writer.patience:
+            body.add(Try("asked_to_stop", (f"&{body.writer.patience}",)))
         now = [
             body.let(wide(s.element_type), "state", v) if s.is_array else "0"
             for s, v in zip(shapes, state, strict=True)

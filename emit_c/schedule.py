@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from emit_c.buffers import renames
 from emit_c.control import CONTROL
 from emit_c.kernels import Argument, Kernel, Scope, write_loops
-from emit_c.loops import Call, If, Let, Statement, text
+from emit_c.loops import Call, If, Let, Statement, Try, text
 from emit_c.names import Names
 from emit_c.placement import in_memory, read_from_memory
 from emit_c.sites import site
@@ -203,6 +203,14 @@ class Function:
             self._write_loops(scope, instr)
         scope.values[instr] = tree
 
+    def write_in_variables(self, loop: Instruction) -> None:
+        """One kernel for a loop whose state consists of scalars, which it keeps in C variables."""
+        kernel = Kernel(self.module.constants, self.scope)
+        pairs = zip(leaves(self.tree(loop), loop.shape), loop.shape.leaves(), strict=True)
+        outputs = [kernel.output(s, pointer, loop.name) for pointer, (_, s) in pairs if pointer]
+        kernel.writer.patience = kernel.body.variable("struct hlo_patience", "patience", "{0}")
+        self._call(kernel, loop, write_loops(kernel, [(loop, outputs)]))
+
     def copy(self, targets: Pointers, sources: Pointers, shape: Shape) -> None:
         """Copy arrays to where they are not already."""
         triples = zip(targets, sources, shape.leaves(), strict=True)
@@ -347,10 +355,10 @@ class Function:
             self.module.slot_bytes = max(self.module.slot_bytes, kernel.writer.own_bytes)
         function = self.module.kernels.add(kernel, instr.name, about, statements)
         pointers = tuple(kernel.arguments)
-        call = Call(function, pointers)
+        call = (Try if kernel.writer.patience else Call)(function, pointers)
         self.step(*self._timed(call, instr, kernel), uses=pointers)
 
-    def _timed(self, call: Call, instr: Instruction, kernel: Kernel) -> Sequence[Statement]:
+    def _timed(self, call: Call | Try, instr: Instruction, kernel: Kernel) -> Sequence[Statement]:
         """A call, between two looks at the clock where the module is emitted for a profile."""
         sites = self.module.sites
         if sites is None:

@@ -507,3 +507,25 @@ e = s4[12,17] subtract(d, x)
 f = s4[17,12] transpose(e), dimensions={1,0}
 ROOT g = s4[12,17] transpose(f), dimensions={1,0}""")
     )
+
+
+def test_a_loop_over_scalars_runs_in_variables():
+    before = """cond { p = (s32[], f32[], pred[]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0  n = s32[] constant(40)
+  ROOT l = pred[] compare(i, n), direction=LT }
+half { a.1 = f32[] parameter(0)  h = f32[] constant(0.5)  ROOT m.1 = f32[] multiply(a.1, h) }
+twice { b = f32[] parameter(0)  ROOT t.1 = f32[] add(b, b) }
+body { q = (s32[], f32[], pred[]) parameter(0)
+  j = s32[] get-tuple-element(q), index=0  x = f32[] get-tuple-element(q), index=1
+  f = pred[] get-tuple-element(q), index=2
+  one = s32[] constant(1)  k = s32[] add(j, one)
+  c = f32[] conditional(f, x, x), true_computation=half, false_computation=twice
+  y = f32[] convert(j)  z = f32[] add(c, y)  g = pred[] not(f)
+  ROOT t = (s32[], f32[], pred[]) tuple(k, z, g) }"""
+    executable = check(entry("""o = s32[] constant(0)
+start = f32[] parameter(0)
+f.1 = pred[] constant(true)
+s = (s32[], f32[], pred[]) tuple(o, start, f.1)
+ROOT w = (s32[], f32[], pred[]) while(s), condition=cond, body=body""", before))  # fmt: skip
+    assert "body_computation" not in executable.source
+    assert "asked_to_stop(&patience)" in executable.source
