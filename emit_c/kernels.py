@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from emit_c.blocked import in_blocks
 from emit_c.body import Body, Environment, Trace, Writer
 from emit_c.indexing import delinear, linear
 from emit_c.loops import For, Statement, live, text, vectorized
@@ -160,7 +161,7 @@ class Kernels:
         """The name of a function with a kernel's body; an equal one, if there is one already."""
         parameters = ", ".join(f"{a.kind}{a.name}" for a in kernel.arguments.values()) or "void"
         status = "  return 0;\n" if kernel.writer.patience else ""
-        parts = split(kernel, name, statements)
+        parts = split(kernel, name, in_blocks(kernel.body, statements))
         body = _without_unused(self._own(kernel, f"({parameters}) {{\n{text(parts)}{status}}}\n"))
         key = _anonymous(body, kernel)
         if key not in self._names:

@@ -64,6 +64,8 @@ def _text_work(expression: str) -> int:
 
 def turns(loop: For) -> int:
     """How many turns a loop has, as far as the text says."""
+    if loop.turns is not None:
+        return loop.turns
     if not all(isinstance(n, int) for n in (loop.start, loop.stop, loop.step)):
         return _UNKNOWN_TURNS
     return len(range(int(loop.start), int(loop.stop), int(loop.step)))

@@ -1,0 +1,114 @@
+"""Folds in blocks: of every operation and type, on any number of threads."""
+
+import re
+
+import numpy as np
+import pytest
+
+import emit_c
+import hlo
+from emit_c import blocked, parallel
+from emit_c.loops import Assign, For, Variable
+from emit_c.runtime import set_threads
+from interpreter import evaluate
+
+FOLD = """HloModule m
+f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] {1}(a, b) }}
+ENTRY e {{
+  x = {0}[{2}] parameter(0)
+  initial = {0}[] parameter(1)
+  ROOT r = {0}[] reduce(x, initial), dimensions={{{3}}}, to_apply=f
+}}"""
+
+
+def few(size, kind):
+    """Numbers whose products are exact."""
+    dtype = hlo.element_type.ELEMENT_TYPES[kind].dtype
+    numbers = [1, 2, 4, 128] if kind[0] == "u" else [-2, -1, 1, 2]
+    return np.random.default_rng(0).choice(numbers, size).astype(dtype)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Blocks of a few elements."""
+    monkeypatch.setattr(parallel, "LEAST_WORK", 8)
+    monkeypatch.setattr(blocked, "LEAST_WORK", 8)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("kind", ["f32", "f64", "s8", "u8", "s64", "u64"])
+def test_every_operation(kind):
+    operations = ["add", "multiply", "maximum", "minimum"]
+    operations += [] if kind[0] == "f" else ["and", "or", "xor"]
+    text = ["HloModule m"]
+    for name in operations:
+        body = (
+            f"a = {kind}[] parameter(0)  b = {kind}[] parameter(1)  ROOT r = {kind}[] {name}(a, b)"
+        )
+        text.append(f"f_{name} {{ {body} }}")
+    text += ["ENTRY e {", f"  x = {kind}[7,11] parameter(0)", f"  i = {kind}[] parameter(1)"]
+    text += [
+        f"  r_{name} = {kind}[] reduce(x, i), dimensions={{0,1}}, to_apply=f_{name}"
+        for name in operations
+    ]
+    listed = ", ".join(f"r_{name}" for name in operations)
+    shapes = ", ".join([f"{kind}[]"] * len(operations))
+    text.append(f"  ROOT t = ({shapes}) tuple({listed})\n}}")
+    module = hlo.parse("\n".join(text))
+    executable = emit_c.compile(module, optimize=False)
+    declared = re.findall(r"^  \w+ parts\[\d+\];", executable.source, re.MULTILINE)
+    assert len(declared) == len(operations)
+    x, initial = few((7, 11), kind), few((), kind)
+    assert executable(x, initial) == evaluate(module, x, initial)
+
+
+@pytest.mark.usefixtures("small")
+def test_special_values():
+    greatest = emit_c.compile(hlo.parse(FOLD.format("f32", "maximum", "37", "0")), optimize=False)
+    least = np.float32(-np.inf)
+    assert greatest(np.full(37, least), least) == least
+    x = np.full(37, -1, np.float32)
+    x[20] = np.nan
+    assert np.isnan(greatest(x, least))
+
+
+def test_a_large_sum_is_precise_and_the_same_on_any_number_of_threads():
+    n = 1 << 22
+    executable = emit_c.compile(hlo.parse(FOLD.format("f32", "add", str(n), "0")))
+    assert "hlo_parallel" in executable.source
+    x = np.random.default_rng(0).random(n).astype(np.float32)
+    sums = set()
+    for threads in (1, 2):
+        before = set_threads(threads)
+        sums.update(float(executable(x, np.float32(0))) for _ in range(5))
+        set_threads(before)
+    assert len(sums) == 1
+    assert sums.pop() == pytest.approx(x.sum(dtype=np.float64), rel=2e-6)
+
+
+def test_several_variables_are_folded_together():
+    body = (Assign("s", "s + x[i]"), Assign("q", "q + x[i] * x[i]"))
+    loop = For("i", 1 << 20, body, simd=True, reductions=(("+", "s"), ("+", "q")))
+    names = iter(range(99))
+
+    class Names:
+        def name(self, wanted):
+            return f"{wanted}{next(names)}"
+
+    variables = (Variable("f32", "s", "0"), Variable("f32", "q", "0"))
+    found = blocked.in_blocks(Names(), [*variables, loop])
+    assert found[:2] == list(variables)
+    arrays, turn, last = found[2:4], found[4], found[5]
+    assert [a.size for a in arrays] == [turn.stop] * 2
+    assert turn.parallel
+    assert [s.target for s in last.body] == ["s", "q"]
+    inner = next(s for s in turn.body if isinstance(s, For))
+    assert [name for _, name in inner.reductions] == [s.target for s in inner.body]
+    assert not {"s", "q"} & {s.target for s in inner.body}
+
+
+def test_what_has_no_neutral_element_stays():
+    loop = For("i", 1 << 20, (Assign("s", "s + x[i]"),), simd=True, reductions=(("+", "s"),))
+    complex_sum = [Variable("c64", "s", "0"), loop]
+    assert blocked.in_blocks(None, complex_sum) == complex_sum
+    assert blocked.in_blocks(None, [loop]) == [loop]
