@@ -51,6 +51,10 @@ def hand_on(site: Site) -> Instruction:
     """all-reduce, all-gather, all-to-all, reduce-scatter: the operands."""
     _found(site.instr)
     operands = site.instr.operands
+    given = [o.shape.dims for o in operands]
+    if given != [leaf.dims for _, leaf in site.instr.shape.leaves()]:
+        message = f"{site.instr.name}: its shape asks for more devices than the one that runs C"
+        raise HloError("HLO181", message, site.instr.span)
     # One operand may have a tuple of one as its result.
     return make("tuple", *operands) if site.instr.shape.is_tuple else operands[0]
 

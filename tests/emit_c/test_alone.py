@@ -89,3 +89,14 @@ def test_other_devices_are_refused_before_anything_is_compiled():
         emit_c.emit(hlo.parse(entry(X + line)))
     assert caught.value.code == "HLO181"
     assert caught.value.span is not None
+
+
+def test_results_of_more_devices_are_refused():
+    text = """HloModule m
+ENTRY e {
+  x = f32[2,3] parameter(0)
+  ROOT r = f32[4,3] all-gather(x), dimensions={0}
+}"""
+    with pytest.raises(hlo.HloError, match="more devices") as caught:
+        emit_c.compile(hlo.parse(text), optimize=False)
+    assert caught.value.code == "HLO181"
