@@ -101,11 +101,12 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             *([StableSortExpander()] if target == "gpu" else []),
             ConditionalCanonicalizer(),
             simplification,
-            # Turns of a short loop over elements become one kernel, as the five of Threefry.
+            # Turns of a short loop over large arrays become one kernel, as the five of Threefry.
             WhileLoopUnroller(
                 trip_count_threshold=8,
                 instruction_count_threshold=64,
                 expand_factor_threshold=400,
+                state_bytes_threshold=1 << 16,
             ),
             *stages.kept(stages.BETWEEN, strict=strict),
             *stages.kept(stages.VECTORS if target == "gpu" else (), strict=strict),

@@ -37,6 +37,7 @@ class WhileLoopUnroller:
     unroll_factor : how many turns become one; -1 for all. What does not divide is done before.
     trip_count_threshold, instruction_count_threshold, expand_factor_threshold : loops of more
         turns, bodies of more instructions, and loops that would become more stay.
+    state_bytes_threshold : loops of less state stay too: what is saved is passes over the state.
 
     References
     ----------
@@ -49,6 +50,7 @@ class WhileLoopUnroller:
     trip_count_threshold: int = 64
     instruction_count_threshold: int = 800
     expand_factor_threshold: int = 10_000
+    state_bytes_threshold: int = 0
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with fewer, or longer, loops."""
@@ -69,7 +71,8 @@ class WhileLoopUnroller:
         """Whether a loop is small enough."""
         size = len(loop.body.instructions)
         return (
-            trips <= self.trip_count_threshold
+            loop.instr.shape.bytes >= self.state_bytes_threshold
+            and trips <= self.trip_count_threshold
             and size <= self.instruction_count_threshold
             and trips * size <= self.expand_factor_threshold
         )
