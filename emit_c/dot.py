@@ -182,7 +182,9 @@ class _Product:
         return self.input.instr.shape.size // line * (line + self.padding) + BEHIND
 
     def copy(self, body: Body, pointer: str) -> None:
-        """Copy the input."""
+        """Copy the input, with zeros behind it."""
+        behind = f"{pointer} + {self.copy_size - BEHIND}"
+        body.call("__builtin_memset", behind, "0", str(BEHIND * self.kind.bytes))
         instr, into = self.input.instr, self._steps
         lane = body.name("i")
         sizes = [instr.shape.dims[d] for d in self.order]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from emit_c.folding import over
 from emit_c.indexing import Sum, counter, linear
+from emit_c.loops import Assign, For
 from emit_c.tiles import Tile, lanes_for, rows_for, tile_text
 
 if TYPE_CHECKING:
@@ -271,7 +272,12 @@ class Tiling:
             if self.packed.size % self.side:
                 there = (part.block + block) * -self.side + self.packed.size
                 made = replace(made, stop=_smaller(there, self.side))
-            body.add(made)
+                # Whatever is in lanes without outputs is multiplied, and that must not be slow, as
+                # it is with numbers near 0.
+                nothing = Assign(f"{packed}[{(begin + place).text}]", "0")
+                body.add(made, For(lane, self.side, (nothing,), start=made.stop))
+            else:
+                body.add(made)
 
     # --------------------------------------------------------------- computing
 
