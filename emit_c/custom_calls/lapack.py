@@ -111,7 +111,8 @@ class Call:
         kinds = ", ".join(["s32", *map(_kind, arguments)])
         function = self.body.writer.constants.foreign.function(name, f"s32 (*{{}})({kinds})")
         listed = ", ".join([str(COLUMN_MAJOR), *map(_text, arguments)])
-        return self.body.let("s32", "info", f"{function}({listed})")
+        # A variable, since values that nobody reads are left out.
+        return self.body.variable("s32", "info", f"{function}({listed})")
 
     def blas(self, routine: str, *arguments: int | Letter | Matrix) -> None:
         """Call a routine of BLAS, by its Fortran interface, which takes everything by address."""
