@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# A number has at most 18 digits: XLA, too, takes longer ones for part of the name.
-_NUMBERED = re.compile(r"(.+)\.(\d{1,18})", re.DOTALL | re.ASCII)
+_MOST_DIGITS = 18
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.\-]")
 
 
@@ -43,8 +42,12 @@ class NameSupply:
         return self._unique(wanted)
 
     def _unique(self, wanted: str) -> str:
-        numbered = _NUMBERED.fullmatch(wanted)
-        root, number = (numbered[1], int(numbered[2])) if numbered else (wanted, 0)
+        root, numbered, digits = wanted.rpartition(".")
+        # XLA, too, takes longer numbers for part of the name.
+        if root and len(digits) <= _MOST_DIGITS and digits.isascii() and digits.isdigit():
+            number = int(digits)
+        else:
+            root, numbered, number = wanted, "", 0
         taken = self._taken.setdefault(root, set())
         if number not in taken:
             taken.add(number)

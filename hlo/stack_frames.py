@@ -14,9 +14,11 @@ import re
 from hlo.instruction import StackFrames
 from hlo.lexer import QUOTED
 
-# The first one outside of strings, which may hold anything.
-_ID = re.compile(rf'(?:[^"s]++|{QUOTED}|s(?!tack_frame_id=))*+stack_frame_id=(\d{{1,9}})', re.ASCII)
-_WITH_SPACE = re.compile(r" ?stack_frame_id=\Z")
+_KEY = "stack_frame_id="
+# The first one outside of strings, which may hold anything; and what stands before and behind.
+_ID = re.compile(
+    rf'((?:[^"s]++|{QUOTED}|s(?!tack_frame_id=))*+){_KEY}(\d{{1,9}})(.*)', re.ASCII | re.DOTALL
+)
 _REFERENCES = re.compile(r"(\w+_id)=(\d{1,9})\b", re.ASCII)
 
 
@@ -42,17 +44,20 @@ class FrameTables:
 
     def renumber(self, metadata: str) -> str:
         """The text of some metadata with its frame's new number, or without if it has none."""
-        found = _ID.match(metadata) if "stack_frame_id=" in metadata else None
-        if not found:
-            return metadata
-        old = int(found[1])
+        before, key, digits = metadata.rpartition(_KEY)
+        after = ""
+        if not digits.isdecimal():  # it is not the last key, or stands in a string
+            found = _ID.match(metadata) if key else None
+            if not found:
+                return metadata
+            before, digits, after = found.groups()
+        old = int(digits)
         if old not in self.ids:
             self._take(old)
         new = self.ids.setdefault(old, 0)
         if new == old:
             return metadata
-        before, after = metadata[: found.start(1)], metadata[found.end(1) :]
-        return f"{before}{new}{after}" if new else _WITH_SPACE.sub("", before) + after
+        return f"{before}{_KEY}{new}{after}" if new else before.removesuffix(" ") + after
 
     def _take(self, number: int) -> None:
         """Take a frame over, its callers first."""
