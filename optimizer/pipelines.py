@@ -133,7 +133,11 @@ def fusions(target: Target) -> tuple[Pass, ...]:
 
 
 def layouts(target: Target, *, strict: bool = False) -> tuple[Pass, ...]:
-    """Layouts chosen and made explicit, and what that made superfluous removed."""
+    """Layouts chosen and made explicit, and what that made superfluous removed.
+
+    XLA also runs reduce-decomposer, broadcast_canonicalizer and transpose-dimension-grouper: once
+    all is row-major, our emitters read through such instructions whatever their dimensions.
+    """
     clean_up = Fixpoint(
         "simplification after layout assignment",
         (

@@ -8,19 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hlo
+from hlo.element_type import ELEMENT_TYPES
 from hlo.shape import tuple_of
 from hlo.values import ComputationLayout
 from hlo.verify import verify
 from hlo_tools.generate.modules import random_module
+from hlo_tools.generate.operands import TYPES
 from hlo_tools.generate.values import nasty
 from interpreter import evaluate
 from interpreter.compare import compare
-from optimizer import Log, parse_pipeline
+from optimizer import Log, optimize, parse_pipeline
 from optimizer.layout.orders import order_of, reshaped, rows
 from optimizer.layout.renumber import is_row_major
 from optimizer.layout.why import why_layout
 
 seeds = st.integers(0, 2**32)
+EXACT_TYPES = tuple(ELEMENT_TYPES[name] for name in ("pred", "s8", "s32", "u4", "u64"))
 
 
 def shuffled(shape, random):
@@ -33,10 +36,10 @@ def shuffled(shape, random):
     return shape.with_layout(replace(shape.layout, minor_to_major=tuple(order)))
 
 
-def drawn(seed):
+def drawn(seed, types=TYPES):
     """A random module with random layouts at its entry, and arguments."""
     random = Random(seed)
-    module = hlo.parse(str(random_module(random, 20)))
+    module = hlo.parse(str(random_module(random, 20, types)))
     parameters = tuple(shuffled(p.shape, random) for p in module.entry.parameters)
     layout = ComputationLayout(parameters, shuffled(module.entry.root.shape, random))
     header = replace(module.header, entry_computation_layout=layout)
@@ -78,6 +81,18 @@ def test_normalization_may_stop_anywhere(seed, fuel):
     after = parse_pipeline("layout-normalization").run(assigned, Log(fuel=fuel))
     verify(after)
     assert compare(evaluate(after, *arguments), evaluate(before, *arguments)) is None
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu"])
+@pytest.mark.parametrize("seed", range(8))
+def test_pipelines_keep_the_entry_layouts(target, seed):
+    before, arguments = drawn(seed, EXACT_TYPES)
+    after = optimize(before, target)
+    assert compare(evaluate(after, *arguments), evaluate(before, *arguments)) is None
+    said = before.header.entry_computation_layout
+    assert after.header.entry_computation_layout == said
+    assert after.entry.root.shape == said.result
+    assert tuple(p.shape for p in after.entry.parameters) == said.parameters
 
 
 def check_agreement(module):

@@ -1,0 +1,51 @@
+"""Sorts the dimensions of broadcasts.
+
+    f32[2,3,4] broadcast(f32[4,2] x), dimensions={2,0}
+        =>   f32[2,3,4] broadcast(f32[2,4] transpose(x, {1,0})), dimensions={0,2}
+
+A broadcast that does not transpose repeats runs of memory, which is what emitters are good at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.make import make
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.attributes import Broadcast
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class BroadcastCanonicalizer:
+    """Puts a transpose in front of broadcasts whose dimensions are not in order.
+
+    References
+    ----------
+    XLA, `xla/hlo/transforms/simplifiers/broadcast_canonicalizer.cc`.
+    """
+
+    name = "broadcast_canonicalizer"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module whose broadcasts keep the order of dimensions."""
+        return expand(module, log, {"broadcast": sort_dimensions})
+
+
+def sort_dimensions(site: Site) -> Instruction | None:
+    """The broadcast of a transpose."""
+    instr = site.instr
+    dims = cast("Broadcast", instr.attrs).dimensions
+    order = sorted(range(len(dims)), key=dims.__getitem__)
+    if order == list(range(len(dims))):
+        return None
+    operand = instr.operands[0]
+    shape = operand.shape.with_dims(tuple(operand.shape.dims[d] for d in order))
+    turned = make("transpose", operand, shape=shape, dimensions=tuple(order))
+    return make("broadcast", turned, shape=instr.shape, dimensions=tuple(sorted(dims)))

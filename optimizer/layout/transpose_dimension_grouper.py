@@ -1,0 +1,84 @@
+"""Writes transposes of few dimensions: those that move together become one, those of size 1 go.
+
+    f32[4,2,3] transpose(f32[2,3,4] x), dimensions={2,0,1}
+        =>   f32[4,2,3] bitcast(f32[4,6] transpose(f32[6,4] bitcast(x), {1,0}))
+
+Most transposes are then one of two kinds, which tiles of a GPU's shared memory are made for: {1,0},
+and {0,2,1} or {2,1,0} with more around it. Only row-major arrays, so after layout normalization.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from typing import TYPE_CHECKING, cast
+
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.layout.renumber import is_row_major
+from optimizer.make import make
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo.attributes import Dimensions
+    from hlo.instruction import Instruction, Module
+    from hlo.shape import Shape
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class TransposeDimensionGrouper:
+    """Merges dimensions of transposes that stay neighbours.
+
+    References
+    ----------
+    XLA, `xla/service/gpu/transforms/transpose_dimension_grouper.cc`.
+    """
+
+    name = "transpose-dimension-grouper"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module whose transposes have no dimensions that move together."""
+        return expand(module, log, {"transpose": group_dimensions})
+
+
+def group_dimensions(site: Site) -> Instruction | None:
+    """The transpose of grouped dimensions, between bitcasts."""
+    instr, operand = site.instr, site.instr.operands[0]
+    if not (is_row_major(instr.shape) and is_row_major(operand.shape)) or 0 in instr.shape.dims:
+        return None
+    groups = moving_together(cast("Dimensions", instr.attrs).dimensions, operand.shape.dims)
+    if len(groups) == instr.shape.rank:
+        return None
+    order = sorted(range(len(groups)), key=lambda i: groups[i])
+    sizes = [prod(operand.shape.dims[d] for d in groups[i]) for i in order]
+    grouped = _read(operand, operand.shape.with_dims(tuple(sizes)))
+    permutation = tuple(order.index(i) for i in range(len(groups)))
+    if permutation != tuple(range(len(groups))):
+        turned = grouped.shape.with_dims(tuple(sizes[i] for i in permutation))
+        grouped = make("transpose", grouped, shape=turned, dimensions=permutation)
+    return _read(grouped, instr.shape)
+
+
+def moving_together(permutation: Sequence[int], dims: Sequence[int]) -> list[list[int]]:
+    """The operand's dimensions in the result's order, in runs that were neighbours before too."""
+    kept = [d for d, size in enumerate(dims) if size != 1]
+    follower = dict(pairwise(kept))
+    groups: list[list[int]] = []
+    for dim in permutation:
+        if dims[dim] == 1:
+            continue
+        if groups and follower.get(groups[-1][-1]) == dim:
+            groups[-1].append(dim)
+        else:
+            groups.append([dim])
+    return groups
+
+
+def _read(value: Instruction, shape: Shape) -> Instruction:
+    """The same memory under another shape."""
+    bare = shape.with_dims(shape.dims)
+    return value if value.shape.dims == bare.dims else make("bitcast", value, shape=bare)
