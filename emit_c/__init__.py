@@ -12,6 +12,7 @@ from emit_c.dynamic.executable import DynamicExecutable
 from emit_c.dynamic.padding import is_dynamic, to_static
 from emit_c.emit import Program, emit
 from emit_c.executable import Executable
+from emit_c.runtime import set_threads
 from emit_c.table import emits_c
 from hlo.verify import verify
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 for _module in walk_packages(__path__, f"{__name__}."):
     import_module(_module.name)
 
-__all__ = ["Executable", "Program", "compile", "emit", "emits_c"]
+__all__ = ["Executable", "Program", "compile", "emit", "emits_c", "set_threads"]
 
 
 def compile(  # noqa: A001 - so it is named

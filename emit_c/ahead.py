@@ -10,6 +10,7 @@ XLA, `tfcompile`.
 
 from __future__ import annotations
 
+import ctypes
 import re
 from dataclasses import dataclass
 from string import Template
@@ -19,7 +20,7 @@ import numpy as np
 
 from emit_c.compiler import MEANING
 from emit_c.emit import emit
-from emit_c.names import Names, comment, identifier
+from emit_c.names import Names, comment
 from emit_c.runtime import FOLDER, c_files
 from hlo.error import HloError
 
@@ -89,7 +90,10 @@ def signature(module: Module, name: str) -> Signature:
     """The function of a module, named as wanted."""
     names = Names()
     names.unique("workspace")
-    function = identifier(name)
+    function = names.unique(name)
+    if hasattr(ctypes.CDLL(None), function):
+        # It is a name of the C library, like `exp`.
+        function = names.unique(f"hlo_{name}")
     inputs = [
         Array(names.unique(p.name), leaf) if leaf.is_array else None
         for p in module.entry.parameters

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 FLAGS = (
     *("-fsanitize=address,undefined,float-cast-overflow", "-fno-omit-frame-pointer", "-g", "-w"),
-    *("-pthread", "-D_GNU_SOURCE"),
+    "-pthread",
 )
 _UNDEFINED = re.compile(r"^\S*?module\.c:(\d+):\d+: runtime error: (.*)$", re.MULTILINE)
 _ADDRESS = re.compile(r"^==\d+==ERROR: (.*?)(?: on (?:unknown )?address.*)?$", re.MULTILINE)

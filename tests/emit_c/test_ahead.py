@@ -1,0 +1,103 @@
+"""The C files of a module: their function, its documentation, its names."""
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import hlo
+from emit_c.ahead import files, signature
+from emit_c.compiler import MEANING, find_compiler
+from interpreter import evaluate
+
+NUMBERS = ", ".join(str(n) for n in range(2000))
+MODULE = f"""HloModule m
+ENTRY e {{
+  x = f32[2000] parameter(0)
+  flags = (pred[3], bf16[3], token[]) parameter(1)
+  p = pred[3] get-tuple-element(flags), index=0
+  h = bf16[3] get-tuple-element(flags), index=1
+  large = f32[2000] constant({{{NUMBERS}}})
+  y = f32[2000] add(x, large)
+  n = pred[3] not(p)
+  ROOT r = (f32[2000], pred[3], bf16[3]) tuple(y, n, h)
+}}"""
+CALLER = """#include "{0}.h"
+#include "{0}.h"
+#include <stdio.h>
+#include <stdlib.h>
+static float given[2000], taken[2000];
+int main(void) {{
+  uint8_t p[3] = {{1, 0, 1}}, n[3];
+  uint16_t h[3] = {{1, 2, 3}}, same[3];
+  for (int i = 0; i < 2000; i++) given[i] = i * 0.5f;
+  if ({0}(given, p, h, taken, n, same, 0)) return 1;
+  void *workspace = malloc({0}_workspace() + 64);
+  void *aligned = (void *)(((uintptr_t)workspace + 63) / 64 * 64);
+  if ({0}(given, p, h, taken, n, same, aligned)) return 1;
+  free(workspace);
+  for (int i = 0; i < 2000; i++) printf("%a ", taken[i]);
+  printf("%d %d %d %d %d %d\\n", n[0], n[1], n[2], same[0], same[1], same[2]);
+}}
+"""
+
+
+@pytest.mark.parametrize("name", ["m", "exp", "int", "main", "run", "a.b-c", "x"])
+def test_a_program_in_c_gets_the_same_values(name, tmp_path):
+    made = files(hlo.parse(MODULE), name)
+    (header,) = (n for n in made if n.endswith(".h") and n != "runtime.h")
+    function = header.removesuffix(".h")
+    made["caller.c"] = CALLER.format(function)
+    for file, text in made.items():
+        (tmp_path / file).write_text(text)
+    units = [f"{function}.c", "runtime.c", "caller.c"]
+    command = [*find_compiler(), *MEANING, "-Wall", "-Wextra", "-Werror", "-fopenmp-simd", "-O1"]
+    subprocess.run(
+        [*command, "-o", "caller", *units, "-lm", "-pthread"],
+        cwd=tmp_path, check=True,
+    )  # fmt: skip
+    shown = subprocess.run([tmp_path / "caller"], capture_output=True, text=True, check=True)
+    numbers = shown.stdout.split()
+    x = np.arange(2000, dtype=np.float32) * np.float32(0.5)
+    arrays = (np.array([1, 0, 1], bool), np.zeros(3, "bfloat16"), None)
+    want = evaluate(hlo.parse(MODULE), x, arrays)
+    assert [float.fromhex(n) for n in numbers[:2000]] == want[0].tolist()
+    assert numbers[2000:] == ["0", "1", "0", "1", "2", "3"]
+
+
+def test_the_header_says_what_the_arrays_are():
+    made = files(hlo.parse(MODULE), "m")
+    assert re.search(r"^//   x: f32\[2000\], 2000 elements$", made["m.h"], re.MULTILINE)
+    assert re.search(r"^//   flags_1: bf16\[3\], 3 elements, as its bytes$", made["m.h"], re.M)
+    assert (
+        "const float *x, const uint8_t *flags, const uint16_t *flags_1, float *result"
+        in made["m.h"]
+    )
+
+
+@pytest.mark.skipif(not shutil.which("c++"), reason="there is no C++ compiler")
+def test_the_header_is_c_plus_plus_too(tmp_path):
+    (tmp_path / "m.h").write_text(files(hlo.parse(MODULE), "m")["m.h"])
+    (tmp_path / "a.cc").write_text('#include "m.h"\nint main() { return m_workspace() == 0; }\n')
+    subprocess.run(["c++", "-Wall", "-Wextra", "-Werror", "-c", "a.cc"], cwd=tmp_path, check=True)
+
+
+def test_names_from_hlo_stay_names():
+    text = "HloModule m\nENTRY e {\n  int = f32[] parameter(0)\n  ROOT main = f32[] negate(int)\n}"
+    head = signature(hlo.parse(text), 'x"; int evil')
+    assert re.fullmatch(r"\w+", head.name)
+    assert head.parameters == "const float *int_1, float *result, void *workspace"
+
+
+def test_what_python_finds_is_refused():
+    text = """HloModule m
+ENTRY e {
+  x = f32[3,3] parameter(0)
+  ROOT r = (f32[3,3], s32[3], s32[]) custom-call(x), custom_call_target="lapack_sgetrf_ffi",
+    api_version=API_VERSION_TYPED_FFI
+}"""
+    with pytest.raises(hlo.HloError) as caught:
+        files(hlo.parse(text), "m")
+    assert caught.value.code == "HLO181"
