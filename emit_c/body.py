@@ -55,12 +55,14 @@ class Trace:
     ----------
     loads : row-major numbers of the elements that are read.
     conditions : those that decide between two ways to compute an element.
-    straight : there are no loops among the statements.
+    statements : how many there are.
+    straight : there are no loops among them.
     """
 
     def __init__(self) -> None:
         self.loads: list[Sum] = []
         self.conditions: list[Within] = []
+        self.statements = 0
         self.straight = True
 
 

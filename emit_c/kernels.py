@@ -243,6 +243,7 @@ def _traced(
         for instr, _ in results:
             shape = _leaf(results[0][0])
             probe.body.elements(instr, _renumbered(index, shape, _leaf(instr)))
+    trace.statements = len(statements)
     trace.straight = not any(isinstance(s, For) for s in statements)
     return trace
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 TILE = 16
 # Rows of fewer elements are no vectors; a tile that is as narrow is made so much longer.
 NARROW, LONG = 8, 256
-# How many pieces all loops together may be cut into.
-MOST_PIECES = 64
+# How many pieces all loops together may be cut into, and how many statements these may have.
+MOST_PIECES, MOST_STATEMENTS = 64, 2000
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -71,6 +71,7 @@ class Nest:
     traced : what they read and ask, without writing them.
     tiled : the two axes that run in tiles, by number: the one along which the operand's elements
         lie side by side, and the last one.
+    cut : the axes that are cut where a condition changes.
     """
 
     body: Body
@@ -78,6 +79,7 @@ class Nest:
     write: Callable[[Index], None]
     traced: Callable[[Index], Trace]
     tiled: dict[int, Tiles] = field(default_factory=dict[int, Tiles])
+    cut: frozenset[int] = frozenset()
 
     def index(self, ranges: Sequence[Range]) -> Index:
         """The element's index, by the counters and how far they may run."""
@@ -107,8 +109,8 @@ def write_nest(
     if parts != axes:
         nest = replace(nest, axes=parts)
         trace = traced(nest.index(nest.ranges))
-    nest = replace(nest, tiled=_tiles(nest, trace))
-    _write_axes(nest, nest.ranges, trace, 0, MOST_PIECES)
+    nest = replace(nest, tiled=_tiles(nest, trace), cut=_worth_cutting(nest, trace))
+    _write_axes(nest, nest.ranges, trace, 0)
 
 
 # ------------------------------------------------------------------------- division
@@ -174,24 +176,32 @@ def _tiles(nest: Nest, trace: Trace) -> dict[int, Tiles]:
 # --------------------------------------------------------------------------- pieces
 
 
-def _write_axes(
-    nest: Nest, ranges: tuple[Range, ...], trace: Trace, depth: int, pieces: int
-) -> None:
+def _worth_cutting(nest: Nest, trace: Trace) -> frozenset[int]:
+    """The axes to cut: from the innermost on, while the text stays short."""
+    found: set[int] = set()
+    pieces, most = 1, min(MOST_PIECES, MOST_STATEMENTS // max(trace.statements, 1))
+    for k in reversed(range(len(nest.axes))):
+        pieces *= 1 + len(_cuts(nest.axes[k], nest.ranges[k], trace))
+        if pieces > most:
+            break
+        found.add(k)
+    return frozenset(found)
+
+
+def _write_axes(nest: Nest, ranges: tuple[Range, ...], trace: Trace, depth: int) -> None:
     """Write the loops from an axis on; in tiles the two axes come last, one around the other."""
     order = [k for k in range(len(nest.axes)) if k not in nest.tiled] + list(nest.tiled)
     if depth == len(order):
         _write_inside(nest, ranges)
         return
     k = order[depth]
-    cuts = _cuts(nest.axes[k], ranges[k], trace)
-    if len(cuts) + 1 > pieces:
-        cuts = []
+    cuts = _cuts(nest.axes[k], ranges[k], trace) if k in nest.cut else []
     tiles = nest.tiled.get(k)
     for piece in _ranges(ranges[k], cuts, tiles.size if tiles else None):
         narrowed = (*ranges[:k], piece, *ranges[k + 1 :])
         known = nest.traced(nest.index(narrowed)) if cuts else trace
         with nest.body.block() as statements:
-            _write_axes(nest, narrowed, known, depth + 1, pieces // (len(cuts) + 1))
+            _write_axes(nest, narrowed, known, depth + 1)
         nest.body.add(*_loop(nest, k, piece, statements))
 
 

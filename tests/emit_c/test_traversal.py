@@ -79,6 +79,22 @@ def test_padding_and_parts_get_loops_without_conditions():
     assert "if (" not in source
 
 
+def test_the_innermost_loops_are_cut_first():
+    """Three parts in each of four dimensions are 81 pieces, which are too many."""
+    source = agree(
+        [
+            "x = f32[3,4,5,6] parameter(0)",
+            "z = f32[] constant(1)",
+            "p = f32[5,6,7,9] pad(x, z), padding=1_1x1_1x1_1x1_2",
+            "ROOT n = f32[5,6,7,9] negate(p)",
+        ],
+        numbers((3, 4, 5, 6)),
+    )
+    conditions = [line for line in source.split("\n") if "if (i" in line]
+    assert conditions
+    assert all("i0" in line and "i3" not in line for line in conditions)
+
+
 def test_a_split_counter_divides_nothing():
     source = agree(
         [
