@@ -77,6 +77,15 @@ def _convolution(
     )
 
 
+def _transposed(x: Arrays, w: Arrays) -> Arrays:
+    return lax.conv_transpose(x, w, (2, 2), "SAME", dimension_numbers=NHWC)
+
+
+def _volume(x: Arrays, w: Arrays) -> Arrays:
+    labels = ("NDHWC", "DHWIO", "NDHWC")
+    return lax.conv_general_dilated(x, w, (1, 1, 1), "SAME", dimension_numbers=labels)
+
+
 def _update_rows(x: Arrays, row: Arrays) -> Arrays:
     def turn(i: Arrays, x: Arrays) -> Arrays:
         return lax.dynamic_update_slice(x, (row * i)[None], (i, 0))
@@ -155,6 +164,10 @@ def _contractions() -> dict[str, Kernel]:
     kernels["dense layer"] = Kernel(
         lambda x, w, b: jax.nn.relu(x @ w + b), ("f32[128,512]", "f32[512,512]", "f32[512]")
     )
+    kernels["few rows bf16"] = Kernel(lambda x, w: x @ w.T, ("bf16[4,2048]", "bf16[2048,2048]"))
+    kernels["dot of a batch"] = Kernel(jnp.matmul, ("f32[24,128,64]", "f32[24,64,128]"), np.matmul)
+    kernels["dot of many small"] = Kernel(jnp.matmul, ("f32[1000,8,8]",) * 2, np.matmul)
+    kernels["dot s32 256"] = Kernel(jnp.dot, ("s32[256,256]",) * 2)
     kernels["attention"] = Kernel(_attention, ("f32[2,8,128,64]",) * 3)
     image = "f32[8,28,28,64]"
     kernels["conv 3x3"] = Kernel(_convolution(), (image, "f32[3,3,64,64]"))
@@ -165,6 +178,16 @@ def _contractions() -> dict[str, Kernel]:
         _convolution(labels=NCHW), ("f32[8,64,28,28]", "f32[64,64,3,3]")
     )
     kernels["conv depthwise"] = Kernel(_convolution(groups=64), (image, "f32[3,3,1,64]"))
+    kernels["conv depthwise bf16 NCHW"] = Kernel(
+        _convolution(groups=128, labels=NCHW), ("bf16[2,128,56,56]", "bf16[128,1,3,3]")
+    )
+    kernels["conv 32 groups"] = Kernel(
+        _convolution(groups=32), ("f32[1,28,28,256]", "f32[3,3,8,256]")
+    )
+    kernels["conv 3x3 bf16"] = Kernel(_convolution(), ("bf16[1,56,56,64]", "bf16[3,3,64,64]"))
+    kernels["conv to 3 features"] = Kernel(_convolution(), ("f32[1,128,128,32]", "f32[3,3,32,3]"))
+    kernels["conv transposed"] = Kernel(_transposed, ("f32[1,28,28,64]", "f32[3,3,64,64]"))
+    kernels["conv 3d"] = Kernel(_volume, ("f32[1,16,28,28,32]", "f32[3,3,3,32,32]"))
     kernels["conv gradients"] = Kernel(
         jax.grad(lambda x, w: jnp.square(_convolution()(x, w)).sum(), (0, 1)),
         (image, "f32[3,3,64,64]"),
