@@ -2,6 +2,7 @@
 
     hlo why fuse FILE A B     why the value of A is computed in the kernel of its user B, or why not
     hlo why layout FILE A     why A has its layout, and what others would cost
+    hlo why library FILE A    why a library would compute A, or a kernel
     hlo why copy FILE A       why the value of A is copied; or, if A is a copy, why it is needed
     hlo why remat FILE A      why A could be computed again instead of being kept, or not
 
@@ -16,6 +17,7 @@ from hlo.error import HloError
 from hlo_tools.files import read_module
 from optimizer.fusion.why import why_fused
 from optimizer.layout.why import why_layout
+from optimizer.libraries.library import why_library
 from optimizer.memory.why import why_copied, why_recomputed
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ QUESTIONS: dict[str, tuple[Callable[..., object], int]] = {
     "copy": (why_copied, 1),
     "fuse": (why_fused, 2),
     "layout": (why_layout, 1),
+    "library": (why_library, 1),
     "remat": (why_recomputed, 1),
 }
 

@@ -36,6 +36,9 @@ def why_layout(module: Module, name: str, target: str = "cpu") -> str:
         message = f"layouts are chosen for no instruction `{wanted}`"
         raise HloError("HLO158", message, notes=did_you_mean(wanted, known))
     place = f"{found.span.source.name}:{found.span.line}: " if found.span else ""
+    origin = found.annotations.metadata
+    if origin and origin.source_file:
+        place = f"{place}{origin.source_file}:{origin.source_line}: "
     lines = [
         f"{place}%{found.name}{list(index) if index else ''} {choice}"
         for index, choice in ((index, assigner.choices[found, index]) for index, _ in arrays)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.error import HloError, did_you_mean
 from optimizer.analysis.cost import operations
 from optimizer.fusion.decision import FusionDecision
 
 if TYPE_CHECKING:
-    from hlo.instruction import Instruction
+    from hlo.instruction import Instruction, Module
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,27 @@ class Library:
         ours, theirs = flops / self.loops, self.call + flops / self.flops
         told = f"{flops} flops take {theirs * 1e6:.2f} us there, {ours * 1e6:.2f} us in loops"
         return FusionDecision(theirs < ours, "cost", f"%{instr.name}: {told}")
+
+
+def why_library(module: Module, name: str, target: str = "cpu") -> FusionDecision:
+    """The decision on an instruction: whether a library computes it, and why.
+
+    Parameters
+    ----------
+    name : of an instruction, with or without "%".
+
+    Raises
+    ------
+    HloError
+        HLO158 if there is no such instruction.
+    """
+    wanted = name.removeprefix("%")
+    found = next((i for i in module.instructions() if i.name == wanted), None)
+    if found is None:
+        known = [instr.name for instr in module.instructions()]
+        message = f"there is no instruction `{wanted}`"
+        raise HloError("HLO158", message, notes=did_you_mean(wanted, known))
+    return LIBRARIES[target].decide(found)
 
 
 CPU = Library(

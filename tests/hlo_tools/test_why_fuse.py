@@ -30,3 +30,17 @@ def test_why_layout(hlo) -> None:
     assert (asked.status, "only one order" in asked.out) == (0, True)
     result = hlo("why", "layout", "-", "x", "a", stdin=TWICE)
     assert (result.status, "HLO158" in result.err) == (2, True)
+
+
+def test_why_library(hlo) -> None:
+    asked = hlo("why", "library", "-", "%a", stdin=TWICE)
+    assert asked.out == "not fused (opcode): the library has no exponential\n"
+    assert "HLO158" in hlo("why", "library", "-", "nothing", stdin=TWICE).err
+    dot = b"""HloModule m
+ENTRY e {
+  x = f32[64,64] parameter(0)
+  ROOT d = f32[64,64] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}"""
+    asked = hlo("why", "library", "-", "d", stdin=dot)
+    assert asked.out.startswith("fused (cost): %d: 524288 flops take 10.99 us there, 65.54 us in")
+    assert hlo("why", "library", "-", "d", "--target", "gpu", stdin=dot).out.startswith("not fused")
