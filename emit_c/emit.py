@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from emit_c.loops import Statement
     from emit_c.sites import Site
-    from hlo.instruction import Computation, Module
+    from hlo.instruction import Computation, Instruction, Module
 
 _SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
 _PLACE = re.compile("@[^@\\n]*@")
@@ -170,3 +170,11 @@ def check(module: Module) -> None:
                 message = f"{instr.name}: {instr.shape.text_without_layout} has a run-time size"
                 note = "`emit_c.compile` first makes such a module static"
                 raise HloError("HLO181", message, instr.span, [note])
+            if instr.opcode == "bitcast" and _bits(instr) != _bits(instr.operands[0]):
+                message = f"{instr.name}: the operand does not have the bytes of the result"
+                raise HloError("HLO181", message, instr.span)
+
+
+def _bits(instr: Instruction) -> int:
+    """How many bits an array has."""
+    return instr.shape.size * instr.shape.element_type.bits if instr.shape.is_array else 0

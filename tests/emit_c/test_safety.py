@@ -173,3 +173,11 @@ def test_an_opcode_that_means_nothing_for_a_type_is_refused():
     text = "HloModule m\nENTRY e {\n  x = c64[3] parameter(0)\n  ROOT n = c64[3] maximum(x, x)\n}"
     with pytest.raises(hlo.HloError):
         emit_c.compile(hlo.parse(text), optimize=False)
+
+
+@pytest.mark.parametrize("optimize", [False, True])
+def test_a_bitcast_to_more_bytes_is_refused(optimize):
+    text = "HloModule m\nENTRY e {\n  x = f32[2] constant({1, 2})\n  ROOT b = f32[3] bitcast(x)\n}"
+    with pytest.raises(hlo.HloError, match="bytes") as caught:
+        emit_c.compile(hlo.parse(text), optimize=optimize)
+    assert caught.value.code == "HLO181"
