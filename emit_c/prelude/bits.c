@@ -24,13 +24,20 @@ static inline f64 from_bits_f64(u64 bits) {
   return x;
 }
 
-// Integers that are ordered as floats are in total order: -NaN, -inf, ..., -0, +0, ..., +NaN.
+// Integers that are ordered as floats are in total order: -NaN, -inf, ..., -0, +0, ..., +NaN. All
+// bits but the sign are inverted if that is set; without a condition, for signs are hard to predict.
+static inline s32 ordered_bits_f32(s32 bits) {
+  return bits ^ (s32)((u32)(bits >> 31) >> 1);
+}
+
+static inline s64 ordered_bits_f64(s64 bits) {
+  return bits ^ (s64)((u64)(bits >> 63) >> 1);
+}
+
 static inline s32 total_order_f32(f32 x) {
-  s32 bits = (s32)bits_f32(x);
-  return bits < 0 ? bits ^ 0x7fffffff : bits;
+  return ordered_bits_f32((s32)bits_f32(x));
 }
 
 static inline s64 total_order_f64(f64 x) {
-  s64 bits = (s64)bits_f64(x);
-  return bits < 0 ? bits ^ 0x7fffffffffffffff : bits;
+  return ordered_bits_f64((s64)bits_f64(x));
 }

@@ -80,11 +80,11 @@ static inline s64 minimum_key_f64(f64 x) {
 }
 
 static inline f32 maximum_of_key_f32(s32 key) {
-  return from_bits_f32((u32)(key < 0 ? key ^ 0x7fffffff : key));
+  return from_bits_f32((u32)ordered_bits_f32(key));
 }
 
 static inline f64 maximum_of_key_f64(s64 key) {
-  return from_bits_f64((u64)(key < 0 ? key ^ 0x7fffffffffffffff : key));
+  return from_bits_f64((u64)ordered_bits_f64(key));
 }
 
 static inline f32 minimum_of_key_f32(s32 key) {
