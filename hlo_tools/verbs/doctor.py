@@ -9,6 +9,7 @@ import os
 import platform
 import shutil
 import sys
+import sysconfig
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
@@ -82,6 +83,12 @@ def examine() -> Iterator[Finding]:
         "compiles what emit_c writes: install gcc or clang (Debian, Ubuntu: apt install gcc; "
         "macOS: xcode-select --install), or set CC",
     )
+    yield Finding(
+        "Python.h",
+        python_header(),
+        "calls of compiled modules take some microseconds more without it: install Python's "
+        "headers (Debian, Ubuntu: apt install python3-dev)",
+    )
     for name, (purpose, extra) in OPTIONAL.items():
         yield package(name, f"{purpose}: pip install 'pyhlo[{extra}]'")
     yield Finding("cache", cache_folder(), "set XDG_CACHE_HOME to a folder that can be written")
@@ -112,6 +119,12 @@ def c_compiler() -> str:
     """The path of the system's C compiler, `$CC` first; empty if there is none."""
     chosen = os.environ.get("CC", "").split()[:1]
     return next(filter(None, map(shutil.which, [*chosen, *COMPILERS])), "")
+
+
+def python_header() -> str:
+    """Where Python's header for C is; empty if it is not there."""
+    path = Path(sysconfig.get_path("include")) / "Python.h"
+    return str(path) if path.exists() else ""
 
 
 def cache_folder() -> str:
