@@ -240,14 +240,18 @@ static inline f32 erf_f32(f32 x) {
   p = multiply_add_f32(p, bounded, -6.34846687e-1f);
   p = multiply_add_f32(p, bounded, -1.28717512e-1f);
   p = multiply_add_f32(p, bounded, -bounded);
-  f32 far = __builtin_copysignf(1.0f - exp_f32(p), x);
-  f32 n = -5.96761703e-4f;
-  n = multiply_add_f32(n, square, 4.99119423e-3f);
-  n = multiply_add_f32(n, square, -2.67681349e-2f);
-  n = multiply_add_f32(n, square, 1.12819925e-1f);
-  n = multiply_add_f32(n, square, -3.76125336e-1f);
-  n = multiply_add_f32(n, square, 1.28379166e-1f);
-  f32 near = multiply_add_f32(n, x, x);
+  // p is from -17 to 0, so this exponential has no ends to look after.
+  f32 n = __builtin_rintf(p * 0x1.715476p+0f);
+  f32 scale = from_bits_f32((u32)((s32)n + 127) << 23);
+  f32 rest = multiply_add_f32(small_expm1_f32(less_logarithms_f32(p, n)), scale, scale);
+  f32 far = __builtin_copysignf(1.0f - rest, x);
+  f32 near = -5.96761703e-4f;
+  near = multiply_add_f32(near, square, 4.99119423e-3f);
+  near = multiply_add_f32(near, square, -2.67681349e-2f);
+  near = multiply_add_f32(near, square, 1.12819925e-1f);
+  near = multiply_add_f32(near, square, -3.76125336e-1f);
+  near = multiply_add_f32(near, square, 1.28379166e-1f);
+  near = multiply_add_f32(near, x, x);
   return size <= 0.927734375f ? near : x != x ? x : far;
 }
 
