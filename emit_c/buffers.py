@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from emit_c.movement import memory_order
 from emit_c.placement import recomputed
+from emit_c.swapping import find_swaps
 from emit_c.sweeps import common_loops
 from emit_c.table import Scalar, emits_c
 from hlo.walk import called_first
@@ -83,10 +84,13 @@ class Memory:
     Attributes
     ----------
     scratch : bytes that single instructions need.
+    swaps : loops whose state changes places.
     """
 
     def __init__(self, module: Module) -> None:
         self.buffers = shared(module, Rules(module))
+        self.swaps = find_swaps(self.buffers)
+        self.spared = {swap.copy for swaps in self.swaps.values() for swap in swaps}
         self.scratch: dict[Instruction, int] = {}
         self._numbers = {buffer: n for n, buffer in enumerate(self.buffers)}
         self._places: dict[str, str] = {}

@@ -12,11 +12,15 @@ from emit_c.loops import Break, Forever, If, Statement, Try, Variable
 from emit_c.table import Element, Scalar, Schedule, emits_c
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from emit_c.kernels import Scope
     from emit_c.names import Names
     from hlo.instruction import Computation, Instruction
+
+
+# What all functions are given.
+HANDED_ON = ("in", "out", "arena", "own")
 
 
 class Function(Protocol):
@@ -44,6 +48,10 @@ class Function(Protocol):
     def write_in_variables(self, loop: Instruction) -> None:
         """Write a loop over scalars as one kernel."""
 
+    def turn_in_swapped_places(self, loop: Instruction, ended: str) -> Sequence[Statement]:
+        """Another turn of a loop, if each second one works on other buffers."""
+        ...
+
     def callee(self, computation: Computation) -> str:
         """The name of a computation's C function."""
         ...
@@ -51,7 +59,7 @@ class Function(Protocol):
 
 def call(function: Function, computation: Computation) -> Try:
     """The call of a computation's function."""
-    return Try(function.callee(computation), ("in", "out", "arena", "own"))
+    return Try(function.callee(computation), HANDED_ON)
 
 
 def write_call(function: Function, instr: Instruction) -> None:
@@ -100,6 +108,7 @@ def write_while(function: Function, instr: Instruction) -> None:
             call(function, condition),
             Break(f"!*{goes_on}"),
             call(function, body),
+            *function.turn_in_swapped_places(instr, f"!*{goes_on}"),
         )
     )
     function.step(Variable("struct hlo_patience", patience, "{0}"), loop)
