@@ -9,7 +9,7 @@ laid across lanes; and where places are neighbours in memory and features are fe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 
 # Plain loops are as good where tiles use less than that share of a processor.
 LEAST_SHARE = 0.1
+# How much less a copy in another order is worth than one in the input's own.
+TRANSPOSED = 0.5
 # Elements that tiles may read behind the input's last one, where lanes are left over.
-BEHIND = 64
+BEHIND = 256
 
 
 def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[str]) -> int | None:
@@ -109,28 +111,33 @@ class _Convolution:
     def source(self, body: Body) -> _Input:
         """The input: in place, unless tiles would read outside of it, or numbers of another type.
 
-        Where each group has one feature, features must be neighbours for vectors of them; so a
-        copy is made for that, too, if nothing else can be laid across lanes.
+        A copy may also have its features last or before its places, if that is what lets tiles use
+        much more of the processor.
         """
-        dims = self.lhs.shape.dims
+        dims, labels = self.lhs.shape.dims, self.labels
         low, sizes = [0] * len(dims), list(dims)
-        for d, found in zip(self.labels.input_spatial, self.phases, strict=True):
+        for d, found in zip(labels.input_spatial, self.phases, strict=True):
             met = [phase for phase in found if phase.taps]
             low[d] = max(0, *(-phase.low for phase in met)) if met else 0
             sizes[d] = low[d] + max([dims[d], *(phase.high + 1 for phase in met)])
         plain = tuple(range(len(dims)))
-        given = _Input(plain, tuple(low), tuple(sizes), copied=False)
-        tilings = [self.tiling(given, part) for part in product(*self.phases)]
-        last, order = self.labels.input_feature, plain
-        if self.groups > 1 and self.features == 1 and any(t.share < 0.5 for t in tilings):
-            order = (*(d for d in plain if d != last), last)
+        features = (labels.input_batch, labels.input_feature)
+        others = tuple(d for d in plain if d != labels.input_feature)
+        places = tuple(d for d in plain if d not in features)
+        orders = (plain, (*others, labels.input_feature), (*features, *places))
+        given = [_Input(order, tuple(low), tuple(sizes), copied=True) for order in orders]
+        best = max(given, key=lambda g: self._share(g) * (1 if g.order == plain else TRANSPOSED))
         in_place = (
             isinstance(body.tree(self.lhs), str)
             and self.lhs.shape.element_type is self.kind
-            and (order, given.sizes) == (plain, dims)
-            and not any(t.reads_behind for t in tilings)
+            and (best.order, best.sizes) == (plain, dims)
+            and not any(self.tiling(best, p).reads_behind for p in product(*self.phases))
         )
-        return _Input(order, given.low, given.sizes, copied=not in_place)
+        return replace(best, copied=not in_place)
+
+    def _share(self, source: _Input) -> float:
+        """What all tiles use at least of the processor."""
+        return min(self.tiling(source, part).share for part in product(*self.phases))
 
     def tiling(self, source: _Input, part: Sequence[Phase]) -> Tiling:
         """How a part of the output is cut into tiles."""
@@ -211,22 +218,26 @@ def _copy_input(body: Body, made: _Convolution, source: _Input, copy: str) -> No
         body.call("__builtin_memset", copy, "0", str(size * each))
     body.call("__builtin_memset", f"{copy} + {size}", "0", str(BEHIND * each))
     # Dimensions through which one loop leads in both are gone through as one.
+    read = strides(dims)
     groups: list[list[int]] = []
-    for d, size in enumerate(dims):
-        if groups and steps[groups[-1][-1]] == steps[d] * size:
+    for d in source.order:
+        last = groups[-1][-1] if groups else d
+        if groups and (steps[last], read[last]) == (steps[d] * dims[d], read[d] * dims[d]):
             groups[-1].append(d)
         else:
             groups.append([d])
+    # Innermost what is written in a row; the others as they are read.
+    groups[:-1] = sorted(groups[:-1])
     sizes = [prod(dims[d] for d in group) for group in groups]
-    last = body.name("i")
+    lane = body.name("i")
     with body.loops("i" * (len(groups) - 1), sizes[:-1], parallel=True) as outer:
+        at = [Sum(0)] * len(dims)
+        for number, group in zip((*outer, counter(lane, sizes[-1])), groups, strict=True):
+            for d, i in zip(group, delinear(number, [dims[d] for d in group]), strict=True):
+                at[d] = i
+        place = Sum(0)
+        for d, i in enumerate(at):
+            place = place + (i + source.low[d]) * steps[d]
         with body.block() as statements:
-            at: list[Sum] = []
-            for number, group in zip((*outer, counter(last, sizes[-1])), groups, strict=True):
-                at += delinear(number, [dims[d] for d in group])
-            place = Sum(0)
-            for d, i in enumerate(at):
-                place = place + (i + source.low[d]) * steps[d]
-            value = element_as(body, lhs, tuple(at), made.kind)
-            body.assign(f"{copy}[{place.text}]", value)
-        body.add(over(last, sizes[-1], statements))
+            body.assign(f"{copy}[{place.text}]", element_as(body, lhs, tuple(at), made.kind))
+        body.add(over(lane, sizes[-1], statements))

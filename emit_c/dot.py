@@ -31,7 +31,7 @@ LEAST_SHARE = 0.1
 # where each is read for so many features.
 ALIASED, OFTEN = 2048, 256
 # What tiles may read behind the input's last element.
-BEHIND = 64
+BEHIND = 256
 # f32 has all whole numbers up to here; sums are worth it that have so many products.
 EXACT, MANY = 1 << 24, 64
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # So many vectors are few: where sums are in memory, and where they are in registers.
 FEW_SIDE_BY_SIDE, FEW_IN_LANES = 3, 8
 # Sums that lie side by side, and rows of the matrix that are added to them at once.
-COLUMNS, ROWS = 512, 4
+COLUMNS, ROWS = 4096, 4
 
 
 def write_few_rows(body: Body, instr: Instruction, output: str, kind: ElementType) -> bool:
@@ -60,7 +60,7 @@ class _FewRows:
         """For each block of columns: rows of the matrix, times a number of each vector."""
         body, kind = self.body, self.kind
         batch, free, depths = self._sizes()
-        width = _divisor(free[-1], COLUMNS)
+        width = _divisor(free[-1], min(COLUMNS, max(free[-1] // 2, COLUMNS // 8)))
         many = _divisor(depths[-1], ROWS)
         column = body.name("column")
         outer = [*batch, *free[:-1], free[-1] // width]
