@@ -28,7 +28,7 @@ struct loop {
 enum {
   MOST_SLOTS = 256,
   CHUNKS_EACH = 4,      // a thread that is held up leaves the rest of its share to the others
-  SPINS = 2000,         // about 20 us, somewhat less than going to sleep and waking up takes
+  SPINS = 400,          // 5 to 20 us, about as long as going to sleep and waking up takes
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -53,6 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     watched = parser.add_argument_group("with --platform c")
     watched.add_argument("--profile", action="store_true", help="list what the kernels took")
     watched.add_argument("--profile-trace", metavar="FILE", help="and write a trace for Chrome")
+    watched.add_argument("--threads", type=int, metavar="N", help="use at most so many threads")
     watched.add_argument(
         "--sanitize", action="store_true", help="run in a process that watches memory and sums"
     )
@@ -63,6 +64,8 @@ def run(arguments: Namespace) -> int:
     observed = bool(arguments.trace or arguments.stop_at_nan or arguments.stop_at_inf)
     run_on = runner(arguments.platform, observed=observed)
     way = watched_runner(arguments)
+    if arguments.threads is not None:
+        limit_threads(arguments.threads)
     reference = runner(arguments.reference) if arguments.reference else None
     module = read_module(arguments.file)
     verify(module)
@@ -114,6 +117,13 @@ def watched_runner(
     if arguments.sanitize:
         return run_sanitized
     return partial(run_profiled, trace=arguments.profile_trace)
+
+
+def limit_threads(number: int) -> None:
+    """Let compiled modules use at most so many threads."""
+    from emit_c import set_threads  # noqa: PLC0415
+
+    set_threads(number)
 
 
 def expected(module: Module, path: str, devices: int) -> list[Value]:

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from emit_c import sanitize
+from emit_c import sanitize, set_threads
 from emit_c.compiler import find_compiler
 from hlo_tools.watching import duration
 
@@ -114,3 +114,10 @@ def test_the_folder_must_be_one(hlo, tmp_path):
     result = hlo("aot", "-", "-o", tmp_path / "file", stdin=ADD)
     assert result.status == 2
     assert "HLO200" in result.err
+
+
+def test_threads_can_be_limited(hlo):
+    before = set_threads(10**6)
+    words = ("run", "-", "--fill", 2, "--platform", "c", "--quiet", "--threads", 1)
+    assert hlo(*words, stdin=ADD).status == 0
+    assert set_threads(before) == 1
