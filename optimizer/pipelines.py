@@ -20,6 +20,7 @@ from optimizer.expanders import stages
 from optimizer.expanders.stable_sort_expander import StableSortExpander
 from optimizer.fusion.instruction_fusion import InstructionFusion
 from optimizer.fusion.multi_output_fusion import MultiOutputFusion
+from optimizer.fusion.priority_fusion import PriorityFusion
 from optimizer.layout.layout_assignment import LayoutAssignment
 from optimizer.layout.layout_normalization import LayoutNormalization
 from optimizer.layout.move_copy_to_users import MoveCopyToUsers
@@ -129,7 +130,8 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
 
 def fusions(target: Target) -> tuple[Pass, ...]:
     """What puts instructions together into kernels."""
-    return InstructionFusion(target), MultiOutputFusion(target), TupleSimplifier()
+    vertical = PriorityFusion() if target == "gpu" else InstructionFusion(target)
+    return vertical, MultiOutputFusion(target), TupleSimplifier()
 
 
 def layouts(target: Target, *, strict: bool = False) -> tuple[Pass, ...]:

@@ -27,3 +27,15 @@ class FusionDecision:
     def __str__(self) -> str:
         """One line."""
         return f"{'fused' if self.fused else 'not fused'} ({self.rule}): {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Priority(FusionDecision):
+    """A decision by a model of time.
+
+    Attributes
+    ----------
+    saved : seconds.
+    """
+
+    saved: float

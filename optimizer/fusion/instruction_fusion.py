@@ -22,12 +22,14 @@ from optimizer.fusion.policy import POLICIES
 from optimizer.passes import register
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from hlo.instruction import Computation, Instruction, Module
     from optimizer.fusion.groups import Group
     from optimizer.fusion.policy import Policy
     from optimizer.log import Log
+
+    GroupsOf = Callable[[Computation], Mapping[Instruction, Group]]
 
 
 @register
@@ -49,29 +51,41 @@ class InstructionFusion:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with fusions."""
-        names, policy = names_of(module), POLICIES[self.target]
-        sequential = {c.name for c in sequential_computations(module)}
+        policy = POLICIES[self.target]
+        return fuse(module, log, lambda c: planned(module, c, policy).groups, self.target)
 
-        def change(computation: Computation) -> Computation:
-            if computation.name not in sequential:
-                return computation
-            planner = planned(module, computation, policy)
-            order = {instr: n for n, instr in enumerate(computation.instructions)}
-            homes = _homes(planner.groups.values())
-            plan: dict[Instruction, Instruction] = {}
-            gone: set[str] = set()
-            for group in reversed(planner.groups.values()):
-                if not group.worth_a_fusion:
-                    continue
-                members = sorted(group.members, key=order.__getitem__)
-                own = {m for m in members if homes[m] == 1}
-                made = fused(members, [group.root], names, own, _kind(group, self.target))
-                if log.rewrite("fuse", group.root, made):
-                    plan[group.root] = made
-                    gone.update(m.name for m in members)
-            return without_fused(rebuild(computation, plan), gone)
 
-        return rebuild_module(module, change)
+def fuse(module: Module, log: Log, groups_of: GroupsOf, target: str) -> Module:
+    """A module with a fusion for each group of instructions that is worth one.
+
+    Parameters
+    ----------
+    groups_of : the groups of a computation, by the instruction that is stored.
+    """
+    names = names_of(module)
+    sequential = {c.name for c in sequential_computations(module)}
+
+    def change(computation: Computation) -> Computation:
+        if computation.name not in sequential:
+            return computation
+        groups = groups_of(computation)
+        order = {instr: n for n, instr in enumerate(computation.instructions)}
+        homes = _homes(groups.values())
+        plan: dict[Instruction, Instruction] = {}
+        gone: set[str] = set()
+        for root in sorted(groups, key=order.__getitem__):
+            group = groups[root]
+            if not group.worth_a_fusion:
+                continue
+            members = sorted(group.members, key=order.__getitem__)
+            own = {m for m in members if homes[m] == 1}
+            made = fused(members, [root], names, own, _kind(group, target))
+            if log.rewrite("fuse", root, made):
+                plan[root] = made
+                gone.update(m.name for m in members)
+        return without_fused(rebuild(computation, plan), gone)
+
+    return rebuild_module(module, change)
 
 
 def planned(module: Module, computation: Computation, policy: Policy) -> Planner:

@@ -13,6 +13,7 @@ from optimizer.fusion.instruction_fusion import (
 )
 from optimizer.fusion.multi_output_fusion import merged
 from optimizer.fusion.policy import POLICIES
+from optimizer.fusion.priority_fusion import PriorityFusion, prioritized
 from optimizer.log import Log
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 def why_fused(module: Module, producer: str, consumer: str, target: str = "cpu") -> FusionDecision:
     """The decision on a producer and one of its consumers, or on two that read the same.
 
-    Instruction fusion is asked first, then multi-output fusion, which works on what that leaves.
+    Vertical fusion is asked first, by rules or for a GPU by time, then multi-output fusion, which
+    works on what that leaves.
 
     Parameters
     ----------
@@ -38,7 +40,10 @@ def why_fused(module: Module, producer: str, consumer: str, target: str = "cpu")
     if elsewhere is not computation:
         told = f"%{source.name} and %{user.name} are in different computations"
         return FusionDecision(False, "computation", told)
-    planner = planned(module, computation, POLICIES[target])
+    if target == "gpu":
+        planner = prioritized(module, computation)
+    else:
+        planner = planned(module, computation, POLICIES[target])
     decision = planner.decisions[source]
     home = planner.homes[source]
     if decision and any(group in home for group in planner.homes[user]):
@@ -57,7 +62,8 @@ def _why_merged(
     module: Module, computation: Computation, one: set[str], other: set[str], target: str
 ) -> FusionDecision | None:
     """The decision of multi-output fusion on the kernels of two instructions, if there is one."""
-    fused = InstructionFusion(target).run(module, Log())
+    vertical = PriorityFusion() if target == "gpu" else InstructionFusion(target)
+    fused = vertical.run(module, Log())
     rebuilt = next(c for c in fused.computations if c.name == computation.name)
     found: FusionDecision | None = None
     for kernels, decision in merged(fused, rebuilt, POLICIES[target]).decisions.items():

@@ -134,6 +134,15 @@ def test_merges_explain_themselves(name, one, other, target, rule):
     assert bool(decision) == (rule == "multi-output")
 
 
+def test_the_gpu_weighs_seconds():
+    module = hlo.parse(
+        (CASES.parent / "priority-fusion" / "saves_a_launch.hlo").read_text().partition("// EX")[0]
+    )
+    decision = why_fused(module, "e", "n", "gpu")
+    assert decision
+    assert "would take 2.008 us with %e inside, 3.012 us" in decision.text
+
+
 def test_numbers_of_merges_are_in_the_reason():
     module = hlo.parse((MERGES / "siblings.hlo").read_text().partition("// EXPECT")[0])
     text = str(why_fused(module, "s", "q"))

@@ -1,0 +1,195 @@
+"""Decides which instructions are computed together by the time that it saves, the most first.
+
+At first every instruction is a kernel of its own. Of all kernels that may be computed in those of
+their users instead, the one is taken whose fusion saves the most time in a model of the device;
+then the kernels around it are judged anew, until none saves any. What is computed twice costs
+arithmetic, what is stored costs memory traffic and the launch of a kernel: the model weighs them.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING
+
+from hlo.walk import users
+from optimizer.analysis.cost import operations, traffic
+from optimizer.effects import effects, ordered
+from optimizer.fusion.decision import Priority
+from optimizer.fusion.group import Asked, Group, Setting
+from optimizer.fusion.places import RESULT, PlaceNumbers, Places, leaf
+from optimizer.fusion.rules import RULES
+from optimizer.gpu.device import A100
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hlo.instruction import Computation, Instruction
+    from optimizer.fusion.policy import Policy
+    from optimizer.gpu.device import Device
+
+# The model of time answers what these rules guess.
+_MODELLED = frozenset({"expensive", "repetition", "traffic"})
+
+
+class PriorityPlanner:
+    """The groups of one computation.
+
+    Attributes
+    ----------
+    groups : by the instruction that is stored; every instruction that is not fused has one.
+    decisions : on every instruction.
+    homes : the groups that compute an instruction.
+
+    References
+    ----------
+    XLA, `PriorityFusionQueue` in `xla/service/gpu/transforms/priority_fusion.cc`.
+    """
+
+    def __init__(
+        self,
+        computation: Computation,
+        policy: Policy,
+        *,
+        sharded: bool = False,
+        device: Device = A100,
+    ) -> None:
+        self.groups: dict[Instruction, Group] = {}
+        self.decisions: dict[Instruction, Priority] = {}
+        self.homes: dict[Instruction, list[Group]] = {}
+        self._order = {instr: n for n, instr in enumerate(computation.instructions)}
+        self._users, self._device = users(computation), device
+        self._numbers = PlaceNumbers()
+        self._seconds: dict[Group, float] = {}
+        acts = effects()
+        acting = {i for i in computation.instructions if acts(i)}
+        self._setting = Setting(computation, policy, ordered(computation), acting, sharded)
+        for instr in computation.instructions:
+            self.groups[instr] = self._group(instr, (instr,))
+            self.homes[instr] = [self.groups[instr]]
+        self._run()
+
+    # ------------------------------------------------------------------ queue
+
+    def _run(self) -> None:
+        """Fuse whatever saves the most, as long as anything saves time.
+
+        Kernels around a fused one are judged anew only when it is their turn.
+        """
+        saved = {instr: self._saved(instr) for instr in self.groups}
+        queue = [(-saved[i], self._order[i], i) for i in self.groups]
+        heapify(queue)
+        stale: dict[Instruction, None] = {}
+        while queue:
+            best, _, instr = heappop(queue)
+            if instr not in self.groups or saved[instr] != -best:
+                continue
+            again = [instr] if instr in stale else list(stale) if best >= 0 else []
+            if not again and best < 0:
+                stale.update(self._fuse(instr))
+            for near in again:
+                del stale[near]
+                if near in self.groups:
+                    saved[near] = self._saved(near)
+                    heappush(queue, (-saved[near], self._order[near], near))
+
+    def _consumers(self, instr: Instruction) -> list[Group]:
+        """The kernels that need a value that is stored."""
+        return list(dict.fromkeys(g for user in self._users[instr] for g in self.homes[user]))
+
+    def _trials(self, instr: Instruction) -> dict[Group, Group]:
+        """Those kernels, and what they would be if they computed it themselves."""
+        own = self.groups[instr].members
+        return {
+            group: self._group(group.root, {**group.members, **own})
+            for group in self._consumers(instr)
+        }
+
+    def _saved(self, instr: Instruction) -> float:
+        """Seconds that fusing a kernel into its users saves; -1 if it may not be."""
+        self.decisions[instr] = decision = self._decide(instr)
+        return decision.saved if decision else -1.0
+
+    def _decide(self, instr: Instruction) -> Priority:
+        refused = self._forbidden(Asked(instr, {group: {} for group in self._consumers(instr)}))
+        if refused is not None:
+            return refused
+        if (grown := self._too_large(instr)) is not None:
+            return grown
+        trials = self._trials(instr)
+        asked = Asked(instr, {trial: trial.members[instr] for trial in trials.values()})
+        refused = self._forbidden(asked)
+        if refused is not None:
+            return refused
+        before = self._time(self.groups[instr]) + sum(map(self._time, trials))
+        after = sum(map(self._time, trials.values()))
+        where = ", ".join(f"%{group.root.name}" for group in trials)
+        told = (
+            f"the kernel(s) of {where} would take {after * 1e6:.3f} us with %{instr.name} inside, "
+            f"{before * 1e6:.3f} us with a kernel of its own"
+        )
+        return Priority(before > after, "priority", told, before - after)
+
+    def _too_large(self, instr: Instruction) -> Priority | None:
+        """Whether a kernel would grow beyond bounds, which needs no model to tell."""
+        most, own = self._setting.policy.code, self.groups[instr].code
+        large = next((g for g in self._consumers(instr) if g.code + own > most), None)
+        if large is None:
+            return None
+        told = f"the kernel of %{large.root.name} would have more than {most} values to compute"
+        return Priority(False, "size", told, 0)
+
+    def _forbidden(self, asked: Asked) -> Priority | None:
+        for name, rule in RULES.items():
+            if name not in _MODELLED and (reason := rule(self._setting, asked)) is not None:
+                return Priority(False, name, reason, 0)
+        return None
+
+    def _fuse(self, instr: Instruction) -> dict[Instruction, None]:
+        """Compute a kernel in those of its users; gives the kernels that are to be judged anew."""
+        trials = self._trials(instr)
+        gone = self.groups.pop(instr)
+        for old, new in ((gone, None), *trials.items()):
+            for member in old.members:
+                self.homes[member].remove(old)
+            if new is not None:
+                self.groups[new.root] = new
+                for member in new.members:
+                    self.homes[member].append(new)
+        near = dict.fromkeys(o for new in trials.values() for o in (new.root, *new.operands))
+        return {i: None for i in near if i in self.groups}
+
+    # ------------------------------------------------------------------ model
+
+    def _group(self, root: Instruction, members: Iterable[Instruction]) -> Group:
+        """What a kernel is that computes some instructions and stores the value of one."""
+        # Of an update only what is new is computed; the rest is there already.
+        made = root.operands[1] if root.opcode == "dynamic-update-slice" else root
+        asked: dict[Instruction, Places] = {root: {RESULT: leaf(made.shape).size}}
+        group = Group(root, {}, {})
+        for member in sorted(members, key=self._order.__getitem__, reverse=True):
+            places = group.members[member] = asked.pop(member)
+            for number, operand in enumerate(member.operands):
+                merged = asked.setdefault(operand, {})
+                for place, times in self._numbers.asked(member, number, places).items():
+                    merged[place] = max(merged.get(place, 0), times)
+        group.operands = dict.fromkeys(asked)
+        group.code = sum(map(len, group.members.values()))
+        group.reductions = sum(m.opcode == "reduce" for m in group.members)
+        return group
+
+    def _time(self, group: Group) -> float:
+        """About how many seconds a kernel takes."""
+        if group not in self._seconds:
+            flops = hard = 0.0
+            for member, places in group.members.items():
+                share = sum(places.values()) / max(leaf(member.shape).size, 1)
+                spent = operations(member)
+                flops, hard = flops + share * spent[0], hard + share * spent[1]
+            read, written = traffic(reversed(group.members), [group.root])
+            device = self._device
+            self._seconds[group] = device.launch + max(
+                flops / device.flops,
+                hard / device.transcendentals,
+                (sum(read.values()) + written) / device.memory,
+            )
+        return self._seconds[group]

@@ -1,0 +1,43 @@
+"""Computes producers in the kernels of their consumers, in the order of the time that it saves.
+
+What `optimizer.fusion.instruction_fusion` decides by rules going backwards, this decides by a model
+of the device: see `optimizer.fusion.priority`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from optimizer.fusion.instruction_fusion import fuse
+from optimizer.fusion.policy import POLICIES
+from optimizer.fusion.priority import PriorityPlanner
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class PriorityFusion:
+    """Vertical fusion by modelled benefit, for GPUs.
+
+    References
+    ----------
+    XLA, `xla/service/gpu/transforms/priority_fusion.cc`.
+    """
+
+    name = "priority-fusion"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module with fusions."""
+        return fuse(module, log, lambda c: prioritized(module, c).groups, "gpu")
+
+
+def prioritized(module: Module, computation: Computation) -> PriorityPlanner:
+    """What to fuse in one computation of a module."""
+    header = module.header
+    sharded = header.num_partitions * header.replica_count > 1
+    return PriorityPlanner(computation, POLICIES["gpu"], sharded=sharded)
