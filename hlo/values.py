@@ -1,7 +1,7 @@
 """The structured values that attributes hold: windows, paddings, slices, dimension labels, aliases.
 
-Each is plain frozen data that compares by value. Reading them from text is `hlo.attribute_text`'s
-work, writing them `hlo.attribute_print`'s.
+Each is plain frozen data that compares by value. Reading them from text is `hlo.value_text`'s
+work, writing them `hlo.value_print`'s.
 """
 
 from __future__ import annotations
