@@ -66,7 +66,7 @@ class AliasInfo:
         `must_share` are not asked for.
         """
         source, target = instr.operands[operand].shape, _leaf(instr.shape, leaf)
-        if source != target:
+        if source != target and not _same_bytes(source, target):
             return False
         if instr.opcode == "fusion":
             return leaf in _elementwise(instr.called[0], operand)
@@ -89,6 +89,12 @@ def _same_order(shape: Shape) -> bool:
     """Whether elements lie in memory in row-major order."""
     layout = shape.layout
     return layout is None or layout.minor_to_major == tuple(range(shape.rank - 1, -1, -1))
+
+
+def _same_bytes(one: Shape, other: Shape) -> bool:
+    """Whether arrays have the same elements one after the other, under whatever dimensions."""
+    same = one.is_array and one.element_type is other.element_type and one.size == other.size
+    return same and _same_order(one) and _same_order(other)
 
 
 def _roots(computation: Computation) -> tuple[Instruction, ...]:
@@ -166,7 +172,7 @@ def _elementwise(computation: Computation, number: int) -> frozenset[int]:
         for user in using[stack.pop()]:
             if user is computation.root and user.opcode == "tuple":
                 continue
-            if not user.row.elementwise or user.shape.dims != parameter.shape.dims:
+            if not _keeps_places(user, parameter.shape):
                 return frozenset()
             if user not in seen:
                 seen.add(user)
@@ -174,3 +180,10 @@ def _elementwise(computation: Computation, number: int) -> frozenset[int]:
     reached = frozenset(leaf for leaf, root in enumerate(_roots(computation)) if root in seen)
     folds = any(not i.row.elementwise and i.called for i in computation.instructions)
     return reached if len(reached) == 1 or not folds else frozenset()
+
+
+def _keeps_places(user: Instruction, shape: Shape) -> bool:
+    """Whether element n of a result depends on element n alone of operands of a shape's size."""
+    if user.opcode in ("bitcast", "reshape"):
+        return _same_bytes(user.operands[0].shape, user.shape)
+    return user.row.elementwise and user.shape.size == shape.size

@@ -159,3 +159,21 @@ def test_results_that_are_folded_in_between_do_not():
     copied = CopyInsertion().run(hlo.parse(text), Log())
     assert sum(i.opcode == "copy" for i in copied.instructions()) == 1
     check(assign(copied))
+
+
+def test_a_reshape_inside_a_loop_moves_nothing():
+    text = """HloModule m
+fused {
+  x = f32[4,32] parameter(0)
+  b = f32[2,2,32] bitcast(x)
+  ROOT n = f32[2,2,32] tanh(b)
+}
+ENTRY e {
+  a = f32[4,32] parameter(0)
+  x = f32[4,32] negate(a)
+  y = f32[2,2,32] fusion(x), kind=kLoop, calls=fused
+  ROOT r = f32[2,32,2] transpose(y), dimensions={0,2,1}
+}"""
+    found = assign(hlo.parse(text))
+    check(found)
+    assert found.temporary_bytes == 512  # x, and y over it
