@@ -40,22 +40,26 @@ def write_whole_dot(body: Body, instr: Instruction, outputs: Sequence[str]) -> i
     """Loops over tiles, for the order of operands that uses more of the processor."""
     kind = product_type(instr)
     few = any(o.shape.size == 0 or o.shape.rank == 0 for o in instr.operands)
-    if few or kind.is_complex or kind.kind == "pred":
+    if few or kind.kind == "pred" or (kind.is_complex and instr.shape.element_type is not kind):
         return None
-    if write_few_rows(body, instr, outputs[0], kind):
+    if not kind.is_complex and write_few_rows(body, instr, outputs[0], kind):
         return 0
     exact = _exact_products(instr) if kind is S32 else None
     kind = F32 if exact else kind
     made = max((_Product(body, instr, kind, exact, swapped=s) for s in (False, True)), key=_share)
     if made.tiling.share < LEAST_SHARE:
         return None
-    scratch, tiling = Scratch(body), made.tiling
-    pointer = str(body.tree(made.input.instr))
+    scratch, tiling, kind = Scratch(body), made.tiling, made.kind
+    pointer = f"(const {kind} *){body.tree(made.input.instr)}"
     if made.copied:
         pointer = scratch.array(kind, "copy", made.copy_size)
         made.copy(body, pointer)
+    packed = scratch.array(kind, "packed", tiling.packed_size) if tiling.cached else ""
+    if made.parts > 1:
+        pointers = Pointers(pointer, packed, f"({kind} *){outputs[0]}")
+        tiling.write(body, pointers, kind, made.number)
+        return scratch.bytes
     with summed(body, instr, outputs[0], scratch, kind, [tiling]) as (target, output):
-        packed = scratch.array(kind, "packed", tiling.packed_size) if tiling.cached else ""
         tiling.write(body, Pointers(pointer, packed, output), target, made.number)
     return scratch.bytes
 
@@ -84,6 +88,13 @@ def _exact_products(instr: Instruction) -> int | None:
 class _Product:
     """A dot product with one operand as the input of tiles and the other one as the kernel.
 
+    One of complex numbers is one of real numbers: parts are one more dimension, innermost, of the
+    contraction and of the result. For them the kernel has the numbers
+
+                                  real part of the result   imaginary part
+        real part of the input              re                    im
+        imaginary part                     -im                    re
+
     Parameters
     ----------
     exact : as of `Tiling`.
@@ -105,7 +116,8 @@ class _Product:
         *,
         swapped: bool,
     ) -> None:
-        self.body, self.kind, self.exact = body, kind, exact
+        self.body, self.element, self.exact = body, kind, exact
+        self.parts, self.kind = (2, kind.real) if kind.is_complex else (1, kind)
         left, right = operands_of(instr)
         self.input, self.kernel = (right, left) if swapped else (left, right)
         out, batch = strides(instr.shape.dims), len(left.batch)
@@ -115,9 +127,9 @@ class _Product:
         self.order, self.padding = tuple(range(self.input.instr.shape.rank)), 0
         self.tiling = self._tiling()
         there = isinstance(body.tree(self.input.instr), str)
-        own = self.input.instr.shape.element_type is kind
+        own = self.input.instr.shape.element_type is self.element
         apart = (self.tiling.row.input, *(s.input for s in self.tiling.steps))
-        aliased = any(step * kind.bytes % ALIASED == 0 for step in apart if step)
+        aliased = any(step * self.kind.bytes % ALIASED == 0 for step in apart if step)
         often = self.kernel.count >= OFTEN
         self.copied = not (there and own) or self.tiling.reads_behind or (aliased and often)
         if self.copied:
@@ -129,8 +141,8 @@ class _Product:
         steps = strides(given.instr.shape.dims)
         if not given.free or not given.contracting or steps[given.free[-1]] != 1:
             self.order = (*given.batch, *given.free, *given.contracting)
-        if self._line * self.kind.bytes % ALIASED == 0:
-            self.padding = 64 // self.kind.bytes
+        if self._line * self.element.bytes % ALIASED == 0:
+            self.padding = 64 // self.element.bytes
         self.tiling = self._tiling()
 
     @property
@@ -164,22 +176,33 @@ class _Product:
             )
         ]
         steps = [Step(sizes[d], into[d]) for d in given.contracting]
+        if self.parts > 1:
+            batch, places, features = _doubled(batch), _doubled(places), _doubled(features)
+            features.append(Dim(2, 0, 1, 1))
+            steps = [*(Step(s.size, 2 * s.input) for s in steps), Step(2, 1)]
         dims = [*joined(batch), *joined(features), *joined(places)]
         return Tiling(dims, steps, self.kind, self.exact)
 
     def number(self, feature: Sum, steps: Index) -> str:
         """A number of the kernel: features count its free dimensions at each place of the batch."""
         kernel = self.kernel
-        at = delinear(feature, kernel.sizes((*kernel.batch, *kernel.free)))
+        of_result = feature % self.parts
+        at = delinear(feature // self.parts, kernel.sizes((*kernel.batch, *kernel.free)))
         batch, free = at[: len(kernel.batch)], at[len(kernel.batch) :]
         inner = steps[: len(kernel.contracting)]  # a tiling has one step where there is none
-        return element_as(self.body, kernel.instr, kernel.index(batch, free, inner), self.kind)
+        place = kernel.index(batch, free, inner)
+        value = element_as(self.body, kernel.instr, place, self.element)
+        if self.parts == 1:
+            return value
+        of_input = steps[-1].text
+        other = f"({of_input} ? -__imag__ {value} : __imag__ {value})"
+        return f"({of_result.text}) == {of_input} ? __real__ {value} : {other}"
 
     @property
     def copy_size(self) -> int:
         """Elements of the copy, and of what tiles may read behind it."""
         line = self._line
-        return self.input.instr.shape.size // line * (line + self.padding) + BEHIND
+        return self.input.instr.shape.size // line * (line + self.padding) * self.parts + BEHIND
 
     def copy(self, body: Body, pointer: str) -> None:
         """Copy the input, with zeros behind it."""
@@ -193,7 +216,13 @@ class _Product:
             for d, i in zip(self.order, (*outer, counter(lane, sizes[-1])), strict=True):
                 at[d], place = i, place + i * into[d]
             with body.block() as statements:
-                body.assign(
-                    f"{pointer}[{place.text}]", element_as(body, instr, tuple(at), self.kind)
-                )
+                value = element_as(body, instr, tuple(at), self.element)
+                for part in range(self.parts):
+                    number = f"__{('real', 'imag')[part]}__ {value}" if self.parts > 1 else value
+                    body.assign(f"{pointer}[{(place * self.parts + part).text}]", number)
             body.add(over(lane, sizes[-1], statements))
+
+
+def _doubled(dims: Sequence[Dim]) -> list[Dim]:
+    """Dimensions of pairs of numbers."""
+    return [Dim(d.size, 2 * d.input, 2 * d.output, 2 * d.feature) for d in dims]

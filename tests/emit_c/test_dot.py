@@ -94,7 +94,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("element_type", ["f32", "bf16"])
+@pytest.mark.parametrize("element_type", ["f32", "bf16", "c64"])
 def test_forms(name, element_type):
     check(*CASES[name], element_type)
 
