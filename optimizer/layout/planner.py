@@ -173,7 +173,7 @@ class Planner:
         if instr in self.borders.wanted:
             return self.borders.wanted[instr][number], "settled"
         if instr.opcode == "tuple":
-            return self.shape_of(instr).elements[number], "tuple"
+            return self.shape_of(instr, (number,)), "tuple"
         if not has_orders(shape):
             return shape.without_layout, "any"
         offer = self.offers.get((instr.operands[number], ()))
@@ -238,9 +238,9 @@ class Planner:
                 chosen.order, "same-value", f"it is a value of %{source[0].name}"
             )
 
-    def shape_of(self, instr: Instruction) -> Shape:
-        """An instruction's shape in the chosen layouts."""
-        return laid_out(instr.shape, lambda index: self.choices[instr, index].order)
+    def shape_of(self, instr: Instruction, index: Index = ()) -> Shape:
+        """The shape at an index into an instruction's shape, in the chosen layouts."""
+        return laid_out(instr.shape.at(index), lambda at: self.choices[instr, at].order, index)
 
 
 def behind(instr: Instruction, index: Index) -> Place | None:

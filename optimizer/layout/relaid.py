@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hlo.annotations import Annotations
 from optimizer.layout.flow import carries, result_order
 from optimizer.layout.orders import order_of, same_memory
+from optimizer.layout.planner import behind
 from optimizer.make import make
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ class Builder:
     def operand(self, instr: Instruction, number: int, result: Shape) -> Instruction:
         """An operand in the layout that an instruction wants of it."""
         operand = self.done[instr.operands[number]]
+        if behind(instr, ()) is not None:
+            return operand
         wanted, _ = self.planner.wanted(instr, number)
         if carries(instr) and operand.shape.is_array and result.rank > 1:
             handed = result_order(instr, number, order_of(operand.shape))
