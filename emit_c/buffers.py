@@ -85,7 +85,11 @@ class Memory:
     ----------
     scratch : bytes that single instructions need.
     swaps : loops whose state changes places.
+    spared : the copies that are not needed for that.
+    assignment : where everything lies, once that is settled.
     """
+
+    assignment: BufferAssignment
 
     def __init__(self, module: Module) -> None:
         self.buffers = shared(module, Rules(module))
@@ -107,7 +111,7 @@ class Memory:
 
     def settle(self) -> None:
         """Give everything its address."""
-        assignment = BufferAssignment(self.buffers, self.scratch)
+        assignment = self.assignment = BufferAssignment(self.buffers, self.scratch)
         self.arena_bytes = assignment.temporary_bytes
         for buffer in self.buffers:
             if buffer.fixed and buffer.fixed.kind == "constant":
