@@ -119,11 +119,11 @@ def _reached(words: Mapping[str, set[str]], names: Iterable[str]) -> set[str]:
 
 def _exported(name: str, text: str) -> str:
     """A kernel's definition, for other files to see."""
-    return re.sub(rf"^static (?=void {name}\()", "", text, flags=re.MULTILINE)
+    return re.sub(rf"^static (?=(void|int) {name}\()", "", text, flags=re.MULTILINE)
 
 
 def _declaration(name: str, text: str) -> str:
     """What other files must know of a kernel."""
-    head = re.search(rf"^static (void {name}\([^{{]*?\)) \{{$", text, re.MULTILINE)
+    head = re.search(rf"^static ((?:void|int) {name}\([^{{]*?\)) \{{$", text, re.MULTILINE)
     assert head, name
     return f"{head[1]};"
