@@ -13,7 +13,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from emit_c.folding import over
-from emit_c.indexing import Sum, counter, linear
+from emit_c.indexing import Sum, counter, linear, unknown
 from emit_c.loops import Assign, For
 from emit_c.tiles import Tile, lanes_for, rows_for, tile_text
 
@@ -258,23 +258,28 @@ class Tiling:
         sizes = [first, *(s.size for s in self.steps[1:])]
         lane = body.name("j")
         with body.loops(["t" for _ in sizes] + ["block"], [*sizes, self.group]) as (*steps, block):
-            along = (part.block + block) * self.side + counter(lane, self.side)
-            feature = along * self.packed.feature
-            for here, d in zip(part.panel, self.panels, strict=True):
-                feature = feature + here * d.feature
-            at = (steps[0] + part.chunk * self.chunk, *steps[1:])
-            place = linear(
+            place = begin + linear(
                 (block, *steps, counter(lane, self.side)), (self.group, *sizes, self.side)
             )
+            along = (part.block + block) * self.side + counter(lane, self.side)
+            rest = self.packed.size % self.side
+            at = (steps[0] + part.chunk * self.chunk, *steps[1:])
             with body.block() as statements:
-                body.assign(f"{packed}[{(begin + place).text}]", kernel(feature, at))
+                if rest:
+                    # The last block has fewer; its index must not seem to go beyond them.
+                    name = body.let("s64", "along", along.text)
+                    along = unknown(name, 0, self.packed.size - 1)
+                feature = along * self.packed.feature
+                for here, d in zip(part.panel, self.panels, strict=True):
+                    feature = feature + here * d.feature
+                body.assign(f"{packed}[{place.text}]", kernel(feature, at))
             made = over(lane, self.side, statements)
-            if self.packed.size % self.side:
+            if rest:
                 there = (part.block + block) * -self.side + self.packed.size
                 made = replace(made, stop=_smaller(there, self.side))
                 # Whatever is in lanes without outputs is multiplied, and that must not be slow, as
                 # it is with numbers near 0.
-                nothing = Assign(f"{packed}[{(begin + place).text}]", "0")
+                nothing = Assign(f"{packed}[{place.text}]", "0")
                 body.add(made, For(lane, self.side, (nothing,), start=made.stop))
             else:
                 body.add(made)
