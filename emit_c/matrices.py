@@ -89,7 +89,7 @@ def write_fft(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
     inverse = attrs.fft_type in ("IFFT", "IRFFT")
     if attrs.fft_type == "IRFFT":
         dims[-1] = attrs.fft_length[-1]
-    size, longest = prod(dims), max(attrs.fft_length)
+    size, longest = prod(dims), max(dims[d] for d in axes)
     lines = [body.own("c128", name, longest, 16) for name in ("line", "result", "work")]
     offset, shared = 0, list[str]()
     for name, part in (("numbers", size), ("roots", longest)):
@@ -107,7 +107,7 @@ def write_fft(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
         hermitian = attrs.fft_type == "IRFFT" and axis == rank - 1
         here = [*dims[:-1], given[-1]] if attrs.fft_type == "IRFFT" else dims
         _write_lines(body, pointers, dims, here, axis, inverse=inverse, hermitian=hermitian)
-    scale = 1 / prod(attrs.fft_length) if inverse else 1.0
+    scale = 1 / prod(dims[d] for d in axes) if inverse else 1.0
     with body.loops([f"i{d}" for d in range(rank)], instr.shape.dims, parallel=True) as index:
         value = f"{numbers}[{linear(index, dims).text}]"
         real = "" if instr.shape.element_type.is_complex else "__real__ "

@@ -17,7 +17,7 @@ from interpreter.compare import ROUNDING, compare
 
 # These talk to the host.
 HOST = {"infeed", "outfeed", "recv", "recv-done", "send", "send-done"}
-EXAMPLES = max(1, settings.default.max_examples // 20)
+EXAMPLES = max(1, settings.default.max_examples // 60)
 
 
 @pytest.mark.parametrize("opcode", sorted(OPS.keys() - HOST))

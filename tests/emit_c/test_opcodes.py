@@ -389,6 +389,7 @@ ROOT r = {element_type}[{shape}] triangular-solve(a, b), left_side={left_side}, 
         ("RFFT", "f32[3,6,9]", "c64[3,6,5]", "6,9"),
         ("IRFFT", "c64[2,6,5]", "f32[2,6,8]", "6,8"),
         ("IRFFT", "c128[5]", "f64[9]", "9"),
+        ("IFFT", "c64[2,1]", "c64[2,1]", "0"),
     ],
 )
 def test_fft(kind, source, target, length):

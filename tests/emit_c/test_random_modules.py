@@ -35,14 +35,14 @@ def check(seed, types, values, promise, *, optimize):
 
 
 @pytest.mark.parametrize(("optimize", "promise"), [(False, UNOPTIMIZED), (True, ROUNDING)])
-@settings(max_examples=EXAMPLES // 2)
+@settings(max_examples=EXAMPLES // 4)
 @given(seed=st.integers(0, 2**30), values=st.sampled_from([nasty, tame]))
 def test_a_random_module_gives_what_the_interpreter_gives(optimize, promise, seed, values):
     check(seed, TYPES, values, promise, optimize=optimize)
 
 
 @pytest.mark.parametrize("optimize", [False, True])
-@settings(max_examples=EXAMPLES // 2)
+@settings(max_examples=EXAMPLES // 4)
 @given(seed=st.integers(0, 2**30))
 def test_a_module_of_whole_numbers_gives_the_very_same(optimize, seed):
     check(seed, (PRED, S4, S8, S32, U8, U32, U64), nasty, BITS, optimize=optimize)
