@@ -3,18 +3,17 @@
 A list scheduler over a simulated clock. Of the instructions whose operands are there it takes, at
 each step: a start, at once; a done whose operation has ended by now; else the kernel with the
 longest way to the end; and only if there is none, a done for which the main stream must wait.
-Collectives start in the order in which they were, since all devices must agree on it.
+Collectives must start in the same order on all devices, and do: these run the same schedule.
 """
 
 from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hlo.walk import called_first, rebuild_module
-from optimizer.gpu.device import A100, COMPUTE, DONE, NETWORK, STARTS, lane
+from optimizer.gpu.device import A100, COMPUTE, DONE, STARTS
 from optimizer.gpu.paths import needed_by, paths_to_end
 from optimizer.gpu.timeline import Clock
 from optimizer.passes import register
@@ -72,8 +71,7 @@ class Ready:
         """An instruction may be issued from now on."""
         at = self.number[instr]
         if instr.opcode in STARTS:
-            # In their old order, as collectives must be.
-            heapq.heappush(self.starts, (0.0, at, instr))
+            heapq.heappush(self.starts, (-self.paths[instr], at, instr))
         elif instr.opcode in DONE:
             heapq.heappush(self.dones, (clock.ready[instr.operands[0]], at, instr))
         else:
@@ -94,12 +92,6 @@ def scheduled(computation: Computation, device: Device) -> list[Instruction]:
     """The instructions in the order in which to issue them."""
     users, clock = needed_by(computation), Clock(device)
     waits = {i: len({*i.operands, *i.control_predecessors}) for i in computation.instructions}
-    # A collective also waits for the start of the one before it.
-    after: dict[Instruction, Instruction] = {}
-    started = [i for i in computation.instructions if i.opcode in STARTS and lane(i) == NETWORK]
-    for first, second in pairwise(started):
-        after[first] = second
-        waits[second] += 1
     ready = Ready(computation, device)
     order: list[Instruction] = []
     for instr in computation.instructions:
@@ -109,7 +101,7 @@ def scheduled(computation: Computation, device: Device) -> list[Instruction]:
         instr = ready.take(clock.now[COMPUTE])
         clock.issue(instr)
         order.append(instr)
-        for user in (*users[instr], *([after[instr]] if instr in after else [])):
+        for user in users[instr]:
             waits[user] -= 1
             if not waits[user]:
                 ready.add(user, clock)
