@@ -18,6 +18,8 @@ from optimizer.conditionals.conditional_to_select import ConditionalToSelect
 from optimizer.diagnostics.propagate_call_metadata import PropagateCallMetadata
 from optimizer.expanders import stages
 from optimizer.expanders.stable_sort_expander import StableSortExpander
+from optimizer.fusion.horizontal_input_fusion import HorizontalInputFusion
+from optimizer.fusion.horizontal_loop_fusion import HorizontalLoopFusion
 from optimizer.fusion.instruction_fusion import InstructionFusion
 from optimizer.fusion.multi_output_fusion import MultiOutputFusion
 from optimizer.fusion.priority_fusion import PriorityFusion
@@ -130,8 +132,15 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
 
 def fusions(target: Target) -> tuple[Pass, ...]:
     """What puts instructions together into kernels."""
-    vertical = PriorityFusion() if target == "gpu" else InstructionFusion(target)
-    return vertical, MultiOutputFusion(target), TupleSimplifier()
+    if target == "cpu":
+        return InstructionFusion(target), MultiOutputFusion(target), TupleSimplifier()
+    return (
+        PriorityFusion(),
+        MultiOutputFusion(target),
+        HorizontalLoopFusion(),
+        HorizontalInputFusion(),
+        TupleSimplifier(),
+    )
 
 
 def layouts(target: Target, *, strict: bool = False) -> tuple[Pass, ...]:

@@ -63,7 +63,7 @@ class Contraction:
         """Numbers grow along every edge."""
         return self._number[node]
 
-    def _following(self, node: Hashable) -> Iterator[Hashable]:
+    def following(self, node: Hashable) -> Iterator[Hashable]:
         """The nodes that use a node, or have to wait for it."""
         for part in self._parts[node]:
             for user in (*self._users[part], *self._after.get(part, ())):
@@ -75,12 +75,12 @@ class Contraction:
         if self._number[first] > self._number[second]:
             return False
         near = self.between(first, second)
-        return near is None or second in self._following(first)
+        return near is None or second in self.following(first)
 
     def between(self, first: Hashable, second: Hashable) -> set[Hashable] | None:
         """What needs `first` and comes before `second`; None if `second` needs any of that."""
         last = self._number[second]
-        stack = [n for n in self._following(first) if n is not second]
+        stack = [n for n in self.following(first) if n is not second]
         found: set[Hashable] = set()
         while stack:
             node = stack.pop()
@@ -88,7 +88,7 @@ class Contraction:
                 return None
             if node not in found and self._number[node] < last:
                 found.add(node)
-                stack += self._following(node)
+                stack += self.following(node)
         return found
 
     def merge(

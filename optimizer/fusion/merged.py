@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from optimizer.analysis.cost import traffic
+from optimizer.effects import effects, ordered
 from optimizer.identity import Identity
 
 if TYPE_CHECKING:
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hlo.attributes import GetTupleElement
-    from hlo.instruction import Instruction
+    from hlo.instruction import Computation, Instruction
+    from optimizer.fusion.policy import Policy
 
     Users = Mapping[Instruction, Sequence[Instruction]]
     Needed = Callable[[Instruction, Collection[Instruction]], bool]
@@ -57,7 +59,36 @@ class Kernel:
         return sum(read.values()) + written
 
 
-def kernel_of(instr: Instruction, users: Users) -> Kernel | None:
+def mergeable(
+    computation: Computation, users: Users, policy: Policy, *, sharded: bool
+) -> list[Kernel]:
+    """The kernels of loops over arrays, which have no effects and no control dependencies."""
+    acts, tied = effects(), ordered(computation)
+    found: list[Kernel] = []
+    for instr in computation.instructions:
+        placed = sharded and instr.annotations.sharding is not None
+        if instr not in tied and not placed and _is_loop(instr, policy) and not acts(instr):
+            kernel = _kernel_of(instr, users)
+            if kernel is not None and all(_is_plain(m, policy) for m in kernel.members):
+                found.append(kernel)
+    return found
+
+
+def _is_loop(instr: Instruction, policy: Policy) -> bool:
+    if instr.opcode == "fusion":
+        return instr.attrs.kind in ("kLoop", "kInput")  # type: ignore[attr-defined]
+    return instr.opcode in policy.roots and _is_plain(instr, policy)
+
+
+def _is_plain(member: Instruction, policy: Policy) -> bool:
+    """Whether a loop can compute a value, and an element of it alone."""
+    known = member.opcode in policy.producers or member.opcode in policy.roots
+    fixed = not any(i.shape.is_dynamic for i in (member, *member.operands))
+    array = member.shape.is_array and member.shape.size > 0 and fixed
+    return known and array and member.opcode != "dynamic-update-slice"
+
+
+def _kernel_of(instr: Instruction, users: Users) -> Kernel | None:
     """An instruction as a kernel; None if it hands on what it is given, or a tuple used as such."""
     if instr.opcode != "fusion":
         return _single(instr) if instr.shape.is_array else None

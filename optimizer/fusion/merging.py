@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.walk import users
-from optimizer.effects import effects, ordered
 from optimizer.fusion.contraction import Contraction
 from optimizer.fusion.decision import FusionDecision
 from optimizer.fusion.merge_rules import MERGE_RULES, Merge
-from optimizer.fusion.merged import Kernel, kernel_of
+from optimizer.fusion.merged import Kernel, mergeable
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -33,38 +32,16 @@ class Merger:
     """
 
     def __init__(self, computation: Computation, policy: Policy, *, sharded: bool = False) -> None:
-        self._computation, self._policy, self._sharded = computation, policy, sharded
+        self._computation, self._policy = computation, policy
         self._users = users(computation)
-        acts, tied = effects(), ordered(computation)
-        self.kernels: dict[Kernel, None] = {}
-        for instr in computation.instructions:
-            if instr not in tied and not acts(instr) and self._may_merge(instr):
-                kernel = kernel_of(instr, self._users)
-                if kernel is not None and all(map(self._is_plain, kernel.members)):
-                    self.kernels[kernel] = None
+        found = mergeable(computation, self._users, policy, sharded=sharded)
+        self.kernels = dict.fromkeys(found)
         nodes = {part: kernel for kernel in self.kernels for part in kernel.parts}
         self._graph = Contraction(computation, self._users, nodes)
         self._changing = self._find_changing()
         self.decisions: dict[tuple[Kernel, Kernel], FusionDecision] = {}
         while self._merge_readers():
             pass
-
-    def _may_merge(self, instr: Instruction) -> bool:
-        """Whether it is a kernel of loops over arrays."""
-        policy = self._policy
-        if self._sharded and instr.annotations.sharding is not None:
-            return False
-        if instr.opcode == "fusion":
-            return instr.attrs.kind in ("kLoop", "kInput")  # type: ignore[attr-defined]
-        return instr.opcode in policy.roots and self._is_plain(instr)
-
-    def _is_plain(self, member: Instruction) -> bool:
-        """Whether a loop can compute a value, and an element of it alone."""
-        policy, shape = self._policy, member.shape
-        known = member.opcode in policy.producers or member.opcode in policy.roots
-        fixed = not any(i.shape.is_dynamic for i in (member, *member.operands))
-        array = shape.is_array and shape.size > 0 and fixed
-        return known and array and member.opcode != "dynamic-update-slice"
 
     # ------------------------------------------------------------------ search
 

@@ -66,13 +66,10 @@ class MultiOutputFusion:
             for kernel in merged(module, computation, policy).kernels:
                 if kernel.count == 1:
                     continue
-                made, values = _fusion(kernel, names, _own_names(kernel, calls))
+                made, values = as_fusion(kernel, names, own_names(kernel, calls))
                 if log.rewrite("merge", kernel.parts[0], made):
                     plan.update(values)
-                    constants = (
-                        o for p in kernel.parts for o in p.operands if o.opcode == "constant"
-                    )
-                    gone.update(i.name for i in (*kernel.parts, *constants))
+                    gone.update(replaced(kernel))
             return without_fused(rebuild(computation, plan), gone)
 
         return rebuild_module(module, change)
@@ -84,7 +81,13 @@ def merged(module: Module, computation: Computation, policy: Policy) -> Merger:
     return Merger(computation, policy, sharded=header.num_partitions * header.replica_count > 1)
 
 
-def _own_names(kernel: Kernel, calls: Mapping[str, int]) -> set[str]:
+def replaced(kernel: Kernel) -> set[str]:
+    """The names of what a kernel takes the place of, and of the numbers that only that needs."""
+    constants = (o for part in kernel.parts for o in part.operands if o.opcode == "constant")
+    return {instr.name for instr in (*kernel.parts, *constants)}
+
+
+def own_names(kernel: Kernel, calls: Mapping[str, int]) -> set[str]:
     """The names of what is computed nowhere else."""
     found: set[str] = set()
     for part in kernel.parts:
@@ -95,14 +98,14 @@ def _own_names(kernel: Kernel, calls: Mapping[str, int]) -> set[str]:
     return found
 
 
-def _fusion(
-    kernel: Kernel, names: NameSupply, own_names: Collection[str]
+def as_fusion(
+    kernel: Kernel, names: NameSupply, kept_names: Collection[str]
 ) -> tuple[Instruction, dict[Instruction, Instruction]]:
     """A kernel as a fusion, and what takes the place of its parts' values."""
     outputs = kernel.outputs
     kinds = {part.attrs.kind for part in kernel.parts if isinstance(part.attrs, Fusion)}
     kind = "kInput" if "kInput" in kinds else "kLoop"
-    kept = {member for member in kernel.members if member.name in own_names}
+    kept = {member for member in kernel.members if member.name in kept_names}
     made = fused(kernel.members, outputs, names, kept, kind)
     if len(outputs) == 1:
         return made, dict.fromkeys(kernel.values, made)

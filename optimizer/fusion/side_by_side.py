@@ -1,0 +1,98 @@
+"""Finds kernels that have nothing to do with each other, and may run as one, side by side.
+
+A GPU takes longer to launch a small kernel than to run it. The typical case is an optimizer's
+update, which has a kernel for each of a network's parameters.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from hlo.walk import names_of, rebuild, rebuild_module, users
+from optimizer.fusion.contraction import Contraction
+from optimizer.fusion.instruction_fusion import sequential_computations, without_fused
+from optimizer.fusion.merged import joined, mergeable
+from optimizer.fusion.multi_output_fusion import own_names, replaced
+from optimizer.fusion.policy import GPU
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Hashable, Iterator
+
+    from hlo.instruction import Computation, Instruction, Module
+    from hlo.names import NameSupply
+    from optimizer.fusion.merged import Kernel
+    from optimizer.log import Log
+
+    Kind = Callable[[Kernel], Hashable]
+    Values = dict[Instruction, Instruction]
+    Fuse = Callable[[Kernel, NameSupply, Collection[str]], tuple[Instruction, Values]]
+
+
+def fuse_side_by_side(module: Module, log: Log, kind: Kind, fuse: Fuse, most: int) -> Module:
+    """A module in which the kernels that one instruction needs are fewer.
+
+    Parameters
+    ----------
+    kind : only kernels for which this gives the same become one; None for those that stay alone.
+    fuse : makes an instruction of a kernel, and what takes the place of its values; given the names
+        that its members may keep.
+    most : kernels that become one.
+    """
+    names = names_of(module)
+    sequential = {c.name for c in sequential_computations(module)}
+    calls = Counter(c.name for instr in module.instructions() for c in instr.called)
+    sharded = module.header.num_partitions * module.header.replica_count > 1
+
+    def change(computation: Computation) -> Computation:
+        if computation.name not in sequential:
+            return computation
+        plan: dict[Instruction, Instruction] = {}
+        gone: set[str] = set()
+        for kernel in _found(computation, kind, most, sharded=sharded):
+            made, values = fuse(kernel, names, own_names(kernel, calls))
+            if log.rewrite("side-by-side", kernel.parts[0], made):
+                plan.update(values)
+                gone.update(replaced(kernel))
+        return without_fused(rebuild(computation, plan), gone)
+
+    return rebuild_module(module, change)
+
+
+def _found(computation: Computation, kind: Kind, most: int, *, sharded: bool) -> Iterator[Kernel]:
+    """Kernels made of several that an instruction needs and that don't need each other."""
+    using = users(computation)
+    found = mergeable(computation, using, GPU, sharded=sharded)
+    kinds = {k.parts[0]: (k, kind(k)) for k in found if len(k.values) == 1}
+    graph = Contraction(computation, using, {i: k for i, (k, _) in kinds.items()})
+    for instr in computation.instructions:
+        by_kind: dict[Hashable, list[Kernel]] = {}
+        for operand in dict.fromkeys(instr.operands):
+            kernel, its_kind = kinds.get(operand, (None, None))
+            # What others need too would have to wait for the rest.
+            alone = all(user in (instr, computation.root) for user in using[operand])
+            if kernel and alone and its_kind is not None and graph.node(operand) is kernel:
+                by_kind.setdefault(its_kind, []).append(kernel)
+        for kernels in by_kind.values():
+            yield from _merged(graph, kernels, most)
+
+
+def _merged(graph: Contraction, kernels: list[Kernel], most: int) -> Iterator[Kernel]:
+    """As few kernels as may be, in place of some."""
+    others = sorted(kernels, key=graph.number)
+    while others:
+        whole, *candidates = others
+        others: list[Kernel] = []
+        for other in candidates:
+            first, second = sorted((whole, other), key=graph.number)
+            operands = len(whole.operands) + len(other.operands)
+            fits = whole.count < most and operands <= GPU.operands
+            between = graph.between(first, second) if fits else None
+            if between is None or second in graph.following(first):
+                others.append(other)
+                continue
+            made = joined(first, second, lambda _instr, _parts: True)
+            graph.merge(first, second, between, made)
+            whole = made
+        if whole.count > 1:
+            yield whole
