@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.error import HloError
+from hlo.shape import UNBOUNDED
 from hlo.walk import called_first
 
 if TYPE_CHECKING:
@@ -23,8 +24,16 @@ if TYPE_CHECKING:
 SEQUENTIAL = frozenset({"async-start", "call", "conditional", "while"})
 
 
+def can_be_planned(module: Module) -> bool:
+    """Whether each sequential computation has one place in time, and each array has a size."""
+    sized = all(
+        UNBOUNDED not in shape.dims for i in module.instructions() for _, shape in i.shape.leaves()
+    )
+    return sized and is_flat(module)
+
+
 def is_flat(module: Module) -> bool:
-    """Whether every sequential computation has one caller, so that it has one place in time."""
+    """Whether every sequential computation has one caller."""
     callees = [
         callee
         for computation in called_first(module.entry)

@@ -23,7 +23,7 @@ from hlo.instruction import Computation, Instruction
 from hlo.shape import tuple_of
 from hlo.walk import names_of, rebuild_module
 from optimizer.analysis.alias import DEFAULT
-from optimizer.analysis.timeline import is_flat
+from optimizer.analysis.timeline import can_be_planned
 from optimizer.calls.flatten_call_graph import FlattenCallGraph
 from optimizer.memory.buffers import Buffers, Update
 from optimizer.passes import register
@@ -100,7 +100,7 @@ def with_copies(module: Module, rules: Callable[[Module], AliasInfo], log: Log) 
     rules : gives those for a module, which changes on the way.
     """
     module = FlattenCallGraph().run(module, log)
-    if not is_flat(module):  # the fuel did not suffice
+    if not can_be_planned(module):
         return module
     for _ in range(ROUNDS):
         before, places = module, needed(Buffers(module, rules(module)))

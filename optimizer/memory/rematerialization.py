@@ -19,7 +19,7 @@ from hlo.walk import names_of, rebuild, rebuild_module, users
 from optimizer.analysis.alias import DEFAULT
 from optimizer.analysis.cost import cost
 from optimizer.analysis.dataflow import Value
-from optimizer.analysis.timeline import SEQUENTIAL, is_flat
+from optimizer.analysis.timeline import SEQUENTIAL, can_be_planned
 from optimizer.effects import has_effect, ordered
 from optimizer.log import Log
 from optimizer.memory.buffer_assignment import block, share_operands
@@ -170,7 +170,7 @@ class HloRematerialization:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with some values computed twice."""
-        if not self.memory_limit_bytes or not is_flat(module):
+        if not self.memory_limit_bytes or not can_be_planned(module):
             return module
         while True:
             found = Peak(module)

@@ -9,7 +9,7 @@ from hlo.error import HloError, did_you_mean
 from hlo.walk import rebuild_module
 from optimizer.analysis.alias import DEFAULT
 from optimizer.analysis.dataflow import Dataflow
-from optimizer.analysis.timeline import is_flat
+from optimizer.analysis.timeline import can_be_planned
 from optimizer.calls.flatten_call_graph import FlattenCallGraph
 from optimizer.log import Log
 from optimizer.memory.buffer_assignment import block, shared
@@ -72,7 +72,7 @@ class HloMemoryScheduler:
         if module.header.is_scheduled:
             return module
         module = FlattenCallGraph().run(module, log)
-        if not is_flat(module):  # the fuel did not suffice
+        if not can_be_planned(module):
             return module
         if self.algorithm == "best":
             algorithm, found = best_schedule(module)

@@ -99,3 +99,10 @@ ENTRY e {
     for algorithm in ORDERS:
         names = [i.name for i in scheduled(hlo.parse(text), algorithm).entry.instructions]
         assert names.index("a") < names.index("b")
+
+
+def test_what_has_no_size_is_left_alone():
+    text = "HloModule m\nENTRY e {\n  x = f32[?] parameter(0)\n  ROOT n = f32[?] negate(x)\n}"
+    module = hlo.parse(text)
+    assert HloMemoryScheduler().run(module, Log()) is module
+    assert CopyInsertion().run(module, Log()) is module
