@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from emit_c.buffers import renames
-from emit_c.control import CONTROL, HANDED_ON
+from emit_c.control import CONTROL
 from emit_c.kernels import Argument, Kernel, Scope, write_loops
-from emit_c.loops import Break, Call, If, Let, Statement, Try, text
+from emit_c.loops import Call, If, Let, Statement, Try, text
 from emit_c.names import Names
 from emit_c.placement import in_memory, read_from_memory
 from emit_c.sites import site
+from emit_c.swapping import turn_in_swapped_places
 from emit_c.sweeps import common_loops, write_sweeps
 from emit_c.table import Element, elemental, emits_c
 from emit_c.table import Kernel as KernelEntry
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from emit_c.emit import ModuleWriter
-    from emit_c.swapping import Swap
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
     from hlo.literal import Literal
@@ -45,7 +45,6 @@ _ALIASES = {"copy", "opt-barrier", "domain", "add-dependency", "reshape"}
 # Instructions that a kernel's comment lists at most.
 MOST_LINES = 40
 _WORD = re.compile(r"\w+")
-_PLACE = re.compile("@[^@\\n]*@")
 _SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
 
 
@@ -90,40 +89,8 @@ class Function:
         return self.module.function(computation).name
 
     def turn_in_swapped_places(self, loop: Instruction, ended: str) -> Sequence[Statement]:
-        """Another turn of a loop, if each second one works on other buffers.
-
-        Parameters
-        ----------
-        ended : the C condition for that the loop has ended; its state may then have to be moved to
-            where it belongs.
-        """
-        swaps = self.module.memory.swaps.get(loop, ())
-        if not swaps:
-            return ()
-        condition, body = (self._swapped(each, swaps) for each in loop.called)
-        there = leaves(self.tree(loop), loop.shape)
-        moves: list[Statement] = []
-        for swap in swaps:
-            shape, here = swap.source.shape, self.pointer(swap.source, swap.source.name)
-            size = str(shape.size * shape.element_type.bytes)
-            moves.append(Call("__builtin_memcpy", (str(there[swap.leaf]), str(here), size)))
-        return (
-            Try(condition, HANDED_ON),
-            If(ended, (*moves, Break("1"))),
-            Try(body, HANDED_ON),
-        )
-
-    def _swapped(self, computation: Computation, swaps: Sequence[Swap]) -> str:
-        """The name of a computation's function in which buffers have changed places."""
-        name, memory = self.callee(computation), self.module.memory
-        exchanged: dict[str, str] = {}
-        for swap in swaps:
-            state, following = memory.place(swap.state), memory.place(swap.following)
-            exchanged |= {state: following, following: state}
-        text = _PLACE.sub(lambda m: exchanged.get(m[0], m[0]), self.module.functions[name])
-        other = self.module.names.unique(f"{computation.name}_swapped", "computation")
-        self.module.functions[other] = text.replace(f" {name}(", f" {other}(", 1)
-        return other
+        """Another turn of a loop, if each second one works on other buffers."""
+        return turn_in_swapped_places(self, loop, ended)
 
     def is_constant(self, loop: Instruction) -> bool:
         """Whether a loop hands on all of its state unchanged."""
