@@ -65,11 +65,12 @@ static inline f64 power_of_two(f64 n) {
   return from_bits_f64((bits_f64(n + 0x1.8p52) + 1023) << 52);
 }
 
-// e^x = 2^n e^r with n whole and |r| <= ln(2) / 2. The scale 2^n comes in two steps, for it may be
+// e^x = 2^n e^r with n whole and |r| <= ln(2) / 2. NaN counts as large, for it has no n; here and in
+// what follows it is only looked at in the end. The scale 2^n comes in two steps, for it may be
 // no normal number, or overflow where the result does not.
 __attribute__((always_inline))
 static inline f32 exp_f32(f32 x) {
-  f32 bounded = x > 89.0f ? 89.0f : x < -104.0f ? -104.0f : x;
+  f32 bounded = x < 89.0f ? x > -104.0f ? x : -104.0f : 89.0f;
   f32 n = __builtin_rintf(bounded * 0x1.715476p+0f);
   f32 p = 1.0f + small_expm1_f32(less_logarithms_f32(bounded, n));
   s32 whole = (s32)n;
@@ -81,7 +82,7 @@ static inline f32 exp_f32(f32 x) {
 
 __attribute__((always_inline))
 static inline f64 exp_f64(f64 x) {
-  f64 bounded = x > 710.0 ? 710.0 : x < -746.0 ? -746.0 : x;
+  f64 bounded = x < 710.0 ? x > -746.0 ? x : -746.0 : 710.0;
   f64 n = __builtin_rint(bounded * 0x1.71547652b82fep0);
   f64 p = 1.0 + small_expm1_f64(less_logarithms_f64(bounded, n));
   f64 half = __builtin_rint(0.5 * n);
@@ -91,7 +92,7 @@ static inline f64 exp_f64(f64 x) {
 // e^x - 1 = 2^n (e^r - 1) + (2^n - 1), all halved, for 2^n may overflow where the result does not.
 __attribute__((always_inline))
 static inline f32 expm1_f32(f32 x) {
-  f32 bounded = x > 89.0f ? 89.0f : x < -18.0f ? -18.0f : x;
+  f32 bounded = x < 89.0f ? x > -18.0f ? x : -18.0f : 89.0f;
   f32 n = __builtin_rintf(bounded * 0x1.715476p+0f);
   f32 p = small_expm1_f32(less_logarithms_f32(bounded, n));
   f32 half = from_bits_f32((u32)((s32)n + 126) << 23);
@@ -101,7 +102,7 @@ static inline f32 expm1_f32(f32 x) {
 
 __attribute__((always_inline))
 static inline f64 expm1_f64(f64 x) {
-  f64 bounded = x > 710.0 ? 710.0 : x < -38.0 ? -38.0 : x;
+  f64 bounded = x < 710.0 ? x > -38.0 ? x : -38.0 : 710.0;
   f64 n = __builtin_rint(bounded * 0x1.71547652b82fep0);
   f64 p = small_expm1_f64(less_logarithms_f64(bounded, n));
   f64 half = power_of_two(n - 1.0);
@@ -208,7 +209,7 @@ static inline f64 log1p_f64(f64 x) {
 __attribute__((always_inline))
 static inline f32 tanh_f32(f32 x) {
   f32 size = __builtin_fabsf(x);
-  f32 twice = 2.0f * (size > 10.0f ? 10.0f : size);
+  f32 twice = 2.0f * (size < 10.0f ? size : 10.0f);
   f32 n = __builtin_rintf(twice * 0x1.715476p+0f);
   f32 p = small_expm1_f32(less_logarithms_f32(twice, n));
   f32 scale = from_bits_f32((u32)((s32)n + 127) << 23);
@@ -219,7 +220,7 @@ static inline f32 tanh_f32(f32 x) {
 __attribute__((always_inline))
 static inline f64 tanh_f64(f64 x) {
   f64 size = __builtin_fabs(x);
-  f64 twice = 2.0 * (size > 20.0 ? 20.0 : size);
+  f64 twice = 2.0 * (size < 20.0 ? size : 20.0);
   f64 n = __builtin_rint(twice * 0x1.71547652b82fep0);
   f64 p = small_expm1_f64(less_logarithms_f64(twice, n));
   f64 scale = power_of_two(n);
@@ -231,7 +232,7 @@ static inline f64 tanh_f64(f64 x) {
 __attribute__((always_inline))
 static inline f32 erf_f32(f32 x) {
   f32 size = __builtin_fabsf(x);
-  f32 bounded = size > 4.0f ? 4.0f : size;
+  f32 bounded = size < 4.0f ? size : 4.0f;
   f32 square = bounded * bounded;
   f32 p = multiply_add_f32(-1.72853470e-5f, bounded, 3.83197126e-4f);
   f32 q = multiply_add_f32(-3.88396438e-3f, bounded, 2.42546219e-2f);
