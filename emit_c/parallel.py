@@ -3,7 +3,7 @@
 A kernel's author marks a loop as parallel; here it becomes a function of a range of turns, which
 the runtime library calls for parts of the range (see `hlo_parallel` in runtime/runtime.h). That is
 done for the outermost loops of a kernel, and only where there is enough work: to wake another
-thread takes as long as to add ten thousand numbers.
+thread takes as long as to add fifty thousand numbers.
 
 Memory that each thread needs for itself comes from `Body.own`. What is declared before the loop
 from that memory is declared again in the function, from the memory of the part that runs there.
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from emit_c.kernels import Kernel
 
-# Work of the smallest part that is worth a thread: about 16,000 additions of two arrays' elements.
-LEAST_WORK = 1 << 16
+# Work of the smallest part that is worth a thread: 65,000 additions of two arrays, about 5 us.
+LEAST_WORK = 1 << 18
 # Nested loops become one until they have so many turns, enough for many threads.
 MANY_TURNS = 256
 # What a turn of a loop is guessed to do where a number is not known.

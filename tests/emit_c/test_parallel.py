@@ -69,7 +69,7 @@ def test_a_large_loop_becomes_a_call():
 
 def test_few_outer_turns_are_joined_with_inner_ones():
     made = kernel()
-    inner = For("j", 100, (loop(1000),), parallel=True)
+    inner = For("j", 100, (loop(LEAST_WORK),), parallel=True)
     (call,) = split(made, "k", [For("h", 3, (inner,), parallel=True)])
     assert call.arguments[2] == "300"
     text = next(iter(made.writer.functions.values()))
