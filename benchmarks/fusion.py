@@ -57,18 +57,19 @@ class Model(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The figures of a model; those of jaxlib and of memory are ratios, if they are known."""
+    """The figures of a model, ours and XLA's; of jaxlib's only the ratio, if it is known."""
 
     model: Model
     kernels: tuple[int, int]
     bytes: tuple[int, int]
     jaxlib: float | None
-    memory: float | None
+    memory: tuple[int, int] | None
 
     @property
     def ratios(self) -> tuple[float | None, ...]:
         """Ours over XLA's, column by column."""
-        return ratio(*self.kernels), ratio(*self.bytes), self.jaxlib, self.memory
+        memory = ratio(*self.memory) if self.memory else None
+        return ratio(*self.kernels), ratio(*self.bytes), self.jaxlib, memory
 
 
 def ratio(ours: float, theirs: float) -> float:
@@ -119,21 +120,23 @@ def bytes_by_jaxlib(ours: Module, theirs: Module) -> float | None:
     return ratio(*found)
 
 
-def temporary_memory(model: Model) -> float | None:
-    """The ratio of memory for intermediate values; None where XLA CPU can't compile the model."""
+def temporary_memory(model: Model) -> tuple[int, int] | None:
+    """Bytes for intermediate values; None where XLA CPU can't compile the model."""
     try:
         stats = Compiled(model.text).executable.get_compiled_memory_stats()
     except (RuntimeError, ValueError):
         return None
-    return ratio(assign(model.ours).temporary_bytes, stats.temp_size_in_bytes)
+    return assign(model.ours).temporary_bytes, stats.temp_size_in_bytes
 
 
-def cause(model: Model) -> str:
+def cause(row: Row) -> str:
     """What makes a model dearer than XLA's, as far as it can be told."""
-    ours, theirs = model.ours, model.theirs
+    ours, theirs = row.model.ours, row.model.theirs
     sizes = [sum(p.shape.bytes for p in m.entry.parameters) for m in (ours, theirs)]
     if sizes[1] < sizes[0]:
         return "XLA's module is the part of one device, ours is the whole"
+    if not any(r is not None and r > MUCH for r in row.ratios[:3]):
+        return "{} bytes of intermediate values, XLA's are {}".format(*(row.memory or ()))
     if any(i.shape.is_dynamic for i in ours.instructions()):
         return "sizes known at run time stay instructions of their own; XLA pads, and masks"
     if module_cost(ours).bytes_accessed <= FEW_BYTES:
@@ -179,7 +182,7 @@ def main() -> None:
     for row in rows:
         high = [r for r in row.ratios if r is not None and r > MUCH]
         if high:
-            print(f"  {row.model.name}: {cause(row.model)}")
+            print(f"  {row.model.name}: {cause(row)}")
 
 
 if __name__ == "__main__":
