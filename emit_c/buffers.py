@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["ALIGNMENT", "Memory", "Rules", "ready"]
 
 
+_PRODUCTS = frozenset({"dot", "convolution"})
+
+
 class Rules(AliasInfo):
     """Which instructions need no memory in C, or may write into an operand's."""
 
@@ -49,13 +52,16 @@ class Rules(AliasInfo):
     def may_share(self, instr: Instruction, operand: int, leaf: int) -> bool:
         """Whether a leaf of the result may be written into an operand as it is read.
 
-        A copy in the same place is none. Sorts may use the result as room for work.
+        A copy in the same place is none. Sorts and products may use the result as room for work.
         """
         if instr.opcode == "copy":
             return instr.shape.is_array
         if instr.opcode == "fusion":
+            called = instr.called[0]
+            if any(i.opcode in _PRODUCTS for i in called.instructions):
+                return False
             # Results that have no loops in common are computed one after the other.
-            alone = not instr.shape.is_tuple or common_loops(instr.called[0]) is not None
+            alone = not instr.shape.is_tuple or common_loops(called) is not None
             return alone and super().may_share(instr, operand, leaf)
         if not isinstance(emits_c.get(instr.opcode), Scalar):
             return False
