@@ -77,7 +77,7 @@ class Constants:
                 f"static const {kind} {name}[{max(array.size, 1)}] = {{\n  {body}}};\n"
             )
             return
-        # The bits as integers: NaNs keep their payload, and no digits are lost.
+        # The bits as integers: so NaNs keep their payload.
         bits = self.names.unique(f"{name}_bits", "constant")
         self.definitions[name] = (
             f"static const {word} {bits}[] __attribute__((aligned(64))) = {{\n  {body}}};\n"
@@ -93,8 +93,15 @@ class Constants:
 
 
 def _words(array: NDArray[Any]) -> tuple[list[str], str]:
-    """The elements as integer literals, and the C type that they have."""
+    """The elements as literals, and the C type that they have.
+
+    Numbers are written in the fewest digits that only they round to; what has other bits than such
+    numbers, or is no type of C, is written as its bits.
+    """
     size = array.dtype.itemsize
+    if array.dtype.name in ("float32", "float64") and np.isfinite(array).all():
+        kind, suffix = ("f32", "f") if size == 4 else ("f64", "")
+        return [f"{number!s}{suffix}" for number in array.reshape(-1)], kind
     if array.dtype.kind in "iu":
         kind = ("s" if array.dtype.kind == "i" else "u") + str(8 * size)
         return [_integer(int(x), kind) for x in array.reshape(-1)], kind

@@ -530,3 +530,11 @@ s = (s32[], f32[], pred[]) tuple(o, start, f.1)
 ROOT w = (s32[], f32[], pred[]) while(s), condition=cond, body=body""", before))  # fmt: skip
     assert "body_computation" not in executable.source
     assert "asked_to_stop(&patience)" in executable.source
+
+
+def test_constants_keep_every_bit_of_their_digits():
+    check(entry("""a = f32[8] constant({1, -0, 0.1, 1e-45, -3.4028235e38, 16777217, 0.3333333, 1e9})
+b = f64[6] constant({0.1, -0, 5e-324, 1.7976931348623157e308, 0.30000000000000004, 1e22})
+c = f32[8] reverse(a), dimensions={0}
+d = f64[6] reverse(b), dimensions={0}
+ROOT r = (f32[8], f64[6]) tuple(c, d)"""))  # fmt: skip
