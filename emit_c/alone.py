@@ -47,14 +47,18 @@ def _value(operands: Sequence[Instruction]) -> Instruction:
     return operands[0] if len(operands) == 1 else make("tuple", *operands)
 
 
+def _check_sizes(instr: Instruction, result: Shape) -> None:
+    """Refuse results that are no copies of the operands."""
+    if [o.shape.dims for o in instr.operands] != [leaf.dims for _, leaf in result.leaves()]:
+        message = f"{instr.name}: its shape asks for more devices than the one that runs C"
+        raise HloError("HLO181", message, instr.span)
+
+
 def hand_on(site: Site) -> Instruction:
     """all-reduce, all-gather, all-to-all, reduce-scatter: the operands."""
     _found(site.instr)
     operands = site.instr.operands
-    given = [o.shape.dims for o in operands]
-    if given != [leaf.dims for _, leaf in site.instr.shape.leaves()]:
-        message = f"{site.instr.name}: its shape asks for more devices than the one that runs C"
-        raise HloError("HLO181", message, site.instr.span)
+    _check_sizes(site.instr, site.instr.shape)
     # One operand may have a tuple of one as its result.
     return make("tuple", *operands) if site.instr.shape.is_tuple else operands[0]
 
@@ -85,6 +89,7 @@ def permute(site: Site) -> Instruction:
 def gather_start(site: Site) -> Instruction:
     """all-gather-start: the operands, and what they become."""
     _found(site.instr)
+    _check_sizes(site.instr, site.instr.shape.elements[1])
     both = _value(site.instr.operands)
     return make("tuple", both, both)
 

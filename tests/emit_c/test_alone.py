@@ -91,12 +91,16 @@ def test_other_devices_are_refused_before_anything_is_compiled():
     assert caught.value.span is not None
 
 
-def test_results_of_more_devices_are_refused():
-    text = """HloModule m
-ENTRY e {
-  x = f32[2,3] parameter(0)
-  ROOT r = f32[4,3] all-gather(x), dimensions={0}
-}"""
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "ROOT r = f32[4,3] all-gather(x), dimensions={0}",
+        "s = (f32[2,3], f32[4,3]) all-gather-start(x), dimensions={0}\n"
+        "  ROOT r = f32[4,3] all-gather-done(s)",
+    ],
+)
+def test_results_of_more_devices_are_refused(lines):
+    text = f"HloModule m\nENTRY e {{\n  x = f32[2,3] parameter(0)\n  {lines}\n}}"
     with pytest.raises(hlo.HloError, match="more devices") as caught:
         emit_c.compile(hlo.parse(text), optimize=False)
     assert caught.value.code == "HLO181"
