@@ -95,8 +95,8 @@ def test_other_devices_are_refused_before_anything_is_compiled():
     "lines",
     [
         "ROOT r = f32[4,3] all-gather(x), dimensions={0}",
-        "s = (f32[2,3], f32[4,3]) all-gather-start(x), dimensions={0}\n"
-        "  ROOT r = f32[4,3] all-gather-done(s)",
+        """s = (f32[2,3], f32[4,3]) all-gather-start(x), dimensions={0}
+        ROOT r = f32[4,3] all-gather-done(s)""",
     ],
 )
 def test_results_of_more_devices_are_refused(lines):
