@@ -15,6 +15,7 @@ from emit_c.folding import COLUMNS, Fold, blocks, in_lanes, over
 from emit_c.indexing import Sum, counter, linear
 from emit_c.kernels import write_loops
 from emit_c.loops import For, live, vectorized
+from emit_c.placement import in_memory
 from emit_c.table import elemental
 from emit_c.types import load, wide
 from optimizer.fusion.nest import LEAST_COLUMNS, nest_of
@@ -43,12 +44,14 @@ def common_loops(computation: Computation) -> Nest | None:
     computed = set(members)
     if any(o not in computed for o in outputs) or not all(map(_is_plain, members)):
         return None
-    if len(outputs) == 1 and not any(m.opcode == "reduce" for m in members):
+    folds = any(m.opcode == "reduce" for m in members)
+    if len(outputs) == 1 and not folds and len(in_memory(computation)) == 1:
         return None
     nest = nest_of(members, outputs)
     if isinstance(nest, str) or (nest.sweeps > 1 and nest.row_bytes() > CPU.row_bytes):
         return None
-    return nest
+    # What is asked for at several indices is better stored than computed at each of them.
+    return nest if folds or all(m in nest.place for m in members) else None
 
 
 def _is_plain(instr: Instruction) -> bool:

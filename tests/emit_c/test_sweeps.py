@@ -140,3 +140,26 @@ ENTRY e {
   ROOT f = (f32[8], f32[8], f32[8]) fusion(x), kind=kLoop, calls=fused
 }""")
     check(module)
+
+
+def test_what_is_used_several_times_at_one_index_is_a_variable():
+    module = hlo.parse("""
+HloModule m
+fused {
+  x = f32[4,6] parameter(0)
+  y = f32[6,4] parameter(1)
+  s = f32[4,6] add(x, x)
+  t = f32[6,4] transpose(s), dimensions={1,0}
+  r = f32[24] reshape(s)
+  q = f32[4,6] reshape(r)
+  u = f32[6,4] transpose(q), dimensions={1,0}
+  m = f32[6,4] multiply(t, u)
+  ROOT a = f32[6,4] add(m, y)
+}
+ENTRY e {
+  x = f32[4,6] parameter(0)
+  y = f32[6,4] parameter(1)
+  ROOT f = f32[6,4] fusion(x, y), kind=kLoop, calls=fused
+}""")
+    source = check(module)
+    assert source.count("const f32 s = ") == 1
