@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import MISSING, fields
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from hlo.error import HloError, Source, Span, did_you_mean
-from optimizer.log import Pass
 from optimizer.passes import Fixpoint, Pipeline, find
+
+if TYPE_CHECKING:
+    from optimizer.log import Pass
 
 _TOKEN = re.compile(r"\s*([A-Za-z0-9_.\-]+|[(){},=])")
 FIXPOINT = "fix"
