@@ -144,9 +144,10 @@ operands_for.define("copy", lambda _random, shape, _given: Wanted([shape]))
 
 @operands_for("compare")
 def _compare(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
-    """Two operands of any type."""
+    """Two operands of any type; complex ones have no order."""
     wanted = elementwise("compare")(random, shape, given)
-    direction = random.choice(("EQ", "NE", "GE", "GT", "LE", "LT"))
+    ordered = () if wanted.operands[0].element_type.is_complex else ("GE", "GT", "LE", "LT")
+    direction = random.choice(("EQ", "NE", *ordered))
     return Wanted(wanted.operands, {"direction": direction, "type": ""})
 
 
