@@ -14,7 +14,7 @@ from emit_c.table import Element, Scalar, Schedule, emits_c
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from emit_c.kernels import Scope
+    from emit_c.kernel import Scope
     from emit_c.names import Names
     from hlo.instruction import Computation, Instruction
 

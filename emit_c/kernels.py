@@ -8,133 +8,31 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from emit_c.blocked import in_blocks
-from emit_c.body import Body, Environment, Trace, Writer
+from emit_c.body import Body, Trace
 from emit_c.indexing import delinear, linear
+from emit_c.kernel import Kernel
 from emit_c.loops import For, Statement, live, text, vectorized
-from emit_c.names import Names, comment
+from emit_c.names import comment
 from emit_c.parallel import split
 from emit_c.table import Scalar, emits_c
 from emit_c.traversal import write_nest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
 
     from emit_c.body import Values
-    from emit_c.constants import Constants
     from emit_c.indexing import Index
+    from emit_c.names import Names
     from hlo.instruction import Instruction
     from hlo.shape import Shape
 
 _LET = re.compile(r"^ *const \w+ (\w+) = .*;\n", re.MULTILINE)
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
 _SAME_ORDER = {"copy", "opt-barrier", "domain", "reshape", "add-dependency"}
-
-
-class Scope:
-    """A computation while its kernels are emitted: what of it is in memory already.
-
-    Attributes
-    ----------
-    values : pointers in the C function that calls the kernels, nested as the shape is.
-    targets : numbers of the outputs that are to hold an instruction's value, nested likewise.
-    outer, arguments : for a computation that is fused: the scope around it, and what its
-        parameters stand for there.
-    """
-
-    def __init__(
-        self, outer: Scope | None = None, arguments: Mapping[Instruction, Instruction] | None = None
-    ) -> None:
-        self.values: dict[Instruction, object] = {}
-        self.targets: dict[Instruction, object] = {}
-        self.outer = outer
-        self.arguments = dict(arguments or {})
-
-    def tree(self, instr: Instruction) -> object:
-        """Where an instruction's value is; None if it is not in memory."""
-        if instr in self.values:
-            return self.values[instr]
-        if self.outer and instr in self.arguments:
-            return self.outer.tree(self.arguments[instr])
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """What a kernel is given: its C type, its name in the kernel, and the caller's pointer."""
-
-    kind: str
-    name: str
-    pointer: str
-
-
-class Kernel:
-    """A kernel in the making.
-
-    Parameters
-    ----------
-    scope : of the instructions that it computes.
-    """
-
-    def __init__(self, constants: Constants, scope: Scope) -> None:
-        self.names = Names()
-        self.scope = scope
-        self.arguments: dict[str, Argument] = {}
-        self.writer = Writer(self.names, constants)
-        self.body = Body(self.writer, self._environment(scope))
-
-    def _environment(self, scope: Scope) -> Environment:
-        environment = Environment()
-        environment.pointers = Inputs(self, scope.values)
-        if scope.outer:
-            outer = self._environment(scope.outer)
-            environment.aliases = {p: (outer, o) for p, o in scope.arguments.items()}
-        return environment
-
-    def argument(self, kind: str, pointer: str, wanted: str) -> str:
-        """The name in the kernel of a pointer that its caller has."""
-        if pointer not in self.arguments:
-            self.arguments[pointer] = Argument(kind, self.names.unique(wanted), pointer)
-        return self.arguments[pointer].name
-
-    def output(self, shape: Shape, pointer: str, wanted: str) -> str:
-        """The name in the kernel of an array that it writes."""
-        return self.argument(f"{shape.element_type} *restrict ", pointer, wanted)
-
-
-class Inputs(Mapping["Instruction", object]):
-    """The arrays in memory of one scope; each becomes an argument of the kernel when asked for."""
-
-    def __init__(self, kernel: Kernel, values: Mapping[Instruction, object]) -> None:
-        self._kernel, self._values = kernel, values
-
-    def __getitem__(self, instr: Instruction) -> object:
-        """The names in the kernel of an instruction's pointers."""
-        return self._named(instr.shape, self._values[instr], instr.name)
-
-    def _named(self, shape: Shape, tree: object, name: str) -> object:
-        if isinstance(tree, tuple):
-            pairs = zip(shape.elements, cast("tuple[object, ...]", tree), strict=True)
-            return tuple(self._named(s, t, name) for s, t in pairs)
-        if tree is None:
-            return None
-        return self._kernel.argument(f"const {shape.element_type} *restrict ", str(tree), name)
-
-    def __contains__(self, instr: object) -> bool:
-        """Whether an instruction's value is in memory."""
-        return instr in self._values
-
-    def __iter__(self) -> Iterator[Instruction]:
-        """All instructions in memory."""
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        """How many there are."""
-        return len(self._values)
 
 
 class Kernels:
@@ -159,6 +57,7 @@ class Kernels:
 
     def add(self, kernel: Kernel, name: str, about: str, statements: Sequence[Statement]) -> str:
         """The name of a function with a kernel's body; an equal one, if there is one already."""
+        _let_results_share(kernel)
         parameters = ", ".join(f"{a.kind}{a.name}" for a in kernel.arguments.values()) or "void"
         status = "  return 0;\n" if kernel.writer.patience else ""
         parts = split(kernel, name, in_blocks(kernel.body, statements))
@@ -170,6 +69,20 @@ class Kernels:
             result = "int" if kernel.writer.patience else "void"
             self.functions[unique] = f"{comment(about)}static {result} {unique}{body}"
         return self._names[key]
+
+
+def _let_results_share(kernel: Kernel) -> None:
+    """Let several results lie in the places of operands.
+
+    One result is stored after all that its element takes is loaded. But if there are several, and
+    the compiler knew that they overlap with nothing, it might load the element of an operand only
+    after the element of another result was stored in its place.
+    """
+    written = [a for a in kernel.arguments.values() if not a.kind.startswith("const ")]
+    if len(written) > 1:
+        for pointer, argument in kernel.arguments.items():
+            kind = argument.kind.replace("restrict ", "")
+            kernel.arguments[pointer] = replace(argument, kind=kind)
 
 
 def _without_unused(body: str) -> str:

@@ -21,7 +21,7 @@ from emit_c.loops import Assign, Break, Call, For, Forever, If, Let, Statement, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from emit_c.kernels import Kernel
+    from emit_c.kernel import Kernel
 
 # Work of the smallest part that is worth a thread: 65,000 additions of two arrays, about 5 us.
 LEAST_WORK = 1 << 18

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, cast
 
 from emit_c.buffers import renames
 from emit_c.control import CONTROL
-from emit_c.kernels import Argument, Kernel, Scope, write_loops
+from emit_c.kernel import Argument, Kernel, Scope
+from emit_c.kernels import write_loops
 from emit_c.loops import Call, If, Let, Statement, Try, text
 from emit_c.names import Names
 from emit_c.placement import in_memory, read_from_memory

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from emit_c.body import Values
     from emit_c.indexing import Index
-    from emit_c.kernels import Kernel
+    from emit_c.kernel import Kernel
     from emit_c.loops import Statement
     from hlo.instruction import Computation, Instruction
     from optimizer.fusion.digits import Place

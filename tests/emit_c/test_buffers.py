@@ -9,7 +9,7 @@ from strategies.loops import busy_module
 
 import hlo
 from emit_c.buffers import ready
-from emit_c.emit import ModuleWriter
+from emit_c.emit import ModuleWriter, emit
 from emit_c.expand import expand
 from hlo_tools.generate.modules import random_module
 from optimizer import optimize
@@ -47,3 +47,28 @@ def test_models(path):
     check(assign(optimized))
     check(assigned(optimized))
     check(assigned(module))
+
+
+def test_several_results_may_lie_in_the_places_of_operands():
+    """The C compiler must not move a load behind the store of another result in its place."""
+    module = hlo.parse(
+        """HloModule both
+
+        fused {
+          a = f32[8] parameter(0)
+          b = f32[8] parameter(1)
+          x = f32[8] add(a, b)
+          y = f32[8] multiply(a, b)
+          ROOT t = (f32[8], f32[8]) tuple(x, y)
+        }
+
+        ENTRY e {
+          a = f32[8] parameter(0)
+          b = f32[8] parameter(1)
+          ROOT f = (f32[8], f32[8]) fusion(a, b), kind=kLoop, calls=fused
+        }"""
+    )
+    source = emit(module).source
+    kernel = source[source.rindex("static void") : source.index("void load_constants")]
+    assert "y[i] = " in kernel
+    assert "restrict" not in kernel

@@ -9,7 +9,7 @@ import pytest
 
 import emit_c
 import hlo
-from emit_c.kernels import Kernel, Scope
+from emit_c.kernel import Kernel, Scope
 from emit_c.loops import Assign, For, Let, Variable
 from emit_c.parallel import LEAST_WORK, split, turns, work
 from emit_c.runtime import runtime, set_threads, slots
