@@ -5,8 +5,9 @@ python -m benchmarks.compiled [kernels|models|compile|calls|growth ...] [--only 
 
 `--texts` takes HLO texts of your own for `models` and `compile`; an .npz of the same name or
 inputs.npz beside one is taken as its inputs if it fits, else they are random. Ratios are XLA's time
-over ours, so more than 1 says that ours is faster; CPU time counts all threads, and noise on the
-machine disturbs it less.
+over ours, so more than 1 says that ours is faster. CPU time counts all threads, and noise on the
+machine disturbs it less; but a kernel that books the time of other threads only at ticks of its
+clock makes it worthless for rows of less than some 20 ms that use several.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def write_cholesky(body: Body, instr: Instruction, outputs: Sequence[str]) -> No
         at = (b * (n * n)).text
         flags = (str(n), str(int(attrs.lower)))
         ends = (f"{operand} + {at}", f"{outputs[0]} + {at}")
-        body.call(f"cholesky_{kind}", *ends, *flags, work=n**3)
+        body.call(f"cholesky_{kind}", *ends, *flags, work=4 * n**3)
 
 
 def write_triangular_solve(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
@@ -72,7 +72,7 @@ def write_triangular_solve(body: Body, instr: Instruction, outputs: Sequence[str
             *(f"{matrix} + {first_a.text}", row_text, column_text),
             *(f"{outputs[0]} + {first_x.text}", down_text, across_text, n_text, m_text),
             *(str(int(attrs.unit_diagonal)), str(int(attrs.transpose_a == "ADJOINT"))),
-            work=n * n * m,
+            work=4 * n * n * m,
         )
 
 

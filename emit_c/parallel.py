@@ -43,9 +43,11 @@ def work(statements: Iterable[Statement]) -> int:
 def _work(statement: Statement) -> int:
     match statement:
         case For():
-            inside = work(statement.body)
             nested = any(isinstance(s, For) for s in statement.body)
-            return turns(statement) * inside * (1 if nested or statement.simd else _SCALAR_WORK)
+            each = 1 if nested or statement.simd else _SCALAR_WORK
+            # What a function does is known in lanes, whatever the loop around it is.
+            inside = sum(_work(s) * (1 if isinstance(s, Call) else each) for s in statement.body)
+            return turns(statement) * inside
         case If(condition, then, otherwise):
             return _text_work(condition) + max(work(then), work(otherwise))
         case Forever(body):

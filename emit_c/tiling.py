@@ -317,7 +317,7 @@ class Tiling:
             f"{pointers.output} + {to.text}",
             *([] if tile.full else [count]),
             *([f"{part.chunk.text} > 0"] if tile.adds else []),
-            work=2 * rows * self.width * prod(s.size for s in steps),
+            work=rows * self.width * prod(s.size for s in steps),
         )
 
     def _sizes(self, rows: int, steps: Sequence[Step], target: ElementType) -> Tile:
