@@ -61,7 +61,8 @@ class AsyncWrapper:
                 return computation
             plan: dict[Instruction, Instruction] = {}
             for instr, stream in assigned(computation, self.streams, A100).items():
-                if stream:
+                # The text of a pair has one place for a sharding, and it belongs to the pair.
+                if stream and instr.annotations.sharding is None:
                     new = pair(instr, names, f'{{"operation_queue_id":"{stream}"}}')
                     if log.rewrite("wrap", instr, *new):
                         plan[instr] = new[-1]

@@ -11,11 +11,11 @@ in different lanes don't slow each other, which is true of small ones.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from optimizer.gpu.device import COMPUTE, DONE, STARTS, Device, lane, runs, seconds
+from optimizer.settings import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -82,9 +82,9 @@ def lane_of(instr: Instruction) -> str:
 
 def stream_of(instr: Instruction) -> int:
     """The stream that the backend configuration names; 0 is the main one."""
-    text = instr.annotations.backend_config
-    config: dict[str, str] = json.loads(text) if text.startswith("{") else {}
-    return int(config.get("operation_queue_id", "0"))
+    config = settings(instr.annotations.backend_config) or {}
+    number = str(config.get("operation_queue_id", "0"))
+    return int(number) if number.isdecimal() else 0
 
 
 def simulate(order: Iterable[Instruction], device: Device) -> list[Span]:

@@ -63,7 +63,7 @@ class Assigner:
                 self.lay_out(computation, *entry_shapes(self.module))
                 continue
             calling = calls[computation]
-            if not all(call.opcode in _SEQUENTIAL for call in calling):
+            if not any(call.opcode in _SEQUENTIAL for call in calling):
                 continue  # applied to scalars, or fused
             alone = all(len(calls[callee]) == 1 for call in calling for callee in call.called)
             if not alone:
@@ -78,7 +78,7 @@ class Assigner:
     def settle_loop(self, loop: Instruction, computation: Computation) -> None:
         """Lay out a loop's body as it likes best, and its condition like that."""
         condition, body = loop.called
-        if computation is condition:
+        if computation is not body:
             return  # when its body is known
         state = self.planned(body, (), None).shape_of(body.parameters[0])
         self.lay_out(body, (state,), state)

@@ -119,6 +119,8 @@ class Normalizer:
         """Whether an instruction computes on arrays that are not row-major."""
         if instr.opcode in _STRUCTURE or instr.opcode in AS_WRITTEN or instr.row.traits & _OUTSIDE:
             return False
+        if not instr.shape.is_array and (instr.annotations.sharding or renumbered(instr) is None):
+            return False
         return not all(is_row_major(i.shape) for i in (instr, *instr.operands))
 
     # -------------------------------------------------------------- rewriting

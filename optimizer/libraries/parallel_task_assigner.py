@@ -12,11 +12,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from math import isqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hlo.walk import rebuild
 from optimizer.analysis.cost import FREE, cost
 from optimizer.passes import register
+from optimizer.settings import settings
 from optimizer.settle import rebuild_unfused
 
 if TYPE_CHECKING:
@@ -61,7 +62,9 @@ class ParallelTaskAssigner:
                 if not parts or "outer_dimension_partitions" in old:
                     continue
                 noted = {"outer_dimension_partitions": list(map(str, parts))}
-                known: dict[str, Any] = json.loads(old) if old.startswith("{") else {}
+                known = settings(old)
+                if known is None:
+                    continue
                 text = json.dumps(noted | known, separators=(",", ":"))
                 new = replace(instr, annotations=replace(instr.annotations, backend_config=text))
                 if log.rewrite("partition", instr, new):

@@ -1,0 +1,17 @@
+"""What backends note of an instruction: a backend configuration is JSON, or a text of their own."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+
+def settings(backend_config: str) -> dict[str, Any] | None:
+    """The entries of a backend configuration; none for an empty one, None for other text."""
+    if not backend_config:
+        return {}
+    try:
+        found = json.loads(backend_config)
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else None
