@@ -29,7 +29,7 @@ def fused(
 
     Parameters
     ----------
-    members : what is computed, each after its operands.
+    members : what is computed, each after its operands; those that no root needs are left out.
     roots : those whose values it yields; a tuple of them if there are several.
     kept : instructions that exist nowhere else from now on, so that they keep their names.
 
@@ -38,6 +38,10 @@ def fused(
     Instruction
         whose operands are instructions outside the group, and which has the first root's metadata.
     """
+    needed = set(roots)
+    for member in reversed(members):
+        needed.update(member.operands if member in needed else ())
+    members = [m for m in members if m in needed]
     inside = set(members)
     operands = list(dict.fromkeys(o for m in members for o in m.operands if o not in inside))
     copies: dict[Instruction, Instruction] = {}

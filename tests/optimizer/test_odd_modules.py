@@ -47,6 +47,19 @@ ENTRY e {
 """
 
 
+HALF_OF_A_KERNEL_IS_DEAD = """
+HloModule m
+scale { a = f32[] parameter(0)  b = f32[] constant(1)  c = f32[] divide(b, a)  ROOT t = tuple(c, b)}
+double { a = f32[] parameter(0)  ROOT s = f32[] add(a, a) }
+ENTRY e {
+  x = f32[] parameter(0)
+  d = f32[] fusion(x), kind=kLoop, calls=double
+  f = (f32[], f32[]) fusion(d), kind=kLoop, calls=scale
+  ROOT g = f32[] get-tuple-element(f), index=1
+}
+"""
+
+
 @pytest.mark.parametrize(
     ("pass_name", "text"),
     [
@@ -55,6 +68,7 @@ ENTRY e {
         ("layout-normalization", COLUMN_MAJOR_TOPK),
         ("cpu-parallel-task-assigner", NOTED_IN_ANOTHER_FORM),
         ("async-wrapper", SHARDED),
+        ("multi-output-fusion", HALF_OF_A_KERNEL_IS_DEAD),
     ],
 )
 def test_pass_keeps_value(pass_name, text):
