@@ -121,9 +121,15 @@ class _ByRows:
             loops = (For(name, size, loops),)
         self.body.add(*(in_lanes(loops, folds) if folds else vectorized(loops)))
 
-    def _index(self, instr: Instruction) -> Index:
-        """The index of a value in the loops' counters."""
-        groups = self.nest.digits.grouped(self.nest.place[instr], instr.shape.dims)
+    def _index(self, instr: Instruction, place: Place | None = None) -> Index:
+        """The index of a value in the loops' counters, at the place where it is asked for.
+
+        Parameters
+        ----------
+        place : one of several where it is asked for; None if there is only one.
+        """
+        asked = self.nest.place[instr] if place is None else place
+        groups = self.nest.digits.grouped(asked, instr.shape.dims)
         assert groups is not None
         return tuple(self._number(group) for group in groups)
 
@@ -186,7 +192,9 @@ class _ByRows:
 
     def _fold_in(self, folds: Mapping[Instruction, Fold]) -> None:
         """Fold in one more element of each."""
-        news = {f: [self.body.element(o, self._index(o)) for o in _folded(f)] for f in folds}
+        # All folds go over the whole order; what is folded may be asked for elsewhere too.
+        whole = self.nest.order
+        news = {f: [self.body.element(o, self._index(o, whole)) for o in _folded(f)] for f in folds}
         for instr, fold in folds.items():
             fold.add(news[instr])
 

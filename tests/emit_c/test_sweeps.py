@@ -163,3 +163,24 @@ ENTRY e {
 }""")
     source = check(module)
     assert source.count("const f32 s = ") == 1
+
+
+def test_what_is_folded_may_be_cut_too():
+    module = hlo.parse(
+        """HloModule trapezoid
+
+        add { x = f32[] parameter(0)  y = f32[] parameter(1)  ROOT s = f32[] add(x, y) }
+
+        ENTRY e {
+          x = f32[9] parameter(0)
+          zero = f32[] constant(0)
+          sum = f32[] reduce(x, zero), dimensions={0}, to_apply=add
+          first = f32[1] slice(x), slice={[0:1]}
+          last = f32[1] slice(x), slice={[8:9]}
+          ends = f32[1] add(first, last)
+          end = f32[] reshape(ends)
+          ROOT r = f32[] subtract(sum, end)
+        }"""
+    )
+    x = np.arange(9, dtype=np.float32)
+    assert emit_c.compile(module)(x) == evaluate(module, x) == 28
