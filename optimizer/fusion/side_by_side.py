@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from hlo.instruction import Instruction
 from hlo.walk import names_of, rebuild, rebuild_module, users
 from optimizer.fusion.contraction import Contraction
 from optimizer.fusion.instruction_fusion import sequential_computations, without_fused
@@ -19,7 +20,7 @@ from optimizer.fusion.policy import GPU
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterator
 
-    from hlo.instruction import Computation, Instruction, Module
+    from hlo.instruction import Computation, Module
     from hlo.names import NameSupply
     from optimizer.fusion.merged import Kernel
     from optimizer.log import Log
@@ -65,16 +66,27 @@ def _found(computation: Computation, kind: Kind, most: int, *, sharded: bool) ->
     found = mergeable(computation, using, GPU, sharded=sharded)
     kinds = {k.parts[0]: (k, kind(k)) for k in found if len(k.values) == 1}
     graph = Contraction(computation, using, {i: k for i, (k, _) in kinds.items()})
-    for instr in computation.instructions:
+    # From uses to definitions, and a merged kernel at once: what several kernels need each for
+    # itself, the one that they become needs together.
+    pending: list[Instruction | Kernel] = list(computation.instructions)
+    done: set[Hashable] = set()
+    while pending:
+        consumer = pending.pop()
+        node = graph.node(consumer) if isinstance(consumer, Instruction) else consumer
+        if node in done:
+            continue
+        done.add(node)
         by_kind: dict[Hashable, list[Kernel]] = {}
-        for operand in dict.fromkeys(instr.operands):
+        for operand in dict.fromkeys(consumer.operands):
             kernel, its_kind = kinds.get(operand, (None, None))
             # What others need too would have to wait for the rest.
-            alone = all(user in (instr, computation.root) for user in using[operand])
+            alone = all(graph.node(u) is node or u is computation.root for u in using[operand])
             if kernel and alone and its_kind is not None and graph.node(operand) is kernel:
                 by_kind.setdefault(its_kind, []).append(kernel)
         for kernels in by_kind.values():
-            yield from _merged(graph, kernels, most)
+            for whole in _merged(graph, kernels, most):
+                pending.append(whole)
+                yield whole
 
 
 def _merged(graph: Contraction, kernels: list[Kernel], most: int) -> Iterator[Kernel]:
