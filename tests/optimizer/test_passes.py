@@ -19,7 +19,7 @@ from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.operands import TYPES
 from hlo_tools.generate.values import nasty
 from interpreter import evaluate
-from interpreter.compare import BITS, compare
+from interpreter.compare import BITS, ROUNDING, compare
 from optimizer import PASSES, Log, parse_pipeline, pipeline
 from optimizer.observers import promise_of
 
@@ -68,6 +68,18 @@ def test_result_is_well_formed(text):
         printed = str(after)
         assert str(hlo.parse(str(hlo.parse(printed)))) == str(hlo.parse(printed))
         assert str(run.run(before, Log(fuel=log.numbers))) == printed
+
+
+def leaves(pass_):
+    """The passes that a pipeline consists of, those of pipelines in it included."""
+    inner = getattr(pass_, "passes", None)
+    return [pass_] if inner is None else [leaf for each in inner for leaf in leaves(each)]
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu"])
+def test_strict_pipeline_has_only_passes_that_keep_every_bit(target):
+    assert {promise_of(p) for p in leaves(pipeline(target, strict=True))} == {BITS}
+    assert {promise_of(p) for p in leaves(pipeline(target))} == {BITS, ROUNDING}
 
 
 @pytest.mark.parametrize("target", ["cpu", "gpu"])
