@@ -1,4 +1,11 @@
-"""An optimized module to one readable C file, to a shared library, to a Python callable."""
+"""An optimized module to one readable C file, to a shared library, to a Python callable.
+
+The rooms, in the order in which they stand on each other, and in which they are best read:
+`code` (C before it is text), `table` (how each opcode is emitted), `kernels` (a kernel and its
+loops), `opcodes` and `contraction` (the entries of the table), `custom_calls`, `program` (a whole
+module: buffers, schedule, control flow), `executable` (compiling, loading, calling) and `dynamic`
+(sizes that are known at run time only).
+"""
 
 from __future__ import annotations
 
@@ -10,9 +17,9 @@ from typing import TYPE_CHECKING
 import optimizer
 from emit_c.dynamic.executable import DynamicExecutable
 from emit_c.dynamic.padding import is_dynamic, to_static
-from emit_c.emit import Program, emit
-from emit_c.executable import Executable
-from emit_c.runtime import set_threads
+from emit_c.executable.executable import Executable
+from emit_c.executable.runtime import set_threads
+from emit_c.program.emit import Program, emit
 from emit_c.table import emits_c
 from hlo.verify import verify
 

@@ -4,8 +4,8 @@ An entry is one of five kinds. `Scalar` is an expression in C, written with the 
 at the same place. `Element` is a function that emits the value at one index of the result, reading
 operands wherever it wants: such instructions can be fused into their users' loops. `Kernel` is a
 function that emits statements which write the whole result: it needs its operands in memory.
-`Schedule` marks what `emit_c.schedule` does between kernels: control flow, tuples, calls. `Expand`
-puts other instructions in the place of one that has no C of its own.
+`Schedule` marks what `emit_c.program.schedule` does between kernels: control flow, tuples, calls.
+`Expand` puts other instructions in the place of one that has no C of its own.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Done between kernels, by `emit_c.schedule`.
+    """Done between kernels, by `emit_c.program.schedule`.
 
     Attributes
     ----------

@@ -8,15 +8,15 @@ from rich.console import Console
 from rich.table import Table
 
 import optimizer
-from emit_c.profile import profile
-from emit_c.sanitize import sanitize
+from emit_c.executable.profile import profile
+from emit_c.executable.sanitize import sanitize
 from hlo.error import HloError
 from hlo_tools.files import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_c.profile import Profile, Row
+    from emit_c.executable.profile import Profile, Row
     from hlo.instruction import Module
 
 # Rows that are shown one by one.

@@ -14,8 +14,8 @@ from emit_c.custom_calls.table import kernel
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from emit_c.body import Body
     from emit_c.custom_calls.lapack import Routine
+    from emit_c.kernels.body import Body
     from hlo.instruction import Instruction
 
 Results = tuple[Matrix | str, ...]

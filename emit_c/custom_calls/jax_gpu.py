@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from emit_c.code.indexing import linear
 from emit_c.custom_calls.table import kernel
-from emit_c.indexing import linear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_c.body import Body
+    from emit_c.kernels.body import Body
     from hlo.instruction import Instruction
 
 

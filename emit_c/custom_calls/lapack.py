@@ -11,21 +11,21 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from emit_c.buffers import ALIGNMENT
-from emit_c.indexing import linear
-from emit_c.loops import Variable
-from emit_c.types import wide
+from emit_c.code.indexing import linear
+from emit_c.code.loops import Variable
+from emit_c.code.types import wide
 from hlo.element_type import ELEMENT_TYPES
 from hlo.error import HloError
 from interpreter.custom_calls.lapack import COLUMN_MAJOR, LETTERS
 from interpreter.custom_calls.registry import config
+from optimizer.memory.heap import ALIGNMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from emit_c.body import Body
+    from emit_c.code.indexing import Index
     from emit_c.custom_calls.table import Write
-    from emit_c.indexing import Index
+    from emit_c.kernels.body import Body
     from hlo.instruction import Instruction
 
     # Calls LAPACK for one matrix of each operand; gives one of each result, or a C expression.

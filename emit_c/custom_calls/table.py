@@ -10,7 +10,7 @@ from hlo.error import HloError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from emit_c.body import Body
+    from emit_c.kernels.body import Body
     from hlo import attributes as a
     from hlo.instruction import Instruction
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from emit_c.executable import Executable
+from emit_c.executable.executable import Executable
 from interpreter.arguments import checked_arguments
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from emit_c.dynamic.padding import Static
-    from emit_c.emit import Program
+    from emit_c.program.emit import Program
     from hlo.instruction import Module
     from hlo.shape import Shape
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import optimizer
-from emit_c.ahead import files
+from emit_c.executable.ahead import files
 from hlo.error import HloError
 from hlo.verify import verify
 from hlo_tools.files import read_module, write_text

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import hlo
-from emit_c.ahead import files, signature
-from emit_c.compiler import MEANING, find_compiler
+from emit_c.executable.ahead import files, signature
+from emit_c.executable.compiler import MEANING, find_compiler
 from interpreter import evaluate
 
 NUMBERS = ", ".join(str(n) for n in range(2000))

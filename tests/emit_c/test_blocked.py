@@ -7,9 +7,9 @@ import pytest
 
 import emit_c
 import hlo
-from emit_c import blocked, parallel
-from emit_c.loops import Assign, For, Variable
-from emit_c.runtime import set_threads
+from emit_c.code.loops import Assign, For, Variable
+from emit_c.executable.runtime import set_threads
+from emit_c.kernels import blocked, parallel
 from interpreter import evaluate
 
 FOLD = """HloModule m

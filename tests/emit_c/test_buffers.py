@@ -8,9 +8,9 @@ from hypothesis import settings
 from strategies.loops import busy_module
 
 import hlo
-from emit_c.buffers import ready
-from emit_c.emit import ModuleWriter, emit
-from emit_c.expand import expand
+from emit_c.program.buffers import ready
+from emit_c.program.emit import ModuleWriter, emit
+from emit_c.program.expand import expand
 from hlo_tools.generate.modules import random_module
 from optimizer import optimize
 from optimizer.memory.buffer_assignment import assign

@@ -10,8 +10,8 @@ import pytest
 
 import emit_c
 import hlo
-from emit_c import calling, dlpack
-from emit_c import runtime as runtimes
+from emit_c.executable import calling, dlpack
+from emit_c.executable import runtime as runtimes
 
 DOUBLE = """HloModule m
 ENTRY e {{

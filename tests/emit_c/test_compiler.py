@@ -9,8 +9,8 @@ import pytest
 
 import emit_c
 import hlo
-from emit_c import compiler
-from emit_c.runtime import runtime
+from emit_c.executable import compiler
+from emit_c.executable.runtime import runtime
 
 TEXT = """HloModule m
 ENTRY e {

@@ -6,7 +6,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emit_c.indexing import Sum, Within, conjunction, counter, delinear, linear, unknown
+from emit_c.code.indexing import Sum, Within, conjunction, counter, delinear, linear, unknown
 
 SIZES = {"i": 3, "j": 4, "k": 2}
 

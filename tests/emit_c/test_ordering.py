@@ -6,7 +6,7 @@ import pytest
 import emit_c
 import hlo
 import interpreter
-from emit_c.comparators import keys
+from emit_c.opcodes.comparators import keys
 from hlo.element_type import ELEMENT_TYPES
 from interpreter.compare import compare
 

@@ -9,10 +9,10 @@ import pytest
 
 import emit_c
 import hlo
-from emit_c.kernel import Kernel, Scope
-from emit_c.loops import Assign, For, Let, Variable
-from emit_c.parallel import LEAST_WORK, split, turns, work
-from emit_c.runtime import runtime, set_threads, slots
+from emit_c.code.loops import Assign, For, Let, Variable
+from emit_c.executable.runtime import runtime, set_threads, slots
+from emit_c.kernels.kernel import Kernel, Scope
+from emit_c.kernels.parallel import LEAST_WORK, split, turns, work
 
 EXP = """HloModule m
 ENTRY e {{

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emit_c.phases import phases
+from emit_c.contraction.phases import phases
 from hlo.values import WindowDim
 
 windows = st.builds(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import hlo
-from emit_c.profile import Roofline, profile, roofline
-from emit_c.sites import site
+from emit_c.executable.profile import Roofline, profile, roofline
+from emit_c.program.sites import site
 from interpreter import evaluate
 
 SOFTMAX = """HloModule m

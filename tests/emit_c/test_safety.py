@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import emit_c
 import hlo
 import interpreter
-from emit_c.executable import Executable
-from emit_c.names import Names, comment, identifier
+from emit_c.code.names import Names, comment, identifier
+from emit_c.executable.executable import Executable
 from emit_c.table import emits_c
 from hlo.annotations import Metadata
 from hlo.build import Builder, module

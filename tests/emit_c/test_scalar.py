@@ -11,8 +11,8 @@ import emit_c
 import hlo
 import interpreter
 import interpreter.arithmetic
-from emit_c.prelude import prelude
-from emit_c.scalar import MEANINGS
+from emit_c.code.prelude import prelude
+from emit_c.opcodes.scalar import MEANINGS
 from hlo.element_type import ARRAY_TYPES, ELEMENT_TYPES
 from hlo.opcode import OPCODES
 from interpreter.bits import BITWISE

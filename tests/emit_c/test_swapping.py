@@ -9,7 +9,7 @@ from strategies.loops import busy_module
 import emit_c
 import hlo
 import interpreter
-from emit_c import swapping
+from emit_c.program import swapping
 from hlo_tools.generate.values import nasty
 from interpreter.compare import compare
 

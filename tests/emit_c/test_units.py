@@ -7,7 +7,8 @@ import pytest
 
 import emit_c
 import hlo
-from emit_c import executable, units
+from emit_c.executable import executable
+from emit_c.program import units
 from interpreter import evaluate
 
 NUMBERS = ", ".join(str(n % 97) for n in range(2000))

@@ -9,8 +9,9 @@ import subprocess
 
 import pytest
 
-from emit_c import sanitize, set_threads
-from emit_c.compiler import find_compiler
+from emit_c import set_threads
+from emit_c.executable import sanitize
+from emit_c.executable.compiler import find_compiler
 from hlo_tools.watching import duration
 
 ADD = b"""HloModule my.module

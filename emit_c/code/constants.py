@@ -1,0 +1,117 @@
+"""Constants: small arrays are written into the C, large ones are handed over when it is loaded."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from emit_c.code.foreign import Foreign
+from emit_c.code.types import literal as number
+from hlo.error import HloError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from emit_c.code.names import Names
+    from hlo.literal import Literal
+
+# Elements up to which an array stands in the C text; a compiler reads about 1 MB of it a second.
+LARGEST_IN_TEXT = 1024
+
+
+class Constants:
+    """The arrays that a module's kernels read.
+
+    Attributes
+    ----------
+    definitions : the C that defines them, by name.
+    loaded : arrays for `load_constants`, in the order of its pointers.
+    foreign : functions of other libraries, for `load_functions`.
+    """
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.definitions: dict[str, str] = {}
+        self.loaded: list[NDArray[Any]] = []
+        self.foreign = Foreign()
+        self._found: dict[tuple[str, bytes], str] = {}
+
+    def scalar(self, literal: Literal) -> str | None:
+        """The one number that all elements are, as a C expression; None if they differ."""
+        array = literal.array
+        if array is None or array.size == 0:
+            return None
+        bits = np.ascontiguousarray(array).reshape(-1).view(np.uint8).reshape(array.size, -1)
+        if (bits != bits[0]).any():
+            return None
+        element_type = literal.shape.element_type
+        return number(element_type, array.reshape(-1)[0])
+
+    def pointer(self, literal: Literal, name: str) -> str:
+        """The C name of a constant array; equal constants have one."""
+        array = literal.array
+        if array is None:
+            raise HloError("HLO181", "a constant that is no array can't be read by a kernel")
+        kind = literal.shape.element_type.name
+        key = (kind, array.tobytes())
+        if key not in self._found:
+            self._found[key] = self.names.unique(name, "constant")
+            self._define(self._found[key], kind, np.ascontiguousarray(array))
+        return self._found[key]
+
+    def _define(self, name: str, kind: str, array: NDArray[Any]) -> None:
+        if array.size > LARGEST_IN_TEXT:
+            # The digest tells apart modules whose texts are equal otherwise.
+            digest = hashlib.sha256(array.tobytes()).hexdigest()[:16]
+            about = f"{array.size} elements, SHA-256 {digest}"
+            self.definitions[name] = f"static const {kind} *{name};  // {about}\n"
+            self.loaded.append(array)
+            return
+        words, word = _words(array)
+        rows = [", ".join(words[i : i + 12]) for i in range(0, len(words), 12)]
+        body = ",\n  ".join(rows) or "0"
+        if word == kind:
+            self.definitions[name] = (
+                f"static const {kind} {name}[{max(array.size, 1)}] = {{\n  {body}}};\n"
+            )
+            return
+        # The bits as integers: so NaNs keep their payload.
+        bits = self.names.unique(f"{name}_bits", "constant")
+        self.definitions[name] = (
+            f"static const {word} {bits}[] __attribute__((aligned(64))) = {{\n  {body}}};\n"
+            f"#define {name} ((const {kind} *){bits})\n"
+        )
+
+    def loader(self) -> str:
+        """The function that takes the large constants."""
+        names = [name for name, text in self.definitions.items() if ";  //" in text]
+        lines = "".join(f"  {name} = constants[{i}];\n" for i, name in enumerate(names))
+        unused = "" if names else "  (void)constants;\n"
+        return f"void load_constants(const void *const *constants) {{\n{lines}{unused}}}\n"
+
+
+def _words(array: NDArray[Any]) -> tuple[list[str], str]:
+    """The elements as literals, and the C type that they have.
+
+    Numbers are written in the fewest digits that only they round to; what has other bits than such
+    numbers, or is no type of C, is written as its bits.
+    """
+    size = array.dtype.itemsize
+    if array.dtype.name in ("float32", "float64") and np.isfinite(array).all():
+        kind, suffix = ("f32", "f") if size == 4 else ("f64", "")
+        return [f"{number!s}{suffix}" for number in array.reshape(-1)], kind
+    if array.dtype.kind in "iu":
+        kind = ("s" if array.dtype.kind == "i" else "u") + str(8 * size)
+        return [_integer(int(x), kind) for x in array.reshape(-1)], kind
+    width = min(size, 8)
+    words = array.reshape(-1).view(f"u{width}")
+    return [_integer(int(x), f"u{8 * width}") for x in words], f"u{8 * width}"
+
+
+def _integer(value: int, kind: str) -> str:
+    if value == -(2**63):
+        return "(-0x7fffffffffffffff - 1)"
+    suffix = ("u" if kind[0] == "u" else "") + ("ll" if kind[1:] == "64" else "")
+    return f"{value}{suffix}"

@@ -1,0 +1,108 @@
+"""The C functions that emitted code may call, and which of them it does call.
+
+They are written in the `.c` files beside this one, in paragraphs: a comment, then a function. A
+function whose name ends in `_$T` is a template; it is filled in for the element type that its
+caller names. Emitted code begins with exactly the functions that it needs, those that they call
+first, and with no header: the compiler takes 20 ms for a kernel and 300 ms for `immintrin.h`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+from emit_c.code.types import OTHERS, TYPEDEFS, conversions, load, wide
+from hlo.element_type import ELEMENT_TYPES, ElementType
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_ALL_TYPES = sorted(ELEMENT_TYPES, key=len, reverse=True)
+
+
+@cache
+def _paragraphs() -> dict[str, str]:
+    """Every function of the `.c` files, by name."""
+    found: dict[str, str] = {}
+    for path in sorted(Path(__file__).parent.glob("*.c")):
+        for paragraph in re.split(r"\n\n(?=//|static|__attribute__)", path.read_text().strip()):
+            name = _name(paragraph)
+            if name:
+                found[name] = paragraph + "\n"
+    return found
+
+
+def _name(paragraph: str) -> str | None:
+    match = re.search(
+        r"^(?:static|typedef|extern)\b[^;]*?\b(\w+(?:_\$T)?)\s*[(\[=]|^struct (\w+(?:_\$T)?) \{",
+        paragraph,
+        re.MULTILINE,
+    )
+    return match[1] or match[2] if match else None
+
+
+@cache
+def _definition(name: str) -> tuple[str, str] | None:
+    """The name of the paragraph that defines a word, and the paragraph."""
+    if name in _paragraphs():
+        return name, _paragraphs()[name]
+    for prefix in ("load_", "store_", "narrow_"):
+        if name.startswith(prefix) and name.removeprefix(prefix) in OTHERS:
+            type_name = name.removeprefix(prefix)
+            return f"conversions_{type_name}", conversions(ELEMENT_TYPES[type_name])
+    for type_name in _ALL_TYPES:
+        template = _paragraphs().get(name.removesuffix(type_name) + "$T")
+        if template and name.endswith("_" + type_name):
+            return name, _filled(template, ELEMENT_TYPES[type_name])
+    return None
+
+
+def _filled(template: str, element_type: ElementType) -> str:
+    """A template for an element type."""
+    kind = wide(element_type)
+    bits = element_type.bits
+    unsigned = kind.replace("s", "u")
+    values = {
+        "$T": element_type.name,
+        "$C": kind,
+        "$U": unsigned,
+        "$S": unsigned.replace("u", "s"),
+        "$V": element_type.name.replace("s", "u"),
+        "$L": load(element_type, "").removesuffix("()"),
+        "$R": element_type.real.name,
+        "$W": str(bits),
+        "$M": f"0x{(1 << bits) - 1:x}" + ("ull" if bits == 64 else ""),
+        "$f": "f" if element_type.name in ("c64", "f32") else "",
+    }
+    return re.sub(r"\$[A-Za-z]", lambda m: values[m[0]], template)
+
+
+@cache
+def reserved() -> frozenset[str]:
+    """Names that emitted identifiers must not take."""
+    names = {name.removesuffix("_$T") for name in _paragraphs()} | set(ELEMENT_TYPES)
+    return frozenset(names)
+
+
+def prelude(code: str) -> str:
+    """The definitions that some code needs, each after those that it needs itself."""
+    done: dict[str, str] = {}
+    _collect(code, done, set())
+    needed = "".join(f"\n{text}" for text in done.values())
+    words = set(_WORD.findall(code + needed))
+    others = "".join(
+        f"typedef u{'16' if ELEMENT_TYPES[n].bits == 16 else '8'} {n};\n"
+        for n in OTHERS
+        if n in words
+    )
+    return TYPEDEFS + others + needed
+
+
+def _collect(code: str, done: dict[str, str], begun: set[str]) -> None:
+    """Add what some code needs; definitions nest a few levels deep, and one calls itself."""
+    for word in dict.fromkeys(_WORD.findall(code)):
+        found = _definition(word)
+        if found and found[0] not in begun:
+            name, text = found
+            begun.add(name)
+            _collect(re.sub(r"//.*", "", text), done, begun)
+            done[name] = text

@@ -1,0 +1,1 @@
+"""Dot products and convolutions: sums of products in register tiles."""

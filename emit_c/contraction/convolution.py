@@ -1,0 +1,243 @@
+"""Whole convolutions, in register tiles.
+
+A contraction over window and input features: its input is read where it is, or from a copy where it
+must be padded or converted. Most often output features are laid across vector lanes, and places of
+the innermost spatial dimension are the rows of a tile; with many groups of few features, groups are
+laid across lanes; and where places are neighbours in memory and features are few, places are. See
+`emit_c.contraction.tiling` and `emit_c.contraction.phases`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING
+
+from emit_c.code.indexing import Sum, counter, delinear, strides
+from emit_c.contraction.operands import element_as, product_type
+from emit_c.contraction.phases import Phase, phases
+from emit_c.contraction.scratch import Scratch, summed
+from emit_c.contraction.tiling import Dim, Pointers, Step, Tiling, joined
+from emit_c.opcodes.folding import over
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from emit_c.code.indexing import Index
+    from emit_c.kernels.body import Body
+    from hlo import attributes as a
+    from hlo.element_type import ElementType
+    from hlo.instruction import Instruction
+
+# Plain loops are as good where tiles use less than that share of a processor.
+LEAST_SHARE = 0.1
+# How much less a copy in another order is worth than one in the input's own.
+TRANSPOSED = 0.5
+# Elements that tiles may read behind the input's last one, where lanes are left over.
+BEHIND = 256
+
+
+def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[str]) -> int | None:
+    """Loops over tiles, for each phase; before them the input may be copied."""
+    kind = product_type(instr)
+    empty = 0 in (o.shape.size for o in (instr, *instr.operands))
+    if empty or kind.is_complex or kind.kind == "pred":
+        return None
+    made = _Convolution(instr, kind)
+    source = made.source(body)
+    parts = list(product(*made.phases))
+    tilings = [made.tiling(source, part) for part in parts]
+    if any(tiling.share < LEAST_SHARE for tiling in tilings):
+        return None
+    scratch = Scratch(body)
+    pointer = body.tree(made.lhs)
+    if source.copied:
+        pointer = scratch.array(kind, "padded", prod(source.sizes) + BEHIND)
+        _copy_input(body, made, source, pointer)
+    with summed(body, instr, outputs[0], scratch, kind, tilings) as (target, output):
+        for part, tiling in zip(parts, tilings, strict=True):
+            packed = scratch.array(kind, "packed", tiling.packed_size) if tiling.cached else ""
+            first, to = made.origin(source, part)
+            pointers = Pointers(f"{pointer} + {first}", packed, f"{output} + {to}")
+            tiling.write(body, pointers, target, made.kernel(body, source, part))
+    return scratch.bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Input:
+    """The input as tiles read it.
+
+    Attributes
+    ----------
+    order : its dimensions in memory, outermost first.
+    low, sizes : of each dimension: zeros in front, and all elements.
+    copied : whether it is a copy.
+    """
+
+    order: tuple[int, ...]
+    low: tuple[int, ...]
+    sizes: tuple[int, ...]
+    copied: bool
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """From neighbour to neighbour of each dimension."""
+        found = strides([self.sizes[d] for d in self.order])
+        return tuple(found[self.order.index(d)] for d in range(len(self.order)))
+
+
+class _Convolution:
+    """What a convolution is, in numbers.
+
+    Attributes
+    ----------
+    features : input features that each output feature sees.
+    group_size : output features that belong together; there are `groups` of them.
+    """
+
+    def __init__(self, instr: Instruction, kind: ElementType) -> None:
+        self.instr, self.kind = instr, kind
+        self.attrs: a.Convolution = instr.attrs  # type: ignore[assignment]
+        self.labels = self.attrs.dim_labels
+        self.lhs, self.rhs = instr.operands
+        self.features = self.rhs.shape.dims[self.labels.kernel_input_feature]
+        self.groups = max(self.attrs.feature_group_count, self.attrs.batch_group_count)
+        self.group_size = self.rhs.shape.dims[self.labels.kernel_output_feature] // self.groups
+        places = [instr.shape.dims[d] for d in self.labels.output_spatial]
+        pairs = zip(self.attrs.window, places, strict=True)
+        self.phases = [phases(w, n) for w, n in pairs]
+
+    def source(self, body: Body) -> _Input:
+        """The input: in place, unless tiles would read outside of it, or numbers of another type.
+
+        A copy may also have its features last or before its places, if that is what lets tiles use
+        much more of the processor.
+        """
+        dims, labels = self.lhs.shape.dims, self.labels
+        low, sizes = [0] * len(dims), list(dims)
+        for d, found in zip(labels.input_spatial, self.phases, strict=True):
+            met = [phase for phase in found if phase.taps]
+            low[d] = max(0, *(-phase.low for phase in met)) if met else 0
+            sizes[d] = low[d] + max([dims[d], *(phase.high + 1 for phase in met)])
+        plain = tuple(range(len(dims)))
+        features = (labels.input_batch, labels.input_feature)
+        others = tuple(d for d in plain if d != labels.input_feature)
+        places = tuple(d for d in plain if d not in features)
+        orders = (plain, (*others, labels.input_feature), (*features, *places))
+        given = [_Input(order, tuple(low), tuple(sizes), copied=True) for order in orders]
+        best = max(given, key=lambda g: self._share(g) * (1 if g.order == plain else TRANSPOSED))
+        in_place = (
+            isinstance(body.tree(self.lhs), str)
+            and self.lhs.shape.element_type is self.kind
+            and (best.order, best.sizes) == (plain, dims)
+            and not any(self.tiling(best, p).reads_behind for p in product(*self.phases))
+        )
+        return replace(best, copied=not in_place)
+
+    def _share(self, source: _Input) -> float:
+        """What all tiles use at least of the processor."""
+        return min(self.tiling(source, part).share for part in product(*self.phases))
+
+    def tiling(self, source: _Input, part: Sequence[Phase]) -> Tiling:
+        """How a part of the output is cut into tiles."""
+        steps = [step for step, _ in self._contraction(source, part)]
+        return Tiling(self._dims(source, part), steps, self.kind)
+
+    def _dims(self, source: _Input, part: Sequence[Phase]) -> list[Dim]:
+        """The dimensions of the output: groups, features, then places, joined where possible."""
+        labels, into, out = self.labels, source.steps, strides(self.instr.shape.dims)
+        batch = self.lhs.shape.dims[labels.input_batch] // self.attrs.batch_group_count
+        next_group = self.features * into[labels.input_feature]
+        if self.attrs.batch_group_count > 1:
+            next_group = batch * into[labels.input_batch]
+        feature = out[labels.output_feature]
+        places = [Dim(batch, into[labels.input_batch], out[labels.output_batch])]
+        for k, phase in enumerate(part):
+            here = into[labels.input_spatial[k]] * phase.place_stride
+            there = out[labels.output_spatial[k]] * phase.place_step
+            places.append(Dim(phase.places, here, there))
+        return [
+            Dim(self.groups, next_group, self.group_size * feature, self.group_size),
+            Dim(self.group_size, 0, feature, 1),
+            *joined(places),
+        ]
+
+    def _contraction(
+        self, source: _Input, part: Sequence[Phase]
+    ) -> list[tuple[Step, tuple[int, int, int]]]:
+        """Its steps in the order of the input's memory.
+
+        Each is given with a dimension of the kernel, the first element there, and the distance to
+        the next.
+        """
+        labels, into = self.labels, source.steps
+        features = Step(self.features, into[labels.input_feature])
+        found = [(features, (labels.kernel_input_feature, 0, 1))]
+        for k, phase in enumerate(part):
+            w, dim = self.attrs.window[k], labels.kernel_spatial[k]
+            step = Step(phase.taps, into[labels.input_spatial[k]] * phase.tap_stride)
+            if w.reversal:
+                found.append((step, (dim, w.size - 1 - phase.first_tap, -phase.tap_step)))
+            else:
+                found.append((step, (dim, phase.first_tap, phase.tap_step)))
+        return sorted(found, key=lambda pair: -pair[0].input)
+
+    def kernel(
+        self, body: Body, source: _Input, part: Sequence[Phase]
+    ) -> Callable[[Sum, Index], str]:
+        """The kernel's numbers, by output feature and index of the contraction."""
+        contraction = self._contraction(source, part)
+
+        def number(feature: Sum, steps: Index) -> str:
+            at = [Sum(0)] * self.rhs.shape.rank
+            at[self.labels.kernel_output_feature] = feature
+            for (_, (dim, first, distance)), step in zip(contraction, steps, strict=True):
+                at[dim] = step * distance + first
+            return element_as(body, self.rhs, tuple(at), self.kind)
+
+        return number
+
+    def origin(self, source: _Input, part: Sequence[Phase]) -> tuple[int, int]:
+        """The elements of the input and of the output that a part begins with."""
+        labels, out = self.labels, strides(self.instr.shape.dims)
+        first, to = 0, 0
+        for k, phase in enumerate(part):
+            d = labels.input_spatial[k]
+            if phase.taps:
+                first += (phase.low + source.low[d]) * source.steps[d]
+            to += phase.first_place * out[labels.output_spatial[k]]
+        return first, to
+
+
+def _copy_input(body: Body, made: _Convolution, source: _Input, copy: str) -> None:
+    """Write the input to other memory, between zeros."""
+    lhs, dims, steps = made.lhs, made.lhs.shape.dims, source.steps
+    size, each = prod(source.sizes), made.kind.bytes
+    if source.sizes != dims:
+        body.call("__builtin_memset", copy, "0", str(size * each))
+    body.call("__builtin_memset", f"{copy} + {size}", "0", str(BEHIND * each))
+    # Dimensions through which one loop leads in both are gone through as one.
+    read = strides(dims)
+    groups: list[list[int]] = []
+    for d in source.order:
+        last = groups[-1][-1] if groups else d
+        if groups and (steps[last], read[last]) == (steps[d] * dims[d], read[d] * dims[d]):
+            groups[-1].append(d)
+        else:
+            groups.append([d])
+    # Innermost what is written in a row; the others as they are read.
+    groups[:-1] = sorted(groups[:-1])
+    sizes = [prod(dims[d] for d in group) for group in groups]
+    lane = body.name("i")
+    with body.loops("i" * (len(groups) - 1), sizes[:-1], parallel=True) as outer:
+        at = [Sum(0)] * len(dims)
+        for number, group in zip((*outer, counter(lane, sizes[-1])), groups, strict=True):
+            for d, i in zip(group, delinear(number, [dims[d] for d in group]), strict=True):
+                at[d] = i
+        place = Sum(0)
+        for d, i in enumerate(at):
+            place = place + (i + source.low[d]) * steps[d]
+        with body.block() as statements:
+            body.assign(f"{copy}[{place.text}]", element_as(body, lhs, tuple(at), made.kind))
+        body.add(over(lane, sizes[-1], statements))

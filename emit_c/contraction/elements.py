@@ -1,0 +1,164 @@
+"""Elements of dot products and convolutions: sums of products over loops of their own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from emit_c.code.indexing import Index, Sum, unknown
+from emit_c.code.loops import Assign, For, If, Let, Statement
+from emit_c.code.types import literal, narrowed, wide
+from emit_c.contraction.convolution import write_whole_convolution
+from emit_c.contraction.dot import write_whole_dot
+from emit_c.contraction.operands import product_type
+from emit_c.opcodes.folding import window_place
+from emit_c.opcodes.movement import define
+from emit_c.opcodes.scalar import converted, expression
+from hlo.element_type import ELEMENT_TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from emit_c.kernels.body import Body
+    from hlo import attributes as a
+    from hlo.instruction import Instruction
+
+
+class Products:
+    """A sum of products of two operands' elements."""
+
+    def __init__(self, body: Body, instr: Instruction) -> None:
+        self.body, self.instr = body, instr
+        self.type = product_type(instr)
+        zero = literal(self.type, self.type.dtype.type(0))
+        self.name = body.variable(wide(self.type), instr.name, zero)
+
+    def add(self, lhs: Index, rhs: Index) -> None:
+        """Add the product of two elements."""
+        pairs = zip(self.instr.operands, (lhs, rhs), strict=False)
+        factors = [self._factor(operand, index) for operand, index in pairs]
+        if self.type.kind == "pred":
+            made = f"{self.name} | ({factors[0]} & {factors[1]})"
+        else:
+            product = self.body.let(
+                wide(self.type), "product", expression("multiply", self.type, *factors) or ""
+            )
+            made = f"{self.name} + {product}"
+        self.body.assign(self.name, made)
+
+    def _factor(self, operand: Instruction, index: Index) -> str:
+        value = self.body.element(operand, index)
+        source = operand.shape.element_type
+        made = value if self.type.name == wide(source) else converted(value, source, self.type)
+        return self.body.let(wide(self.type), operand.name, made)
+
+    @property
+    def result(self) -> str:
+        """The sum, in the result's type."""
+        target = self.instr.shape.element_type
+        if wide(target) == self.type.name:
+            return narrowed(target, self.name)
+        return converted(self.name, self.type, target)
+
+    @property
+    def lanes(self) -> tuple[tuple[str, str], ...]:
+        """For OpenMP: how vector lanes are put together; () where they can't be."""
+        return () if self.type.is_complex or self.type.kind == "pred" else (("+", self.name),)
+
+
+def _summed(
+    statements: Sequence[Statement], lanes: tuple[tuple[str, str], ...]
+) -> tuple[Statement, ...]:
+    """Let the innermost loops of a sum run in vector lanes."""
+    found: list[Statement] = []
+    for s in statements:
+        if isinstance(s, If):
+            found.append(replace(s, then=_summed(s.then, lanes)))
+        elif isinstance(s, For) and lanes and all(isinstance(t, Let | Assign) for t in s.body):
+            found.append(replace(s, simd=True, reductions=lanes))
+        elif isinstance(s, For):
+            found.append(replace(s, body=_summed(s.body, lanes)))
+        else:
+            found.append(s)
+    return tuple(found)
+
+
+@define("dot", whole=write_whole_dot)
+def write_dot(body: Body, instr: Instruction, index: Index) -> str:
+    """The sum over the contracting dimensions, at one place of batch and free dimensions."""
+    attrs: a.DotDims = instr.attrs  # type: ignore[assignment]
+    lhs, rhs = instr.operands
+    products = Products(body, instr)
+    sizes = [lhs.shape.dims[d] for d in attrs.lhs_contracting_dims]
+    batch = index[: len(attrs.lhs_batch_dims)]
+    used = (*attrs.lhs_batch_dims, *attrs.lhs_contracting_dims)
+    left_free = [d for d in range(lhs.shape.rank) if d not in used]
+    used = (*attrs.rhs_batch_dims, *attrs.rhs_contracting_dims)
+    right_free = [d for d in range(rhs.shape.rank) if d not in used]
+    free = index[len(batch) :]
+    with body.block() as statements, body.loops("k" * len(sizes), sizes) as inner:
+        left = dict(zip(attrs.lhs_batch_dims, batch, strict=True))
+        left |= dict(zip(attrs.lhs_contracting_dims, inner, strict=True))
+        left |= dict(zip(left_free, free, strict=False))
+        right = dict(zip(attrs.rhs_batch_dims, batch, strict=True))
+        right |= dict(zip(attrs.rhs_contracting_dims, inner, strict=True))
+        right |= dict(zip(right_free, free[len(left_free) :], strict=True))
+        products.add(
+            tuple(left[d] for d in range(lhs.shape.rank)),
+            tuple(right[d] for d in range(rhs.shape.rank)),
+        )
+    body.add(*_summed(statements, products.lanes))
+    return products.result
+
+
+@define("convolution", whole=write_whole_convolution)
+def write_convolution(body: Body, instr: Instruction, index: Index) -> str:
+    """The sum over the window and the input features of a group, at one place of the output."""
+    attrs: a.Convolution = instr.attrs  # type: ignore[assignment]
+    labels, window = attrs.dim_labels, attrs.window
+    inputs, kernel = (o.shape.dims for o in instr.operands)
+    features = kernel[labels.kernel_input_feature]
+    outputs = kernel[labels.kernel_output_feature]
+    feature, batch = index[labels.output_feature], index[labels.output_batch]
+    first_feature, first_batch = Sum(0), Sum(0)
+    if attrs.feature_group_count > 1:
+        group = feature // (outputs // attrs.feature_group_count)
+        first_feature = group * features
+    if attrs.batch_group_count > 1:
+        group = feature // (outputs // attrs.batch_group_count)
+        first_batch = group * (inputs[labels.input_batch] // attrs.batch_group_count)
+    products = Products(body, instr)
+    spatial = [inputs[d] for d in labels.input_spatial]
+    place = tuple(index[d] for d in labels.output_spatial)
+    sizes = [w.size for w in window]
+    with body.block() as statements, body.loops("w" * len(window), sizes) as offset:
+        condition, at = window_place(place, offset, spatial, window)
+        if condition != "0":
+            with body.when(condition), body.loops("c", [features]) as (c,):
+                left = [unknown("", 0, 0)] * len(inputs)
+                left[labels.input_batch] = batch + first_batch
+                left[labels.input_feature] = c + first_feature
+                right = [unknown("", 0, 0)] * len(kernel)
+                right[labels.kernel_input_feature] = c
+                right[labels.kernel_output_feature] = feature
+                for k, w in enumerate(window):
+                    left[labels.input_spatial[k]] = at[k]
+                    step = offset[k] * -1 + (w.size - 1) if w.reversal else offset[k]
+                    right[labels.kernel_spatial[k]] = step
+                products.add(tuple(left), tuple(right))
+    body.add(*_summed(statements, products.lanes))
+    return products.result
+
+
+@define("batch-norm-inference")
+def write_batch_norm_inference(body: Body, instr: Instruction, index: Index) -> str:
+    """(operand - mean) / sqrt(variance + epsilon) * scale + offset, rounded once."""
+    attrs: a.BatchNorm = instr.attrs  # type: ignore[assignment]
+    operand, *features = instr.operands
+    kind = instr.shape.element_type
+    x = body.element(operand, index)
+    at = (index[attrs.feature_index],)
+    scale, offset, mean, variance = (body.element(feature, at) for feature in features)
+    epsilon = literal(kind, ELEMENT_TYPES[wide(kind)].dtype.type(attrs.epsilon))
+    root = f"__builtin_sqrt{'f' if wide(kind) == 'f32' else ''}({variance} + {epsilon})"
+    return narrowed(kind, f"({x} - {mean}) / {root} * {scale} + {offset}")

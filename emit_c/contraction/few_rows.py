@@ -1,0 +1,147 @@
+"""Dot products of a matrix and a few vectors: as fast as the matrix is read, and read only once.
+
+To pack it would take longer than to multiply. If a free dimension of the matrix is innermost in
+memory, its rows are multiplied by the vectors' numbers, and added up side by side; if a contracted
+dimension is, some of its rows at a time are multiplied with all vectors, along vector lanes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from emit_c.code.indexing import Sum, counter, delinear, linear, strides
+from emit_c.code.loops import Assign, For
+from emit_c.code.types import literal, store
+from emit_c.contraction.operands import Operand, element_as, operands_of
+from emit_c.contraction.tiles import result
+from emit_c.opcodes.folding import over
+from emit_c.opcodes.scalar import expression
+
+if TYPE_CHECKING:
+    from emit_c.code.indexing import Index
+    from emit_c.kernels.body import Body
+    from hlo.element_type import ElementType
+    from hlo.instruction import Instruction
+
+# So many vectors are few: where sums are in memory, and where they are in registers.
+FEW_SIDE_BY_SIDE, FEW_IN_LANES = 3, 8
+# Sums that lie side by side, and rows of the matrix that are added to them at once.
+COLUMNS, ROWS = 4096, 4
+
+
+def write_few_rows(body: Body, instr: Instruction, output: str, kind: ElementType) -> bool:
+    """Write a product if one operand is a few vectors; otherwise give False, and write nothing."""
+    left, right = operands_of(instr)
+    for few, matrix in ((left, right), (right, left)):
+        made = _FewRows(body, instr, few, matrix, kind)
+        if not matrix.free or not matrix.contracting or matrix.count < 2:
+            continue
+        step = strides(matrix.instr.shape.dims)
+        if few.count <= FEW_SIDE_BY_SIDE and step[matrix.free[-1]] == 1:
+            made.write_side_by_side(output)
+            return True
+        aligned = strides(few.instr.shape.dims)[few.contracting[-1]] == 1
+        if few.count <= FEW_IN_LANES and step[matrix.contracting[-1]] == 1 and aligned:
+            made.write_in_lanes(output)
+            return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class _FewRows:
+    body: Body
+    instr: Instruction
+    few: Operand
+    matrix: Operand
+    kind: ElementType
+
+    def write_side_by_side(self, output: str) -> None:
+        """For each block of columns: rows of the matrix, times a number of each vector."""
+        body, kind = self.body, self.kind
+        batch, free, depths = self._sizes()
+        width = _divisor(free[-1], min(COLUMNS, max(free[-1] // 2, COLUMNS // 8)))
+        many = _divisor(depths[-1], ROWS)
+        column = body.name("column")
+        outer = [*batch, *free[:-1], free[-1] // width]
+        with body.loops("b" * len(outer), outer, parallel=True) as (*place, block):
+            at, columns = tuple(place[: len(batch)]), block * width + counter(column, width)
+            there = (*place[len(batch) :], columns)
+            sums = [body.variable(f"{kind}", "sums", size=width) for _ in range(self.few.count)]
+            zero = literal(kind, kind.dtype.type(0))
+            body.add(over(column, width, [Assign(f"{s}[{column}]", zero) for s in sums]))
+            with body.loops("t" * len(depths), [*depths[:-1], depths[-1] // many]) as (*deep, last):
+                steps = [(*deep, last * many + k) for k in range(many)]
+                factors = [[self._number(at, row, k) for k in steps] for row in range(len(sums))]
+                with body.block() as statements:
+                    row = [self._element(at, there, k) for k in steps]
+                    for each, numbers in zip(sums, factors, strict=True):
+                        added = [self._product(*pair) for pair in zip(numbers, row, strict=True)]
+                        body.assign(f"{each}[{column}]", " + ".join([f"{each}[{column}]", *added]))
+                body.add(over(column, width, statements))
+            with body.block() as statements:
+                for row, each in enumerate(sums):
+                    self._store(output, (at, row, there), f"{each}[{column}]")
+            body.add(over(column, width, statements))
+
+    def write_in_lanes(self, output: str) -> None:
+        """For some rows of the matrix at once: their products with all vectors."""
+        body, kind = self.body, self.kind
+        batch, free, depths = self._sizes()
+        many = _divisor(free[-1], FEW_IN_LANES // self.few.count)
+        outer = [*batch, *free[:-1], free[-1] // many]
+        with body.loops("b" * len(outer), outer, parallel=True) as (*place, block):
+            at = tuple(place[: len(batch)])
+            rows = [(*place[len(batch) :], block * many + k) for k in range(many)]
+            zero = literal(kind, kind.dtype.type(0))
+            pairs = [(row, there) for row in range(self.few.count) for there in rows]
+            sums = [body.variable(f"{kind}", "sum", zero) for _ in pairs]
+            lane = body.name("k")
+            with body.loops("t" * (len(depths) - 1), depths[:-1]) as deep:
+                k = (*deep, counter(lane, depths[-1]))
+                with body.block() as statements:
+                    for name, (row, there) in zip(sums, pairs, strict=True):
+                        number, other = self._number(at, row, k), self._element(at, there, k)
+                        body.assign(name, f"{name} + {self._product(number, other)}")
+                lanes = tuple(("+", name) for name in sums)
+                body.add(For(lane, depths[-1], tuple(statements), simd=True, reductions=lanes))
+            for name, (row, there) in zip(sums, pairs, strict=True):
+                self._store(output, (at, row, there), name)
+
+    def _sizes(self) -> tuple[list[int], list[int], list[int]]:
+        matrix = self.matrix
+        return tuple(matrix.sizes(d) for d in (matrix.batch, matrix.free, matrix.contracting))  # type: ignore[return-value]
+
+    def _number(self, batch: Index, row: int, steps: Index) -> str:
+        """A number of a vector."""
+        at = self.few.index(batch, self._row(row), steps)
+        return self.body.let(
+            f"{self.kind}", "x", element_as(self.body, self.few.instr, at, self.kind)
+        )
+
+    def _row(self, row: int) -> Index:
+        return delinear(Sum(row), self.few.sizes(self.few.free))
+
+    def _element(self, batch: Index, free: Index, steps: Index) -> str:
+        """A number of the matrix."""
+        at = self.matrix.index(batch, free, steps)
+        return self.body.let(
+            f"{self.kind}", "y", element_as(self.body, self.matrix.instr, at, self.kind)
+        )
+
+    def _product(self, x: str, y: str) -> str:
+        return f"({expression('multiply', self.kind, x, y)})"
+
+    def _store(self, output: str, where: tuple[Index, int, Index], value: str) -> None:
+        batch, row, there = where
+        first = self.few.instr is self.instr.operands[0]
+        parts = (*self._row(row), *there) if first else (*there, *self._row(row))
+        place = linear((*batch, *parts), self.instr.shape.dims)
+        target = self.instr.shape.element_type
+        made = store(target, result(value, self.kind, target))
+        self.body.assign(f"{output}[{place.text}]", made)
+
+
+def _divisor(number: int, most: int) -> int:
+    """The largest divisor that is not above a bound."""
+    return next(n for n in range(min(number, most), 0, -1) if number % n == 0)

@@ -1,0 +1,70 @@
+"""Memory that a kernel needs for itself while it runs."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from emit_c.code.types import store
+from emit_c.contraction.tiles import result
+from emit_c.opcodes.folding import over
+from optimizer.memory.heap import ALIGNMENT
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from emit_c.contraction.tiling import Tiling
+    from emit_c.kernels.body import Body
+    from hlo.element_type import ElementType
+    from hlo.instruction import Instruction
+
+
+class Scratch:
+    """Arrays in a kernel's scratch memory, one behind the other.
+
+    Attributes
+    ----------
+    bytes : what all of them take.
+    """
+
+    def __init__(self, body: Body) -> None:
+        self.body = body
+        self.bytes = 0
+
+    def array(self, kind: ElementType, name: str, size: int) -> str:
+        """A new array; gives the pointer to it."""
+        begin = self.bytes
+        self.bytes += max(ALIGNMENT, -(-size * kind.bytes // ALIGNMENT) * ALIGNMENT)
+        return self.body.variable(f"{kind} *", name, f"({kind} *)(scratch + {begin})")
+
+
+@contextmanager
+def summed(
+    body: Body,
+    instr: Instruction,
+    output: str,
+    scratch: Scratch,
+    kind: ElementType,
+    tilings: Sequence[Tiling],
+) -> Generator[tuple[ElementType, str]]:
+    """The type and the place of the sums that some tilings make.
+
+    That is the output, unless tiles must add to sums of a wider type than it has: then they are
+    made in scratch memory, and converted at the end. Sums that are exact are added in the output.
+    """
+    target = instr.shape.element_type
+    if target is kind or all(tiling.chunks == 1 or tiling.exact for tiling in tilings):
+        yield target, output
+        return
+    size = instr.shape.size
+    sums = scratch.array(kind, "sums", size)
+    yield kind, sums
+    # Two loops, so that threads have turns to share.
+    row = instr.shape.dims[-1]
+    i = body.name("i")
+    with body.loops(["row"], [size // row], parallel=True) as (at,):
+        place = f"{(at * row).text} + {i}"
+        with body.block() as statements:
+            value = result(f"{sums}[{place}]", kind, target)
+            body.assign(f"{output}[{place}]", store(target, value))
+        body.add(over(i, row, statements))

@@ -1,0 +1,394 @@
+"""Sums of products over many dimensions, cut into register tiles.
+
+Every output is a sum over the steps of a contraction: of a number of the input, which is read where
+it is, times one of the kernel, which is packed in the order in which tiles read it. One dimension
+of the output is laid across vector lanes, another becomes the rows of a tile, the others are loops
+around. See `emit_c.contraction.tiles`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING
+
+from emit_c.code.indexing import Sum, counter, linear, unknown
+from emit_c.code.loops import Assign, For
+from emit_c.contraction.tiles import Tile, lanes_for, rows_for, tile_text
+from emit_c.opcodes.folding import over
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from emit_c.code.indexing import Index
+    from emit_c.kernels.body import Body
+    from hlo.element_type import ElementType
+
+# A packed kernel of so many bytes stays in the cache while all places are gone through, and so
+# many bytes of a larger one's panels.
+CACHED, CACHED_PANELS = 1 << 19, 1 << 18
+# Panels that are packed together, so that the kernel is read in longer runs.
+WIDEST = 8
+# Sums that are independent of each other keep a processor busy from so many vectors on.
+BUSY = 10
+# What it costs to write lanes that are no neighbours in the output.
+SCATTERED = 0.8
+VECTOR_BYTES = 64
+# To write a tile's sums takes as long as so many products.
+FEW_STEPS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """A dimension of the output: its size, and steps in the input, the output and the features.
+
+    Features number the kernel's columns; all other dimensions, `places`, share its numbers.
+    """
+
+    size: int
+    input: int
+    output: int
+    feature: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A dimension of the contraction: its size, and step in the input."""
+
+    size: int
+    input: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pointers:
+    """Where the input, memory for the packed kernel, and the output begin, as C."""
+
+    input: str
+    packed: str
+    output: str
+
+
+def joined(dims: Sequence[Dim]) -> list[Dim]:
+    """Dimensions through which one loop leads, as one."""
+    found: list[Dim] = []
+    for dim in sorted((d for d in dims if d.size != 1), key=lambda d: -d.output):
+        last, n = found[-1] if found else None, dim.size
+        steps = (dim.input * n, dim.output * n, dim.feature * n)
+        if last and (last.input, last.output, last.feature) == steps:
+            found[-1] = replace(dim, size=last.size * n)
+        else:
+            found.append(dim)
+    return found
+
+
+class Tiling:
+    """How an output is cut into tiles.
+
+    Parameters
+    ----------
+    dims : of the output; those of size 1 do not matter.
+    steps : of the contraction, outermost first.
+    kind : the type in which products are summed up.
+    exact : if given, sums of so many products are exact in that type; longer ones are added up in
+        the output.
+
+    Attributes
+    ----------
+    lane, row : the dimensions that make up a tile.
+    share : of a processor's lanes that is used.
+    cached : whether the packed kernel stays in the cache while all places are gone through. If so,
+        it needs memory for `packed_size` numbers, and places are outermost; else panels of it are.
+    chunks : the outermost steps are taken in so many parts; if more than one, tiles add to what the
+        output holds already.
+    """
+
+    def __init__(
+        self,
+        dims: Sequence[Dim],
+        steps: Sequence[Step],
+        kind: ElementType,
+        exact: int | None = None,
+    ) -> None:
+        self.kind, self.steps, self.exact = kind, tuple(steps) or (Step(1, 0),), exact
+        dims = [d for d in dims if d.size != 1] or [Dim(1, 0, 1, 1)]
+        self.share, self.lane, self.row = _best(dims, kind)
+        self.vectors, self.lanes = lanes_for(self.lane.size, kind)
+        self.width = self.vectors * self.lanes
+        self.rows = rows_for(self.row.size, self.vectors)
+        self.depth = prod(s.size for s in self.steps)
+        outer = [d for d in dims if d not in (self.lane, self.row)]
+        self.panels = [d for d in outer if d.feature]
+        self.places = [d for d in outer if not d.feature]
+        # What the kernel is packed along, and numbers that lie side by side then.
+        self.packed = next((d for d in (self.lane, self.row) if d.feature), Dim(1, 0, 0))
+        self.side = {self.lane: self.width, self.row: self.rows}.get(self.packed, 1)
+        self.blocks = -(-self.packed.size // self.side)
+        whole = prod(d.size for d in self.panels) * self.blocks * self.depth * self.side
+        self.cached = whole * kind.bytes <= CACHED or self.packed is not self.lane
+        self.packed_size = whole if self.cached else 0
+        self.group = 1 if self.cached else _divisor(self.blocks, min(self.blocks // 8, WIDEST))
+        first = self.steps[0].size
+        self.chunk = self._outermost_steps(exact or self.depth)
+        self.chunks = first // self.chunk if first else 1
+
+    def _outermost_steps(self, most: int) -> int:
+        """How many of the outermost steps are taken at once, for at most so many products.
+
+        As many as keep the packed panels in the cache; but if those are few, because the number of
+        steps has no suitable divisor, then as many as there may be.
+        """
+        first = self.steps[0].size
+        if self.depth == 0:
+            return first
+        rest = self.depth // first
+        if not self.cached:
+            panels = self.group * self.side * self.kind.bytes
+            chunk = _divisor(first, min(most, CACHED_PANELS // panels) // rest)
+            if chunk * rest >= FEW_STEPS:
+                return chunk
+        return _divisor(first, most // rest)
+
+    @property
+    def reads_behind(self) -> bool:
+        """Whether tiles read behind the input's last number, in lanes that are not used."""
+        return self.lane.input != 0 and self.lane.size % self.width != 0
+
+    # ----------------------------------------------------------------- loops
+
+    def write(
+        self,
+        body: Body,
+        pointers: Pointers,
+        target: ElementType,
+        kernel: Callable[[Sum, Index], str],
+    ) -> None:
+        """Pack the kernel, and go through the tiles.
+
+        Parameters
+        ----------
+        target : the output's type.
+        kernel : gives the kernel's number for a feature and an index of the contraction.
+        """
+        write = self._write_places_first if self.cached else self._write_panels_first
+        write(body, pointers, target, kernel)
+
+    def _write_places_first(
+        self,
+        body: Body,
+        pointers: Pointers,
+        target: ElementType,
+        kernel: Callable[[Sum, Index], str],
+    ) -> None:
+        """Pack the whole kernel; then go through places, and at each of them through the kernel."""
+        panels, places = [d.size for d in self.panels], [d.size for d in self.places]
+        names = "g" * (len(panels) + 1)
+        with body.loops(names, [*panels, self.blocks], parallel=True) as (*at, block):
+            begin = self._begin(tuple(at), block)
+            self._pack(body, pointers.packed, begin, _Part(tuple(at), block, Sum(0)), kernel)
+        sizes = [*panels, -(-self.lane.size // self.width)]
+        for chunk in range(self.chunks):
+            with body.loops("p" * len(places), places, parallel=True) as place:
+                for row, rows in self._each_row(body):
+                    with body.loops(names, sizes) as (*at, block):
+                        part = _Part(tuple(at), block, Sum(chunk))
+                        along = {self.lane: block, self.row: row}.get(self.packed, Sum(0))
+                        begin = self._begin(part.panel, along) + self._chunk_size * chunk
+                        self._tile(body, pointers, target, (place, row, part, begin), rows)
+
+    def _write_panels_first(
+        self,
+        body: Body,
+        pointers: Pointers,
+        target: ElementType,
+        kernel: Callable[[Sum, Index], str],
+    ) -> None:
+        """Pack some panels of the kernel, and go through all places for them; then the next."""
+        panels, places = [d.size for d in self.panels], [d.size for d in self.places]
+        sizes = [*panels, self.blocks // self.group]
+        with body.loops("g" * len(sizes), sizes, parallel=True) as (*at, group):
+            size = self.group * self._chunk_size
+            packed = body.own(str(self.kind), "panel", size, self.kind.bytes)
+            here = replace(pointers, packed=packed)
+            with body.loops(["chunk"], [self.chunks]) as (chunk,):
+                part = _Part(tuple(at), group * self.group, chunk)
+                self._pack(body, packed, Sum(0), part, kernel)
+                with body.loops("p" * len(places), places) as place:
+                    for row, rows in self._each_row(body):
+                        with body.loops(["block"], [self.group]) as (block,):
+                            begin = block * self._chunk_size
+                            this = replace(part, block=part.block + block)
+                            self._tile(body, here, target, (place, row, this, begin), rows)
+
+    def _each_row(self, body: Body) -> Iterator[tuple[Sum, int]]:
+        """Inside of loops over the tiles below each other: which it is, and how many rows it has.
+
+        The last tile may have fewer rows.
+        """
+        whole, rest = divmod(self.row.size, self.rows)
+        with body.loops(["row"], [whole], parallel=True) as (row,):
+            yield row, self.rows
+        if rest:
+            yield Sum(whole), rest
+
+    # --------------------------------------------------------------- packing
+
+    @property
+    def _chunk_size(self) -> int:
+        """Numbers that a packed block has for one chunk of the steps."""
+        return self.depth // max(1, self.chunks) * self.side
+
+    def _begin(self, panel: Index, block: Sum) -> Sum:
+        """Where a block begins in a kernel that is packed as a whole."""
+        sizes = (*(d.size for d in self.panels), self.blocks)
+        return linear((*panel, block), sizes) * (self.depth * self.side)
+
+    def _pack(
+        self,
+        body: Body,
+        packed: str,
+        begin: Sum,
+        part: _Part,
+        kernel: Callable[[Sum, Index], str],
+    ) -> None:
+        """Copy the kernel's numbers of a group of blocks.
+
+        If the whole kernel is packed, for all steps of the contraction; else for those of a chunk.
+        """
+        first = self.steps[0].size if self.cached else self.chunk
+        sizes = [first, *(s.size for s in self.steps[1:])]
+        lane = body.name("j")
+        with body.loops(["t" for _ in sizes] + ["block"], [*sizes, self.group]) as (*steps, block):
+            place = begin + linear(
+                (block, *steps, counter(lane, self.side)), (self.group, *sizes, self.side)
+            )
+            along = (part.block + block) * self.side + counter(lane, self.side)
+            rest = self.packed.size % self.side
+            at = (steps[0] + part.chunk * self.chunk, *steps[1:])
+            with body.block() as statements:
+                if rest:
+                    # The last block has fewer; its index must not seem to go beyond them.
+                    name = body.let("s64", "along", along.text)
+                    along = unknown(name, 0, self.packed.size - 1)
+                feature = along * self.packed.feature
+                for here, d in zip(part.panel, self.panels, strict=True):
+                    feature = feature + here * d.feature
+                body.assign(f"{packed}[{place.text}]", kernel(feature, at))
+            made = over(lane, self.side, statements)
+            if rest:
+                there = (part.block + block) * -self.side + self.packed.size
+                made = replace(made, stop=_smaller(there, self.side))
+                # Whatever is in lanes without outputs is multiplied, and that must not be slow, as
+                # it is with numbers near 0.
+                nothing = Assign(f"{packed}[{place.text}]", "0")
+                body.add(made, For(lane, self.side, (nothing,), start=made.stop))
+            else:
+                body.add(made)
+
+    # --------------------------------------------------------------- computing
+
+    def _tile(
+        self,
+        body: Body,
+        pointers: Pointers,
+        target: ElementType,
+        where: tuple[Index, Sum, _Part, Sum],
+        rows: int,
+    ) -> None:
+        """Call the function that computes a tile.
+
+        Parameters
+        ----------
+        where : place, number of the tile among those below each other, part of the kernel, and
+            where that begins in the packed kernel.
+        """
+        place, row, part, begin = where
+        loops = [*zip(place, self.places, strict=True), *zip(part.panel, self.panels, strict=True)]
+        loops += [(part.block * self.width, self.lane), (row * self.rows, self.row)]
+        into, to = part.chunk * (self.chunk * self.steps[0].input), Sum(0)
+        for here, d in loops:
+            into, to = into + here * d.input, to + here * d.output
+        steps = (Step(self.chunk, self.steps[0].input), *self.steps[1:])
+        tile = self._sizes(rows, steps, target)
+        count = (part.block * -self.width + self.lane.size).text
+        body.call(
+            body.function("tile", lambda name: tile_text(tile, name)),
+            f"{pointers.input} + {into.text}",
+            f"{pointers.packed} + {begin.text}",
+            f"{pointers.output} + {to.text}",
+            *([] if tile.full else [count]),
+            *([f"{part.chunk.text} > 0"] if tile.adds else []),
+            work=rows * self.width * prod(s.size for s in steps),
+        )
+
+    def _sizes(self, rows: int, steps: Sequence[Step], target: ElementType) -> Tile:
+        return Tile(
+            kind=self.kind,
+            target=target,
+            rows=rows,
+            vectors=self.vectors,
+            lanes=self.lanes,
+            steps=_joined(steps),
+            input_row=self.row.input,
+            kernel_row=1 if self.row.feature else 0,
+            output_row=self.row.output,
+            kernel_step=self.side,
+            input_lanes=self.lane.input == 1,
+            kernel_lanes=self.lane.feature != 0,
+            output_lane=self.lane.output,
+            full=self.lane.size % self.width == 0,
+            adds=self.chunks > 1,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of the kernel: which panel, block of features and chunk of the steps."""
+
+    panel: Index
+    block: Sum
+    chunk: Sum
+
+
+def _divisor(number: int, most: int) -> int:
+    """The largest divisor that is not above a bound; 1 if the bound is below."""
+    return next((n for n in range(min(number, most), 0, -1) if number % n == 0), min(number, 1))
+
+
+def _smaller(value: Sum, bound: int) -> str:
+    """The smaller of both, as C."""
+    if value.high <= bound:
+        return value.text
+    return f"({value.text} < {bound} ? {value.text} : {bound})"
+
+
+def _joined(steps: Sequence[Step]) -> tuple[tuple[int, int], ...]:
+    """Sizes and steps of loops, those joined through which one loop leads."""
+    found: list[tuple[int, int]] = []
+    for step in steps:
+        if found and found[-1][1] == step.input * step.size:
+            found[-1] = (found[-1][0] * step.size, step.input)
+        elif step.size != 1:
+            found.append((step.size, step.input))
+    return tuple(found)
+
+
+def _best(dims: Sequence[Dim], kind: ElementType) -> tuple[float, Dim, Dim]:
+    """The share of the processor that the best tile uses, its lane and its row.
+
+    Numbers of different lanes must be neighbours in the input, or one number that all share. The
+    kernel is packed along lanes or along rows.
+    """
+    one = Dim(1, 0, 0)
+    best = ((0.0, False, 0), dims[0], one)
+    for lane in (d for d in dims if d.input <= 1):
+        vectors, lanes = lanes_for(lane.size, kind)
+        width = vectors * lanes
+        used = lane.size / (-(-lane.size // width) * width) * lanes * kind.bytes / VECTOR_BYTES
+        used *= 1 if lane.output == 1 else SCATTERED
+        others = [d for d in dims if d is not lane and not (d.feature and lane.feature)]
+        for row in others or [one]:
+            share = used * min(1.0, rows_for(row.size, vectors) * vectors / BUSY)
+            score = (round(share, 2), lane.output == 1, -row.input)
+            if score > best[0]:
+                best = (score, lane, row)
+    return best[0][0], best[1], best[2]

@@ -1,0 +1,1 @@
+"""From C to something that runs: compiling, loading, calling, profiling, and use without Python."""

@@ -1,0 +1,195 @@
+"""A module ahead of time: C files that build without Python, for programs in C or C++.
+
+`files` gives the text of every file: the module's C with one documented function, its header, the
+runtime library, a Makefile, and an example that calls it.
+
+References
+----------
+XLA, `tfcompile`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from dataclasses import dataclass
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from emit_c.code.names import Names, comment
+from emit_c.executable.compiler import MEANING
+from emit_c.executable.runtime import FOLDER, c_files
+from emit_c.program.emit import emit
+from hlo.error import HloError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from hlo.instruction import Module
+    from hlo.shape import Shape
+
+# C's own names for element types; others are stored as unsigned integers of their size.
+_C_NAMES = {
+    "f32": "float", "f64": "double", "c64": "float _Complex", "c128": "double _Complex",
+    **{f"s{bits}": f"int{bits}_t" for bits in (8, 16, 32, 64)},
+    **{f"u{bits}": f"uint{bits}_t" for bits in (8, 16, 32, 64)},
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array that the function is given, or one that it writes.
+
+    Attributes
+    ----------
+    name : of the function's parameter; what HLO calls it.
+    shape : None for a token, which has no parameter.
+    """
+
+    name: str
+    shape: Shape
+
+    @property
+    def type(self) -> str:
+        """Of its elements, in C."""
+        element_type = self.shape.element_type
+        return _C_NAMES.get(element_type.name, f"uint{8 * element_type.bytes}_t")
+
+    @property
+    def size(self) -> int:
+        """How many elements it has."""
+        return self.shape.size
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The function of a module.
+
+    Attributes
+    ----------
+    inputs, outputs : the leaves of its arguments and of its result; None for tokens.
+    """
+
+    name: str
+    inputs: tuple[Array | None, ...]
+    outputs: tuple[Array | None, ...]
+
+    @property
+    def parameters(self) -> str:
+        """As C declares them."""
+        given = [f"const {a.type} *{a.name}" for a in self.inputs if a]
+        taken = [f"{a.type} *{a.name}" for a in self.outputs if a]
+        return ", ".join([*given, *taken, "void *workspace"])
+
+
+def signature(module: Module, name: str) -> Signature:
+    """The function of a module, named as wanted."""
+    names = Names()
+    names.unique("workspace")
+    function = names.unique(name)
+    if hasattr(ctypes.CDLL(None), function):
+        # It is a name of the C library, like `exp`.
+        function = names.unique(f"hlo_{name}")
+    inputs = [
+        Array(names.unique(p.name), leaf) if leaf.is_array else None
+        for p in module.entry.parameters
+        for _, leaf in p.shape.leaves()
+    ]
+    outputs = [
+        Array(names.unique("result"), leaf) if leaf.is_array else None
+        for _, leaf in module.entry.root.shape.leaves()
+    ]
+    return Signature(function, tuple(inputs), tuple(outputs))
+
+
+def files(module: Module, name: str) -> dict[str, str]:
+    """The text of every file, by name.
+
+    Parameters
+    ----------
+    module : optimized already.
+    name : of the function and of its files.
+
+    Raises
+    ------
+    HloError
+        HLO181 if an instruction can't be emitted, or needs a library that is found from Python.
+    """
+    program = emit(module)
+    if program.functions:
+        needed = ", ".join(program.functions)
+        raise HloError("HLO181", f"{needed}: LAPACK is called from Python only")
+    head = signature(module, name)
+    texts = {
+        "name": head.name,
+        "NAME": head.name.upper(),
+        "parameters": head.parameters,
+        "documentation": _documentation(module, head),
+        "arena": str(program.arena_bytes),
+        "slot": str(program.slot_bytes),
+        "inputs": ", ".join(a.name if a else "0" for a in head.inputs) or "0",
+        "outputs": ", ".join(a.name if a else "0" for a in head.outputs) or "0",
+        "meaning": " ".join(MEANING),
+        "arrays": _example_arrays(head),
+        "arguments": ", ".join([a.name for a in (*head.inputs, *head.outputs) if a] + ["0"]),
+        "shown": _example_shown(head),
+        "constants": _constants(program.constants),
+        "loaded": ", ".join(f"constant_{k}" for k in range(len(program.constants))) or "0",
+    }
+    source = re.sub(r"^(?=int run\(|void load_constants\()", "static ", program.source, flags=re.M)
+    made = {
+        path.name.replace("module.", f"{head.name}."): Template(path.read_text()).substitute(texts)
+        for path in sorted((FOLDER / "ahead").iterdir())
+    }
+    made[f"{head.name}.c"] = f"{source}\n{made[f'{head.name}.c']}"
+    return made | c_files()
+
+
+def _documentation(module: Module, head: Signature) -> str:
+    """What the header says about the function's parameters."""
+    lines = [f"The HLO module {module.name}."]
+    for title, arrays in (("Reads", head.inputs), ("Writes", head.outputs)):
+        lines += [f"{title}:"] if any(arrays) else []
+        for array in arrays:
+            if array:
+                shape = array.shape.text_without_layout
+                stored = "" if array.shape.element_type.name in _C_NAMES else ", as its bytes"
+                lines.append(f"  {array.name}: {shape}, {array.size} elements{stored}")
+    return comment("\n".join(lines)).rstrip()
+
+
+def _constants(arrays: Iterable[NDArray[Any]]) -> str:
+    """Large constants as words of C, in the order in which they are loaded."""
+    return "".join(_constant(k, array) for k, array in enumerate(arrays))
+
+
+def _constant(number: int, array: NDArray[Any]) -> str:
+    data = array.tobytes()
+    words = np.frombuffer(data + bytes(-len(data) % 4), np.uint32).tolist()
+    rows = [", ".join(f"{w:#x}" for w in words[i : i + 12]) for i in range(0, len(words), 12)]
+    body = ",\n  ".join(rows)
+    kind = f"static const uint32_t constant_{number}[] __attribute__((aligned(64)))"
+    return f"{kind} = {{\n  {body}}};\n"
+
+
+def _example_arrays(head: Signature) -> str:
+    arrays = [a for a in (*head.inputs, *head.outputs) if a]
+    return "".join(
+        f"  {a.type} *{a.name} = calloc({max(a.size, 1)}, sizeof *{a.name});\n" for a in arrays
+    )
+
+
+def _example_shown(head: Signature) -> str:
+    """Statements that print the first elements of each result."""
+    lines: list[str] = []
+    for array in head.outputs:
+        if array:
+            real = "(double)" if "_Complex" not in array.type else "(double)__real__ "
+            lines.append(f'  printf("{array.name}:");\n')
+            lines.append(f"  for (int i = 0; i < {min(array.size, 8)}; i++) ")
+            lines.append(f'printf(" %g", {real}{array.name}[i]);\n  printf("\\n");\n')
+    return "".join(lines)

@@ -1,0 +1,168 @@
+"""From a library's `run` to a Python callable: arguments checked, results made, pointers passed.
+
+The trampoline in C does this in under a microsecond; `CtypesCaller` does the same in Python, where
+Python's headers are missing. Both leave unusual arguments to `converted`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from emit_c.executable.dlpack import from_dlpack
+from emit_c.executable.runtime import OUT_OF_MEMORY, runtime
+from interpreter.arguments import checked_arguments
+from optimizer.memory.heap import ALIGNMENT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from hlo.instruction import Computation
+    from hlo.shape import Shape
+
+Value = Any  # an array, None for a token, or a tuple of values
+Leaf = tuple[Any, tuple[int, ...], int]  # dtype or None, dims, partner
+
+
+def caller(
+    run: Any, arena_bytes: int, entry: Computation, donated: Mapping[int, int]
+) -> Callable[..., Value]:
+    """A module's function for Python.
+
+    Parameters
+    ----------
+    run : the library's function, of ctypes.
+    donated : for numbers of results, the argument that gives up its memory to it.
+    """
+    given = tuple(
+        _leaf(s, 0 if k in donated.values() else -1)
+        for k, s in enumerate(s for p in entry.parameters for _, s in p.shape.leaves())
+    )
+    results = tuple(
+        _leaf(s, donated.get(k, -1)) for k, (_, s) in enumerate(entry.root.shape.leaves())
+    )
+    nested_as = nesting(entry.root.shape)
+    convert = partial(converted, entry, tuple(k for k, leaf in enumerate(given) if leaf[2] >= 0))
+    trampoline = runtime().trampoline
+    if trampoline is None:
+        return CtypesCaller(run, arena_bytes, results, nested_as, convert)
+    address = ctypes.cast(run, ctypes.c_void_p).value
+    return trampoline.Caller(address, arena_bytes, given, results, nested_as, convert, failure)
+
+
+def _leaf(shape: Shape, partner: int) -> Leaf:
+    if not shape.is_array:
+        return None, (), -1
+    return shape.element_type.dtype, shape.dims, partner
+
+
+def nesting(shape: Shape) -> Any:
+    """True for an array, None for a token, a tuple for a tuple."""
+    if shape.is_tuple:
+        return tuple(nesting(s) for s in shape.elements)
+    return True if shape.is_array else None
+
+
+def failure(status: int) -> BaseException:
+    """What a module's status means, as an exception."""
+    if status == OUT_OF_MEMORY:
+        return MemoryError("the compiled module found no memory")
+    return KeyboardInterrupt()
+
+
+def converted(
+    entry: Computation, written: Sequence[int], *arguments: Any
+) -> tuple[NDArray[Any] | None, ...]:
+    """The leaves of arguments, as arrays in row-major order; copied only where they are not.
+
+    Parameters
+    ----------
+    written : numbers of the leaves that the module will write to.
+
+    Raises
+    ------
+    HloError
+        HLO110 to HLO112 if the arguments do not fit.
+    """
+    values = checked_arguments(entry, [_taken(a) for a in arguments])
+    shapes = [s for p in entry.parameters for _, s in p.shape.leaves()]
+    return tuple(
+        None if leaf is None else _in_order(leaf, s.element_type.dtype, write=k in written)
+        for k, (leaf, s) in enumerate(zip(_leaves(values), shapes, strict=True))
+    )
+
+
+def _taken(argument: Any) -> Any:
+    """An argument with the arrays of other libraries as NumPy arrays."""
+    if isinstance(argument, tuple | list):
+        return type(cast("list[Any]", argument))(_taken(a) for a in cast("list[Any]", argument))
+    foreign = hasattr(argument, "__dlpack__") and not hasattr(argument, "__array_ufunc__")
+    return from_dlpack(argument) if foreign else argument
+
+
+def _in_order(array: NDArray[Any], dtype: Any, *, write: bool) -> NDArray[Any]:
+    """The array itself if it lies in row-major order, where its type may; else a copy."""
+    found: Any = np.require(array, requirements=["C", "A", "W"] if write else ["C", "A"])
+    # C has two types of 64-bit integers, so that an equal type may be another object.
+    return found if found.dtype is dtype else found.view(dtype)
+
+
+def _leaves(values: Any) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _leaves(cast("tuple[Any, ...]", value))
+        else:
+            yield value
+
+
+class CtypesCaller:
+    """Calls a module through ctypes.
+
+    Results get fresh memory; donated memory is not used. The interpreter's lock is kept, so that a
+    loop may ask for signals, and other threads of Python wait.
+    """
+
+    def __init__(
+        self, run: Any, arena_bytes: int, results: tuple[Leaf, ...], nesting: Any,
+        convert: Callable[..., tuple[NDArray[Any] | None, ...]],
+    ) -> None:  # fmt: skip
+        kind = ctypes.PYFUNCTYPE(ctypes.c_int, *(ctypes.c_void_p,) * 3)
+        self._run = kind(ctypes.cast(run, ctypes.c_void_p).value or 0)
+        self._arena_bytes, self._results = arena_bytes, results
+        self._nesting, self._convert = nesting, convert
+        self._arenas: list[NDArray[np.uint8]] = []
+
+    def __call__(self, *arguments: Any) -> Value:
+        """The module's value."""
+        given = self._convert(*arguments)
+        made = [None if d is None else np.empty(dims, d) for d, dims, _ in self._results]
+        arena = self._arenas.pop() if self._arenas else _aligned(self._arena_bytes)
+        status = self._run(pointers(given), pointers(made), arena.ctypes.data)
+        self._arenas.append(arena)
+        if status:
+            raise failure(status)
+        return nested(self._nesting, iter(made))
+
+
+def pointers(arrays: Sequence[NDArray[Any] | None]) -> Any:
+    """A C array of the arrays' addresses."""
+    addresses = (None if a is None else a.ctypes.data for a in arrays)
+    return (ctypes.c_void_p * max(len(arrays), 1))(*addresses)
+
+
+def _aligned(size: int) -> NDArray[np.uint8]:
+    whole = np.empty(size + ALIGNMENT, np.uint8)
+    start = -whole.ctypes.data % ALIGNMENT
+    return whole[start : start + size]
+
+
+def nested(nesting: Any, arrays: Iterator[Any]) -> Value:
+    """Arrays put together as a module's result is."""
+    if isinstance(nesting, tuple):
+        return tuple(nested(part, arrays) for part in cast("tuple[Any, ...]", nesting))
+    return next(arrays)

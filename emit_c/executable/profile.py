@@ -1,0 +1,200 @@
+"""How long the kernels of a module take, and how long they would have to take at least.
+
+The roofline of a kernel is the longer of two times: that of moving its bytes to and from memory,
+and that of its operations, at the best rates that this machine shows. Caches are faster than
+memory, so a kernel whose data stays in them may be faster than its roofline. A transcendental
+operation counts as one, though it takes ten or more.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import time
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from emit_c.executable.compiler import OPTIMIZED, library
+from emit_c.executable.executable import Executable
+from emit_c.executable.runtime import FOLDER, in_one_file, runtime, slots
+from emit_c.program.emit import emit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from emit_c.program.sites import Site
+    from hlo.instruction import Module
+
+MOST_EVENTS = 1 << 20
+_EVENT = np.dtype([("site", "i8"), ("begin", "i8"), ("end", "i8"), ("thread", "i8")])
+_COPIED = 2 * (64 << 20)  # bytes that roofline_copy reads and writes
+_TURNS, _OPERATIONS = 1 << 18, 2 * 12 * 16
+_FUSED = (*OPTIMIZED, "-ffp-contract=fast")
+
+
+@dataclass(frozen=True, slots=True)
+class Roofline:
+    """The best rates of this machine, on all threads.
+
+    Attributes
+    ----------
+    bytes_per_second : of copying memory, read and written.
+    flops_per_second : of multiplications and additions of f32 in registers.
+    """
+
+    bytes_per_second: float
+    flops_per_second: float
+
+    def seconds(self, site: Site) -> float:
+        """The least time for a call."""
+        operations = site.flops + site.transcendentals
+        return max(site.bytes / self.bytes_per_second, operations / self.flops_per_second)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """All calls of a kernel.
+
+    Attributes
+    ----------
+    sites : where it was called; the first one stands for all in a table.
+    seconds, least_seconds : of all calls together, measured and by the roofline.
+    """
+
+    sites: tuple[Site, ...]
+    calls: int
+    seconds: float
+    least_seconds: float
+    bytes: int
+    flops: int
+
+    @property
+    def share(self) -> float:
+        """Of the roofline: 1 is as fast as can be."""
+        return self.least_seconds / self.seconds if self.seconds else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A run of a module.
+
+    Attributes
+    ----------
+    value : its result.
+    seconds : of the whole call.
+    events : numbers of sites, begins and ends in ns, and threads, as columns.
+    lost : events for which there was no room.
+    """
+
+    value: Any
+    seconds: float
+    sites: tuple[Site, ...]
+    events: np.ndarray[Any, Any]
+    lost: int
+    roofline: Roofline
+
+    def rows(self) -> list[Row]:
+        """The kernels, those first that took longest."""
+        of_kernel: dict[str, list[int]] = {}
+        for number, site in enumerate(self.sites):
+            of_kernel.setdefault(site.kernel, []).append(number)
+        calls = np.bincount(self.events["site"], minlength=len(self.sites))
+        spent = np.bincount(
+            self.events["site"], self.events["end"] - self.events["begin"], len(self.sites)
+        )
+        rows = [
+            Row(
+                tuple(self.sites[n] for n in numbers),
+                int(sum(calls[n] for n in numbers)),
+                float(sum(spent[n] for n in numbers)) * 1e-9,
+                sum(self.roofline.seconds(self.sites[n]) * int(calls[n]) for n in numbers),
+                sum(self.sites[n].bytes * int(calls[n]) for n in numbers),
+                sum(self.sites[n].flops * int(calls[n]) for n in numbers),
+            )
+            for numbers in of_kernel.values()
+        ]
+        return sorted((r for r in rows if r.calls), key=lambda r: -r.seconds)
+
+    def trace(self) -> str:
+        """The run in the format of Chrome's tracing (chrome://tracing, ui.perfetto.dev)."""
+        first = int(self.events["begin"].min()) if len(self.events) else 0
+        return json.dumps({"traceEvents": [self._event(e, first) for e in self.events]})
+
+    def _event(self, event: Any, first: int) -> dict[str, Any]:
+        site: Site = self.sites[int(event["site"])]
+        duration = int(event["end"] - event["begin"])
+        return {
+            "name": site.kernel,
+            "cat": site.instruction.opcode,
+            "ph": "X",
+            "ts": (int(event["begin"]) - first) / 1e3,
+            "dur": duration / 1e3,
+            "pid": 1,
+            "tid": int(event["thread"]),
+            "args": {
+                "instruction": site.instruction.name,
+                "bytes": site.bytes,
+                "flops": site.flops,
+                "GB/s": round(site.bytes / max(duration, 1), 2),
+            },
+        }
+
+
+def profile(module: Module, arguments: Iterable[Any]) -> Profile:
+    """Run an optimized module twice, and take the times of the second run.
+
+    Raises
+    ------
+    HloError
+        as `Executable` and its call.
+    """
+    recorder = _recorder()
+    program = emit(module, profile=True)
+    executable = Executable(module, program)
+    given = list(arguments)
+    executable(*given)
+    recorder.hlo_take_events(None, 0)
+    begin = time.perf_counter()
+    value = executable(*given)
+    seconds = time.perf_counter() - begin
+    events = np.empty(MOST_EVENTS, _EVENT)
+    there: int = recorder.hlo_take_events(events.ctypes.data, MOST_EVENTS)
+    kept = events[: min(there, MOST_EVENTS)].copy()
+    return Profile(value, seconds, program.sites, kept, there - len(kept), roofline())
+
+
+@cache
+def _recorder() -> ctypes.CDLL:
+    """The library of runtime/profile.c, in which modules find its functions."""
+    path = library([(FOLDER / "profile.c").read_text()], ("-O2",), ("-pthread",))
+    loaded = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+    loaded.hlo_take_events.restype = ctypes.c_int64
+    loaded.hlo_take_events.argtypes = [ctypes.c_void_p, ctypes.c_int64]
+    return loaded
+
+
+@cache
+def roofline() -> Roofline:
+    """Measure the machine; takes a tenth of a second."""
+    runtime()
+    functions = ctypes.CDLL(str(library([in_one_file("roofline.c")], _FUSED)))
+    memory = np.ones(2 * (64 << 20), np.uint8)
+    sums = np.empty((slots(), 64), np.uint8)
+    address = ctypes.c_void_p(memory.ctypes.data)
+    copy = _fastest(lambda: functions.roofline_copy(address))
+    target, turns = ctypes.c_void_p(sums.ctypes.data), ctypes.c_int64(_TURNS)
+    multiply = _fastest(lambda: functions.roofline_multiply(target, turns))
+    return Roofline(_COPIED / copy, _TURNS * _OPERATIONS / multiply)
+
+
+def _fastest(run: Any) -> float:
+    """Seconds of the best of a few runs."""
+    times: list[float] = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - begin)
+    return min(times)

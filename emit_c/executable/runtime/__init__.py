@@ -1,0 +1,115 @@
+"""What runs compiled modules: a library of threads, and a fast way from Python into C.
+
+Both are C files beside this one. They are compiled once, with the system's compiler, and kept in
+the same cache as the modules. `runtime.c` has no Python in it; modules find its functions when they
+are loaded, and it is part of what is written ahead of time. `trampoline.c` is an extension of
+Python; where Python's headers are missing, ctypes does its work, more slowly.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sysconfig
+import warnings
+from dataclasses import dataclass
+from functools import cache
+from importlib.machinery import ExtensionFileLoader, ModuleSpec
+from importlib.util import module_from_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from emit_c.executable.compiler import library
+
+FOLDER = Path(__file__).parent
+OUT_OF_MEMORY = 2  # HLO_OUT_OF_MEMORY in runtime.h
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """The loaded libraries.
+
+    Attributes
+    ----------
+    threads : the library of runtime.c.
+    trampoline : the extension module of trampoline.c, or None.
+    """
+
+    threads: ctypes.CDLL
+    trampoline: Any
+
+
+def c_files() -> dict[str, str]:
+    """The runtime library's own files, by name."""
+    return {name: (FOLDER / name).read_text() for name in ("runtime.h", "runtime.c")}
+
+
+def in_one_file(name: str) -> str:
+    """A C file of this folder with runtime.h in the place where it is included."""
+    header = (FOLDER / "runtime.h").read_text()
+    return (FOLDER / name).read_text().replace('#include "runtime.h"\n', header)
+
+
+@cache
+def runtime() -> Runtime:
+    """Load the libraries, and compile them where that was not done yet.
+
+    Raises
+    ------
+    HloError
+        HLO180 if there is no compiler, HLO182 if it fails.
+    """
+    path = library([in_one_file("runtime.c")], ("-O2",), ("-pthread",))
+    threads = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+    threads.hlo_slots.restype = ctypes.c_int64
+    threads.hlo_set_threads.restype = ctypes.c_int64
+    threads.hlo_set_threads.argtypes = [ctypes.c_int64]
+    threads.hlo_set_question.argtypes = [ctypes.c_void_p]
+    trampoline = _trampoline()
+    asked = ctypes.cast(ctypes.pythonapi.PyErr_CheckSignals, ctypes.c_void_p)
+    threads.hlo_set_question(trampoline.signalled if trampoline else asked)
+    return Runtime(threads, trampoline)
+
+
+def headers() -> list[str]:
+    """The folders of the headers of Python and NumPy; empty if there are none."""
+    folders = [sysconfig.get_path("include"), np.get_include()]
+    files = ("Python.h", "numpy/arrayobject.h")
+    there = all((Path(f) / name).exists() for f, name in zip(folders, files, strict=True))
+    return folders if there else []
+
+
+def _trampoline() -> Any:
+    """The extension module; None, with a warning, where Python's headers are missing."""
+    folders = headers()
+    if not folders:
+        warnings.warn(
+            "Python.h is missing, so calls of compiled modules take several microseconds more "
+            "(Debian, Ubuntu: apt install python3-dev)",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
+    text = (FOLDER / "trampoline.c").read_text()
+    flags = ("-O2", *(f"-I{folder}" for folder in folders))
+    versions = f"// Python {sysconfig.get_config_var('SOABI')}, NumPy {np.__version__}\n"
+    path = library([versions + text], flags, ())
+    loader = ExtensionFileLoader("pyhlo_trampoline", str(path))
+    module = module_from_spec(ModuleSpec("pyhlo_trampoline", loader, origin=str(path)))
+    loader.exec_module(module)
+    return module
+
+
+def set_threads(number: int) -> int:
+    """Run compiled modules on so many threads from now on; gives how many they were.
+
+    At most as many as processors are usable, or as `$PYHLO_THREADS` said when the first module was
+    compiled.
+    """
+    return runtime().threads.hlo_set_threads(number)
+
+
+def slots() -> int:
+    """How many parts of a loop may run at the same time."""
+    return runtime().threads.hlo_slots()

@@ -1,0 +1,196 @@
+"""A run in a process of its own that watches every access and every operation.
+
+The module is built ahead of time with the compiler's AddressSanitizer and
+UndefinedBehaviorSanitizer, and a program around it reads arguments from files and writes results to
+files. Each argument and each result is allocated by itself, so that a step over its end is seen.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from emit_c.executable.ahead import files, signature
+from emit_c.executable.calling import converted, nested, nesting
+from emit_c.executable.compiler import MEANING, OPTIMIZED, explain, find_compiler
+from emit_c.executable.places import Place, place
+from hlo.error import HloError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from emit_c.executable.ahead import Array, Signature
+    from hlo.instruction import Module
+
+FLAGS = (
+    *("-fsanitize=address,undefined,float-cast-overflow", "-fno-omit-frame-pointer", "-g", "-w"),
+    "-pthread",
+)
+_UNDEFINED = re.compile(r"^\S*?module\.c:(\d+):\d+: runtime error: (.*)$", re.MULTILINE)
+_ADDRESS = re.compile(r"^==\d+==ERROR: (.*?)(?: on (?:unknown )?address.*)?$", re.MULTILINE)
+_FRAME = re.compile(r"^\s+#\d+ \S+ in \w+ \S*?module\.c:(\d+)", re.MULTILINE)
+_NAME = "module"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that must not happen.
+
+    Attributes
+    ----------
+    message : the sanitizer's.
+    place : where in the C it happened, and in which kernel.
+    """
+
+    message: str
+    place: Place | None
+
+    def __str__(self) -> str:
+        """The message, the place, and the HLO of the kernel."""
+        if self.place is None:
+            return self.message
+        about = "".join(f"\n    {line}" for line in self.place.about)
+        return f"{self.message}\n  {self.place}{about}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a watched run gave.
+
+    Attributes
+    ----------
+    value : the module's value; None if the run came to no end.
+    """
+
+    value: Any
+    findings: tuple[Finding, ...]
+
+
+def sanitize(module: Module, arguments: Sequence[Any], *, seconds: float = 600) -> Report:
+    """Build an optimized module with sanitizers, and run it.
+
+    Raises
+    ------
+    HloError
+        HLO110 to HLO112 if the arguments do not fit, HLO180 to HLO182 as `emit_c.compile`, HLO183
+        if the run ends without a value and without a finding.
+    """
+    given = converted(module.entry, (), *arguments)
+    head = signature(module, _NAME)
+    with tempfile.TemporaryDirectory(prefix="pyhlo-") as name:
+        folder = Path(name)
+        source = _build(module, head, folder)
+        for number, array in enumerate(given):
+            if array is not None:
+                (folder / f"in{number}").write_bytes(array.tobytes())
+        told, status = _run(folder, seconds)
+        found = findings(told, source)
+        if status == 0:
+            return Report(_value(module, head, folder), found)
+    if not found:
+        message = f"the watched run ended with status {status}"
+        raise HloError("HLO183", message, notes=[told.strip()[-2000:]] if told.strip() else ())
+    return Report(None, found)
+
+
+def findings(told: str, source: str) -> tuple[Finding, ...]:
+    """What the sanitizers said, each place once."""
+    made = [Finding(m, place(source, int(line))) for line, m in _UNDEFINED.findall(told)]
+    for error in _ADDRESS.finditer(told):
+        frame = _FRAME.search(told, error.end())
+        made.append(Finding(error[1], place(source, int(frame[1])) if frame else None))
+    return tuple({(f.place and f.place.line, f.message.split(":")[0]): f for f in made}.values())
+
+
+def _build(module: Module, head: Signature, folder: Path) -> str:
+    """Write the program and compile it; gives the text of the module's file."""
+    texts = files(module, _NAME)
+    texts["main.c"] = _main(head)
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    units = [str(folder / name) for name in (f"{_NAME}.c", "runtime.c", "main.c")]
+    flags = (*MEANING, *OPTIMIZED, *FLAGS)
+    command = [*find_compiler(), *flags, "-o", str(folder / "main"), *units, "-lm"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        notes = explain(result.stderr, texts[f"{_NAME}.c"])
+        raise HloError("HLO182", "the C compiler refuses the emitted code", notes=notes)
+    return texts[f"{_NAME}.c"]
+
+
+def _main(head: Signature) -> str:
+    """A program that reads the files in0, in1, ..., and writes out0, out1, ...."""
+    reads = "".join(_line("in", k, a) for k, a in enumerate(head.inputs) if a)
+    makes = "".join(_line("out", k, a) for k, a in enumerate(head.outputs) if a)
+    writes = "".join(
+        f'  put("out{k}", {a.name}, {_bytes(a)});\n' for k, a in enumerate(head.outputs) if a
+    )
+    names = [a.name for a in (*head.inputs, *head.outputs) if a]
+    return f"""#include "{head.name}.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static void *get(const char *name, size_t size) {{
+  void *memory = malloc(size);
+  FILE *file = fopen(name, "rb");
+  if (file && fread(memory, 1, size, file) != size) exit(3);
+  if (file) fclose(file);
+  return memory;
+}}
+
+static void put(const char *name, void *memory, size_t size) {{
+  FILE *file = fopen(name, "wb");
+  if (!file || fwrite(memory, 1, size, file) != size) exit(3);
+  fclose(file);
+  free(memory);
+}}
+
+int main(void) {{
+{reads}{makes}  int status = {head.name}({", ".join([*names, "0"])});
+  if (status) return status;
+{writes}{"".join(f"  free({a.name});" + chr(10) for a in head.inputs if a)}  return 0;
+}}
+"""
+
+
+def _line(kind: str, number: int, array: Array) -> str:
+    return f'  {array.type} *{array.name} = get("{kind}{number}", {_bytes(array)});\n'
+
+
+def _bytes(array: Array) -> int:
+    return array.size * array.shape.element_type.bytes
+
+
+def _run(folder: Path, seconds: float) -> tuple[str, int]:
+    """Run the program; gives what it said, and its status."""
+    options = {"ASAN_OPTIONS": "abort_on_error=0:exitcode=99", "UBSAN_OPTIONS": "halt_on_error=0"}
+    try:
+        result = subprocess.run(
+            [str(folder / "main")], cwd=folder, env={**os.environ, **options}, check=False,
+            capture_output=True, text=True, errors="replace", timeout=seconds,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        raise HloError("HLO183", f"the watched run takes longer than {seconds:g} s") from error
+    return result.stderr, result.returncode
+
+
+def _value(module: Module, head: Signature, folder: Path) -> Any:
+    """The module's value, from the files that the program wrote."""
+    leaves = (
+        _read(folder / f"out{k}", array) if array else None for k, array in enumerate(head.outputs)
+    )
+    return nested(nesting(module.entry.root.shape), leaves)
+
+
+def _read(path: Path, array: Array) -> NDArray[Any]:
+    found = np.frombuffer(path.read_bytes(), array.shape.element_type.dtype)
+    return found.reshape(array.shape.dims)

@@ -1,0 +1,1 @@
+"""Kernels in the making: their bodies, the loops around these, and threads that share the loops."""

@@ -1,0 +1,354 @@
+"""The body of a kernel in the making: asks for elements, and collects the statements.
+
+`element(instr, index)` gives the name of a C variable that holds one element of an instruction's
+value. If the value is in memory it is loaded; else it is computed on the spot from elements of the
+operands, through their indexing maps: that is all there is to fusion. What was computed in a block
+is remembered while the block is open.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, cast
+
+from emit_c.code.indexing import Index, conjunction, counter, linear
+from emit_c.code.loops import Assign, Call, For, If, Let, Statement, Variable, vectorized
+from emit_c.code.types import is_narrow, load, store, stored_narrowed, wide
+from emit_c.table import Element, Scalar, Schedule, emits_c
+from hlo.error import HloError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+
+    from emit_c.code.constants import Constants
+    from emit_c.code.indexing import Sum, Within
+    from emit_c.code.names import Names
+    from hlo.attributes import GetTupleElement
+    from hlo.element_type import ElementType
+    from hlo.instruction import Computation, Instruction
+    from hlo.shape import Shape
+
+Values = tuple[str, ...]
+
+
+class Environment:
+    """What the instructions of one computation are bound to.
+
+    Attributes
+    ----------
+    pointers : those in memory: names of C pointers, nested as the shape is.
+    scalars : those that are C variables, by index into the tuple; the elements of arrays of rank 0.
+    aliases : parameters that stand for an instruction of the computation that this one is
+        inlined into.
+    """
+
+    def __init__(self) -> None:
+        self.pointers: Mapping[Instruction, object] = {}
+        self.scalars: dict[Instruction, Values] = {}
+        self.aliases: dict[Instruction, tuple[Environment, Instruction]] = {}
+
+
+class Trace:
+    """What the statements of one element read, and what they ask of the index.
+
+    Attributes
+    ----------
+    loads : row-major numbers of the elements that are read.
+    conditions : those that decide between two ways to compute an element.
+    statements : how many there are.
+    straight : there are no loops among them.
+    """
+
+    def __init__(self) -> None:
+        self.loads: list[Sum] = []
+        self.conditions: list[Within] = []
+        self.statements = 0
+        self.straight = True
+
+
+class Writer:
+    """Blocks of statements, and what is known in them; shared by all bodies of a kernel.
+
+    Attributes
+    ----------
+    computed : the instructions whose elements were computed, in order.
+    own_bytes : memory that each thread needs for itself.
+    functions : what the kernel calls besides the prelude: definitions, by name.
+    raw : what is stored for wide values, by name, where that needs no conversion, or one only.
+    trace : where it is noted what is written, if anybody wants to know.
+    patience : the variable with which loops ask whether they have to stop; "" if they never do.
+    """
+
+    def __init__(self, names: Names, constants: Constants) -> None:
+        self.names = names
+        self.constants = constants
+        self.blocks: list[list[Statement]] = [[]]
+        self.known: list[dict[tuple[Environment, Instruction, Index], Values]] = [{}]
+        self.computed: dict[Instruction, None] = {}
+        self.own_bytes = 0
+        self.functions: dict[str, str] = {}
+        self.raw: dict[str, tuple[ElementType, str]] = {}
+        self.trace: Trace | None = None
+        self.patience = ""
+
+
+class Body:
+    """Where an element function writes to: a writer, and the computation it is in."""
+
+    def __init__(self, writer: Writer, environment: Environment) -> None:
+        self.writer = writer
+        self.environment = environment
+
+    # -------------------------------------------------------------- statements
+
+    def add(self, *statements: Statement) -> None:
+        """Append statements to the open block."""
+        self.writer.blocks[-1] += statements
+
+    def let(self, kind: str, name: str, value: str) -> str:
+        """Name a value; gives the name."""
+        unique = self.writer.names.unique(name)
+        self.add(Let(kind, unique, value))
+        return unique
+
+    def variable(self, kind: str, name: str, value: str = "", size: int | None = None) -> str:
+        """Declare a variable; gives its name."""
+        unique = self.writer.names.unique(name)
+        self.add(Variable(kind, unique, value, size))
+        return unique
+
+    def assign(self, target: str, value: str) -> None:
+        """Assign to a variable or an element."""
+        self.add(Assign(target, value))
+
+    def call(self, function: str, *arguments: str, work: int = 0) -> None:
+        """Call a function for its effect; `work` is as in `Call`."""
+        self.add(Call(function, arguments, work))
+
+    def function(self, wanted: str, define: Callable[[str], str]) -> str:
+        """A C function of the kernel's own, whose definition is `define(name)`; gives the name."""
+        name = self.name(wanted)
+        self.writer.functions[name] = define(name)
+        return name
+
+    def name(self, wanted: str) -> str:
+        """A fresh name."""
+        return self.writer.names.unique(wanted)
+
+    def own(self, kind: str, name: str, size: int, bytes_each: int) -> str:
+        """An array of each thread's own, for use inside of parallel loops; gives the pointer.
+
+        It may be declared inside of the loop, or before it; its contents do not outlive a turn.
+        """
+        begin = self.writer.own_bytes
+        self.writer.own_bytes += -(-size * bytes_each // 64) * 64
+        return self.variable(f"{kind} *", name, f"({kind} *)(own + {begin})")
+
+    @contextmanager
+    def block(self) -> Generator[list[Statement]]:
+        """Collect statements apart; what is computed in the block is forgotten after it."""
+        statements: list[Statement] = []
+        self.writer.blocks.append(statements)
+        self.writer.known.append({})
+        try:
+            yield statements
+        finally:
+            self.writer.blocks.pop()
+            self.writer.known.pop()
+
+    @contextmanager
+    def when(self, condition: str) -> Generator[None]:
+        """Run a block if a condition holds; always, if it is empty."""
+        with self.block() as statements:
+            yield
+        if condition:
+            self.add(If(condition, tuple(statements)))
+        else:
+            self.add(*statements)
+
+    @contextmanager
+    def loops(
+        self, names: Sequence[str], sizes: Sequence[int], *, parallel: bool = False
+    ) -> Generator[Index]:
+        """Run a block for every index of an array of the given sizes; sizes of 1 need no loop.
+
+        Parameters
+        ----------
+        parallel : the turns may run at the same time; what that asks of the block: see `For`.
+        """
+        counters = [self.name(n) if s != 1 else "" for n, s in zip(names, sizes, strict=True)]
+        with self.block() as statements:
+            yield tuple(counter(c, s) for c, s in zip(counters, sizes, strict=True))
+        inner = tuple(statements)
+        for name, size in reversed(list(zip(counters, sizes, strict=True))):
+            inner = (For(name, size, inner, parallel=parallel),) if size != 1 else inner
+        self.add(*inner)
+
+    @contextmanager
+    def lanes(
+        self, names: Sequence[str], sizes: Sequence[int], *, parallel: bool = False
+    ) -> Generator[Index]:
+        """Loops of which the innermost runs in vector lanes, where it is straight code.
+
+        No element that a turn of it writes is touched by another turn.
+        """
+        with self.block() as statements, self.loops(names, sizes, parallel=parallel) as index:
+            yield index
+        self.add(*vectorized(statements))
+
+    def holds(self, parts: Iterable[Within]) -> str:
+        """The C of a condition that decides how an element is computed."""
+        known = tuple(parts)
+        if self.writer.trace:
+            self.writer.trace.conditions += known
+        return conjunction(known)
+
+    # ---------------------------------------------------------------- elements
+
+    def element(self, instr: Instruction, index: Index) -> str:
+        """One element of an array."""
+        return self.elements(instr, index)[0]
+
+    def elements(self, instr: Instruction, index: Index) -> Values:
+        """The elements at one index of all arrays of an instruction's value.
+
+        Chains of elementwise operations may be thousands long, so they are followed by a stack.
+        """
+        stack = [(instr, index)]
+        while stack:
+            current, at = stack[-1]
+            pending = (
+                []
+                if self._find(current, at)
+                else [pair for pair in self._needs(current, at) if self._find(*pair) is None]
+            )
+            if pending:
+                stack += reversed(pending)
+                continue
+            stack.pop()
+            if self._find(current, at) is None:
+                made = self._make(current, at)
+                self.writer.known[-1][self.environment, current, at] = made
+        found = self._find(instr, index)
+        assert found is not None
+        return found
+
+    def _find(self, instr: Instruction, index: Index) -> Values | None:
+        if instr in self.environment.scalars:
+            return self.environment.scalars[instr]
+        key = (self.environment, instr, index)
+        for known in reversed(self.writer.known):
+            if key in known:
+                return known[key]
+        return None
+
+    def _needs(self, instr: Instruction, index: Index) -> list[tuple[Instruction, Index]]:
+        """What must be known before an elementwise operation."""
+        if instr in self.environment.pointers or not isinstance(emits_c.get(instr.opcode), Scalar):
+            return []
+        return [(operand, _at(operand, instr, index)) for operand in instr.operands]
+
+    def _make(self, instr: Instruction, index: Index) -> Values:
+        environment = self.environment
+        if instr in environment.pointers:
+            return self.loaded(instr.shape, environment.pointers[instr], index, instr.name)
+        if instr in environment.aliases:
+            outer, source = environment.aliases[instr]
+            return Body(self.writer, outer).elements(source, index)
+        if instr.opcode == "get-tuple-element":
+            return self._tuple_element(instr, index)
+        entry = emits_c.get(instr.opcode)
+        if isinstance(entry, Scalar):
+            values = [self.element(o, _at(o, instr, index)) for o in instr.operands]
+            self.writer.computed[instr] = None
+            made, kind = entry.write(instr, *values), instr.shape.element_type
+            name = self.let(wide(kind), instr.name, made)
+            if (stored := stored_narrowed(kind, made)) is not None:
+                self.writer.raw[name] = (kind, stored)
+            return (name,)
+        if isinstance(entry, Element | Schedule) and entry.write is not None:
+            value: str | Values = entry.write(self, instr, index)
+            self.writer.computed[instr] = None
+            return (value,) if isinstance(value, str) else value
+        raise HloError("HLO181", f"{instr.opcode} can't be computed inside a loop", instr.span)
+
+    def loaded(self, shape: Shape, tree: object, index: Index, name: str) -> Values:
+        """The elements at one index of the arrays that pointers lead to."""
+        if isinstance(tree, tuple):
+            pairs = zip(shape.elements, cast("tuple[object, ...]", tree), strict=True)
+            return tuple(v for s, t in pairs for v in self.loaded(s, t, index, name))
+        if tree is None or shape.size == 0:
+            # A token; or an array without elements, which a clamped index may still ask for one.
+            return ("0",)
+        number = linear(index, shape.dims)
+        if self.writer.trace:
+            self.writer.trace.loads.append(number)
+        place, kind = f"{tree}[{number.text}]", shape.element_type
+        if not is_narrow(kind):
+            return (self.let(wide(kind), name, place),)
+        bits = self.let(kind.name, f"{name}_bits", place)
+        made = self.let(wide(kind), name, load(kind, bits))
+        self.writer.raw[made] = (kind, bits)
+        return (made,)
+
+    def stored(self, element_type: ElementType, value: str) -> str:
+        """What is stored for a wide value: of one that was loaded, the very bits."""
+        kind, place = self.writer.raw.get(value, (None, ""))
+        return place if kind is element_type else store(element_type, value)
+
+    def _tuple_element(self, instr: Instruction, index: Index) -> Values:
+        attrs: GetTupleElement = instr.attrs  # type: ignore[assignment]
+        operand, number = instr.operands[0], attrs.index
+        tree = self.tree(operand)
+        if isinstance(tree, tuple):
+            leaves = cast("tuple[object, ...]", tree)
+            return self.loaded(instr.shape, leaves[number], index, instr.name)
+        if operand.opcode == "tuple":
+            return self.elements(operand.operands[number], index)
+        before = sum(len(list(s.leaves())) for s in operand.shape.elements[:number])
+        count = len(list(instr.shape.leaves()))
+        return self.elements(operand, index)[before : before + count]
+
+    def tree(self, instr: Instruction) -> object:
+        """The pointers of an instruction's value, if it is in memory; else None."""
+        environment = self.environment
+        while instr in environment.aliases:
+            environment, instr = environment.aliases[instr]
+        if instr in environment.pointers:
+            return environment.pointers[instr]
+        if instr.opcode == "get-tuple-element":
+            tree = Body(self.writer, environment).tree(instr.operands[0])
+            if isinstance(tree, tuple):
+                attrs: GetTupleElement = instr.attrs  # type: ignore[assignment]
+                return cast("tuple[object, ...]", tree)[attrs.index]
+        return None
+
+    def pointer(self, instr: Instruction) -> str:
+        """The C pointer to an array that is in memory."""
+        tree = self.tree(instr)
+        assert isinstance(tree, str), instr
+        return tree
+
+    def scalar(self, instr: Instruction) -> str:
+        """The one element of an array of rank 0."""
+        return self.element(instr, ())
+
+    def apply(self, computation: Computation, *values: str) -> Values:
+        """Inline a computation of scalars: from its arguments' leaves to its result's."""
+        environment = Environment()
+        remaining = list(values)
+        for parameter in computation.parameters:
+            count = len(list(parameter.shape.leaves()))
+            environment.scalars[parameter] = tuple(remaining[:count])
+            del remaining[:count]
+        return Body(self.writer, environment).elements(computation.root, ())
+
+
+def _at(operand: Instruction, instr: Instruction, index: Index) -> Index:
+    """The operand's index: scalars stand beside arrays in select and clamp."""
+    return index if operand.shape.rank == instr.shape.rank else ()
+
+
+def scalars_of(shape: Shape) -> bool:
+    """Whether a value consists of scalars, so that C variables can hold it."""
+    return all(s.rank == 0 and (s.is_array or s.is_token) for _, s in shape.leaves())

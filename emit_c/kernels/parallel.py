@@ -1,0 +1,229 @@
+"""Loops whose turns run on several threads.
+
+A kernel's author marks a loop as parallel; here it becomes a function of a range of turns, which
+the runtime library calls for parts of the range (see `hlo_parallel` in runtime/runtime.h). That is
+done for the outermost loops of a kernel, and only where there is enough work: to wake another
+thread takes as long as to add fifty thousand numbers.
+
+Memory that each thread needs for itself comes from `Body.own`. What is declared before the loop
+from that memory is declared again in the function, from the memory of the part that runs there.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING
+
+from emit_c.code.loops import (
+    Assign,
+    Break,
+    Call,
+    For,
+    Forever,
+    If,
+    Let,
+    Statement,
+    Try,
+    Variable,
+    text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from emit_c.kernels.kernel import Kernel
+
+# Work of the smallest part that is worth a thread: 65,000 additions of two arrays, about 5 us.
+LEAST_WORK = 1 << 18
+# Nested loops become one until they have so many turns, enough for many threads.
+MANY_TURNS = 256
+# What a turn of a loop is guessed to do where a number is not known.
+_UNKNOWN_TURNS = 16
+_FUNCTION_WORK = 8
+_SCALAR_WORK = 4
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_CALLED = re.compile(r"[A-Za-z_]\w*\(")
+
+
+def work(statements: Iterable[Statement]) -> int:
+    """About how long statements take; a number's load, addition or store in a vector lane is 1."""
+    return sum(_work(s) for s in statements)
+
+
+def _work(statement: Statement) -> int:
+    match statement:
+        case For():
+            nested = any(isinstance(s, For) for s in statement.body)
+            each = 1 if nested or statement.simd else _SCALAR_WORK
+            # What a function does is known in lanes, whatever the loop around it is.
+            inside = sum(_work(s) * (1 if isinstance(s, Call) else each) for s in statement.body)
+            return turns(statement) * inside
+        case If(condition, then, otherwise):
+            return _text_work(condition) + max(work(then), work(otherwise))
+        case Forever(body):
+            return _UNKNOWN_TURNS * work(body)
+        case Call() | Try():
+            return max(statement.work, 1) if isinstance(statement, Call) else _UNKNOWN_TURNS
+        case Break(condition):
+            return _text_work(condition)
+        case Let() | Variable() | Assign():
+            return _text_work(statement.value)
+
+
+def _text_work(expression: str) -> int:
+    return 1 + _FUNCTION_WORK * len(_CALLED.findall(expression))
+
+
+def turns(loop: For) -> int:
+    """How many turns a loop has, as far as the text says."""
+    if loop.turns is not None:
+        return loop.turns
+    if not all(isinstance(n, int) for n in (loop.start, loop.stop, loop.step)):
+        return _UNKNOWN_TURNS
+    return len(range(int(loop.start), int(loop.stop), int(loop.step)))
+
+
+def split(kernel: Kernel, name: str, statements: Sequence[Statement]) -> tuple[Statement, ...]:
+    """A kernel's statements, with its parallel loops as functions of their own.
+
+    Raises
+    ------
+    AssertionError
+        if a loop is marked as parallel but changes a variable that its turns share.
+    """
+    found: list[Statement] = []
+    for statement in statements:
+        if isinstance(statement, For) and _is_worth_it(statement):
+            found.append(_Split(kernel, name, statement, found).call())
+        else:
+            found.append(statement)
+    return tuple(found)
+
+
+def _is_worth_it(loop: For) -> bool:
+    known = all(isinstance(n, int) for n in (loop.start, loop.stop, loop.step))
+    return loop.parallel and known and turns(loop) > 1 and _work(loop) >= 2 * LEAST_WORK
+
+
+class _Split:
+    """A parallel loop on its way to a function.
+
+    Parameters
+    ----------
+    before : the statements before it in the kernel.
+    """
+
+    def __init__(self, kernel: Kernel, name: str, loop: For, before: Sequence[Statement]) -> None:
+        self.kernel, self.name = kernel, name
+        self.nest, self.body = _joined(loop)
+        self.turns = prod(turns(each) for each in self.nest)
+        declared = {s.name: s for s in before if isinstance(s, Let | Variable)}
+        words = set(_WORD.findall(text(self.body)))
+        self.repeated: list[Let | Variable] = []
+        for statement in reversed(declared.values()):
+            if statement.name in words and "own" in _WORD.findall(statement.value):
+                self.repeated.insert(0, statement)
+                words |= set(_WORD.findall(statement.value))
+        shared = [s for s in declared.values() if s.name in words and s not in self.repeated]
+        self._check(shared)
+        self.uses_own = "own" in words
+        words.discard("own")
+        self.given = [(a.kind, a.name) for a in kernel.arguments.values() if a.name in words]
+        self.given += [(_kind(s), s.name) for s in shared]
+
+    def _check(self, shared: Sequence[Let | Variable]) -> None:
+        changed = set(_changed(self.body))
+        assert not changed & {s.name for s in shared}, (self.name, changed)
+
+    def call(self) -> Call:
+        """The call that runs the loop; the functions are added to the kernel's own."""
+        run = self.kernel.body.function(f"{self.name}_turns", self._define_turns)
+        part = self.kernel.body.function(f"{self.name}_part", lambda name: self._unpack(name, run))
+        values = ", ".join(name for _, name in (*self.given, *self._own))
+        given = f"&(struct {part}){{{values}}}" if values else "0"
+        grain = max(1, LEAST_WORK * self.turns // max(work(self.nest[:1]), 1))
+        return Call("hlo_parallel", (part, given, str(self.turns), str(grain)))
+
+    @property
+    def _own(self) -> list[tuple[str, str]]:
+        return [("u8 *", "own")] if self.uses_own else []
+
+    def _define_turns(self, name: str) -> str:
+        """The function of a range of turns."""
+        parameters = (*self.given, *self._own, *_RANGE)
+        listed = ", ".join(f"{kind}{parameter}" for kind, parameter in parameters)
+        return f"static void {name}({listed}) {{\n{text((*self.repeated, self._loop()))}}}\n"
+
+    def _unpack(self, name: str, run: str) -> str:
+        """The function that the runtime library calls."""
+        fields = [*self.given, *self._own]
+        members = "".join(f"  {kind.replace('restrict ', '')}{n};\n" for kind, n in fields)
+        passed = [f"given->{n}" for _, n in self.given]
+        if self.uses_own:
+            passed.append(f"given->own + slot * {self.kernel.writer.own_bytes}")
+        values = ", ".join([*passed, *(n for _, n in _RANGE)])
+        return (
+            (f"struct {name} {{\n{members}}};\n\n" if fields else "")
+            + f"static void {name}(void *arguments, s64 begin, s64 end, s64 slot) {{\n"
+            + ("" if self.uses_own else "  (void)slot;\n")
+            + (f"  const struct {name} *given = arguments;\n" if fields else "  (void)arguments;\n")
+            + f"  {run}({values});\n}}\n"
+        )
+
+    def _loop(self) -> For:
+        """The loop over a range of turns; the counters of joined loops are computed from it."""
+        only = self.nest[0]
+        if len(self.nest) == 1 and (only.start, only.step) == (0, 1):
+            return replace(only, body=self.body, start="begin", stop="end", parallel=False)
+        counters: list[Statement] = []
+        inner = 1
+        for number, loop in reversed(list(enumerate(self.nest))):
+            place = f"turn / {inner}" if inner > 1 else "turn"
+            place = f"{place} % {turns(loop)}" if number else place
+            place = f"({place}) * {loop.step}" if loop.step != 1 else place
+            place = f"{place} + {loop.start}" if loop.start != 0 else place
+            counters.insert(0, Let("s64", loop.name, place))
+            inner *= turns(loop)
+        simd = only.simd and len(self.nest) == 1
+        return For("turn", "end", (*counters, *self.body), start="begin", simd=simd)
+
+
+_RANGE = (("s64 ", "begin"), ("s64 ", "end"))
+
+
+def _joined(loop: For) -> tuple[list[For], tuple[Statement, ...]]:
+    """A loop and those directly inside of it that can be taken together, and the body of them."""
+    nest = [loop]
+    while prod(turns(each) for each in nest) < MANY_TURNS:
+        body = nest[-1].body
+        inner = body[0] if len(body) == 1 else None
+        if not isinstance(inner, For) or not inner.parallel or inner.simd:
+            break
+        if not all(isinstance(n, int) for n in (inner.start, inner.stop, inner.step)):
+            break
+        nest.append(inner)
+    return nest, nest[-1].body
+
+
+def _kind(statement: Let | Variable) -> str:
+    """The type in which a variable is handed on, as it stands before a name."""
+    if isinstance(statement, Variable) and statement.size is not None:
+        return f"{statement.kind} *"
+    space = "" if statement.kind.endswith("*") else " "
+    return f"{statement.kind}{space}"
+
+
+def _changed(statements: Iterable[Statement]) -> Iterable[str]:
+    """Names of variables that are assigned to, other than through pointers."""
+    for statement in statements:
+        match statement:
+            case Assign(target, _) if _WORD.fullmatch(target):
+                yield target
+            case For(body=body) | Forever(body=body):
+                yield from _changed(body)
+            case If(then=then, otherwise=otherwise):
+                yield from _changed((*then, *otherwise))
+            case _:
+                pass

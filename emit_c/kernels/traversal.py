@@ -1,0 +1,281 @@
+"""Loop nests over an array's elements, shaped by how these are computed.
+
+An element's statements are written once on trial, to see which places of memory they read and what
+they ask of the index. Then
+
+- a dimension whose counter is divided by a constant becomes two loops, so that nothing is divided;
+- loops are cut where a condition changes, so that padding, and each part of a concatenation, gets
+  loops of its own, without conditions inside;
+- where elements that lie side by side in the output are far apart in memory, as in a transpose, two
+  loops run in tiles, whose elements stay in the cache;
+- what is the same for all turns of a loop is computed before it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from emit_c.code.indexing import Counter, Quotient, Remainder, Sum, unknown
+from emit_c.code.loops import For, Let, Statement, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from emit_c.code.indexing import Atom, Index
+    from emit_c.kernels.body import Body, Trace
+
+    Range = tuple[int, int]  # the first, and the one after the last
+
+# Elements along each side of a tile: a cache line's worth, and a vector's.
+TILE = 16
+# Rows of fewer elements are no vectors; a tile that is as narrow is made so much longer.
+NARROW, LONG = 8, 256
+# How many pieces all loops together may be cut into, and how many statements these may have.
+MOST_PIECES, MOST_STATEMENTS = 64, 2000
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A loop: over a dimension of the array, or part of it.
+
+    Attributes
+    ----------
+    stride : how far the index of the dimension moves with each turn.
+    """
+
+    name: str
+    dimension: int
+    size: int
+    stride: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """The tiles along an axis: their size, and the counter of their first elements."""
+
+    size: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """A nest in the making.
+
+    Attributes
+    ----------
+    write : writes the statements of one element.
+    traced : what they read and ask, without writing them.
+    tiled : the two axes that run in tiles, by number: the one along which the operand's elements
+        lie side by side, and the last one.
+    cut : the axes that are cut where a condition changes.
+    """
+
+    body: Body
+    axes: tuple[Axis, ...]
+    write: Callable[[Index], None]
+    traced: Callable[[Index], Trace]
+    tiled: dict[int, Tiles] = field(default_factory=dict[int, Tiles])
+    cut: frozenset[int] = frozenset()
+
+    def index(self, ranges: Sequence[Range]) -> Index:
+        """The element's index, by the counters and how far they may run."""
+        found = [Sum(0)] * (1 + max((a.dimension for a in self.axes), default=-1))
+        for axis, (low, high) in zip(self.axes, ranges, strict=True):
+            part = unknown(axis.name, low, high - 1) * axis.stride
+            found[axis.dimension] = found[axis.dimension] + part
+        return tuple(found)
+
+    @property
+    def ranges(self) -> tuple[Range, ...]:
+        """Those of the whole array."""
+        return tuple((0, axis.size) for axis in self.axes)
+
+
+def write_nest(
+    body: Body,
+    dims: Sequence[int],
+    write: Callable[[Index], None],
+    traced: Callable[[Index], Trace],
+) -> None:
+    """Write statements for every index of an array of some sizes, all at least 1."""
+    axes = tuple(Axis(body.name(f"i{d}"), d, n) for d, n in enumerate(dims))
+    nest = Nest(body, axes, write, traced)
+    trace = traced(nest.index(nest.ranges))
+    parts = _divided(nest, trace)
+    if parts != axes:
+        nest = replace(nest, axes=parts)
+        trace = traced(nest.index(nest.ranges))
+    nest = replace(nest, tiled=_tiles(nest, trace), cut=_worth_cutting(nest, trace))
+    _write_axes(nest, nest.ranges, trace, 0)
+
+
+# ------------------------------------------------------------------------- division
+
+
+def _divided(nest: Nest, trace: Trace) -> tuple[Axis, ...]:
+    """The axes, cut in two where their counter is divided by what divides their size."""
+    found: list[Axis] = []
+    for axis in nest.axes:
+        steps = {1, axis.size}
+        for atom in _atoms(trace):
+            if isinstance(atom, Quotient | Remainder) and atom.dividend == unknown(
+                axis.name, 0, axis.size - 1
+            ):
+                steps.add(atom.divisor)
+        sizes = sorted(steps)
+        if any(b % a for a, b in pairwise(sizes)):
+            found.append(axis)
+            continue
+        pairs = list(pairwise(sizes)) or [(1, 1)]
+        found += [
+            Axis(axis.name if high == axis.size else nest.body.name(axis.name), axis.dimension,
+                 high // low, low)
+            for low, high in reversed(pairs)
+        ]  # fmt: skip
+    return tuple(found)
+
+
+def _atoms(trace: Trace) -> Iterator[Atom]:
+    """All atoms of what was read and asked, those inside of others too."""
+    stack = [*trace.loads, *(c.value for c in trace.conditions)]
+    while stack:
+        for atom, _ in stack.pop().terms:
+            yield atom
+            if not isinstance(atom, Counter):
+                stack.append(atom.dividend)
+
+
+# ---------------------------------------------------------------------------- tiles
+
+
+def _tiles(nest: Nest, trace: Trace) -> dict[int, Tiles]:
+    """Which two axes run in tiles, and of what size; none where rows are read as they lie."""
+    last = len(nest.axes) - 1
+    if last < 1 or not trace.straight:
+        return {}
+    numbers = {axis.name: k for k, axis in enumerate(nest.axes)}
+    for load in trace.loads:
+        factors = {numbers[a.text]: f for a, f in load.terms if a.text in numbers}
+        beside = next((k for k, f in factors.items() if f == 1), last)
+        if beside == last or abs(factors.get(last, 0)) <= 1:
+            continue
+        sizes = {k: min(nest.axes[k].size, TILE) for k in (beside, last)}
+        for k, other in ((beside, last), (last, beside)):
+            if sizes[other] < TILE:
+                sizes[k] = min(nest.axes[k].size, LONG)
+        if min(sizes.values()) == 1:
+            return {}
+        return {k: Tiles(n, nest.body.name(f"{nest.axes[k].name}_tile")) for k, n in sizes.items()}
+    return {}
+
+
+# --------------------------------------------------------------------------- pieces
+
+
+def _worth_cutting(nest: Nest, trace: Trace) -> frozenset[int]:
+    """The axes to cut: from the innermost on, while the text stays short."""
+    found: set[int] = set()
+    pieces, most = 1, min(MOST_PIECES, MOST_STATEMENTS // max(trace.statements, 1))
+    for k in reversed(range(len(nest.axes))):
+        pieces *= 1 + len(_cuts(nest.axes[k], nest.ranges[k], trace))
+        if pieces > most:
+            break
+        found.add(k)
+    return frozenset(found)
+
+
+def _write_axes(nest: Nest, ranges: tuple[Range, ...], trace: Trace, depth: int) -> None:
+    """Write the loops from an axis on; in tiles the two axes come last, one around the other."""
+    order = [k for k in range(len(nest.axes)) if k not in nest.tiled] + list(nest.tiled)
+    if depth == len(order):
+        _write_inside(nest, ranges)
+        return
+    k = order[depth]
+    cuts = _cuts(nest.axes[k], ranges[k], trace) if k in nest.cut else []
+    tiles = nest.tiled.get(k)
+    for piece in _ranges(ranges[k], cuts, tiles.size if tiles else None):
+        narrowed = (*ranges[:k], piece, *ranges[k + 1 :])
+        known = nest.traced(nest.index(narrowed)) if cuts else trace
+        with nest.body.block() as statements:
+            _write_axes(nest, narrowed, known, depth + 1)
+        nest.body.add(*_loop(nest, k, piece, statements))
+
+
+def _cuts(axis: Axis, limits: Range, trace: Trace) -> list[int]:
+    """Where along an axis a condition that is not certain changes."""
+    low, high = limits
+    found: set[int] = set()
+    for condition in trace.conditions:
+        terms = condition.value.terms
+        if not condition.conditions or len(terms) != 1 or terms[0][0].text != axis.name:
+            continue
+        factor = terms[0][1]
+        for end in (condition.low, condition.high):
+            # The first turn with factor * turn + constant >= end; for negative factors, with < end.
+            beyond = end - condition.value.constant
+            turn = -(-beyond // factor) if factor > 0 else beyond // factor + 1
+            found |= {turn} if low < turn < high else set()
+    return sorted(found)
+
+
+def _ranges(limits: Range, cuts: Sequence[int], tile: int | None) -> list[Range]:
+    """The pieces between cuts; in tiles, what is left of a last one is a piece of its own."""
+    ends = [limits[0], *cuts, limits[1]]
+    found: list[Range] = []
+    for low, high in pairwise(ends):
+        whole = low + (high - low) // tile * tile if tile else high
+        found += [(a, b) for a, b in ((low, whole), (whole, high)) if a < b]
+    return found
+
+
+def _loop(
+    nest: Nest, k: int, limits: Range, statements: Sequence[Statement]
+) -> tuple[Statement, ...]:
+    """A loop over an axis, or over its tiles; what runs once needs no loop."""
+    (low, high), axis, tiles = limits, nest.axes[k], nest.tiled.get(k)
+    if tiles is not None:
+        if high - low <= tiles.size:
+            return tuple(statements)
+        return (
+            For(tiles.name, high, tuple(statements), start=low, step=tiles.size, parallel=True),
+        )
+    if high - low == 1:
+        return tuple(statements)
+    return _hoisted(For(axis.name, high, tuple(statements), start=low, parallel=True))
+
+
+def _write_inside(nest: Nest, ranges: tuple[Range, ...]) -> None:
+    """One element's statements, inside the loops of a tile where there is one."""
+    with nest.body.block() as block:
+        nest.write(nest.index(ranges))
+    statements = tuple(block)
+    # The longer side of a tile is the inner loop.
+    for k in sorted(nest.tiled, key=lambda k: (nest.tiled[k].size, k), reverse=True):
+        (low, high), tiles = ranges[k], nest.tiled[k]
+        if high - low == 1:
+            continue
+        loop = For(nest.axes[k].name, high, statements, start=low)
+        if high - low > tiles.size:
+            loop = replace(loop, start=tiles.name, stop=f"{tiles.name} + {tiles.size}")
+        statements = _hoisted(loop)
+    nest.body.add(*statements)
+
+
+# -------------------------------------------------------------------------- hoisting
+
+
+def _hoisted(loop: For) -> tuple[Statement, ...]:
+    """A loop, and before it what is the same for all its turns."""
+    inside, kept, before = {loop.name}, list[Statement](), list[Statement]()
+    for statement in loop.body:
+        if isinstance(statement, Let) and inside.isdisjoint(_WORD.findall(statement.value)):
+            before.append(statement)
+            continue
+        kept.append(statement)
+        if isinstance(statement, Let | Variable):
+            inside.add(statement.name)
+    return (*before, replace(loop, body=tuple(kept)))

@@ -1,0 +1,207 @@
+"""Kernels: C functions that each compute some arrays from others, and are emitted once if equal.
+
+Two kernels are equal if they differ only in the names of what they take and compute; so the layers
+of a transformer share theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from emit_c.code.indexing import delinear, linear
+from emit_c.code.loops import For, Statement, live, text, vectorized
+from emit_c.code.names import comment
+from emit_c.kernels.blocked import in_blocks
+from emit_c.kernels.body import Body, Trace
+from emit_c.kernels.kernel import Kernel
+from emit_c.kernels.parallel import split
+from emit_c.kernels.traversal import write_nest
+from emit_c.table import Scalar, emits_c
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from emit_c.code.indexing import Index
+    from emit_c.code.names import Names
+    from emit_c.kernels.body import Values
+    from hlo.instruction import Instruction
+    from hlo.shape import Shape
+
+_LET = re.compile(r"^ *const \w+ (\w+) = .*;\n", re.MULTILINE)
+_WORD = re.compile(r"\b[A-Za-z_]\w*")
+_SAME_ORDER = {"copy", "opt-barrier", "domain", "reshape", "add-dependency"}
+
+
+class Kernels:
+    """The kernels of a module, in the order in which they are first needed."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.functions: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+
+    def _own(self, kernel: Kernel, body: str) -> str:
+        """Add the functions that belong to a kernel; gives its body with their final names."""
+        final: dict[str, str] = {}
+        for name, definition in kernel.writer.functions.items():
+            known = _without_unused(_renamed(definition, final))
+            key = _anonymous(known, kernel)
+            if key not in self._names:
+                unique = self._names[key] = self.names.unique(name, "kernel")
+                self.functions[unique] = _renamed(known, {name: unique})
+            final[name] = self._names[key]
+        return _renamed(body, final)
+
+    def add(self, kernel: Kernel, name: str, about: str, statements: Sequence[Statement]) -> str:
+        """The name of a function with a kernel's body; an equal one, if there is one already."""
+        _let_results_share(kernel)
+        parameters = ", ".join(f"{a.kind}{a.name}" for a in kernel.arguments.values()) or "void"
+        status = "  return 0;\n" if kernel.writer.patience else ""
+        parts = split(kernel, name, in_blocks(kernel.body, statements))
+        body = _without_unused(self._own(kernel, f"({parameters}) {{\n{text(parts)}{status}}}\n"))
+        key = _anonymous(body, kernel)
+        if key not in self._names:
+            unique = self.names.unique(name, "kernel")
+            self._names[key] = unique
+            result = "int" if kernel.writer.patience else "void"
+            self.functions[unique] = f"{comment(about)}static {result} {unique}{body}"
+        return self._names[key]
+
+
+def _let_results_share(kernel: Kernel) -> None:
+    """Let several results lie in the places of operands.
+
+    One result is stored after all that its element takes is loaded. But if there are several, and
+    the compiler knew that they overlap with nothing, it might load the element of an operand only
+    after the element of another result was stored in its place.
+    """
+    written = [a for a in kernel.arguments.values() if not a.kind.startswith("const ")]
+    if len(written) > 1:
+        for pointer, argument in kernel.arguments.items():
+            kind = argument.kind.replace("restrict ", "")
+            kernel.arguments[pointer] = replace(argument, kind=kind)
+
+
+def _without_unused(body: str) -> str:
+    """A function's text without values that nobody uses: what asked for them found another way."""
+    counts = Counter(_WORD.findall(body))
+    unused = {name for name in _LET.findall(body) if counts[name] == 1}
+    if not unused:
+        return body
+    return _without_unused(_LET.sub(lambda m: "" if m[1] in unused else m[0], body))
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    return _WORD.sub(lambda match: names.get(match[0], match[0]), text)
+
+
+def _anonymous(body: str, kernel: Kernel) -> str:
+    """The text with the kernel's own names numbered as they come."""
+    own = kernel.names.given
+    numbers: dict[str, str] = {}
+
+    def renamed(match: re.Match[str]) -> str:
+        word = match[0]
+        return numbers.setdefault(word, f"${len(numbers)}") if word in own else word
+
+    return _WORD.sub(renamed, body)
+
+
+def write_loops(
+    kernel: Kernel, results: Sequence[tuple[Instruction, Sequence[str]]]
+) -> tuple[Statement, ...]:
+    """One loop nest over the elements of arrays of equal sizes.
+
+    Parameters
+    ----------
+    results : instructions, each with the kernel's pointers to the arrays of its value. Those of
+        other dimensions than the first have their elements in the same row-major order.
+    """
+    body = kernel.body
+    shape = _leaf(results[0][0])
+    flat = all(is_flat(body, instr) for instr, _ in results)
+
+    def write(index: Index) -> None:
+        with body.block() as statements:
+            made: list[tuple[Instruction, Sequence[str], Values]] = []
+            for instr, pointers in results:
+                here = _renumbered(index, shape, _leaf(instr))
+                made.append((instr, pointers, body.elements(instr, here)))
+            number = linear(index, shape.dims).text
+            for instr, pointers, values in made:
+                shapes = [s for _, s in instr.shape.leaves()]
+                for leaf, pointer, value in zip(shapes, pointers, values, strict=True):
+                    place = f"{pointer}[{number}]"
+                    body.assign(place, body.stored(leaf.element_type, value))
+        body.add(*live(statements))
+
+    if flat:
+        with body.loops(["i"], [shape.size], parallel=True) as index:
+            write(index)
+    else:
+        write_nest(body, shape.dims, write, lambda index: _traced(kernel, results, index))
+    return vectorized(kernel.writer.blocks[0])
+
+
+def _traced(
+    kernel: Kernel, results: Sequence[tuple[Instruction, Sequence[str]]], index: Index
+) -> Trace:
+    """What the elements at an index take to compute, found in a kernel that nobody uses."""
+    probe = Kernel(kernel.writer.constants, kernel.scope)
+    probe.writer.trace = trace = Trace()
+    with probe.body.block() as statements:
+        for instr, _ in results:
+            shape = _leaf(results[0][0])
+            probe.body.elements(instr, _renumbered(index, shape, _leaf(instr)))
+    trace.statements = len(statements)
+    trace.straight = not any(isinstance(s, For) for s in statements)
+    return trace
+
+
+def _renumbered(index: Index, shape: Shape, wanted: Shape) -> Index:
+    """The index, in one shape, of the element that has an index in another one."""
+    if shape.dims == wanted.dims or len(index) != shape.rank:
+        return index
+    return delinear(linear(index, shape.dims), wanted.dims)
+
+
+def _leaf(instr: Instruction) -> Shape:
+    return next(s for _, s in instr.shape.leaves())
+
+
+def is_flat(body: Body, root: Instruction) -> bool:
+    """Whether elements are computed from those with the same row-major number, or from scalars."""
+    size = _leaf(root).size
+    stack, seen = [(body, root)], {root}
+    while stack:
+        here, instr = stack.pop()
+        environment = here.environment
+        if instr in environment.aliases:
+            outer, source = environment.aliases[instr]
+            stack.append((Body(here.writer, outer), source))
+            continue
+        if instr not in environment.pointers and _is_splat(here, instr):
+            continue
+        if instr.shape.size != size or not (instr in environment.pointers or _is_flat_step(instr)):
+            return False
+        if instr in environment.pointers:
+            continue
+        for operand in instr.operands:
+            if operand not in seen and (operand.shape.rank or not instr.shape.rank):
+                seen.add(operand)
+                stack.append((here, operand))
+    return True
+
+
+def _is_flat_step(instr: Instruction) -> bool:
+    return isinstance(emits_c.get(instr.opcode), Scalar) or instr.opcode in _SAME_ORDER
+
+
+def _is_splat(body: Body, instr: Instruction) -> bool:
+    """Whether an instruction repeats one number without looking at the index."""
+    if instr.opcode == "constant":
+        return body.writer.constants.scalar(instr.attrs.literal) is not None  # type: ignore[attr-defined]
+    return instr.opcode == "broadcast" and instr.operands[0].shape.rank == 0

@@ -1,0 +1,164 @@
+"""What a sort's comparator compares: one key of the left elements with the same key of the right.
+
+Most comparators are `key(left) < key(right)`, or compare several keys, each where those before are
+equal. Then the keys can be computed once, and sorted as the unsigned integers of the same order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from emit_c.code.types import wide
+
+if TYPE_CHECKING:
+    from hlo.attributes import Compare, Constant, Parameter
+    from hlo.element_type import ElementType
+    from hlo.instruction import Computation, Instruction
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key of a comparator.
+
+    Attributes
+    ----------
+    value : the instruction of the comparator that computes it; it reads parameters of one side.
+    side : 0 where these are the parameters 0, 2, 4, ...; 1 where they are the others.
+    total : floats are in total order, else -0 is 0. Where NaN goes in the usual order, HLO leaves
+        open; here it goes where the total order has it.
+    """
+
+    value: Instruction
+    side: int
+    descending: bool
+    total: bool
+
+    @property
+    def element_type(self) -> ElementType:
+        """The type of the key."""
+        return self.value.shape.element_type
+
+    @property
+    def bits(self) -> int:
+        """How many bits the integer has that stands for the key."""
+        kind = self.element_type
+        if not kind.is_floating:
+            return kind.bits
+        # The other narrow floats are widened, and what they leave of the word is all zeros or ones.
+        return 64 if wide(kind) == "f64" else 16 if kind.name == "bf16" else 32
+
+    def word(self, value: str) -> str:
+        """The unsigned integer in C, of the order that is asked for, of a key's wide value."""
+        kind = self.element_type
+        unsigned = f"u{64 if self.bits == 64 else 32}"
+        if kind.is_floating:
+            plain = value if self.total else f"{value} + 0"
+            word = f"order_bits_{wide(kind)}({plain})"
+            word = f"({word} >> 16)" if kind.name == "bf16" else word
+        else:
+            sign = 1 << (self.bits - 1) if kind.kind == "signed" else 0
+            word = f"(({unsigned})({value}) ^ {sign:#x}u)" if sign else f"({unsigned})({value})"
+        mask = (1 << self.bits) - 1
+        if self.descending:
+            return f"(~{word} & {mask:#x}u)"
+        return f"({word} & {mask:#x}u)" if kind.kind == "signed" else word
+
+
+def keys(comparator: Computation) -> tuple[Key, ...]:
+    """The keys that a comparator compares, the most important first; none if it is another kind."""
+    found: list[Key] = []
+    root = comparator.root
+    while root.opcode in ("or", "select"):
+        first = _unequal_first(root)
+        if first is None:
+            return ()
+        less, equal, root = first
+        key = _key(less)
+        same = _is(equal, "EQ") and set(equal.operands) == set(less.operands)
+        if key is None or not same or _attrs(equal).type != _attrs(less).type:
+            return ()
+        found.append(key)
+    last = _key(root)
+    return (*found, last) if last else ()
+
+
+def _unequal_first(root: Instruction) -> tuple[Instruction, Instruction, Instruction] | None:
+    """The comparisons `less` and `equal` of one key, and the rest for where that is equal.
+
+    The two forms are `less or (equal and rest)` and `equal ? rest : less`.
+    """
+    if root.opcode == "select":
+        equal, rest, less = root.operands
+        return less, equal, rest
+    for less, other in (root.operands, root.operands[::-1]):
+        if less.opcode == "compare" and other.opcode == "and":
+            for equal, rest in (other.operands, other.operands[::-1]):
+                if _is(equal, "EQ") and set(equal.operands) == set(less.operands):
+                    return less, equal, rest
+    return None
+
+
+def _attrs(instr: Instruction) -> Compare:
+    return instr.attrs  # type: ignore[return-value]
+
+
+def _is(instr: Instruction, *directions: str) -> bool:
+    return instr.opcode == "compare" and _attrs(instr).direction in directions
+
+
+def _key(less: Instruction) -> Key | None:
+    """The key of one comparison."""
+    if not _is(less, "LT", "GT") or less.operands[0].shape.element_type.is_complex:
+        return None
+    left, right = less.operands
+    side = _twins(left, right)
+    if side is None:
+        return None
+    attrs = _attrs(less)
+    # Where the right element stands on the left, less is more.
+    descending = (attrs.direction == "GT") != (side == 1)
+    return Key(left, side, descending, attrs.type == "TOTALORDER")
+
+
+def _twins(left: Instruction, right: Instruction) -> int | None:
+    """Which side the left one reads, if the right one does the same with the other side."""
+    sides: set[int] = set()
+    stack = [(left, right)]
+    seen: set[tuple[Instruction, Instruction]] = set()
+    while stack:
+        pair = stack.pop()
+        if pair in seen:
+            continue
+        seen.add(pair)
+        x, y = pair
+        if x.opcode == y.opcode == "parameter":
+            one, other = (_number(i) for i in pair)
+            if one ^ 1 != other:
+                return None
+            sides.add(one % 2)
+            continue
+        if not _same_operation(x, y):
+            return None
+        stack += zip(x.operands, y.operands, strict=True)
+    return sides.pop() if len(sides) == 1 else None
+
+
+def _number(parameter: Instruction) -> int:
+    attrs: Parameter = parameter.attrs  # type: ignore[assignment]
+    return attrs.number
+
+
+def _same_operation(x: Instruction, y: Instruction) -> bool:
+    if x is y:
+        return True
+    if x.opcode != y.opcode or x.shape != y.shape or x.called or y.called:
+        return False
+    if x.opcode == "constant":
+        return _bytes(x) == _bytes(y) is not None
+    return x.attrs == y.attrs
+
+
+def _bytes(constant: Instruction) -> bytes | None:
+    attrs: Constant = constant.attrs  # type: ignore[assignment]
+    return None if attrs.literal.array is None else attrs.literal.array.tobytes()

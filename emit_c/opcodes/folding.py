@@ -1,0 +1,253 @@
+"""Elements that are folds: reduce and map; and folding itself.
+
+A computation that is one known operation folds in the wide type and is rounded once, as in the
+interpreter; its loop can run in vector lanes. Any other is inlined, and rounds as it says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from emit_c.code.indexing import Index, Within, conjunction, counter, linear
+from emit_c.code.loops import Assign, For, If, Let, Statement, Variable
+from emit_c.code.types import narrowed, store, wide
+from emit_c.opcodes.movement import define
+from emit_c.opcodes.scalar import expression
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from emit_c.code.indexing import Sum
+    from emit_c.kernels.body import Body, Values
+    from hlo import attributes as a
+    from hlo.element_type import ElementType
+    from hlo.instruction import Computation, Instruction
+    from hlo.values import Window
+
+# OpenMP's names for operations that may be split over vector lanes.
+_LANES = {"add": "+", "multiply": "*", "and": "&", "or": "|", "xor": "^", "maximum": "max",
+          "minimum": "min"}  # fmt: skip
+
+
+def single_operation(computation: Computation) -> str | None:
+    """The opcode, if a computation is one known operation on its two parameters."""
+    root, parameters = computation.root, computation.parameters
+    same = len(parameters) == 2 and set(root.operands) == set(parameters)
+    return root.opcode if same and root.opcode in _LANES else None
+
+
+class Fold:
+    """Variables that a computation folds values into.
+
+    Parameters
+    ----------
+    types : of the folded arrays.
+    initial : values to begin with.
+    size, place : for many folds side by side, whose variables are arrays of `size`; the loop's
+        counter says which one is meant.
+    """
+
+    def __init__(
+        self, body: Body, computation: Computation, types: Sequence[ElementType],
+        initial: Sequence[str], name: str, *, size: int | None = None, place: str = "",
+    ) -> None:  # fmt: skip
+        self.body, self.computation, self.types = body, computation, types
+        self.operation = single_operation(computation)
+        kinds = [wide(t) for t in types]
+        # The extremes of floats are found among integers of the same order, whose maximum is
+        # simple: NaN is beyond all of them. See `ordered_f32` in prelude/floats.c.
+        self.ordered = self.operation in ("maximum", "minimum") and types[0].is_floating
+        values = list(initial)
+        if self.ordered:
+            kinds, values = ["s32" if kinds[0] == "f32" else "s64"], [self._key(values[0])]
+        pairs = list(zip(kinds, values, strict=True))
+        if size is None:
+            self.names = tuple(body.variable(kind, name, value) for kind, value in pairs)
+        else:
+            arrays = [body.variable(kind, name, size=size) for kind in kinds]
+            self.names = tuple(f"{array}[{place}]" for array in arrays)
+            starts = [Assign(n, v) for n, v in zip(self.names, values, strict=True)]
+            body.add(For(place, size, tuple(starts), simd=True))
+
+    def _key(self, value: str) -> str:
+        return f"{self.operation}_key_{wide(self.types[0])}({value})"
+
+    def add(self, values: Sequence[str]) -> None:
+        """Fold in one more value of each array."""
+        body = self.body
+        if self.ordered:
+            key = body.let(
+                "s32" if wide(self.types[0]) == "f32" else "s64", "key", self._key(values[0])
+            )
+            sign = ">" if self.operation == "maximum" else "<"
+            body.assign(self.names[0], f"{key} {sign} {self.names[0]} ? {key} : {self.names[0]}")
+            return
+        if self.operation is not None:
+            made = expression(self.operation, self.types[0], self.names[0], values[0])
+            assert made is not None
+            body.assign(self.names[0], made)
+            return
+        before = [
+            body.let(wide(t), "folded", n) for t, n in zip(self.types, self.names, strict=True)
+        ]
+        made = body.apply(self.computation, *before, *values)
+        for name, value in zip(self.names, made, strict=True):
+            body.assign(name, value)
+
+    @property
+    def results(self) -> Values:
+        """What the values were folded to."""
+        if self.ordered:
+            return (self._from_key(),)
+        if self.operation is not None:
+            return (narrowed(self.types[0], self.names[0]),)
+        return self.names
+
+    def _from_key(self) -> str:
+        value = f"{self.operation}_of_key_{wide(self.types[0])}({self.names[0]})"
+        return narrowed(self.types[0], value)
+
+    @property
+    def lanes(self) -> tuple[tuple[str, str], ...] | None:
+        """For OpenMP: how vector lanes are put together; None where they can't be."""
+        if self.operation is None or self.types[0].is_complex:
+            return None
+        return ((_LANES[self.operation], self.names[0]),)
+
+
+def in_lanes(statements: Sequence[Statement], folds: Sequence[Fold]) -> tuple[Statement, ...]:
+    """Let the innermost loop of some folds run in vector lanes, if it is straight code."""
+    lanes = [fold.lanes for fold in folds]
+    if None in lanes:
+        return tuple(statements)
+    together = tuple(lane for each in lanes for lane in each or ())
+    return tuple(_in_lanes(s, together) for s in statements)
+
+
+def _in_lanes(statement: Statement, lanes: tuple[tuple[str, str], ...]) -> Statement:
+    if isinstance(statement, If):
+        return replace(statement, then=tuple(_in_lanes(s, lanes) for s in statement.then))
+    if not isinstance(statement, For) or statement.simd:
+        return statement
+    if any(isinstance(s, For) for s in statement.body):
+        return replace(statement, body=tuple(_in_lanes(s, lanes) for s in statement.body))
+    if all(isinstance(s, Let | Assign | Variable) for s in statement.body):
+        return replace(statement, simd=True, reductions=lanes)
+    if len(statement.body) == 1:
+        return replace(statement, body=tuple(_in_lanes(s, lanes) for s in statement.body))
+    return statement
+
+
+# Columns that are folded side by side.
+COLUMNS = 1024
+
+
+def blocks(n: int, most: int = COLUMNS) -> list[tuple[int, int, int]]:
+    """Cut n columns into blocks of one size, or of one size and a smaller one.
+
+    Parameters
+    ----------
+    most : columns of a block.
+
+    Returns
+    -------
+    list of tuple
+        how many there are, where the first of them begins, and how wide they are.
+    """
+    widths = range(min(most, n), min(most, n) // 4, -1)
+    width = next((w for w in widths if n % w == 0), most // 2)
+    count, rest = divmod(n, width)
+    return [(count, 0, width), *([(1, n - rest, rest)] if rest else [])]
+
+
+def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[str]) -> int | None:
+    """Fold rows of many columns into rows of variables, where the last dimension is kept.
+
+    Elements are read in the order of memory, and the loop over columns runs in vector lanes.
+    """
+    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    half = len(instr.operands) // 2
+    arrays, initials = instr.operands[:half], instr.operands[half:]
+    dims = arrays[0].shape.dims
+    last = len(dims) - 1
+    if not attrs.dimensions or last in attrs.dimensions or dims[last] < 2:
+        return None
+    types = [x.shape.element_type for x in arrays]
+    starts = [body.scalar(i) for i in initials]
+    kept = [1 if d in attrs.dimensions else dims[d] for d in range(last)]
+    reduced = [dims[d] if d in attrs.dimensions else 1 for d in range(last)]
+    shape = next(s for _, s in instr.shape.leaves())
+    for count, start, width in blocks(dims[last]):
+        column = body.name("column")
+        names = [*(f"i{d}" for d in range(last)), "block"]
+        with body.loops(names, [*kept, count], parallel=True) as place:
+            *outer, block = place
+            here = block * width + counter(column, width) + start
+            fold = Fold(body, instr.called[0], types, starts, instr.name, size=width, place=column)
+            with body.loops("r" * last, reduced) as inner:
+                at = tuple(o + i for o, i in zip(outer, inner, strict=True))
+                with body.block() as statements:
+                    fold.add([body.element(x, (*at, here)) for x in arrays])
+                body.add(over(column, width, statements))
+            with body.block() as statements:
+                result = (*(o for d, o in enumerate(outer) if d not in attrs.dimensions), here)
+                for output, kind, value in zip(outputs, types, fold.results, strict=True):
+                    number = linear(result, shape.dims).text
+                    body.assign(f"{output}[{number}]", store(kind, value))
+            body.add(over(column, width, statements))
+    return 0
+
+
+def over(name: str, stop: int | str, statements: Sequence[Statement], start: int | str = 0) -> For:
+    """A loop over columns, in vector lanes where it is straight code."""
+    straight = all(isinstance(s, Let | Assign | Variable) for s in statements)
+    return For(name, stop, tuple(statements), start=start, simd=straight)
+
+
+@define("reduce", whole=write_whole_reduce)
+def write_reduce(body: Body, instr: Instruction, index: Index) -> Values:
+    """Fold the reduced dimensions, in row-major order, from the initial values on."""
+    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    half = len(instr.operands) // 2
+    arrays, initials = instr.operands[:half], instr.operands[half:]
+    types = [x.shape.element_type for x in arrays]
+    fold = Fold(body, instr.called[0], types, [body.scalar(i) for i in initials], instr.name)
+    dims = arrays[0].shape.dims
+    with (
+        body.block() as statements,
+        body.loops(
+            "r" * len(attrs.dimensions), [dims[d] for d in sorted(attrs.dimensions)]
+        ) as inner,
+    ):
+        reduced, kept = iter(inner), iter(index)
+        at = tuple(next(reduced if d in attrs.dimensions else kept) for d in range(len(dims)))
+        fold.add([body.element(x, at) for x in arrays])
+    body.add(*in_lanes(statements, [fold]))
+    return fold.results
+
+
+@define("map")
+def write_map(body: Body, instr: Instruction, index: Index) -> Values:
+    """A computation of scalars, inlined."""
+    return body.apply(instr.called[0], *(body.element(o, index) for o in instr.operands))
+
+
+def window_place(
+    index: Index, offset: Index, dims: Sequence[int], window: Window
+) -> tuple[str, Index]:
+    """Where in the array the element `offset` of the window at place `index` is, and if it is.
+
+    Returns
+    -------
+    tuple
+        a condition in C, "" where it always holds, and the index.
+    """
+    inside: list[Within] = []
+    at: list[Sum] = []
+    for place, step, n, w in zip(index, offset, dims, window, strict=True):
+        position = place * w.stride + step * w.window_dilation + -w.pad_low
+        dilation = w.base_dilation
+        inside.append(Within(position, 0, (n - 1) * dilation + 1, dilation))
+        at.append(position // dilation)
+    return conjunction(inside), tuple(at)

@@ -1,0 +1,266 @@
+"""Kernels of linear algebra, Fourier transforms and batch normalization."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from emit_c.code.indexing import counter, linear, strides
+from emit_c.code.loops import For
+from emit_c.code.types import literal, narrowed, store, wide
+from emit_c.table import Kernel, emits_c
+from hlo.error import HloError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from emit_c.code.indexing import Index
+    from emit_c.kernels.body import Body
+    from hlo import attributes as a
+    from hlo.instruction import Instruction
+
+_TYPES = ("f32", "f64", "c64", "c128")
+
+
+def _typed(instr: Instruction) -> str:
+    kind = instr.shape.element_type.name
+    if kind not in _TYPES:
+        message = f"{instr.opcode} of {kind} can't be compiled to C: it has f32, f64, c64 and c128"
+        raise HloError("HLO181", message, instr.span)
+    return kind
+
+
+def write_cholesky(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
+    """A call for each matrix of the batch."""
+    attrs: a.Cholesky = instr.attrs  # type: ignore[assignment]
+    kind, operand = _typed(instr), body.pointer(instr.operands[0])
+    *batch, n, _ = instr.shape.dims
+    with body.loops(["b"], [prod(batch)], parallel=True) as (b,):
+        at = (b * (n * n)).text
+        flags = (str(n), str(int(attrs.lower)))
+        ends = (f"{operand} + {at}", f"{outputs[0]} + {at}")
+        body.call(f"cholesky_{kind}", *ends, *flags, work=4 * n**3)
+
+
+def write_triangular_solve(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
+    """A call for each system of the batch, which solves in place what was copied."""
+    attrs: a.TriangularSolve = instr.attrs  # type: ignore[assignment]
+    kind = _typed(instr)
+    matrix, right = (body.pointer(o) for o in instr.operands)
+    *batch, rows, columns = instr.shape.dims
+    n, m = (rows, columns) if attrs.left_side else (columns, rows)
+    size = instr.shape.size * instr.shape.element_type.bytes
+    body.call("__builtin_memcpy", outputs[0], right, str(size))
+    row, column, lower = n, 1, attrs.lower
+    if attrs.transpose_a in ("TRANSPOSE", "ADJOINT"):
+        row, column, lower = column, row, not lower
+    down, across = columns, 1
+    if not attrs.left_side:
+        # X A = B is A^T X^T = B^T.
+        row, column, lower = column, row, not lower
+        down, across = across, down
+    with body.loops(["b"], [prod(batch)], parallel=True) as (b,):
+        first_a, first_x = b * (n * n), b * (rows * columns)
+        if not lower:
+            # Read from behind, an upper triangle is a lower one.
+            first_a, first_x = first_a + (n * n - 1), first_x + (n - 1) * down
+            row, column, down = -row, -column, -down
+        numbers = (row, column, down, across, n, m)
+        row_text, column_text, down_text, across_text, n_text, m_text = map(str, numbers)
+        body.call(
+            f"substitute_{kind}",
+            *(f"{matrix} + {first_a.text}", row_text, column_text),
+            *(f"{outputs[0]} + {first_x.text}", down_text, across_text, n_text, m_text),
+            *(str(int(attrs.unit_diagonal)), str(int(attrs.transpose_a == "ADJOINT"))),
+            work=4 * n * n * m,
+        )
+
+
+def write_fft(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
+    """One dimension after the other, in f64, on a copy that is complex throughout."""
+    attrs: a.Fft = instr.attrs  # type: ignore[assignment]
+    operand, rank = instr.operands[0], instr.shape.rank
+    if operand.shape.size == 0:
+        size = instr.shape.size * instr.shape.element_type.bytes
+        body.call("__builtin_memset", outputs[0], "0", str(size))
+        return 0
+    axes = list(range(rank - len(attrs.fft_length), rank))
+    dims = list(operand.shape.dims)
+    inverse = attrs.fft_type in ("IFFT", "IRFFT")
+    if attrs.fft_type == "IRFFT":
+        dims[-1] = attrs.fft_length[-1]
+    size, longest = prod(dims), max(dims[d] for d in axes)
+    lines = [body.own("c128", name, longest, 16) for name in ("line", "result", "work")]
+    offset, shared = 0, list[str]()
+    for name, part in (("numbers", size), ("roots", longest)):
+        shared.append(body.variable("c128 *", name, f"(c128 *)(scratch + {offset})"))
+        offset += part * 16
+    pointers = [shared[0], *lines, shared[1]]
+    numbers = pointers[0]
+    given = operand.shape.dims
+    with body.loops([f"i{d}" for d in range(rank)], given, parallel=True) as index:
+        value = body.element(operand, index)
+        body.assign(f"{numbers}[{linear(index, dims).text}]", value)
+    # The inverse of a real transform ends with its last dimension, the others begin with it.
+    order = axes if attrs.fft_type == "IRFFT" else axes[::-1]
+    for axis in order:
+        hermitian = attrs.fft_type == "IRFFT" and axis == rank - 1
+        here = [*dims[:-1], given[-1]] if attrs.fft_type == "IRFFT" else dims
+        _write_lines(body, pointers, dims, here, axis, inverse=inverse, hermitian=hermitian)
+    scale = 1 / prod(dims[d] for d in axes) if inverse else 1.0
+    with body.loops([f"i{d}" for d in range(rank)], instr.shape.dims, parallel=True) as index:
+        value = f"{numbers}[{linear(index, dims).text}]"
+        real = "" if instr.shape.element_type.is_complex else "__real__ "
+        place = f"{outputs[0]}[{linear(index, instr.shape.dims).text}]"
+        kind = wide(instr.shape.element_type)
+        body.assign(place, f"({kind})({real}{value} * {scale.hex()})")
+    return offset
+
+
+def _write_lines(
+    body: Body,
+    pointers: Sequence[str],
+    dims: Sequence[int],
+    here: Sequence[int],
+    axis: int,
+    *,
+    inverse: bool,
+    hermitian: bool,
+) -> None:
+    """Transform all lines along one dimension in place."""
+    numbers, line, result, work, roots = pointers
+    n, step = dims[axis], strides(dims)[axis]
+    body.call("roots_of_unity", roots, str(n), "1" if inverse else "-1")
+    others = [1 if d == axis else size for d, size in enumerate(here)]
+    with body.loops([f"l{d}" for d in range(len(dims))], others, parallel=True) as place:
+        first = body.variable("c128 *", "first", f"{numbers} + {linear(place, dims).text}")
+        with body.loops(["j"], [n]) as (j,):
+            value = f"{first}[{(j * step).text}]"
+            if hermitian:
+                # The second half of the frequencies mirrors the first; those that are their own
+                # mirror images are real.
+                mirror = f"~{first}[({n} - {j.text}) * {step}]"
+                own = f"__real__ {first}[0]" if n == 1 else value
+                value = f"2 * {j.text} > {n} ? {mirror} : {own}"
+                real = f"{j.text} == 0 || 2 * {j.text} == {n}"
+                value = f"{real} ? (c128)__real__ {first}[{(j * step).text}] : {value}"
+            body.assign(f"{line}[{j.text}]", value)
+        several = 8 * n * n.bit_length()
+        body.call("fourier", line, result, work, roots, str(n), "1", work=several)
+        with body.loops(["j"], [n]) as (j,):
+            body.assign(f"{first}[{(j * step).text}]", f"{result}[{j.text}]")
+
+
+def _each_feature(
+    body: Body,
+    instr: Instruction,
+    write: Callable[[str, Callable[[Callable[[Index], None]], None]], None],
+) -> None:
+    """A loop over features; `write` takes the feature and a function that loops over the rest."""
+    attrs: a.BatchNorm = instr.attrs  # type: ignore[assignment]
+    dims, f = instr.operands[0].shape.dims, attrs.feature_index
+    others = [1 if d == f else size for d, size in enumerate(dims)]
+    feature = body.name("feature")
+
+    def every(do: Callable[[Index], None]) -> None:
+        with body.loops([f"i{d}" for d in range(len(dims))], others) as place:
+            do((*place[:f], counter(feature, dims[f]), *place[f + 1 :]))
+
+    with body.block() as block:
+        write(feature if dims[f] != 1 else "0", every)
+    body.add(For(feature, dims[f], tuple(block), parallel=True))
+
+
+def write_batch_norm_training(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
+    """Mean, then variance, then the normalised elements of each feature."""
+    attrs: a.BatchNorm = instr.attrs  # type: ignore[assignment]
+    operand, scale, offset = instr.operands
+    kind, f = operand.shape.element_type, attrs.feature_index
+    real = wide(kind)
+    count = f"({real}){operand.shape.size // max(operand.shape.dims[f], 1)}"
+    suffix = "f" if real == "f32" else ""
+    epsilon = literal(kind.real, kind.real.dtype.type(attrs.epsilon))
+
+    def write(feature: str, every: Callable[[Callable[[Index], None]], None]) -> None:
+        at = (counter(feature, operand.shape.dims[f]),)
+        total = body.variable(real, "total", "0")
+        every(lambda i: body.assign(total, f"{total} + {body.element(operand, i)}"))
+        mean = body.let(real, "mean", f"{total} / {count}")
+        squares = body.variable(real, "squares", "0")
+
+        def add_square(i: Index) -> None:
+            off = body.let(real, "off", f"{body.element(operand, i)} - {mean}")
+            body.assign(squares, f"{squares} + {off} * {off}")
+
+        every(add_square)
+        variance = body.let(real, "variance", f"{squares} / {count}")
+        deviation = body.let(real, "deviation", f"__builtin_sqrt{suffix}({variance} + {epsilon})")
+        factor, shift = body.element(scale, at), body.element(offset, at)
+
+        def put(i: Index) -> None:
+            normal = f"({body.element(operand, i)} - {mean}) / {deviation}"
+            value = narrowed(kind, f"{normal} * {factor} + {shift}")
+            body.assign(f"{outputs[0]}[{linear(i, operand.shape.dims).text}]", store(kind, value))
+
+        every(put)
+        for output, value, like in ((outputs[1], mean, scale), (outputs[2], variance, offset)):
+            element_type = like.shape.element_type
+            stored = store(element_type, narrowed(element_type, value))
+            body.assign(f"{output}[{feature}]", stored)
+
+    _each_feature(body, instr, write)
+
+
+def write_batch_norm_grad(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
+    """The sums of g and g x over each feature, and from them the gradients."""
+    attrs: a.BatchNorm = instr.attrs  # type: ignore[assignment]
+    operand, scale, mean, variance, gradient = instr.operands
+    kind, f = operand.shape.element_type, attrs.feature_index
+    real = wide(kind)
+    count = f"({real}){operand.shape.size // max(operand.shape.dims[f], 1)}"
+    suffix = "f" if real == "f32" else ""
+    epsilon = literal(kind.real, kind.real.dtype.type(attrs.epsilon))
+
+    def write(feature: str, every: Callable[[Callable[[Index], None]], None]) -> None:
+        at = (counter(feature, operand.shape.dims[f]),)
+        centre = body.element(mean, at)
+        root = f"__builtin_sqrt{suffix}({body.element(variance, at)} + {epsilon})"
+        deviation = body.let(real, "deviation", root)
+        factor = body.element(scale, at)
+        sums = [body.variable(real, name, "0") for name in ("offset_sum", "scale_sum")]
+
+        def normal(i: Index) -> str:
+            value = f"({body.element(operand, i)} - {centre}) / {deviation}"
+            return body.let(real, "normal", value)
+
+        def add(i: Index) -> None:
+            g, x = body.element(gradient, i), normal(i)
+            body.assign(sums[0], f"{sums[0]} + {g}")
+            body.assign(sums[1], f"{sums[1]} + {g} * {x}")
+
+        every(add)
+
+        def put(i: Index) -> None:
+            g, x = body.element(gradient, i), normal(i)
+            centred = f"{g} - {sums[0]} / {count} - {x} * ({sums[1]} / {count})"
+            value = narrowed(kind, f"{factor} / {deviation} * ({centred})")
+            body.assign(f"{outputs[0]}[{linear(i, operand.shape.dims).text}]", store(kind, value))
+
+        every(put)
+        element_type = scale.shape.element_type
+        for output, value in ((outputs[1], sums[1]), (outputs[2], sums[0])):
+            stored = store(element_type, narrowed(element_type, value))
+            body.assign(f"{output}[{feature}]", stored)
+
+    _each_feature(body, instr, write)
+
+
+emits_c.define_all(
+    {
+        "cholesky": Kernel(write_cholesky),
+        "triangular-solve": Kernel(write_triangular_solve),
+        "fft": Kernel(write_fft, in_memory=()),
+        "batch-norm-training": Kernel(write_batch_norm_training, in_memory=()),
+        "batch-norm-grad": Kernel(write_batch_norm_grad, in_memory=()),
+    }
+)

@@ -1,0 +1,330 @@
+"""Indexing maps: opcodes that move elements become index arithmetic.
+
+Each function is given the index of an element of the result, and asks for the operand's element
+that stands there. Nothing is copied; what the maps compose to is simplified in
+`emit_c.code.indexing`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from emit_c.code.indexing import (
+    Index,
+    Within,
+    delinear,
+    linear,
+    unknown,
+)
+from emit_c.code.loops import If
+from emit_c.code.types import literal, load, narrowed, store, wide
+from emit_c.table import Element, emits_c
+from hlo.element_type import PRED, S64
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from emit_c.code.indexing import Sum
+    from emit_c.kernels.body import Body, Values
+    from hlo import attributes as a
+    from hlo.element_type import ElementType
+    from hlo.instruction import Instruction
+    from hlo.shape import Shape
+
+
+Write = TypeVar("Write", bound="Callable[..., str | Values]")
+
+
+def define(
+    *opcodes: str, whole: Callable[..., int | None] | None = None
+) -> Callable[[Write], Write]:
+    """Enter a function into the table as an element function."""
+
+    def enter(write: Write) -> Write:
+        for opcode in opcodes:
+            emits_c.define(opcode, Element(write, whole))
+        return write
+
+    return enter
+
+
+@define("copy", "opt-barrier", "domain", "add-dependency")
+def write_identity(body: Body, instr: Instruction, index: Index) -> Values:
+    """The operand's element at the same index."""
+    return body.elements(instr.operands[0], index)
+
+
+@define("constant")
+def write_constant(body: Body, instr: Instruction, index: Index) -> str:
+    """A number where all elements are one, else a load from the constant's array."""
+    attrs: a.Constant = instr.attrs  # type: ignore[assignment]
+    constants = body.writer.constants
+    number = constants.scalar(attrs.literal)
+    if number is not None:
+        return number
+    pointer = constants.pointer(attrs.literal, instr.name)
+    return body.loaded(instr.shape, pointer, index, instr.name)[0]
+
+
+@define("iota")
+def write_iota(_body: Body, instr: Instruction, index: Index) -> str:
+    """The index itself, along one dimension."""
+    attrs: a.Iota = instr.attrs  # type: ignore[assignment]
+    element_type = instr.shape.element_type
+    number = f"({wide(element_type)})({index[attrs.iota_dimension].text})"
+    return narrowed(element_type, number)
+
+
+@define("broadcast")
+def write_broadcast(body: Body, instr: Instruction, index: Index) -> str:
+    """Operand dimension i is result dimension dimensions[i]."""
+    attrs: a.Broadcast = instr.attrs  # type: ignore[assignment]
+    return body.element(instr.operands[0], tuple(index[d] for d in attrs.dimensions))
+
+
+@define("reshape")
+def write_reshape(body: Body, instr: Instruction, index: Index) -> str:
+    """The element with the same row-major number."""
+    operand = instr.operands[0]
+    return body.element(operand, delinear(linear(index, instr.shape.dims), operand.shape.dims))
+
+
+@define("transpose")
+def write_transpose(body: Body, instr: Instruction, index: Index) -> str:
+    """Result dimension i is operand dimension dimensions[i]."""
+    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    place = {d: index[i] for i, d in enumerate(attrs.dimensions)}
+    return body.element(instr.operands[0], tuple(place[d] for d in range(len(place))))
+
+
+@define("reverse")
+def write_reverse(body: Body, instr: Instruction, index: Index) -> str:
+    """Element i of a flipped dimension of size n is element n - 1 - i."""
+    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    dims = instr.shape.dims
+    flipped = (
+        part * -1 + (dims[d] - 1) if d in attrs.dimensions else part for d, part in enumerate(index)
+    )
+    return body.element(instr.operands[0], tuple(flipped))
+
+
+@define("slice")
+def write_slice(body: Body, instr: Instruction, index: Index) -> str:
+    """Element i is element start + i * stride."""
+    attrs: a.Slice = instr.attrs  # type: ignore[assignment]
+    pairs = zip(index, attrs.slice, strict=True)
+    return body.element(instr.operands[0], tuple(i * s.stride + s.start for i, s in pairs))
+
+
+@define("pad")
+def write_pad(body: Body, instr: Instruction, index: Index) -> str:
+    """The operand's element where there is one, else the padding value."""
+    attrs: a.Pad = instr.attrs  # type: ignore[assignment]
+    operand, padding = instr.operands
+    inside: list[Within] = []
+    source: list[Sum] = []
+    for part, n, p in zip(index, operand.shape.dims, attrs.padding, strict=True):
+        step = p.interior + 1
+        inside.append(Within(part + -p.low, 0, (n - 1) * step + 1, step))
+        source.append((part + -p.low) // step)
+    return chosen(body, instr, [(body.holds(inside), operand, tuple(source)), ("", padding, ())])
+
+
+@define("concatenate")
+def write_concatenate(body: Body, instr: Instruction, index: Index) -> str:
+    """The element of that operand in whose range the index is."""
+    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    d = attrs.dimensions[0]
+    cases: list[tuple[str, Instruction, Index]] = []
+    start = 0
+    for operand in instr.operands:
+        end = start + operand.shape.dims[d]
+        # Earlier operands have been asked already, so only the end matters.
+        condition = body.holds([Within(index[d], min(start, index[d].low), end)])
+        if index[d].high >= start and end > start:
+            cases.append((condition, operand, (*index[:d], index[d] + -start, *index[d + 1 :])))
+        start = end
+    return chosen(body, instr, cases)
+
+
+def chosen(body: Body, instr: Instruction, cases: Sequence[tuple[str, Instruction, Index]]) -> str:
+    """The element of the first case whose condition holds; the last case's, if none does."""
+    possible = [case for case in cases if case[0] != "0"] or [cases[-1]]
+    always = next((i for i, case in enumerate(possible) if not case[0]), len(possible) - 1)
+    possible = possible[: always + 1]
+    if len(possible) == 1:
+        return body.element(possible[0][1], possible[0][2])
+    result = body.variable(wide(instr.shape.element_type), instr.name)
+    _branch(body, result, possible)
+    return result
+
+
+def _branch(body: Body, result: str, cases: Sequence[tuple[str, Instruction, Index]]) -> None:
+    condition, operand, index = cases[0]
+    with body.block() as then:
+        body.assign(result, body.element(operand, index))
+    if len(cases) == 1:
+        body.add(*then)
+        return
+    with body.block() as otherwise:
+        _branch(body, result, cases[1:])
+    body.add(If(condition, tuple(then), tuple(otherwise)))
+
+
+@define("bitcast")
+def write_bitcast(body: Body, instr: Instruction, index: Index) -> str:
+    """The element with the same number in memory, when both layouts are walked through."""
+    operand = instr.operands[0]
+    source, target = operand.shape, instr.shape
+    order = memory_order(target)
+    number = linear(tuple(index[d] for d in order), [target.dims[d] for d in order])
+    source_order = memory_order(source)
+    parts = delinear(number, [source.dims[d] for d in source_order])
+    place = dict(zip(source_order, parts, strict=True))
+    at = tuple(place[d] for d in range(source.rank))
+    return reinterpreted(body, body.element(operand, at), source, target)
+
+
+def memory_order(shape: Shape) -> tuple[int, ...]:
+    """The dimensions in memory order, the slowest first."""
+    return tuple(shape.layout.minor_to_major[::-1] if shape.layout else range(shape.rank))
+
+
+def reinterpreted(body: Body, value: str, source: Shape, target: Shape) -> str:
+    """The bits of a value under another element type of the same width."""
+    kinds = (source.element_type, target.element_type)
+    if kinds[0] is kinds[1]:
+        return value
+    return from_bits(body, bits_of(body, value, kinds[0]), kinds[1])
+
+
+@define("bitcast-convert")
+def write_bitcast_convert(body: Body, instr: Instruction, index: Index) -> str:
+    """The bits of an element, or some of them, or those of several, under another type.
+
+    A wider element is several narrower ones along the last dimension, its lowest bits first.
+    """
+    operand = instr.operands[0]
+    source, target = operand.shape.element_type, instr.shape.element_type
+    if source.bits == target.bits:
+        return reinterpreted(body, body.element(operand, index), operand.shape, instr.shape)
+    if source.bits > target.bits:
+        bits = bits_of(body, body.element(operand, index[:-1]), source)
+        word = body.let("u64", "word", bits)
+        shift = (index[-1] * target.bits).text
+        return from_bits(body, f"{word} >> ({shift})", target)
+    ratio = target.bits // source.bits
+    parts = [unknown("", k, k) for k in range(ratio)]
+    given = [bits_of(body, body.element(operand, (*index, part)), source) for part in parts]
+    words = [f"((u64){bits} << {k * source.bits})" for k, bits in enumerate(given)]
+    return from_bits(body, " | ".join(words), target)
+
+
+def bits_of(body: Body, value: str, kind: ElementType) -> str:
+    """The bits of a value of at most 64 bits, as an unsigned integer."""
+    stored = store(kind, value)
+    if kind.is_complex:
+        given = body.variable(kind.name, "bits", stored)
+        taken = body.variable("u64", "word")
+        body.call("__builtin_memcpy", f"&{taken}", f"&{given}", "8")
+        return taken
+    if kind.name in ("f32", "f64"):
+        return f"bits_{kind}({stored})"
+    return f"(u{8 * kind.bytes})({stored})"
+
+
+def from_bits(body: Body, bits: str, kind: ElementType) -> str:
+    """The value whose bits are the low ones of an unsigned integer."""
+    word = f"u{8 * kind.bytes}"
+    if kind.is_complex:
+        given = body.variable("u64", "word", bits)
+        taken = body.variable(kind.name, "value")
+        body.call("__builtin_memcpy", f"&{taken}", f"&{given}", "8")
+        return taken
+    if kind.name in ("f32", "f64"):
+        return f"from_bits_{kind}(({word})({bits}))"
+    if kind is PRED:
+        return f"({bits}) & 1"
+    mask = f" & {(1 << kind.bits) - 1}" if kind.bits < 8 else ""
+    return load(kind, f"({kind})(({bits}){mask})")
+
+
+@define("get-dimension-size")
+def write_get_dimension_size(_body: Body, instr: Instruction, _index: Index) -> str:
+    """The size, which is known: modules with dynamic sizes are refused."""
+    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    return str(instr.operands[0].shape.dims[attrs.dimensions[0]])
+
+
+@define("replica-id", "partition-id")
+def write_device_number(_body: Body, _instr: Instruction, _index: Index) -> str:
+    """The number of the only device."""
+    return "0"
+
+
+@define("dynamic-slice")
+def write_dynamic_slice(body: Body, instr: Instruction, index: Index) -> str:
+    """The operand's element as far behind the start as the index says."""
+    attrs: a.DynamicSlice = instr.attrs  # type: ignore[assignment]
+    operand, *starts = instr.operands
+    first = window_start(body, starts, operand.shape.dims, attrs.dynamic_slice_sizes)
+    return body.element(operand, tuple(s + i for s, i in zip(first, index, strict=True)))
+
+
+def window_start(
+    body: Body, starts: Sequence[Instruction], dims: Sequence[int], sizes: Sequence[int]
+) -> Index:
+    """The start that lies nearest to the one asked for, such that the window is inside."""
+    found: list[Sum] = []
+    for d, (n, size) in enumerate(zip(dims, sizes, strict=True)):
+        one = len(starts) == 1 and starts[0].shape.rank == 1
+        start = starts[0] if one else starts[d]
+        if n == size:
+            found.append(unknown("", 0, 0))
+            continue
+        value = body.element(start, (unknown("", d, d),) if one else ())
+        unsigned = start.shape.element_type.kind == "unsigned"
+        found.append(clamped(body, value, n - size, start.name, unsigned=unsigned))
+    return tuple(found)
+
+
+def clamped(body: Body, value: str, limit: int, name: str, *, unsigned: bool) -> Sum:
+    """A number brought into the range from 0 to a limit."""
+    if limit <= 0:
+        return unknown("", 0, 0)
+    low = "" if unsigned else f"{value} < 0 ? 0 : "
+    cast = f"(u64){value}" if unsigned else f"(s64){value}"
+    kind = literal(S64, limit)
+    at = body.let("s64", f"{name}_at", f"{low}{cast} > {kind} ? {kind} : (s64){value}")
+    return unknown(at, 0, limit)
+
+
+@define("gather")
+def write_gather(body: Body, instr: Instruction, index: Index) -> str:
+    """The element of the window at one index vector, whose start is clamped."""
+    attrs: a.Gather = instr.attrs  # type: ignore[assignment]
+    operand, indices = instr.operands
+    dims = operand.shape.dims
+    batch = [part for d, part in enumerate(index) if d not in attrs.offset_dims]
+    dropped = (*attrs.collapsed_slice_dims, *attrs.operand_batching_dims)
+    window = [d for d in range(len(dims)) if d not in dropped]
+    offset = {d: index[place] for d, place in zip(window, attrs.offset_dims, strict=True)}
+    at = [offset.get(d, unknown("", 0, 0)) for d in range(len(dims))]
+    unsigned = indices.shape.element_type.kind == "unsigned"
+    for k, d in enumerate(attrs.start_index_map):
+        value = body.element(indices, vector_index(batch, attrs.index_vector_dim, indices, k))
+        limit = dims[d] - attrs.slice_sizes[d]
+        at[d] = at[d] + clamped(body, value, limit, indices.name, unsigned=unsigned)
+    pairs = zip(attrs.operand_batching_dims, attrs.start_indices_batching_dims, strict=True)
+    for d, place in pairs:
+        at[d] = at[d] + batch[place - (place > attrs.index_vector_dim)]
+    return body.element(operand, tuple(at))
+
+
+def vector_index(
+    batch: Sequence[Sum], vector_dim: int, indices: Instruction, element: int
+) -> Index:
+    """Where element `element` of the index vector at a place of the batch stands."""
+    if vector_dim == indices.shape.rank:
+        return tuple(batch)
+    return (*batch[:vector_dim], unknown("", element, element), *batch[vector_dim:])

@@ -1,0 +1,107 @@
+"""Opcodes that are done between kernels; inside computations of scalars they are C statements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from emit_c.code.loops import Break, Forever, If, Try
+from emit_c.code.types import wide
+from emit_c.kernels.body import Body, Environment, scalars_of
+from emit_c.table import Expand, Schedule, emits_c
+from hlo.error import HloError
+from optimizer.expanders.scan_expander import loop_over_slices
+
+if TYPE_CHECKING:
+    from emit_c.code.indexing import Index
+    from emit_c.code.loops import Statement
+    from emit_c.kernels.body import Values
+    from hlo.instruction import Instruction
+
+
+def write_call(body: Body, instr: Instruction, index: Index) -> Values:
+    """The computation in place, its parameters standing for the operands."""
+    environment = Environment()
+    computation = instr.called[0]
+    pairs = zip(computation.parameters, instr.operands, strict=True)
+    environment.aliases = {p: (body.environment, o) for p, o in pairs}
+    return Body(body.writer, environment).elements(computation.root, index)
+
+
+def write_tuple(body: Body, instr: Instruction, index: Index) -> Values:
+    """The elements of all operands, one after the other."""
+    return tuple(v for operand in instr.operands for v in body.elements(operand, index))
+
+
+def write_conditional(body: Body, instr: Instruction, _index: Index) -> Values:
+    """Scalars that one of several blocks computes."""
+    _only_scalars(instr)
+    choice, *operands = instr.operands
+    chosen = body.scalar(choice)
+    results = _variables(body, instr)
+    arguments = [body.elements(o, ()) for o in operands]
+    chain: tuple[Statement, ...] = ()
+    for number in reversed(range(len(operands))):
+        with body.block() as statements:
+            values = body.apply(instr.called[number], *arguments[number])
+            for result, value in zip(results, values, strict=True):
+                body.assign(result, value)
+        holds = chosen if choice.shape.element_type.name == "pred" else f"{chosen} == {number}"
+        chain = (If(holds, tuple(statements), chain),) if chain else tuple(statements)
+    body.add(*chain)
+    return results
+
+
+def write_while(body: Body, instr: Instruction, _index: Index) -> Values:
+    """Scalars that a block changes as long as another one says so."""
+    _only_scalars(instr)
+    state = _variables(body, instr, body.elements(instr.operands[0], ()))
+    condition, step = instr.called
+    shapes = [s for _, s in instr.shape.leaves()]
+    with body.block() as statements:
+        if body.writer.patience:
+            body.add(Try("asked_to_stop", (f"&{body.writer.patience}",)))
+        now = [
+            body.let(wide(s.element_type), "state", v) if s.is_array else "0"
+            for s, v in zip(shapes, state, strict=True)
+        ]
+        body.add(Break(f"!{body.apply(condition, *now)[0]}"))
+        for variable, value in zip(state, body.apply(step, *now), strict=True):
+            if variable != "0":
+                body.assign(variable, value)
+    body.add(Forever(tuple(statements)))
+    return state
+
+
+def _only_scalars(instr: Instruction) -> None:
+    if not all(scalars_of(i.shape) for i in (instr, *instr.operands)):
+        message = f"{instr.name}: a {instr.opcode} of arrays can't run inside a loop over elements"
+        raise HloError("HLO181", message, instr.span)
+
+
+def _variables(body: Body, instr: Instruction, values: Values | None = None) -> Values:
+    """C variables for the leaves of a value; tokens have none."""
+    found: list[str] = []
+    for k, (_, shape) in enumerate(instr.shape.leaves()):
+        if shape.is_array:
+            initial = values[k] if values else ""
+            found.append(body.variable(wide(shape.element_type), instr.name, initial))
+        else:
+            found.append("0")
+    return tuple(found)
+
+
+emits_c.define_all(
+    {
+        "parameter": Schedule(),
+        "tuple": Schedule(write_tuple),
+        "get-tuple-element": Schedule(),
+        "after-all": Schedule(lambda *_: ()),
+        "call": Schedule(write_call),
+        "fusion": Schedule(write_call),
+        "conditional": Schedule(write_conditional),
+        "scan": Expand(loop_over_slices),
+        "while": Schedule(write_while),
+        "copy-start": Schedule(),
+        "copy-done": Schedule(),
+    }
+)

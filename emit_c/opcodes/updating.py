@@ -1,0 +1,149 @@
+"""Kernels that copy an array and change some of its elements, or collect what windows select."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from emit_c.code.indexing import Sum, linear, unknown
+from emit_c.code.loops import If
+from emit_c.code.types import load, store, wide
+from emit_c.opcodes.folding import window_place
+from emit_c.opcodes.movement import vector_index, window_start
+from emit_c.table import Kernel, emits_c
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from emit_c.code.indexing import Index
+    from emit_c.kernels.body import Body
+    from hlo import attributes as a
+    from hlo.instruction import Instruction
+    from hlo.shape import Shape
+
+
+def copy(body: Body, target: str, source: Instruction) -> None:
+    """Copy an array that is in memory, unless it is updated where it is."""
+    size = source.shape.size * source.shape.element_type.bytes
+    if body.pointer(source) != target:
+        body.call("__builtin_memcpy", target, body.pointer(source), str(size))
+
+
+def put(body: Body, array: str, shape: Shape, index: Index, value: str) -> None:
+    """Store a wide value at an index."""
+    place = f"{array}[{linear(index, shape.dims).text}]"
+    body.assign(place, store(shape.element_type, value))
+
+
+def write_dynamic_update_slice(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
+    """The operand, then the update over it."""
+    operand, update, *starts = instr.operands
+    copy(body, outputs[0], operand)
+    dims, sizes = operand.shape.dims, update.shape.dims
+    first = window_start(body, starts, dims, sizes)
+    with body.lanes([f"u{d}" for d in range(len(dims))], sizes, parallel=True) as index:
+        value = body.element(update, index)
+        at = tuple(f + i for f, i in zip(first, index, strict=True))
+        put(body, outputs[0], operand.shape, at, value)
+
+
+def write_scatter(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
+    """The operands, then the updates combined into them, one after the other.
+
+    A window that does not lie in the operand whole is dropped.
+    """
+    attrs: a.Scatter = instr.attrs  # type: ignore[assignment]
+    half = len(instr.operands) // 2
+    arrays, indices, updates = (
+        instr.operands[:half],
+        instr.operands[half],
+        instr.operands[half + 1 :],
+    )
+    for target, array in zip(outputs, arrays, strict=True):
+        copy(body, target, array)
+    dims, update_dims = arrays[0].shape.dims, updates[0].shape.dims
+    dropped = (*attrs.inserted_window_dims, *attrs.input_batching_dims)
+    window = [d for d in range(len(dims)) if d not in dropped]
+    places = dict(zip(window, attrs.update_window_dims, strict=True))
+    inside = [n if d in attrs.update_window_dims else 1 for d, n in enumerate(update_dims)]
+    outside = [n if d not in attrs.update_window_dims else 1 for d, n in enumerate(update_dims)]
+    rank = range(len(update_dims))
+    with body.loops([f"u{d}" for d in rank], outside) as place:
+        batch = [part for d, part in enumerate(place) if d not in attrs.update_window_dims]
+        starts = [Sum(0)] * len(dims)
+        conditions: list[str] = []
+        for k, d in enumerate(attrs.scatter_dims_to_operand_dims):
+            value = body.element(indices, vector_index(batch, attrs.index_vector_dim, indices, k))
+            limit = dims[d] - (update_dims[places[d]] if d in places else 1)
+            start = body.let("s64", f"start_{d}", f"(s64){value}")
+            conditions.append(f"{start} >= 0 && {start} <= {limit}")
+            starts[d] = starts[d] + unknown(start, 0, max(limit, 0) + 1)
+        pairs = zip(attrs.input_batching_dims, attrs.scatter_indices_batching_dims, strict=True)
+        for d, k in pairs:
+            starts[d] = starts[d] + batch[k - (k > attrs.index_vector_dim)]
+        with (
+            body.when(" && ".join(conditions)),
+            body.lanes([f"w{d}" for d in rank], inside) as offset,
+        ):
+            index = tuple(p + o for p, o in zip(place, offset, strict=True))
+            at = [s + offset[places[d]] if d in places else s for d, s in enumerate(starts)]
+            _combine(body, instr, outputs, tuple(at), index)
+
+
+def _combine(
+    body: Body, instr: Instruction, outputs: Sequence[str], at: Index, index: Index
+) -> None:
+    """Combine the elements of a scatter's updates at an index into those of its results."""
+    half = len(instr.operands) // 2
+    shapes = [x.shape for x in instr.operands[:half]]
+    number = body.let("s64", "at", linear(at, shapes[0].dims).text)
+    olds = [
+        body.let(wide(s.element_type), "old", load(s.element_type, f"{target}[{number}]"))
+        for s, target in zip(shapes, outputs, strict=True)
+    ]
+    news = [body.element(u, index) for u in instr.operands[half + 1 :]]
+    combined = body.apply(instr.called[0], *olds, *news)
+    for shape, target, value in zip(shapes, outputs, combined, strict=True):
+        body.assign(f"{target}[{number}]", body.stored(shape.element_type, value))
+
+
+def write_select_and_scatter(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
+    """Each element of the source goes to the element that its window selects."""
+    attrs: a.Windowed = instr.attrs  # type: ignore[assignment]
+    operand, source, initial = instr.operands
+    select, scatter = instr.called
+    kind, output = wide(operand.shape.element_type), outputs[0]
+    start = body.scalar(initial)
+    with body.lanes(["n"], [instr.shape.size], parallel=True) as (number,):
+        body.assign(f"{output}[{number.text}]", store(instr.shape.element_type, start))
+    rank = source.shape.rank
+    with body.loops([f"p{d}" for d in range(rank)], source.shape.dims) as place:
+        chosen = body.variable("s64", "chosen", "-1")
+        best = body.variable(kind, "best", "0")
+        with body.loops([f"w{d}" for d in range(rank)], [w.size for w in attrs.window]) as offset:
+            condition, at = window_place(place, offset, operand.shape.dims, attrs.window)
+            if condition != "0":
+                with body.when(condition):
+                    value = body.element(operand, at)
+                    taken = body.variable("pred", "taken", f"{chosen} < 0")
+                    with body.block() as asked:
+                        kept = body.apply(select, best, value)[0]
+                        body.assign(taken, f"!{kept}")
+                    body.add(If(f"!{taken}", tuple(asked)))
+                    with body.block() as replaced:
+                        body.assign(best, value)
+                        body.assign(chosen, linear(at, operand.shape.dims).text)
+                    body.add(If(taken, tuple(replaced)))
+        with body.when(f"{chosen} >= 0"):
+            element_type = instr.shape.element_type
+            old = body.let(wide(element_type), "old", load(element_type, f"{output}[{chosen}]"))
+            new = body.apply(scatter, old, body.element(source, place))[0]
+            body.assign(f"{output}[{chosen}]", store(element_type, new))
+
+
+emits_c.define_all(
+    {
+        "dynamic-update-slice": Kernel(write_dynamic_update_slice, in_memory=(0,)),
+        "scatter": Kernel(write_scatter),
+        "select-and-scatter": Kernel(write_select_and_scatter, in_memory=()),
+    }
+)

@@ -1,0 +1,233 @@
+"""Reduce-window: a fold of the elements that each place of a window shows.
+
+Rows of outputs are folded side by side, so that every step of the window runs over a whole row in
+vector lanes. Windows that reach back to the start, or on to the end, need one step an output: what
+has been folded so far is part of what comes next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from emit_c.code.indexing import Index, Sum, Within, conjunction, counter, linear
+from emit_c.code.loops import If
+from emit_c.code.types import store
+from emit_c.opcodes.folding import Fold, blocks, in_lanes, over, single_operation, window_place
+from emit_c.opcodes.movement import define
+from hlo.values import WindowDim
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from emit_c.code.loops import Statement
+    from emit_c.kernels.body import Body, Values
+    from hlo import attributes as a
+    from hlo.element_type import ElementType
+    from hlo.instruction import Instruction
+    from hlo.shape import Shape
+    from hlo.values import Window
+
+# Steps of a window along a row, up to which each is a loop of its own.
+STEPS = 16
+# Rows of fewer outputs are not worth loops of their own.
+FEW = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Windows:
+    """A reduce-window, taken apart."""
+
+    instr: Instruction
+    arrays: tuple[Instruction, ...]
+    initials: tuple[Instruction, ...]
+    window: Window
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        """The sizes of what is folded."""
+        return self.arrays[0].shape.dims
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of each result."""
+        return next(s for _, s in self.instr.shape.leaves())
+
+    @property
+    def types(self) -> list[ElementType]:
+        """The element types of the results."""
+        return [x.shape.element_type for x in self.arrays]
+
+    def fold(self, body: Body, size: int | None = None, place: str = "") -> Fold:
+        """The variables to fold into, at their initial values."""
+        starts = [body.scalar(i) for i in self.initials]
+        computation, name = self.instr.called[0], self.instr.name
+        return Fold(body, computation, self.types, starts, name, size=size, place=place)
+
+    def store(self, body: Body, fold: Fold, outputs: Sequence[str], index: Index) -> None:
+        """Write the results at an index."""
+        number = linear(index, self.shape.dims).text
+        for output, kind, value in zip(outputs, self.types, fold.results, strict=True):
+            body.assign(f"{output}[{number}]", store(kind, value))
+
+
+def _windows(instr: Instruction) -> _Windows:
+    attrs: a.Windowed = instr.attrs  # type: ignore[assignment]
+    half = len(instr.operands) // 2
+    return _Windows(instr, instr.operands[:half], instr.operands[half:], attrs.window)
+
+
+def write_whole_reduce_window(body: Body, instr: Instruction, outputs: Sequence[str]) -> int | None:
+    """Fold running windows step by step, and other windows a row of outputs at a time."""
+    windows = _windows(instr)
+    active = [d for d, w in enumerate(windows.window) if w != WindowDim(1)]
+    run = _run(windows, active[0]) if len(active) == 1 else None
+    if run is not None:
+        _write_run(body, windows, run, outputs)
+        return 0
+    last = windows.window[-1] if active else WindowDim(1)
+    if not windows.shape.rank or last.base_dilation != 1 or last.size > STEPS:
+        return None
+    if windows.shape.dims[-1] < FEW:
+        return None
+    _write_rows(body, windows, outputs)
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Windows of which each shows what the one before showed, and one element more.
+
+    Attributes
+    ----------
+    axis : along which they run.
+    backwards : from the last output to the first.
+    shift : the new element's place, less the output's.
+    """
+
+    axis: int
+    backwards: bool
+    shift: int
+
+
+def _run(windows: _Windows, axis: int) -> _Run | None:
+    """How the windows along an axis run, if they do.
+
+    Running backwards puts the elements in another order, so the operation must be a known one.
+    """
+    window = windows.window[axis]
+    n, count = windows.dims[axis], windows.shape.dims[axis]
+    if (window.stride, window.base_dilation, window.window_dilation) != (1, 1, 1):
+        return None
+    first, last = -window.pad_low, window.size - 1 - window.pad_low  # of output 0
+    if first + count - 1 <= 0 and last <= 0:
+        return _Run(axis, backwards=False, shift=last)
+    if last >= n - 1 and first + count >= n and single_operation(windows.instr.called[0]):
+        return _Run(axis, backwards=True, shift=first)
+    return None
+
+
+def _write_run(body: Body, windows: _Windows, run: _Run, outputs: Sequence[str]) -> None:
+    """Fold one element more for each output; side by side where rows of others lie in memory."""
+    dims = windows.shape.dims
+    last = len(dims) - 1
+    others = [1 if d in (run.axis, last) else n for d, n in enumerate(dims)]
+    for number, start, width in blocks(dims[last] if run.axis != last else 1):
+        column = body.name("column") if run.axis != last else ""
+        names = [*(f"i{d}" for d in range(len(dims))), "block"]
+        with body.loops(names, [*others, number], parallel=True) as at:
+            index = [*at[:last], at[-1] * width + counter(column, width) + start]
+            fold = windows.fold(body, width if column else None, column)
+            with body.loops(["step"], [dims[run.axis]]) as (step,):
+                index[run.axis] = step * -1 + (dims[run.axis] - 1) if run.backwards else step
+                _write_step(body, windows, run, fold, tuple(index), outputs, (column, width))
+
+
+def _write_step(
+    body: Body, windows: _Windows, run: _Run, fold: Fold, index: Index,
+    outputs: Sequence[str], columns: tuple[str, int],
+) -> None:  # fmt: skip
+    """Fold the element that an output has more than the one before, where there is one."""
+    element = index[run.axis] + run.shift
+    condition = conjunction([Within(element, 0, windows.dims[run.axis])])
+    at = (*index[: run.axis], element, *index[run.axis + 1 :])
+    with body.block() as folded:
+        fold.add([body.element(x, at) for x in windows.arrays])
+    with body.block() as stored:
+        windows.store(body, fold, outputs, index)
+    name, width = columns
+
+    def wide(statements: Sequence[Statement]) -> tuple[Statement, ...]:
+        return (over(name, width, statements),) if name else tuple(statements)
+
+    if condition:
+        body.add(If(condition, wide(folded)), *wide(stored))
+    else:
+        body.add(*wide([*folded, *stored]))
+
+
+def _write_rows(body: Body, windows: _Windows, outputs: Sequence[str]) -> None:
+    """Fold the window's elements one after the other, each for a row of outputs."""
+    *dims, size = windows.shape.dims
+    *outer, last = windows.window
+    for number, start, width in blocks(size):
+        column = body.name("column")
+        names = [*(f"i{d}" for d in range(len(dims))), "block"]
+        with body.loops(names, [*dims, number], parallel=True) as place:
+            base = place[-1] * width + start
+            fold = windows.fold(body, width, column)
+            with body.loops("w" * len(outer), [w.size for w in outer]) as offset:
+                condition, at = window_place(place[:-1], offset, windows.dims[:-1], tuple(outer))
+                if condition != "0":
+                    with body.when(condition):
+                        for step in range(last.size):
+                            _write_row_step(body, windows, fold, at, base, step, (column, width))
+            with body.block() as stored:
+                here = (*place[:-1], base + counter(column, width))
+                windows.store(body, fold, outputs, here)
+            body.add(over(column, width, stored))
+
+
+def _write_row_step(
+    body: Body, windows: _Windows, fold: Fold, at: Index, base: Sum, step: int,
+    columns: tuple[str, int],
+) -> None:  # fmt: skip
+    """Fold one element of the window for those outputs of a row where it is no padding."""
+    last, n = windows.window[-1], windows.dims[-1]
+    name, width = columns
+    shift = step * last.window_dilation - last.pad_low
+    # The outputs for which 0 <= output * stride + shift < n, as columns from `base` on.
+    low, high = -(shift // last.stride), -((shift - n) // last.stride)
+    ends = [_within(end, base, width) for end in (low, high)]
+    if ends[0] == width or ends[1] == 0:
+        return
+    with body.block() as statements:
+        output = base + counter(name, width)
+        fold.add([body.element(x, (*at, output * last.stride + shift)) for x in windows.arrays])
+    body.add(over(name, ends[1], statements, start=ends[0]))
+
+
+def _within(end: int, base: Sum, width: int) -> int | str:
+    """An output's column, if it is in a block of columns; else the block's nearer end."""
+    if end <= base.low:
+        return 0
+    if end >= base.high + width:
+        return width
+    if base.low == base.high:
+        return end - base.low
+    return f"column_in_block({end} - ({base.text}), {width})"
+
+
+@define("reduce-window", whole=write_whole_reduce_window)
+def write_reduce_window(body: Body, instr: Instruction, index: Index) -> Values:
+    """Fold the elements that the window shows; padding and holes are no elements."""
+    windows = _windows(instr)
+    fold = windows.fold(body)
+    sizes = [w.size for w in windows.window]
+    with body.block() as statements, body.loops("w" * len(sizes), sizes) as offset:
+        condition, at = window_place(index, offset, windows.dims, windows.window)
+        if condition != "0":
+            with body.when(condition):
+                fold.add([body.element(x, at) for x in windows.arrays])
+    body.add(*in_lanes(statements, [fold]))
+    return fold.results

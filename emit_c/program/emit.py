@@ -1,0 +1,180 @@
+"""A module becomes one readable C file.
+
+It holds, in this order: the module's text as a comment, the functions of the prelude that are
+used, constants, the kernels, a function for each computation that is called, and `run`, the entry.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from emit_c.code.constants import Constants
+from emit_c.code.loops import Call
+from emit_c.code.names import Names, comment
+from emit_c.kernels.writing import Kernels
+from emit_c.program.buffers import Memory, ready
+from emit_c.program.expand import expand
+from emit_c.program.schedule import Function
+from emit_c.program.units import Parts
+from emit_c.table import emits_c
+from hlo.error import HloError
+from hlo.print import Options, print_module
+from hlo.walk import called_first
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from emit_c.code.loops import Statement
+    from emit_c.program.sites import Site
+    from hlo.instruction import Computation, Instruction, Module
+
+_SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
+_PLACE = re.compile("@[^@\\n]*@")
+_UNUSED = re.compile(r"  \(void\)(\w+);\n")
+_WORD = re.compile(r"\w+")
+# Lines of the module's text that stand in the file's head.
+HEAD_LINES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A module as C.
+
+    Attributes
+    ----------
+    parts : of the C file. Its entry is `run(in, out, arena)`, for arrays of pointers to the leaves
+        of the arguments and of the result, and memory aligned to 64 bytes.
+    arena_bytes, slot_bytes : of that memory; the latter for each part of a loop that may run at the
+        same time as the others.
+    constants : large arrays, to be handed to `load_constants` in this order.
+    donated : for numbers of results, the argument that may give up its memory to it.
+    functions : those of other libraries that it calls, for `load_functions` in this order.
+    sites : where kernels are called, if their times are taken; by the number that they report.
+    """
+
+    parts: Parts
+    arena_bytes: int
+    constants: tuple[NDArray[Any], ...]
+    slot_bytes: int
+    donated: Mapping[int, int]
+    functions: tuple[str, ...]
+    sites: tuple[Site, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """The C file."""
+        return self.parts.whole()
+
+
+class ModuleWriter:
+    """The parts of a C file in the making.
+
+    Attributes
+    ----------
+    slot_bytes : memory that the neediest kernel takes for each thread.
+    prologue : what the entry does first.
+    memory : where everything lies.
+    sites : where kernels are called, if their times are to be taken.
+    """
+
+    def __init__(self, module: Module, sites: list[Site] | None = None) -> None:
+        self.sites = sites
+        self.memory = Memory(module)
+        self.names = Names()
+        self.constants = Constants(self.names)
+        self.kernels = Kernels(self.names)
+        self.functions: dict[str, str] = {}
+        self.slot_bytes = 0
+        self.prologue: tuple[Statement, ...] = ()
+        self._done: dict[Computation, Function] = {}
+
+    def function(self, computation: Computation, name: str | None = None) -> Function:
+        """The C function of a computation, written when it is first asked for."""
+        if computation not in self._done:
+            unique = name or self.names.unique(computation.name, "computation")
+            made = self._done[computation] = Function(self, computation, unique)
+            made.write()
+            self.functions[made.name] = comment(f"computation {computation.name}") + made.finish()
+        return self._done[computation]
+
+    def settled(self, text: str) -> str:
+        """The text of functions with addresses in it."""
+        places = {**self.memory.places, "@arena bytes@": str(self.memory.arena_bytes)}
+        return _PLACE.sub(lambda match: places[match[0]], text)
+
+
+def emit(module: Module, *, profile: bool = False) -> Program:
+    """Write a module as C.
+
+    Parameters
+    ----------
+    profile : let it take the time of every call of a kernel.
+
+    Raises
+    ------
+    HloError
+        HLO181 if an instruction can't be emitted; HLO101 if it means nothing for its types.
+    """
+    expanded = ready(expand(module))
+    check(expanded)
+    writer = ModuleWriter(expanded, [] if profile else None)
+    if any(i.opcode == "rng-get-and-update-state" for i in expanded.instructions()):
+        writer.prologue = (Call("seed_random_state", ()),)
+    writer.function(expanded.entry, "run")
+    writer.memory.settle()
+    functions = "\n".join(_silent(writer.settled(f)) for f in writer.functions.values())
+    constants, foreign = writer.constants, writer.constants.foreign
+    head = print_module(module, _SHORT).rstrip().split("\n")
+    left_out = [f"... {len(head) - HEAD_LINES} more lines"] if len(head) > HEAD_LINES else []
+    about = comment("\n".join(head[:HEAD_LINES] + left_out))
+    parts = Parts(
+        about,
+        constants.definitions,
+        foreign.text(),
+        writer.kernels.functions,
+        f"{constants.loader()}\n{functions}",
+    )
+    large, called, memory = tuple(constants.loaded), tuple(foreign.declared), writer.memory
+    return Program(
+        parts, memory.arena_bytes, large, writer.slot_bytes, memory.donated, called,
+        tuple(writer.sites or ()),
+    )  # fmt: skip
+
+
+def _silent(function: str) -> str:
+    """A function that says which arguments it does not use, and of no other."""
+    inside = _UNUSED.sub("", function).partition("{\n")[2]
+    words = set(_WORD.findall(inside))
+    return _UNUSED.sub(lambda match: "" if match[1] in words else match[0], function)
+
+
+def check(module: Module) -> None:
+    """Refuse what can't be emitted, before anything is.
+
+    Raises
+    ------
+    HloError
+        HLO181, with the reason.
+    """
+    for computation in called_first(module.entry):
+        for instr in computation.instructions:
+            if instr.opcode in emits_c.not_supported or instr.opcode not in emits_c:
+                reason = emits_c.not_supported.get(instr.opcode, "it has no C yet")
+                message = f"{instr.name}: {instr.opcode} can't be compiled to C: {reason}"
+                raise HloError("HLO181", message, instr.span)
+            if instr.shape.is_dynamic:
+                message = f"{instr.name}: {instr.shape.text_without_layout} has a run-time size"
+                note = "`emit_c.compile` first makes such a module static"
+                raise HloError("HLO181", message, instr.span, [note])
+            if instr.opcode == "bitcast" and _bits(instr) != _bits(instr.operands[0]):
+                message = f"{instr.name}: the operand does not have the bytes of the result"
+                raise HloError("HLO181", message, instr.span)
+
+
+def _bits(instr: Instruction) -> int:
+    """How many bits an array has."""
+    return instr.shape.size * instr.shape.element_type.bits if instr.shape.is_array else 0

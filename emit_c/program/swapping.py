@@ -1,0 +1,150 @@
+"""Loops whose state changes places with what the next turn computes, instead of being copied.
+
+    for (;;) {                          for (;;) {
+      if (!condition(x)) break;           if (!condition(x)) break;
+      y = step(x);                        y = step(x);
+      copy y to x;              =>        if (!condition(y)) { copy y to x; break; }
+    }                                     x = step(y);
+                                        }
+
+Where every element of y is computed from many of x, y can't lie where x does, and copy insertion
+ends each turn with a copy. Two turns with x and y in each other's place need none. That both lie
+at constant addresses stays true, so the body is written twice.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from emit_c.code.loops import Break, Call, If, Try
+from emit_c.program.control import HANDED_ON
+from emit_c.program.trees import leaves
+from hlo.walk import users
+from optimizer.analysis.dataflow import Value
+from optimizer.analysis.timeline import SEQUENTIAL
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from emit_c.code.loops import Statement
+    from emit_c.program.schedule import Function
+    from hlo.instruction import Computation, Instruction
+    from optimizer.memory.buffers import Buffer, Buffers
+
+_PLACE = re.compile("@[^@\\n]*@")
+# Bytes of the smallest array that is worth a second copy of the code.
+LEAST_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """A part of a loop's state that changes places.
+
+    Attributes
+    ----------
+    copy : the instruction that is not needed any more.
+    state, following : the buffers that change places: of this turn's state and of the next one's.
+    leaf : which part of the state it is.
+    source : the value in `following`.
+    """
+
+    copy: Instruction
+    state: Buffer
+    following: Buffer
+    leaf: int
+    source: Value
+
+
+def find_swaps(buffers: Buffers) -> dict[Instruction, list[Swap]]:
+    """The swaps of each while, for loops whose bodies hold no other control flow.
+
+    The buffers are kept for a swap alone as long as its loop runs.
+    """
+    flow = buffers.flow
+    found: dict[Instruction, list[Swap]] = {}
+    for join in flow.joins:
+        loop, copy = join.target.instruction, join.source
+        if join.target.kind != "state" or join.at is not loop.called[1]:
+            continue
+        if any(i.opcode in SEQUENTIAL for c in loop.called for i in c.instructions):
+            continue
+        if not isinstance(copy, Value) or copy.instruction.opcode != "copy":
+            continue
+        swap = _swap(buffers, loop, copy, join.target)
+        taken = {b for other in found.get(loop, ()) for b in (other.state, other.following)}
+        if swap and not taken & {swap.state, swap.following}:
+            found.setdefault(loop, []).append(swap)
+            for buffer in (swap.state, swap.following):
+                _keep(buffer, flow.timeline.entry[loop], flow.timeline.time[loop])
+    return found
+
+
+def _swap(buffers: Buffers, loop: Instruction, copy: Value, state: Value) -> Swap | None:
+    """The swap that does the work of a copy; None where there is none."""
+    flow, body = buffers.flow, loop.called[1]
+    instr = copy.instruction
+    (source,) = flow.at[instr.operands[0]]
+    if not isinstance(source, Value) or copy.shape.bytes < LEAST_BYTES:
+        return None
+    mine, following = buffers.of[state], buffers.of[source]
+    if following.fixed or following.output or mine is following:
+        return None
+    if not _only_in(body, following, flow.timeline.home) or users(body)[instr] != [body.root]:
+        return None
+    # Nobody reads it after the copy: from then on it is the state.
+    if max(last for _, last, _ in following.stays) > flow.timeline.time[instr]:
+        return None
+    return Swap(instr, mine, following, state.leaf, source)
+
+
+def _only_in(body: Computation, buffer: Buffer, home: dict[Instruction, Computation]) -> bool:
+    return all(v.kind == "result" and home[v.instruction] is body for v in buffer.values)
+
+
+def _keep(buffer: Buffer, first: int, last: int) -> None:
+    """Let a buffer be needed in all moments of a loop."""
+    stay = (first, last, buffer.values[0])
+    buffer.stays.insert(bisect_right(buffer.stays, first, key=lambda s: s[0]), stay)
+
+
+def turn_in_swapped_places(
+    function: Function, loop: Instruction, ended: str
+) -> tuple[Statement, ...]:
+    """The second turn of a loop with swaps; nothing for one without.
+
+    Parameters
+    ----------
+    ended : the C condition for that the loop has ended; its state must then be moved to where it
+        belongs.
+    """
+    swaps = function.module.memory.swaps.get(loop, ())
+    if not swaps:
+        return ()
+    condition, body = (_swapped(function, each, swaps) for each in loop.called)
+    there = leaves(function.tree(loop), loop.shape)
+    moves: list[Statement] = []
+    for swap in swaps:
+        shape, here = swap.source.shape, function.pointer(swap.source, swap.source.name)
+        size = str(shape.size * shape.element_type.bytes)
+        moves.append(Call("__builtin_memcpy", (str(there[swap.leaf]), str(here), size)))
+    return (
+        Try(condition, HANDED_ON),
+        If(ended, (*moves, Break("1"))),
+        Try(body, HANDED_ON),
+    )
+
+
+def _swapped(function: Function, computation: Computation, swaps: Sequence[Swap]) -> str:
+    """The name of a computation's C function in which buffers have changed places."""
+    name, module = function.callee(computation), function.module
+    exchanged: dict[str, str] = {}
+    for swap in swaps:
+        state, following = module.memory.place(swap.state), module.memory.place(swap.following)
+        exchanged |= {state: following, following: state}
+    text = _PLACE.sub(lambda m: exchanged.get(m[0], m[0]), module.functions[name])
+    other = module.names.unique(f"{computation.name}_swapped", "computation")
+    module.functions[other] = text.replace(f" {name}(", f" {other}(", 1)
+    return other

@@ -1,0 +1,352 @@
+"""Kernels with several results and folds: the loops of `optimizer.fusion.nest` in C.
+
+Rows are gone through one after the other, each as often as there are sweeps. What a row yields, its
+folds and what is computed from them, lies in variables; what a later sweep needs of a whole row and
+is dear to compute lies in an array of a row's length. Where neighbours in memory belong to
+different folds, some of them are folded side by side, and each variable is an array.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from emit_c.code.indexing import Sum, counter, linear
+from emit_c.code.loops import For, live, vectorized
+from emit_c.code.types import load, wide
+from emit_c.kernels.writing import write_loops
+from emit_c.opcodes.folding import COLUMNS, Fold, blocks, in_lanes, over
+from emit_c.program.placement import in_memory
+from emit_c.table import elemental
+from optimizer.fusion.nest import LEAST_COLUMNS, nest_of
+from optimizer.fusion.policy import CPU
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+
+    from emit_c.code.indexing import Index
+    from emit_c.code.loops import Statement
+    from emit_c.kernels.body import Values
+    from emit_c.kernels.kernel import Kernel
+    from hlo.instruction import Computation, Instruction
+    from optimizer.fusion.digits import Place
+    from optimizer.fusion.nest import Nest
+
+Pointers = dict["Instruction", list[str]]
+
+
+def common_loops(computation: Computation) -> Nest | None:
+    """The loops of all that a fusion computes; None if it has no common ones, or plain ones."""
+    root = computation.root
+    outputs = root.operands if root.opcode == "tuple" else (root,)
+    plumbing = {*computation.parameters, *([root] if root.opcode == "tuple" else [])}
+    members = [i for i in computation.instructions if i not in plumbing]
+    computed = set(members)
+    if any(o not in computed for o in outputs) or not all(map(_is_plain, members)):
+        return None
+    folds = any(m.opcode == "reduce" for m in members)
+    if len(outputs) == 1 and not folds and len(in_memory(computation)) == 1:
+        return None
+    nest = nest_of(members, outputs)
+    if isinstance(nest, str) or (nest.sweeps > 1 and nest.row_bytes() > CPU.row_bytes):
+        return None
+    # What is asked for at several indices is better stored than computed at each of them.
+    return nest if folds or all(m in nest.place for m in members) else None
+
+
+def _is_plain(instr: Instruction) -> bool:
+    """Whether a loop can compute the elements of a value."""
+    return instr.shape.is_array and instr.shape.size > 0 and elemental(instr.opcode)
+
+
+def write_sweeps(kernel: Kernel, nest: Nest, outputs: Pointers) -> tuple[Statement, ...]:
+    """The statements of a kernel.
+
+    Parameters
+    ----------
+    outputs : the kernel's pointers to where each result goes.
+    """
+    if not nest.folds:
+        pairs = [(o, (pointer,)) for o, pointers in outputs.items() for pointer in pointers]
+        return write_loops(kernel, pairs)
+    if not nest.by_columns:
+        _ByRows(kernel, nest, outputs).write()
+    else:
+        columns = nest.digits.size(nest.order[-1])
+        for block in blocks(columns, _most_columns(nest)):
+            _ByColumns(kernel, nest, outputs, block).write()
+            # What was known of one block is not true of the next.
+            kernel.body.environment.scalars.clear()
+    return tuple(kernel.writer.blocks[0])
+
+
+class _ByRows:
+    """Writes the loops where what is folded are neighbours in memory."""
+
+    def __init__(self, kernel: Kernel, nest: Nest, outputs: Pointers) -> None:
+        self.body, self.nest, self.outputs = kernel.body, nest, outputs
+        self.counters: dict[int, Sum] = {}
+        self.stored = _stored(nest)
+        # Where whole values lie, for later sweeps to read.
+        self.texts: dict[Instruction, str] = {}
+        # The counters of all sweeps have the same names.
+        sizes = [nest.digits.size(d) for d in nest.folded]
+        self.inner = [(self.body.name("j"), size) for size in sizes]
+        for digit, (name, size) in zip(nest.folded, self.inner, strict=True):
+            self.counters[digit] = counter(name, size)
+
+    # ------------------------------------------------------------------- loops
+
+    def write(self) -> None:
+        """All loops."""
+        with self._rows():
+            self.texts = {i: self._text(i) for i in self.stored}
+            for number in range(self.nest.sweeps):
+                self._row_values(number)
+                self._sweep(number)
+            self._row_results()
+
+    @contextmanager
+    def _rows(self) -> Generator[None]:
+        """The loops over rows."""
+        sizes = [self.nest.digits.size(d) for d in self.nest.kept]
+        with self.body.loops(["i"] * len(sizes), sizes, parallel=True) as index:
+            self.counters.update(zip(self.nest.kept, index, strict=True))
+            yield
+
+    def _through(self, statements: Sequence[Statement], folds: Sequence[Fold]) -> None:
+        """The loops over what is folded."""
+        loops: tuple[Statement, ...] = tuple(live(statements))
+        for name, size in reversed(self.inner):
+            loops = (For(name, size, loops),)
+        self.body.add(*(in_lanes(loops, folds) if folds else vectorized(loops)))
+
+    def _index(self, instr: Instruction, place: Place | None = None) -> Index:
+        """The index of a value in the loops' counters, at the place where it is asked for.
+
+        Parameters
+        ----------
+        place : one of several where it is asked for; None if there is only one.
+        """
+        asked = self.nest.place[instr] if place is None else place
+        groups = self.nest.digits.grouped(asked, instr.shape.dims)
+        assert groups is not None
+        return tuple(self._number(group) for group in groups)
+
+    def _number(self, digits: Place) -> Sum:
+        total = Sum(0)
+        for digit in digits:
+            total = total * self.nest.digits.size(digit) + self.counters[digit]
+        return total
+
+    def _text(self, instr: Instruction) -> str:
+        """Where an element of a whole value lies: in a result, or in an array of the kernel."""
+        kind = instr.shape.element_type
+        if instr in self.outputs:
+            place = linear(self._index(instr), instr.shape.dims).text
+            return load(kind, f"{self.outputs[instr][0]}[{place}]")
+        array = self.body.variable(wide(kind), instr.name, size=self._row_size())
+        return f"{array}[{self._row_number().text}]"
+
+    def _row_size(self) -> int:
+        return self.nest.count(self.nest.folded)
+
+    def _row_number(self) -> Sum:
+        return self._number(self.nest.folded)
+
+    # ------------------------------------------------------------------ sweeps
+
+    def _sweep(self, number: int) -> None:
+        """Everything that is done in one sweep."""
+        whole = [i for i, sweep in self.stored.items() if sweep == number]
+        folds = {f: self._fold(f) for f in self.nest.folds if self.nest.sweep[f] == number}
+        together = [f for f in folds if folds[f].lanes is not None]
+        if together or whole:
+            with self.body.block() as statements:
+                self._compute(whole)
+                self._fold_in({f: folds[f] for f in together})
+            self._through(statements, [folds[f] for f in together])
+        known = self.body.environment.scalars
+        known.update({i: (self.texts[i],) for i in whole})
+        for alone in (f for f in folds if f not in together):
+            with self.body.block() as statements:
+                self._fold_in({alone: folds[alone]})
+            self._through(statements, [folds[alone]])
+        known.update({f: self._results(f, fold) for f, fold in folds.items()})
+
+    def _compute(self, whole: Sequence[Instruction]) -> None:
+        """Compute elements of whole values, and store them."""
+        values = {i: self.body.element(i, self._index(i)) for i in whole}
+        for instr, value in values.items():
+            if instr not in self.outputs:
+                self.body.assign(self.texts[instr], value)
+        self._put(values)
+
+    def _put(self, values: Mapping[Instruction, str]) -> None:
+        """Store results."""
+        for instr, value in values.items():
+            place = linear(self._index(instr), instr.shape.dims).text
+            for pointer in self.outputs.get(instr, ()):
+                stored = self.body.stored(instr.shape.element_type, value)
+                self.body.assign(f"{pointer}[{place}]", stored)
+
+    def _fold_in(self, folds: Mapping[Instruction, Fold]) -> None:
+        """Fold in one more element of each."""
+        # All folds go over the whole order; what is folded may be asked for elsewhere too.
+        whole = self.nest.order
+        news = {f: [self.body.element(o, self._index(o, whole)) for o in _folded(f)] for f in folds}
+        for instr, fold in folds.items():
+            fold.add(news[instr])
+
+    def _fold(self, instr: Instruction) -> Fold:
+        """Variables for a fold, with the initial values."""
+        arrays = _folded(instr)
+        types = [o.shape.element_type for o in arrays]
+        starts = [self.body.scalar(o) for o in instr.operands[len(arrays) :]]
+        beside = self._beside()
+        return Fold(self.body, instr.called[0], types, starts, instr.name, **beside)
+
+    def _results(self, instr: Instruction, fold: Fold) -> Values:
+        """What a row was folded to, for the row's elements to use."""
+        pairs = zip(fold.types, fold.results, strict=True)
+        return tuple(self.body.let(wide(kind), instr.name, value) for kind, value in pairs)
+
+    def _beside(self) -> dict[str, Any]:
+        """How variables lie side by side."""
+        return {}
+
+    # -------------------------------------------------------------- row values
+
+    def _row_values(self, number: int) -> None:
+        """Compute what a sweep needs of each row."""
+        known = self.body.environment.scalars
+        for instr in self._needed(number):
+            known[instr] = self.body.elements(instr, self._index(instr))
+
+    def _needed(self, number: int) -> list[Instruction]:
+        """What is computed once for each row before a sweep, for the row's elements."""
+        nest = self.nest
+        if nest.kept == nest.order:
+            return []
+        by_row = {m for m in nest.members if nest.place.get(m) == nest.kept}
+        by_row = {m for m in by_row if m.opcode not in ("reduce", "constant")}
+        users = (m for m in nest.members if m not in by_row and m.opcode != "reduce")
+        used = {o for m in users for o in m.operands}
+        needed = by_row & used
+        return [m for m in nest.members if m in needed and nest.sweep[m] == number]
+
+    def _row_results(self) -> None:
+        """Store what a row yields."""
+        rows = [o for o in self.outputs if o not in self.stored]
+        self._put({o: self.body.element(o, self._index(o)) for o in rows})
+
+
+class _ByColumns(_ByRows):
+    """Writes the loops where neighbours in memory belong to different folds.
+
+    Parameters
+    ----------
+    block : how many blocks of columns there are, where they begin, how wide they are.
+    """
+
+    def __init__(
+        self, kernel: Kernel, nest: Nest, outputs: Pointers, block: tuple[int, int, int]
+    ) -> None:
+        super().__init__(kernel, nest, outputs)
+        self.count, self.start, self.width = block
+        self.column = self.body.name("column")
+
+    @contextmanager
+    def _rows(self) -> Generator[None]:
+        """The loops over rows, and over blocks of columns."""
+        *outer, last = self.nest.kept
+        sizes = [*(self.nest.digits.size(d) for d in outer), self.count]
+        names = [*("i" for _ in outer), "block"]
+        with self.body.loops(names, sizes, parallel=True) as (*index, block):
+            self.counters.update(zip(outer, index, strict=True))
+            column = counter(self.column, self.width)
+            self.counters[last] = block * self.width + column + self.start
+            yield
+
+    def _through(self, statements: Sequence[Statement], folds: Sequence[Fold]) -> None:  # noqa: ARG002
+        """The loops over what is folded, and inside them the one over columns."""
+        loops: tuple[Statement, ...] = (self._over_columns(statements),)
+        for name, size in reversed(self.inner):
+            loops = (For(name, size, loops),)
+        self.body.add(*loops)
+
+    def _over_columns(self, statements: Sequence[Statement]) -> For:
+        return over(self.column, self.width, live(statements))
+
+    def _row_size(self) -> int:
+        return super()._row_size() * self.width
+
+    def _row_number(self) -> Sum:
+        return super()._row_number() * self.width + counter(self.column, self.width)
+
+    def _results(self, instr: Instruction, fold: Fold) -> Values:  # noqa: ARG002
+        return fold.results
+
+    def _beside(self) -> dict[str, Any]:
+        return {"size": self.width, "place": self.column}
+
+    def _row_values(self, number: int) -> None:
+        needed = self._needed(number)
+        places: dict[Instruction, str] = {}
+        for instr in needed:
+            kind = wide(instr.shape.element_type)
+            array = self.body.variable(kind, instr.name, size=self.width)
+            places[instr] = f"{array}[{self.column}]"
+        with self.body.block() as statements:
+            values = {i: self.body.element(i, self._index(i)) for i in needed}
+            for instr, value in values.items():
+                self.body.assign(places[instr], value)
+        if needed:
+            self.body.add(self._over_columns(statements))
+        self.body.environment.scalars.update({i: (place,) for i, place in places.items()})
+
+    def _row_results(self) -> None:
+        with self.body.block() as statements:
+            super()._row_results()
+        if statements:
+            self.body.add(self._over_columns(statements))
+
+
+def _folded(fold: Instruction) -> tuple[Instruction, ...]:
+    """The arrays that a reduce folds."""
+    return fold.operands[: len(fold.operands) // 2]
+
+
+def _most_columns(nest: Nest) -> int:
+    """How many columns are folded side by side, at most: as many as the cache holds."""
+    if nest.sweeps == 1:
+        return COLUMNS
+    fitting = CPU.row_bytes * LEAST_COLUMNS // max(nest.row_bytes(), 1)
+    return max(min(COLUMNS, fitting), LEAST_COLUMNS)
+
+
+def _stored(nest: Nest) -> dict[Instruction, int]:
+    """The whole values that are stored, and the sweeps in which they are computed.
+
+    These are results, and what is dear and needed in several sweeps.
+    """
+    if nest.kept == nest.order:
+        return {}
+    sweeps: dict[Instruction, set[int]] = {}
+    for fold in nest.folds:
+        for array in _folded(fold):
+            sweeps.setdefault(array, set()).add(nest.sweep[fold])
+    found: dict[Instruction, int] = {}
+    for member in reversed(nest.members):
+        if nest.place.get(member) != nest.order:
+            continue
+        needed = sweeps.get(member, set[int]())
+        if member in nest.outputs:
+            needed = needed | {nest.sweep[member]}
+        dear = CPU.is_expensive(member) or member.opcode == "divide"
+        if member in nest.outputs or (dear and len(needed) > 1):
+            found[member] = min(needed)
+            needed = {min(needed)}
+        for operand in member.operands:
+            sweeps.setdefault(operand, set()).update(needed)
+    return dict(reversed(found.items()))

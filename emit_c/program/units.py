@@ -1,0 +1,129 @@
+"""The parts of a module's C, put together as one file, or as several that are compiled at once.
+
+One file is what people read. Compilers are given a large module in several files, because one
+process takes a hundredth of a second for each kernel. Then kernels are spread over the files; each
+has the functions of the prelude and the constants that it needs, and the last file has the
+functions that call the kernels.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from emit_c.code.prelude import prelude
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+# Characters of kernels that are worth a compiler of their own: about ten kernels.
+LEAST_TEXT = 10_000
+# What the files share is no business of other libraries.
+_HIDDEN = "#pragma GCC visibility push(hidden)\n"
+_VISIBLE = "#pragma GCC visibility pop\n"
+# The prelude's variables, of which there must be one: what uses them is not moved.
+_VARIABLES = {"seed_random_state", "advance_random_state"}
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_LOADED = re.compile(r"^static (const \w+ \*\w+;)")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The C of a module.
+
+    Attributes
+    ----------
+    about : the comment at its head.
+    constants, kernels : definitions by name; what others need comes before them.
+    foreign : pointers to functions of other libraries.
+    functions : what calls the kernels, the entry among them.
+    """
+
+    about: str
+    constants: Mapping[str, str]
+    foreign: str
+    kernels: Mapping[str, str]
+    functions: str
+
+    def whole(self) -> str:
+        """All of it as one file."""
+        constants = "".join(f"{definition}\n" for definition in self.constants.values())
+        kernels = "\n".join(self.kernels.values())
+        code = f"{constants}{self.foreign}{kernels}\n{self.functions}"
+        return f"{self.about}\n{prelude(code)}\n{code}"
+
+    def units(self, most: int) -> tuple[str, ...]:
+        """It as at most so many files; as one where there is little of it."""
+        words = {name: _words(text) for name, text in self.kernels.items()}
+        called = _words(self.functions)
+        unmovable = _VARIABLES | set(re.findall(r"\(\*(\w+)\)", self.foreign))
+        moved = [n for n in words if n in called and not _reached(words, [n]) & unmovable]
+        count = min(most, sum(len(self.kernels[n]) for n in moved) // LEAST_TEXT)
+        if count < 2:
+            return (self.whole(),)
+        groups = self._spread(moved, count)
+        return (*(self._kernels(group, words) for group in groups), self._rest(moved, words))
+
+    def _spread(self, names: Iterable[str], count: int) -> list[set[str]]:
+        """Groups of about the same length of text."""
+        groups: list[set[str]] = [set() for _ in range(count)]
+        sizes = [0] * count
+        for name in sorted(names, key=lambda n: -len(self.kernels[n])):
+            least = sizes.index(min(sizes))
+            groups[least].add(name)
+            sizes[least] += len(self.kernels[name])
+        return groups
+
+    def _kernels(self, exported: set[str], words: Mapping[str, set[str]]) -> str:
+        """A file of some kernels, which other files may call."""
+        used = _reached(words, exported)
+        constants = (
+            _LOADED.sub(r"extern \1", text) for n, text in self.constants.items() if n in used
+        )
+        kernels = (
+            _exported(n, text) if n in exported else text
+            for n, text in self.kernels.items()
+            if n in used or n in exported
+        )
+        code = "".join(f"{text}\n" for text in (*constants, *kernels))
+        return f"{prelude(code)}\n{_HIDDEN}{code}"
+
+    def _rest(self, moved: Iterable[str], words: Mapping[str, set[str]]) -> str:
+        """The file of everything else."""
+        called = _words(self.functions)
+        used = called | _reached(words, [n for n in called if n in words and n not in set(moved)])
+        constants = (_LOADED.sub(r"\1", text) for n, text in self.constants.items() if n in used)
+        declared = (_declaration(n, self.kernels[n]) for n in moved)
+        kernels = (t for n, t in self.kernels.items() if n in used and n not in set(moved))
+        shared = "".join(f"{text}\n" for text in (*constants, *declared))
+        own = "".join(f"{text}\n" for text in (self.foreign, *kernels, self.functions))
+        return f"{prelude(shared + own)}\n{_HIDDEN}{shared}{_VISIBLE}{own}"
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(re.sub(r"//.*", "", text)))
+
+
+def _reached(words: Mapping[str, set[str]], names: Iterable[str]) -> set[str]:
+    """All words of some kernels and of those that they call."""
+    stack, seen, found = list(names), set[str](), set[str]()
+    while stack:
+        name = stack.pop()
+        if name not in seen:
+            seen.add(name)
+            found |= words[name]
+            stack += [w for w in words[name] if w in words]
+    return found
+
+
+def _exported(name: str, text: str) -> str:
+    """A kernel's definition, for other files to see."""
+    return re.sub(rf"^static (?=(void|int) {name}\()", "", text, flags=re.MULTILINE)
+
+
+def _declaration(name: str, text: str) -> str:
+    """What other files must know of a kernel."""
+    head = re.search(rf"^static ((?:void|int) {name}\([^{{]*?\)) \{{$", text, re.MULTILINE)
+    assert head, name
+    return f"{head[1]};"
