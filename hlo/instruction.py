@@ -104,6 +104,8 @@ class Computation:
     root : the instruction whose value is the computation's.
     execution_thread : "main" unless it runs elsewhere.
     parameters : the parameters by number.
+    callees : the computations that its instructions call, each once.
+    opcodes : those that occur in it, so that a pass sees at once whether it has anything to do.
     """
 
     name: str
@@ -112,12 +114,17 @@ class Computation:
     execution_thread: str = "main"
     span: Span | None = None
     parameters: tuple[Instruction, ...] = field(init=False)
+    callees: tuple[Computation, ...] = field(init=False)
+    opcodes: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Find the parameters, which are asked for again and again."""
+        """Find what is asked for again and again."""
         found = [i for i in self.instructions if i.opcode == "parameter"]
         found.sort(key=lambda i: i.attrs.number)  # type: ignore[attr-defined]
+        callees = dict.fromkeys([c for i in self.instructions if i.called for c in i.called])
         object.__setattr__(self, "parameters", tuple(found))
+        object.__setattr__(self, "callees", tuple(callees))
+        object.__setattr__(self, "opcodes", frozenset([i.opcode for i in self.instructions]))
 
     def __repr__(self) -> str:
         """Name and size."""

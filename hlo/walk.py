@@ -66,7 +66,7 @@ def called_first(*starts: Computation) -> list[Computation]:
     """All computations that some reach, each after those that it calls."""
     order: dict[Computation, None] = {}
     for start in starts:
-        stack = [] if start in order else [(start, iter(_callees(start)))]
+        stack = [] if start in order else [(start, iter(start.callees))]
         while stack:
             computation, pending = stack[-1]
             callee = next((c for c in pending if c not in order), None)
@@ -74,12 +74,8 @@ def called_first(*starts: Computation) -> list[Computation]:
                 order[computation] = None
                 stack.pop()
             else:
-                stack.append((callee, iter(_callees(callee))))
+                stack.append((callee, iter(callee.callees)))
     return list(order)
-
-
-def _callees(computation: Computation) -> list[Computation]:
-    return [callee for instr in computation.instructions for callee in instr.called]
 
 
 def callers(module: Module) -> dict[Computation, list[Instruction]]:
@@ -127,9 +123,7 @@ def rebuild(
         the same object where nothing changes. Instructions keep their names.
     """
     called = called or {}
-    if not plan and not any(
-        callee in called for instr in computation.instructions for callee in instr.called
-    ):
+    if not plan and not any(callee in called for callee in computation.callees):
         return computation
     sweep = _Sweep(plan, called)
     for instr in computation.instructions:

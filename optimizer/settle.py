@@ -25,5 +25,12 @@ def settle(thing: Thing, change: Callable[[Thing], Thing]) -> Thing:
 
 def rebuild_unfused(module: Module, change: Callable[[Computation], Computation]) -> Module:
     """Change each computation, callees first, but none that is fused: those are kernels already."""
-    fused = {c.name for i in module.instructions() if i.opcode == "fusion" for c in i.called}
+    fused = {
+        callee.name
+        for computation in module.computations
+        if "fusion" in computation.opcodes
+        for instr in computation.instructions
+        if instr.opcode == "fusion"
+        for callee in instr.called
+    }
     return rebuild_module(module, lambda c: c if c.name in fused else change(c))

@@ -197,7 +197,11 @@ def assign(module: Module, info: AliasInfo = DEFAULT) -> BufferAssignment:
 
 def shared(module: Module, info: AliasInfo = DEFAULT) -> Buffers:
     """The buffers of a module, as few as the rules allow; errors are those of `assign`."""
-    buffers = Buffers(module, info)
+    return as_few_as_may_be(Buffers(module, info))
+
+
+def as_few_as_may_be(buffers: Buffers) -> Buffers:
+    """Buffers that share memory with their operands' where that is allowed."""
     for wish, clash in buffers.refused[:1]:
         told = f"%{clash.one.name} and %{clash.other.name} must share memory, and cannot"
         notes = ["run the pass copy-insertion first"]

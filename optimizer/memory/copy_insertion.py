@@ -102,16 +102,26 @@ def with_copies(module: Module, rules: Callable[[Module], AliasInfo], log: Log) 
     module = FlattenCallGraph().run(module, log)
     if not can_be_planned(module):
         return module
+    return copied(module, rules, log)[0]
+
+
+def copied(
+    module: Module, rules: Callable[[Module], AliasInfo], log: Log
+) -> tuple[Module, Buffers]:
+    """A module that can be planned with the copies that it needs, and its buffers."""
+    buffers = Buffers(module, rules(module))
     for _ in range(ROUNDS):
-        before, places = module, needed(Buffers(module, rules(module)))
+        before, places = module, needed(buffers)
+        if not places:
+            break
         names = names_of(module)
-        if places:
-            module = rebuild_module(
-                module, lambda c, p=places, n=names: Sweep(c, p, n, log).computation()
-            )
+        module = rebuild_module(
+            module, lambda c, p=places, n=names: Sweep(c, p, n, log).computation()
+        )
         if module is before:
             break
-    return module
+        buffers = Buffers(module, rules(module))
+    return module, buffers
 
 
 # By whether the place is a computation's root, by name, and by number of the operand.

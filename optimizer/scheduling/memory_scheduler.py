@@ -12,13 +12,15 @@ from optimizer.analysis.dataflow import Dataflow
 from optimizer.analysis.timeline import can_be_planned
 from optimizer.calls.flatten_call_graph import FlattenCallGraph
 from optimizer.log import Log
-from optimizer.memory.buffer_assignment import block, shared
-from optimizer.memory.copy_insertion import with_copies
+from optimizer.memory.buffer_assignment import as_few_as_may_be, block
+from optimizer.memory.copy_insertion import copied
 from optimizer.memory.heap import peak
 from optimizer.passes import register
 from optimizer.scheduling.orders import ORDERS, Graph
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from hlo.instruction import Computation, Module
     from optimizer.analysis.alias import AliasInfo
 
@@ -83,27 +85,58 @@ class HloMemoryScheduler:
 
 
 def best_schedule(module: Module, info: AliasInfo = DEFAULT) -> tuple[str, Module]:
-    """The algorithm whose order needs least memory, and the module in that order."""
-    candidates = {name: scheduled(module, name, info) for name in ORDERS}
-    candidates["as-written"] = as_scheduled(module)
-    bytes_of = {name: peak_bytes(found, info) for name, found in candidates.items()}
-    best = min(candidates, key=lambda name: bytes_of[name])
-    return best, candidates[best]
+    """The algorithm whose order needs least memory, and the module in that order.
+
+    Orders in which the same kernels run in the same order need the same bytes, and fewer than none
+    cannot be needed.
+    """
+    flow = Dataflow(module, info)
+    graphs = [Graph(computation, flow) for computation in flow.timeline.first]
+    best: tuple[int, str, Module] | None = None
+    known: set[tuple[str, ...]] = set()
+    for name in (*ORDERS, "as-written"):
+        found = as_scheduled(module) if name not in ORDERS else in_order(module, graphs, name)
+        kernels = tuple(_kernels(found, graphs))
+        if kernels in known:
+            continue
+        known.add(kernels)
+        needed = peak_bytes(found, info)
+        if best is None or needed < best[0]:
+            best = needed, name, found
+        if not needed:
+            break
+    assert best is not None
+    return best[1:]
+
+
+def _kernels(module: Module, graphs: Sequence[Graph]) -> Iterator[str]:
+    """What reads or makes values, in the order in which it runs."""
+    touching = {i.name for g in graphs for i in g.instructions if g.reads[i] or g.makes[i]}
+    homes = {g.computation.name for g in graphs}
+    for computation in module.computations:
+        if computation.name in homes:
+            yield from (i.name for i in computation.instructions if i.name in touching)
 
 
 def scheduled(module: Module, algorithm: str, info: AliasInfo = DEFAULT) -> Module:
     """A module in the order of an algorithm."""
     flow = Dataflow(module, info)
+    graphs = [Graph(computation, flow) for computation in flow.timeline.first]
+    return in_order(module, graphs, algorithm)
+
+
+def in_order(module: Module, graphs: Sequence[Graph], algorithm: str) -> Module:
+    """A module in the order of an algorithm; the graphs are of its sequential computations."""
     order = ORDERS[algorithm]
-    homes = {c.name: c for c in flow.timeline.first}
+    of = {graph.computation.name: graph for graph in graphs}
 
     def change(computation: Computation) -> Computation:
-        old = homes.get(computation.name)
-        if old is None:
+        graph = of.get(computation.name)
+        if graph is None:
             return computation
         # Instructions whose callees were changed are others now, but have their names.
         became = {i.name: i for i in computation.instructions}
-        instructions = tuple([became[i.name] for i in order(Graph(old, flow))])
+        instructions = tuple([became[i.name] for i in order(graph)])
         if instructions == computation.instructions:
             return computation
         return replace(computation, instructions=instructions)
@@ -117,6 +150,11 @@ def as_scheduled(module: Module) -> Module:
 
 
 def peak_bytes(module: Module, info: AliasInfo = DEFAULT) -> int:
-    """Bytes of temporary arrays, and of copies that are needed, at the worst moment."""
-    buffers = shared(with_copies(module, lambda _: info, Log()), info)
-    return peak([block(b) for b in buffers if not b.fixed and not b.output])
+    """Bytes of temporary arrays, and of copies that are needed, at the worst moment.
+
+    Parameters
+    ----------
+    module : each of its sequential computations has one caller.
+    """
+    _, buffers = copied(module, lambda _: info, Log())
+    return peak([block(b) for b in as_few_as_may_be(buffers) if not b.fixed and not b.output])
