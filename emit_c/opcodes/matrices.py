@@ -80,7 +80,7 @@ def write_fft(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
     """One dimension after the other, in f64, on a copy that is complex throughout."""
     attrs: a.Fft = instr.attrs  # type: ignore[assignment]
     operand, rank = instr.operands[0], instr.shape.rank
-    if operand.shape.size == 0:
+    if operand.shape.size == 0 or 0 in attrs.fft_length:
         size = instr.shape.size * instr.shape.element_type.bytes
         body.call("__builtin_memset", outputs[0], "0", str(size))
         return 0

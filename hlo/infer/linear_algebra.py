@@ -59,6 +59,9 @@ def infer_triangular_solve(
 def infer_fft(_instr: Instruction, attrs: a.Fft, operand: Shape) -> Shape:
     """The operand's shape; RFFT halves the last dimension to n // 2 + 1, IRFFT restores it.
 
+    XLA lets FFT and IFFT have lengths that are not the operand's, and its CPU backend then aborts
+    the process. They are refused here, save lengths of 0 and operands without elements.
+
     References
     ----------
     XLA, ShapeInference::InferFftShape.
@@ -70,6 +73,8 @@ def infer_fft(_instr: Instruction, attrs: a.Fft, operand: Shape) -> Shape:
         raise HloError("HLO028", f"{len(length)} dimensions of {show(operand)}")
     if attrs.fft_type in ("FFT", "IFFT"):
         expect_kinds(operand, "complex")
+        if 0 not in (*length, *operand.dims):
+            _expect_length(operand, length)
         return operand
     if attrs.fft_type == "RFFT":
         made = {F32: C64, F64: C128}.get(operand.element_type)

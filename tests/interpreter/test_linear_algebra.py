@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from programs import run
 
+from hlo import HloError
+
 
 def made(seed: int, name: str, *dims: int) -> Any:
     rng = np.random.default_rng(seed)
@@ -98,3 +100,14 @@ def test_fft_of_odd_lengths(n: int) -> None:
     half = run(f"fft(p0), fft_type=RFFT, fft_length={{{n}}}", y)
     assert half.shape == (2, n // 2 + 1)
     assert_near(run(f"fft(p0), fft_type=IRFFT, fft_length={{{n}}}", half), y)
+
+
+def test_fft_of_length_0_is_zero() -> None:
+    x = np.full((1, 1, 1), 2 + 3j, np.complex64)
+    assert not run("fft(p0), fft_type=FFT, fft_length={0}", x).any()
+    assert not run("fft(p0), fft_type=IFFT, fft_length={1,0,1}", x).any()
+
+
+def test_fft_of_another_length_than_the_operands_is_refused() -> None:
+    with pytest.raises(HloError, match="HLO029"):
+        run("fft(p0), fft_type=FFT, fft_length={2}", np.ones(3, np.complex64))
