@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from hlo.instruction import Instruction
-from optimizer.rule import Guard, Match, guard
+from optimizer.rule import Guard, guard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,15 +15,16 @@ Dims = tuple[int, ...]
 Operands = tuple[Instruction, ...]
 
 
-def _is_static(match: Match) -> bool:
+# Rule after rule asks for the same root.
+@lru_cache(maxsize=16)
+def _is_static(root: Instruction) -> bool:
     """Look at all instructions that a left side of two levels can name."""
-    root = match.root
     below = [inner for operand in root.operands for inner in operand.operands]
     return not any(i.shape.is_dynamic for i in (root, *root.operands, *below))
 
 
 # Most rules reason with sizes, and a run-time size may be any.
-static = Guard("all sizes are static", _is_static)
+static = Guard("all sizes are static", lambda match: _is_static(match.root))
 
 
 @guard

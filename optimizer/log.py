@@ -68,6 +68,22 @@ class Observer(Protocol):
         """A pass has run; both modules are the same object if it changed nothing."""
 
 
+@dataclass(slots=True)
+class Settled:
+    """Where no rule of a rule set applies any more.
+
+    Attributes
+    ----------
+    instructions : those that no rule fitted. They need not be tried again while they stay the same
+        objects, for then all that they are computed from stays too; but its users may change.
+    uses : how many instructions used each one then.
+    """
+
+    computations: set[Computation] = field(default_factory=set["Computation"])
+    instructions: set[Instruction] = field(default_factory=set["Instruction"])
+    uses: dict[Instruction, int] = field(default_factory=dict["Instruction", int])
+
+
 @dataclass
 class Log:
     """One run of the optimizer.
@@ -80,7 +96,7 @@ class Log:
     path : names of the pipelines and passes that run now, outermost first.
     numbers : how many rewrites were asked for so far.
     denied : rewrites, as rule and instruction, that were refused once and so always are.
-    settled : computations in which no rule of a rule set applies; by the set and how it is applied.
+    settled : by a rule set, and how it is applied.
     """
 
     observers: Sequence[Observer] = ()
@@ -89,9 +105,7 @@ class Log:
     path: list[str] = field(default_factory=list[str])
     numbers: int = 0
     denied: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
-    settled: dict[object, set[Computation]] = field(
-        default_factory=dict[object, "set[Computation]"]
-    )
+    settled: dict[object, Settled] = field(default_factory=dict[object, Settled])
 
     def rewrite(self, rule: str, old: Instruction, *new: Instruction) -> bool:
         """Report a rewrite, and ask whether it may be done.

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from hlo.walk import names_of
 from interpreter.compare import BITS
 from optimizer.effects import ordered, without_dead
+from optimizer.log import Settled
 from optimizer.rule import touches_floats
 from optimizer.settle import rebuild_unfused
 from optimizer.term import CONSTANT_OPCODES
@@ -59,7 +60,7 @@ def rewrite(
         the same object where no rule applies.
     """
     rewriter = Rewriter(rules, log, names_of(module), strict, layout_sensitive)
-    settled = log.settled.setdefault((rules, strict, layout_sensitive), set())
+    settled = rewriter.settled.computations
 
     def change(computation: Computation) -> Computation:
         if computation in settled:
@@ -84,21 +85,15 @@ class Rewriter:
     ) -> None:
         self.rules, self.log, self.names = rules, log, names
         self.strict, self.layout_sensitive = strict, layout_sensitive
+        self.settled = log.settled.setdefault((rules, strict, layout_sensitive), Settled())
 
     def settle(self, computation: Computation) -> Computation:
         """Sweep over a computation until nothing changes."""
-        # Instructions that no rule fitted. They need not be tried again while they stay the same
-        # objects, for then all below them stays too; except that they may lose other users.
-        settled: set[Instruction] = set()
         for _ in range(SWEEPS):
-            tried_all = not settled
-            swept = Sweep(self, computation, settled).run()
-            if swept is not computation:
-                computation = without_dead(swept)
-            elif tried_all:
+            swept = Sweep(self, computation).run()
+            if swept is computation:
                 break
-            else:
-                settled.clear()
+            computation = without_dead(swept)
         return computation
 
     def replacement(
@@ -147,10 +142,9 @@ def forgets_its_size(instr: Instruction) -> bool:
 class Sweep:
     """One walk through a computation."""
 
-    def __init__(
-        self, rewriter: Rewriter, computation: Computation, settled: set[Instruction]
-    ) -> None:
-        self.rewriter, self.computation, self.settled = rewriter, computation, settled
+    def __init__(self, rewriter: Rewriter, computation: Computation) -> None:
+        self.rewriter, self.computation = rewriter, computation
+        self.settled = rewriter.settled.instructions
         self.became: dict[Instruction, Instruction] = {}
         self.order: dict[Instruction, None] = {}
         self.tied = ordered(computation)
@@ -165,17 +159,33 @@ class Sweep:
 
     def run(self) -> Computation:
         """The computation after the walk; the same object if nothing changed."""
+        self.settled.difference_update(self.near_other_uses())
         for old in self.computation.instructions:
             instr = self.updated(old)
             if instr not in self.settled and old not in self.tied:
                 instr = self.rewritten(instr)
             self.order[instr] = None
             self.became[old] = instr
+        self.rewriter.settled.uses.update(self.uses)
         instructions = tuple(self.order)
         if instructions == self.computation.instructions:
             return self.computation
         root = self.became[self.computation.root]
         return replace(self.computation, instructions=instructions, root=root)
+
+    def near_other_uses(self) -> dict[Instruction, int]:
+        """Instructions that a rule may fit now that something has other users than before."""
+        before, uses, reach = self.rewriter.settled.uses, self.uses, self.rewriter.rules.reach
+        near = {
+            instr: reach
+            for instr in self.computation.instructions
+            if before.get(instr, uses[instr]) != uses[instr]
+        }
+        for instr in self.computation.instructions if near else ():
+            distance = max([near.get(o, 0) for o in instr.operands], default=0) - 1
+            if distance > near.get(instr, 0):
+                near[instr] = distance
+        return near
 
     def updated(self, old: Instruction) -> Instruction:
         """The instruction over what became of its operands; it keeps its name."""

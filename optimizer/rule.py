@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 RightSide = Callable[..., "Instruction | None"]
 
 
-@dataclass(frozen=True, slots=True)
+# Made for every rule that fits; frozen, it would take three times as long.
+@dataclass(slots=True)
 class Match:
     """A place where the left side of a rule fits.
 
@@ -234,13 +235,19 @@ def _operands(application: Application, match: Match, like: Shape) -> list[Instr
 
 
 class RuleSet:
-    """Rules in the order in which they are tried, found by opcodes."""
+    """Rules in the order in which they are tried, found by opcodes.
+
+    Attributes
+    ----------
+    reach : how many levels of instructions the left sides look at, at most.
+    """
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules = tuple(rules)
         names = [rule.name for rule in self.rules]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two rules are called {twice}")
+        self.reach = max((_levels(rule.left) for rule in self.rules), default=0)
         # Which rules may fit an opcode over certain opcodes is asked for again and again.
         self.candidates = lru_cache(maxsize=None)(self._candidates)
 
@@ -265,6 +272,12 @@ class RuleSet:
             found: Bindings = {}
             if pattern.mismatch(instr, found) is None:
                 yield candidate, Match(instr, found, uses), pattern
+
+
+def _levels(side: Term) -> int:
+    """How many levels of instructions a pattern looks at."""
+    below = side.operands if isinstance(side, Application) else ()
+    return 1 + max(map(_levels, below), default=0)
 
 
 def _may_match(pattern: Application, opcodes: tuple[str, ...]) -> bool:
