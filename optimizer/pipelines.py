@@ -154,6 +154,9 @@ def layouts(target: Target, *, strict: bool = False) -> tuple[Pass, ...]:
         (
             AlgebraicSimplifier(strict=strict, layout_sensitive=True),
             ReshapeDecomposer(),
+            # What was a copy between layouts is a transpose now, which XLA's passes don't see.
+            *stages.kept(stages.RELAID, strict=strict),
+            ReshapeMover(),
             TupleSimplifier(),
             Dce(),
             Cse(is_layout_sensitive=True),

@@ -84,6 +84,8 @@ BETWEEN: tuple[Pass, ...] = (
 VECTORS: tuple[Pass, ...] = (DotStrengthReduction(),)
 # After it, before the last CSE.
 AFTER: tuple[Pass, ...] = (BitcastDtypesExpander(), TopkRewriter(), TransposeFolding())
+# When layouts have become transposes.
+RELAID: tuple[Pass, ...] = (TransposeFolding(),)
 # At the very end.
 LAST: tuple[Pass, ...] = (OptimizationBarrierExpander(),)
 

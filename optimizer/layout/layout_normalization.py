@@ -21,7 +21,7 @@ from hlo.annotations import Annotations
 from hlo.literal import Literal
 from hlo.walk import names_of
 from optimizer.layout.assigner import AS_WRITTEN
-from optimizer.layout.orders import order_of, reshaped
+from optimizer.layout.orders import order_of, reshaped, same_memory
 from optimizer.layout.renumber import in_memory, is_row_major, memory_of, renumbered
 from optimizer.make import make
 from optimizer.passes import register
@@ -248,8 +248,9 @@ _STARTS = {"dynamic-slice": 1, "dynamic-update-slice": 2}
 
 
 def _is_bitcast(reshape: Instruction) -> bool:
-    source = reshape.operands[0].shape
-    return reshaped(source.dims, order_of(source), reshape.shape.dims) == order_of(reshape.shape)
+    source, dims = reshape.operands[0].shape, reshape.shape.dims
+    order = reshaped(source.dims, order_of(source), dims)
+    return order is not None and same_memory(dims, order, order_of(reshape.shape))
 
 
 def _in_memory(constant: Instruction) -> a.Constant:

@@ -102,6 +102,9 @@ def reduce_of_dot(
 ) -> Instruction | None:
     """Summing over a batch dimension is contracting it.
 
+    Only so that a canonical dot stays one: the last batch dimension, if none is contracted yet.
+    XLA takes others too, but for platforms that have no DotDecomposer.
+
     References
     ----------
     XLA, `AlgebraicSimplifierVisitor::HandleReduce`.
@@ -109,7 +112,7 @@ def reduce_of_dot(
     dims = cast("DotDims", a.attrs)
     batch = range(len(dims.lhs_batch_dims))
     summed = [d for d in p if d in batch]
-    if not summed or dims.algorithm:
+    if not batch or summed != [batch[-1]] or dims.lhs_contracting_dims or dims.algorithm:
         return None
     new = dot(
         x,
@@ -117,8 +120,8 @@ def reduce_of_dot(
         shape=a.shape.with_dims(without(a.shape.dims, summed)),
         lhs_batch_dims=without(dims.lhs_batch_dims, summed),
         rhs_batch_dims=without(dims.rhs_batch_dims, summed),
-        lhs_contracting_dims=dims.lhs_contracting_dims + picked(dims.lhs_batch_dims, summed),
-        rhs_contracting_dims=dims.rhs_contracting_dims + picked(dims.rhs_batch_dims, summed),
+        lhs_contracting_dims=picked(dims.lhs_batch_dims, summed),
+        rhs_contracting_dims=picked(dims.rhs_batch_dims, summed),
         operand_precision=dims.operand_precision,
     )
     left = without(range(a.shape.rank), summed)

@@ -6,6 +6,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies.equal import nameless
 
 import hlo
 from hlo.element_type import ELEMENT_TYPES
@@ -17,7 +18,7 @@ from hlo_tools.generate.operands import TYPES
 from hlo_tools.generate.values import nasty
 from interpreter import evaluate
 from interpreter.compare import compare
-from optimizer import Log, optimize, parse_pipeline
+from optimizer import Log, optimize, parse_pipeline, pipeline
 from optimizer.layout.orders import order_of, reshaped, rows
 from optimizer.layout.renumber import is_row_major
 from optimizer.layout.why import why_layout
@@ -165,3 +166,26 @@ def test_why_layout_gives_rule_bytes_and_line():
     assert "only one order" in why_layout(module, "v")
     with pytest.raises(hlo.HloError, match="HLO158"):
         why_layout(module, "q")
+
+
+COLUMNS = """
+HloModule m, entry_computation_layout={(f32[4,3]{0,1},f32[4,5],f32[6,4]{0,1})->(f32[4,8],f32[6,5])}
+ENTRY e {
+  x = f32[4,3]{0,1} parameter(0)
+  y = f32[4,5]{1,0} parameter(1)
+  z = f32[6,4]{0,1} parameter(2)
+  n = f32[4,3]{1,0} negate(x)
+  c = f32[4,8]{1,0} concatenate(n, y), dimensions={1}
+  d = f32[6,5]{1,0} dot(z, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT t = (f32[4,8]{1,0}, f32[6,5]{1,0}) tuple(c, d)
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu"])
+def test_transposes_that_layouts_become_are_simplified(target):
+    """The dot takes what it is given, and nothing is left for a second run."""
+    run = pipeline(target, fuse=False)
+    once = run.run(hlo.parse(COLUMNS))
+    assert sum(i.opcode == "transpose" for i in once.instructions()) == 1
+    assert nameless(run.run(once)) == nameless(once)

@@ -190,13 +190,11 @@ def _scaled(random: Random, made: Folding) -> None:
 
 def _summed_dot(random: Random, _values: Any) -> Module:
     made = Folding(random, rounds=True)
-    b, m, k, n = 5, 2, 7, 3
-    made.add("x", (b, m, k), "parameter(0)")
-    made.add("y", (b, k, n), "parameter(1)")
-    batch = "lhs_batch_dims={0}, rhs_batch_dims={0}"
-    dims = "lhs_contracting_dims={2}, rhs_contracting_dims={1}"
-    made.add("a", (b, m, n), f"dot(x, y), {batch}, {dims}")
-    made.reduce("r", "a", (b, m, n), random.choice(((0,), (0, 2))))
+    b, c, m, n = 3, 5, 2, 3
+    made.add("x", (b, c, m), "parameter(0)")
+    made.add("y", (b, c, n), "parameter(1)")
+    made.add("a", (b, c, m, n), "dot(x, y), lhs_batch_dims={0,1}, rhs_batch_dims={0,1}")
+    made.reduce("r", "a", (b, c, m, n), random.choice(((1,), (1, 2))))
     return made.module()
 
 
