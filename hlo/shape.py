@@ -13,12 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING
 
 from hlo.element_type import BUFFER, OPAQUE, TOKEN, TUPLE, ElementType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # The size of a dimension whose extent has no bound: `?` in text.
 UNBOUNDED = -1
@@ -110,7 +106,7 @@ class Shape:
     @property
     def is_array(self) -> bool:
         """Whether the value is one array."""
-        return self.element_type.is_array
+        return self.element_type.kind != "none"
 
     @property
     def is_tuple(self) -> bool:
@@ -180,15 +176,21 @@ class Shape:
         )
         return replace(self, element_type=element_type, layout=layout)
 
-    def leaves(self) -> Iterator[tuple[tuple[int, ...], Shape]]:
+    def leaves(self) -> tuple[tuple[tuple[int, ...], Shape], ...]:
         """Every shape in a tuple that is not itself a tuple, with its index, in order."""
+        return self._tuple_leaves if self.element_type is TUPLE else (((), self),)
+
+    @cached_property
+    def _tuple_leaves(self) -> tuple[tuple[tuple[int, ...], Shape], ...]:
+        found: list[tuple[tuple[int, ...], Shape]] = []
         stack: list[tuple[tuple[int, ...], Shape]] = [((), self)]
         while stack:
             index, shape = stack.pop()
             if shape.is_tuple:
                 stack += [((*index, i), e) for i, e in enumerate(shape.elements)][::-1]
             else:
-                yield index, shape
+                found.append((index, shape))
+        return tuple(found)
 
     def at(self, index: tuple[int, ...]) -> Shape:
         """The shape at an index into nested tuples; the shape itself at ()."""

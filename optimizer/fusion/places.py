@@ -56,6 +56,8 @@ class PlaceNumbers:
 
 def leaf(shape: Shape) -> Shape:
     """The array, or the first one of a tuple."""
+    if not shape.is_tuple:
+        return shape
     return next((s for _, s in shape.leaves()), shape)
 
 
