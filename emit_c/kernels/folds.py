@@ -1,0 +1,77 @@
+"""What folds are made of: their operations, what leaves a number as it is, other variables."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from emit_c.code.loops import Assign, For, If, Let, Statement, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_INTEGER = re.compile(r"[su](8|16|32|64)$")
+
+
+def neutral(operation: str, kind: str) -> str:
+    """What an operation leaves any number as it is with; empty where there is no such number."""
+    integer = _INTEGER.match(kind)
+    if operation == "+":
+        # -0 + -0 is -0, and 0 + -0 is 0.
+        return "0" if integer else {"f32": "-0.0f", "f64": "-0.0"}.get(kind, "")
+    if operation == "*":
+        return "1" if integer or kind in ("f32", "f64") else ""
+    if kind == "pred":
+        return {"|": "0", "^": "0", "&": "1"}.get(operation, "")
+    return _neutral_integer(operation, kind, int(integer[1])) if integer else ""
+
+
+def _neutral_integer(operation: str, kind: str, bits: int) -> str:
+    if operation in ("|", "^"):
+        return "0"
+    if operation == "&":
+        return f"({kind})-1"
+    return _extreme(kind, bits, largest=operation == "min")
+
+
+def _extreme(kind: str, bits: int, *, largest: bool) -> str:
+    """The largest or the least integer of a type."""
+    if kind[0] == "u":
+        return f"({kind})-1" if largest else "0"
+    most = f"({kind}){(1 << bits - 1) - 1:#x}"
+    return most if largest else f"(-{most} - 1)"
+
+
+def joined(operation: str, x: str, y: str) -> str:
+    """Two numbers folded into one."""
+    if operation in ("max", "min"):
+        return f"{y} {'>' if operation == 'max' else '<'} {x} ? {y} : {x}"
+    return f"{x} {operation} {y}"
+
+
+def renamed(statement: For, names: Mapping[str, str]) -> For:
+    """A loop that folds into other variables."""
+
+    def word(text: str) -> str:
+        return _WORD.sub(lambda match: names.get(match[0], match[0]), text)
+
+    def each(s: Statement) -> Statement:
+        match s:
+            case For():
+                folds = tuple((op, names.get(name, name)) for op, name in s.reductions)
+                return replace(s, body=tuple(map(each, s.body)), reductions=folds)
+            case If():
+                inside, other = tuple(map(each, s.then)), tuple(map(each, s.otherwise))
+                return replace(s, condition=word(s.condition), then=inside, otherwise=other)
+            case Let() | Variable():
+                return replace(s, value=word(s.value))
+            case Assign():
+                return Assign(word(s.target), word(s.value))
+            case _:
+                return s
+
+    made = each(statement)
+    assert isinstance(made, For)
+    return made

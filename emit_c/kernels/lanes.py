@@ -1,0 +1,171 @@
+"""Folds in the lanes of a vector.
+
+    for j: total = total + x[j]
+
+becomes, where a vector has 16 lanes,
+
+    lanes[k] = -0 for every k
+    for every block of 16: for k: lanes[k] = lanes[k] + x[16 * block + k]
+    total = total + the sum of all lanes
+
+OpenMP's `reduction` says the same. But gcc then goes through the lanes one by one, before and after
+the loop, which takes as long as to fold a few hundred numbers; here they are put together by
+halves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from emit_c.code.loops import Assign, For, Forever, If, Let, Statement, Variable, text
+from emit_c.kernels.folds import joined, neutral, renamed
+from hlo.element_type import ELEMENT_TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from emit_c.kernels.body import Body
+
+VECTOR_BYTES = 64
+# Fewer numbers are folded one after the other.
+LEAST_LANES = 8
+_NAMES = {"+": "sum", "*": "product", "max": "maximum", "min": "minimum", "&": "and", "|": "or",
+          "^": "xor"}  # fmt: skip
+
+
+def in_lanes(
+    body: Body, statements: Sequence[Statement], outside: Mapping[str, str] | None = None
+) -> tuple[Statement, ...]:
+    """Statements whose folds are done in lanes.
+
+    Parameters
+    ----------
+    outside : the types of variables that are declared around the statements.
+    """
+    kinds, found = dict(outside or {}), list[Statement]()
+    for statement in statements:
+        if isinstance(statement, Variable) and statement.size is None:
+            kinds[statement.name] = statement.kind
+        found += _in_lanes(body, statement, kinds)
+    return tuple(found)
+
+
+def _in_lanes(body: Body, statement: Statement, kinds: Mapping[str, str]) -> Sequence[Statement]:
+    match statement:
+        case For() if (loop := _innermost(statement)) is not None:
+            fold = _fold_of(body, loop, kinds)
+            return (statement,) if fold is None else fold.statements(body, statement)
+        case For() | Forever():
+            return (replace(statement, body=in_lanes(body, statement.body, kinds)),)
+        case If(_, then, otherwise):
+            both = (in_lanes(body, block, kinds) for block in (then, otherwise))
+            return (If(statement.condition, *both),)
+        case _:
+            return (statement,)
+
+
+def _innermost(loop: For) -> For | None:
+    """The loop that folds, inside of others that do nothing else."""
+    while not loop.reductions and len(loop.body) == 1 and isinstance(loop.body[0], For):
+        loop = loop.body[0]
+    return loop if loop.reductions else None
+
+
+def _fold_of(body: Body, loop: For, kinds: Mapping[str, str]) -> _Fold | None:
+    """How a loop folds in lanes; None if it does not."""
+    starts = [neutral(op, kinds.get(name, "")) for op, name in loop.reductions]
+    if not isinstance(loop.stop, int) or (loop.start, loop.step) != (0, 1) or not all(starts):
+        return None
+    lanes = VECTOR_BYTES // max(ELEMENT_TYPES[kinds[name]].bytes for _, name in loop.reductions)
+    while lanes > loop.stop:
+        lanes //= 2
+    if lanes < LEAST_LANES:
+        return None
+    parts = [
+        _Part(op, kinds[name], name, start, body.name("lanes"))
+        for (op, name), start in zip(loop.reductions, starts, strict=True)
+    ]
+    names = body.name("k"), body.name(f"{loop.name}_block")
+    return _Fold(loop, loop.stop, lanes, *names, parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What is folded in one variable, and the lanes in which that is done."""
+
+    operation: str
+    kind: str
+    variable: str
+    start: str
+    lanes: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """A loop of `turns` turns that folds into some variables.
+
+    Attributes
+    ----------
+    lanes, lane, block : how many lanes there are, and the counters of them and of the blocks.
+    """
+
+    loop: For
+    turns: int
+    lanes: int
+    lane: str
+    block: str
+    parts: Sequence[_Part]
+
+    def statements(self, body: Body, nest: For) -> list[Statement]:
+        """The whole nest of loops around the loop, and what comes before and after it."""
+        begun = [Assign(f"{part.lanes}[{self.lane}]", part.start) for part in self.parts]
+        return [
+            *(Variable(part.kind, part.lanes, size=self.lanes) for part in self.parts),
+            For(self.lane, self.lanes, tuple(begun), simd=True),
+            *self._nested(nest),
+            *(s for part in self.parts for s in self._together(body, part)),
+        ]
+
+    def _nested(self, nest: For) -> tuple[Statement, ...]:
+        if nest is self.loop:
+            return self._blocks()
+        inner = nest.body[0]
+        assert isinstance(inner, For)
+        return (replace(nest, body=self._nested(inner)),)
+
+    def _blocks(self) -> tuple[Statement, ...]:
+        """The loop over blocks, and what is left over."""
+        loop, whole = replace(self.loop, reductions=()), self.turns - self.turns % self.lanes
+        turn = Let("s64", loop.name, f"{self.block} + {self.lane}")
+        inside = self._in(loop, self.lane).body
+        lanes = For(self.lane, self.lanes, (turn, *inside), simd=True)
+        blocks = For(self.block, whole, (lanes,), step=self.lanes)
+        rest = self._in(replace(loop, start=whole), f"{loop.name} - {whole}")
+        return (blocks, rest) if whole < self.turns else (blocks,)
+
+    def _in(self, loop: For, lane: str) -> For:
+        """The loop that folds into one of the lanes each time."""
+        return renamed(loop, {part.variable: f"{part.lanes}[{lane}]" for part in self.parts})
+
+    def _together(self, body: Body, part: _Part) -> tuple[Statement, ...]:
+        """Fold the lanes into the variable."""
+        wanted = f"{_NAMES[part.operation]}_of_lanes"
+        function = body.function(wanted, lambda name: self._halves(part, name))
+        all_lanes = body.name("folded")
+        made = joined(part.operation, part.variable, all_lanes)
+        called = Let(part.kind, all_lanes, f"{function}({part.lanes})")
+        return called, Assign(part.variable, made)
+
+    def _halves(self, part: _Part, name: str) -> str:
+        """A C function that folds lanes into one: half of them into the other half, and so on."""
+        steps: list[Statement] = []
+        count = self.lanes
+        while count > 1:
+            count //= 2
+            made = joined(part.operation, "lanes[k]", f"lanes[k + {count}]")
+            steps.append(For("k", count, (Assign("lanes[k]", made),), simd=count > 1))
+        return (
+            f"static inline {part.kind} {name}({part.kind} *lanes) {{\n"
+            f"{text(steps)}  return lanes[0];\n}}\n"
+        )

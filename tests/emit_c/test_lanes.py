@@ -1,0 +1,115 @@
+"""Folds in the lanes of a vector: of every operation, type and length."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import emit_c
+import hlo
+from emit_c.code.loops import Assign, Call, For, If, Variable
+from emit_c.kernels.kernel import Kernel, Scope
+from emit_c.kernels.lanes import in_lanes
+from hlo.element_type import ELEMENT_TYPES
+from interpreter import evaluate
+
+OPERATIONS = {
+    "f": ("add", "multiply", "maximum", "minimum"),
+    "s": ("add", "multiply", "maximum", "minimum", "and", "or", "xor"),
+    "p": ("and", "or", "xor"),
+}
+OPERATIONS["u"] = OPERATIONS["s"]
+
+
+def fold(kind, dims, operation, dimensions):
+    kept = [d for i, d in enumerate(dims) if i not in dimensions]
+    return hlo.parse(f"""HloModule m
+f {{ a = {kind}[] parameter(0)  b = {kind}[] parameter(1)  ROOT r = {kind}[] {operation}(a, b) }}
+ENTRY e {{
+  x = {kind}[{",".join(map(str, dims))}] parameter(0)
+  i = {kind}[] parameter(1)
+  ROOT r = {kind}[{",".join(map(str, kept))}] reduce(x, i), to_apply=f,
+    dimensions={{{",".join(map(str, dimensions))}}}
+}}""")
+
+
+def few(shape, kind, seed):
+    """Numbers whose sums and products are exact."""
+    dtype = ELEMENT_TYPES[kind].dtype
+    numbers = [0, 1] if kind == "pred" else [1, 1, 1, 2] if kind[0] == "u" else [-1, 1, 1, 1]
+    return np.random.default_rng(seed).choice(numbers, shape).astype(dtype)
+
+
+@given(st.data())
+def test_every_length_operation_and_type(data):
+    kind = data.draw(st.sampled_from(["f32", "f64", "s8", "u16", "s32", "u64", "pred"]))
+    operation = data.draw(st.sampled_from(OPERATIONS[kind[0]]))
+    dims = data.draw(st.lists(st.integers(1, 40), min_size=1, max_size=3))
+    first = data.draw(st.integers(0, len(dims) - 1))
+    module = fold(kind, dims, operation, range(first, len(dims)))
+    executable = emit_c.compile(module, optimize=False)
+    arguments = few(dims, kind, 0), few((), kind, 1)
+    np.testing.assert_array_equal(executable(*arguments), evaluate(module, *arguments))
+
+
+def test_sums_of_nothing_but_minus_zero_keep_the_sign():
+    module = fold("f32", [3, 20], "add", [1])
+    x = np.full((3, 20), -0.0, np.float32)
+    for start in (0.0, -0.0):
+        made = emit_c.compile(module, optimize=False)(x, np.float32(start))
+        np.testing.assert_array_equal(np.signbit(made), np.signbit(np.float32(start)))
+
+
+def test_extremes_meet_nan_in_every_lane():
+    module = fold("f32", [37, 37], "maximum", [1])
+    x = np.where(np.eye(37, dtype=bool), np.float32(np.nan), np.float32(1))
+    assert np.isnan(emit_c.compile(module, optimize=False)(x, np.float32(0))).all()
+
+
+def summed(n, **options):
+    assign = Assign("t", "t + x[j]")
+    return For("j", n, (assign,), simd=True, reductions=(("+", "t"),), **options)
+
+
+def lanes_of(*statements):
+    return in_lanes(Kernel(None, Scope()).body, statements)
+
+
+TOTAL = Variable("f32", "t", "0")
+
+
+def test_a_whole_number_of_vectors_has_one_loop():
+    _, lanes, _, blocks, _, _ = lanes_of(TOTAL, summed(32))
+    assert lanes.size == 16
+    assert (blocks.stop, blocks.step, blocks.body[0].stop) == (32, 16, 16)
+
+
+def test_what_is_left_over_has_a_loop_of_its_own():
+    *_, rest, _, _ = lanes_of(TOTAL, summed(37))
+    assert (rest.start, rest.stop, rest.simd) == (32, 37, True)
+
+
+def test_lanes_are_put_together_after_all_loops_around():
+    *_, nest, _, last = lanes_of(TOTAL, For("i", 9, (summed(32),)))
+    assert (nest.name, nest.stop) == ("i", 9)
+    assert last.target == "t"
+
+
+@pytest.mark.parametrize(
+    "loop", [summed(7), summed("n"), summed("last", start="first", turns=9)], ids=str
+)
+def test_loops_that_stay(loop):
+    assert lanes_of(TOTAL, loop) == (TOTAL, loop)
+
+
+def test_folds_of_unknown_variables_stay():
+    assert lanes_of(summed(32)) == (summed(32),)
+
+
+def test_folds_inside_of_other_statements():
+    call = Call("f", ())
+    both = If("c", (TOTAL, summed(32), call), (call,))
+    for around in (both, For("i", 3, (TOTAL, summed(32), call))):
+        (made,) = lanes_of(around)
+        inside = made.then if isinstance(made, If) else made.body
+        assert len(inside) == 7
