@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from inspect import signature
 from typing import TYPE_CHECKING, Any, cast
 
@@ -130,19 +130,22 @@ class Rule:
     name: str = ""
     witness: Mapping[str, Any] = field(default_factory=dict[str, Any])
     doc: str = ""
-    patterns: tuple[Application, ...] = field(init=False)
     arguments: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Work out the name, the orders of commutative operands and the function's parameters."""
+        """Work out the name and the function's parameters."""
         set_ = object.__setattr__
         right = self.right if callable(self.right) else term(self.right)
         set_(self, "right", right)
-        set_(self, "patterns", tuple(orders(self.left)))
         set_(
             self, "arguments", () if isinstance(right, Term) else tuple(signature(right).parameters)
         )
         set_(self, "name", self.name or f"{self.left} => {right}")
+
+    @cached_property
+    def patterns(self) -> tuple[Application, ...]:
+        """The left side with commutative operands in every order; most modules need few rules'."""
+        return tuple(cast("Iterator[Application]", orders(self.left)))
 
     @property
     def promise_name(self) -> str:
@@ -259,8 +262,9 @@ class RuleSet:
         return [
             (rule, pattern)
             for rule in self.rules
+            if opcode in rule.left.opcodes
             for pattern in rule.patterns
-            if opcode in pattern.opcodes and _may_match(pattern, operands)
+            if _may_match(pattern, operands)
         ]
 
     def matches(
