@@ -154,6 +154,7 @@ def layouts(target: Target, *, strict: bool = False) -> tuple[Pass, ...]:
         (
             AlgebraicSimplifier(strict=strict, layout_sensitive=True),
             ReshapeDecomposer(),
+            ZeroSizedHloElimination(),
             # What was a copy between layouts is a transpose now, which XLA's passes don't see.
             *stages.kept(stages.RELAID, strict=strict),
             ReshapeMover(),

@@ -189,3 +189,22 @@ def test_transposes_that_layouts_become_are_simplified(target):
     once = run.run(hlo.parse(COLUMNS))
     assert sum(i.opcode == "transpose" for i in once.instructions()) == 1
     assert nameless(run.run(once)) == nameless(once)
+
+
+EMPTY = """
+HloModule m, entry_computation_layout={(f32[])->f32[2,3]{0,1}}
+add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
+ENTRY e {
+  x = f32[] parameter(0)
+  c = f32[4,0] constant({{},{},{},{}})
+  ROOT w = f32[2,3] reduce-window(c, x), window={size=1x1 stride=2x1 pad=0_0x1_2}, to_apply=add
+}
+"""
+
+
+def test_nothing_is_read_in_another_way():
+    """An empty array in another layout is another empty array, not a bitcast of it."""
+    run = pipeline("cpu", fuse=False)
+    once = run.run(hlo.parse(EMPTY))
+    assert [i.opcode for i in once.entry.root.operands[0].operands] == ["constant", "parameter"]
+    assert run.run(once) is once
