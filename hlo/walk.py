@@ -8,15 +8,16 @@ of which (a plan), and then rebuilds in one sweep.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from hlo.instruction import Computation, Instruction, Module
 from hlo.names import NameSupply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 Plan = dict[Instruction, Instruction]
+Node = TypeVar("Node")
 
 
 def post_order(start: Computation | Instruction) -> list[Instruction]:
@@ -28,24 +29,31 @@ def post_order(start: Computation | Instruction) -> list[Instruction]:
         and then, in their order, for the rest.
     """
     roots = [start] if isinstance(start, Instruction) else [start.root, *start.instructions]
-    order: dict[Instruction, None] = {}
-    for root in roots:
-        if root not in order:
-            _visit(root, order)
+    return needed_first(roots, _needs)
+
+
+def needed_first(
+    starts: Iterable[Node], needs: Callable[[Node], Iterable[Node]], done: Iterable[Node] = ()
+) -> list[Node]:
+    """All nodes of a graph that some need, depth first, each after those that it needs itself.
+
+    Parameters
+    ----------
+    needs : what a node needs, in the order in which to visit it.
+    done : nodes that stand at the beginning.
+    """
+    order = dict.fromkeys(done)
+    for start in starts:
+        stack = [] if start in order else [(start, iter(needs(start)))]
+        while stack:
+            node, pending = stack[-1]
+            needed = next((n for n in pending if n not in order), None)
+            if needed is None:
+                order[node] = None
+                stack.pop()
+            else:
+                stack.append((needed, iter(needs(needed))))
     return list(order)
-
-
-def _visit(root: Instruction, order: dict[Instruction, None]) -> None:
-    """Append what an instruction needs, and then itself; depth first, with an explicit stack."""
-    stack: list[tuple[Instruction, Iterator[Instruction]]] = [(root, _needs(root))]
-    while stack:
-        instr, pending = stack[-1]
-        needed = next((n for n in pending if n not in order), None)
-        if needed is None:
-            order[instr] = None
-            stack.pop()
-        else:
-            stack.append((needed, _needs(needed)))
 
 
 def _needs(instr: Instruction) -> Iterator[Instruction]:
@@ -64,18 +72,7 @@ def users(computation: Computation) -> dict[Instruction, list[Instruction]]:
 
 def called_first(*starts: Computation) -> list[Computation]:
     """All computations that some reach, each after those that it calls."""
-    order: dict[Computation, None] = {}
-    for start in starts:
-        stack = [] if start in order else [(start, iter(start.callees))]
-        while stack:
-            computation, pending = stack[-1]
-            callee = next((c for c in pending if c not in order), None)
-            if callee is None:
-                order[computation] = None
-                stack.pop()
-            else:
-                stack.append((callee, iter(callee.callees)))
-    return list(order)
+    return needed_first(starts, lambda computation: computation.callees)
 
 
 def callers(module: Module) -> dict[Computation, list[Instruction]]:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from hlo.walk import rebuild_module
+from hlo.walk import Plan, names_of, rebuild, rebuild_module, users
+from optimizer.effects import without_dead
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hlo.instruction import Computation, Module
+    from hlo.instruction import Computation, Instruction, Module
+    from hlo.names import NameSupply
+    from optimizer.log import Log
+
+    Exchange = Callable[[Instruction, set[Instruction], NameSupply], Instruction | None]
 
 Thing = TypeVar("Thing")
 
@@ -34,3 +39,33 @@ def rebuild_unfused(module: Module, change: Callable[[Computation], Computation]
         for callee in instr.called
     }
     return rebuild_module(module, lambda c: c if c.name in fused else change(c))
+
+
+def exchange(module: Module, log: Log, word: str, exchanged: Exchange) -> Module:
+    """A module in which instructions have changed places with their operands, as far as they go.
+
+    Parameters
+    ----------
+    word : what a rewrite is called.
+    exchanged : what takes an instruction's place, None if nothing does; given also the instructions
+        that have one user, and so may go to its other side, and names for new ones.
+    """
+    return settle(module, lambda m: _exchanged_once(m, log, word, exchanged))
+
+
+def _exchanged_once(module: Module, log: Log, word: str, exchanged: Exchange) -> Module:
+    names = names_of(module)
+
+    def change(computation: Computation) -> Computation:
+        plan: Plan = {}
+        using = users(computation)
+        alone = {i for i, found in using.items() if len(found) == 1 and i is not computation.root}
+        for instr in computation.instructions:
+            if instr.control_predecessors or any(o in plan for o in instr.operands):
+                continue
+            new = exchanged(instr, alone, names)
+            if new is not None and log.rewrite(word, instr, *new.operands, new):
+                plan[instr] = new
+        return without_dead(rebuild(computation, plan)) if plan else computation
+
+    return rebuild_unfused(module, change)

@@ -10,12 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from optimizer.cleanup.tuple_simplifier import TupleSimplifier
+from optimizer.cleanup.in_turn import in_turn
 from optimizer.conditionals.branches import transformed
 from optimizer.conditionals.choice import cheap_branches, identical_branches, known_branch
 from optimizer.conditionals.results import merged_results, unused_operands, unused_results
 from optimizer.passes import register
-from optimizer.settle import settle
 
 if TYPE_CHECKING:
     from hlo.instruction import Module
@@ -46,12 +45,4 @@ class ConditionalSimplifier:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with simpler conditionals."""
-        return settle(module, lambda m: _once(m, log))
-
-
-def _once(module: Module, log: Log) -> Module:
-    """Every transformation in turn; the tuples that they leave behind are simplified."""
-    changed = module
-    for transformation in TRANSFORMATIONS:
-        changed = transformed(changed, transformation, log)
-    return changed if changed is module else log.run(TupleSimplifier(), changed)
+        return in_turn(module, log, TRANSFORMATIONS, transformed)

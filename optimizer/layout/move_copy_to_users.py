@@ -13,15 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hlo.walk import names_of, rebuild, users
-from optimizer.effects import without_dead
 from optimizer.layout.flow import result_order
 from optimizer.layout.orders import order_of, with_order
 from optimizer.passes import register
-from optimizer.settle import rebuild_unfused, settle
+from optimizer.settle import exchange
 
 if TYPE_CHECKING:
-    from hlo.instruction import Computation, Instruction, Module
+    from hlo.instruction import Instruction, Module
     from hlo.names import NameSupply
     from optimizer.log import Log
 
@@ -43,30 +41,12 @@ class MoveCopyToUsers:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with its copies further down."""
-        return settle(module, lambda m: _once(m, log))
-
-
-def _once(module: Module, log: Log) -> Module:
-    names = names_of(module)
-
-    def change(computation: Computation) -> Computation:
-        plan: dict[Instruction, Instruction] = {}
-        using = users(computation)
-        alone = {i for i, found in using.items() if len(found) == 1 and i is not computation.root}
-        for instr in computation.instructions:
-            if any(o in plan for o in instr.operands):
-                continue
-            new = sunk(instr, alone, names)
-            if new is not None and log.rewrite("sink", instr, *new.operands, new):
-                plan[instr] = new
-        return without_dead(rebuild(computation, plan)) if plan else computation
-
-    return rebuild_unfused(module, change)
+        return exchange(module, log, "sink", sunk)
 
 
 def sunk(user: Instruction, alone: set[Instruction], names: NameSupply) -> Instruction | None:
     """The copy of what a user makes of the copies' operands; None if there is nothing to gain."""
-    if not user.shape.is_array or user.control_predecessors or user.annotations.sharding:
+    if not user.shape.is_array or user.annotations.sharding:
         return None
     if not (user.row.elementwise or user.opcode in _SHRINKS):
         return None

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from optimizer.cleanup.tuple_simplifier import TupleSimplifier
+from optimizer.cleanup.in_turn import in_turn
 from optimizer.loops.elements import (
     constant_elements,
     dead_elements,
@@ -23,7 +23,6 @@ from optimizer.loops.flatten import flatten_nested_tuples
 from optimizer.loops.site import transformed
 from optimizer.loops.turns import never_runs, runs_once, trivial_compares
 from optimizer.passes import register
-from optimizer.settle import settle
 
 if TYPE_CHECKING:
     from hlo.instruction import Module
@@ -56,12 +55,4 @@ class WhileLoopSimplifier:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with simpler loops."""
-        return settle(module, lambda m: _once(m, log))
-
-
-def _once(module: Module, log: Log) -> Module:
-    """Every transformation in turn; the tuples that they leave behind are simplified."""
-    changed = module
-    for transformation in TRANSFORMATIONS:
-        changed = transformed(changed, transformation, log)
-    return changed if changed is module else log.run(TupleSimplifier(), changed)
+        return in_turn(module, log, TRANSFORMATIONS, transformed)

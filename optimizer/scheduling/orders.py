@@ -14,11 +14,12 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
+from hlo.walk import needed_first
 from optimizer.analysis.dataflow import Several, Value
 from optimizer.effects import effects
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from hlo.instruction import Computation, Instruction
     from optimizer.analysis.dataflow import Dataflow
@@ -113,7 +114,7 @@ def _read(instr: Instruction, flow: Dataflow) -> Iterator[Value]:
 
 def post_order(graph: Graph) -> list[Instruction]:
     """Operands in the order in which they are written, each with all that it needs."""
-    return _visited(graph, lambda instr: list(graph.needs[instr]))
+    return _scheduled(graph, graph.needs.__getitem__)
 
 
 def depth_first(graph: Graph) -> list[Instruction]:
@@ -134,25 +135,15 @@ def depth_first(graph: Graph) -> list[Instruction]:
     def ranked(instr: Instruction) -> list[Instruction]:
         return sorted(graph.needs[instr], key=lambda n: (-others[n], -total[n]))
 
-    return _visited(graph, ranked)
+    return _scheduled(graph, ranked)
 
 
-def _visited(
-    graph: Graph, needs: Callable[[Instruction], Sequence[Instruction]]
+def _scheduled(
+    graph: Graph, needs: Callable[[Instruction], Iterable[Instruction]]
 ) -> list[Instruction]:
-    """Depth first from the root, then from what it does not need, in order."""
-    order: dict[Instruction, None] = dict.fromkeys(graph.computation.parameters)
-    for root in (graph.computation.root, *graph.instructions):
-        stack = [] if root in order else [(root, iter(needs(root)))]
-        while stack:
-            instr, pending = stack[-1]
-            needed = next((n for n in pending if n not in order), None)
-            if needed is None:
-                order[instr] = None
-                stack.pop()
-            else:
-                stack.append((needed, iter(needs(needed))))
-    return list(order)
+    """What the root needs and then, in their order, the rest."""
+    starts = (graph.computation.root, *graph.instructions)
+    return needed_first(starts, needs, graph.computation.parameters)
 
 
 def by_list(graph: Graph) -> list[Instruction]:

@@ -12,13 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hlo.walk import names_of, rebuild, users
-from optimizer.effects import without_dead
 from optimizer.passes import register
-from optimizer.settle import rebuild_unfused, settle
+from optimizer.settle import exchange
 
 if TYPE_CHECKING:
-    from hlo.instruction import Computation, Instruction, Module
+    from hlo.instruction import Instruction, Module
     from hlo.names import NameSupply
     from hlo.shape import Shape
     from optimizer.log import Log
@@ -42,25 +40,12 @@ class ConvertMover:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with its converts where they cost least."""
-        return settle(module, lambda m: _once(m, log))
+        return exchange(module, log, "move-convert", moved)
 
 
-def _once(module: Module, log: Log) -> Module:
-    names = names_of(module)
-
-    def change(computation: Computation) -> Computation:
-        plan: dict[Instruction, Instruction] = {}
-        using = users(computation)
-        alone = {i for i, found in using.items() if len(found) == 1 and i is not computation.root}
-        for instr in computation.instructions:
-            if instr.control_predecessors or any(o in plan for o in instr.operands):
-                continue
-            new = widened_below(instr, alone, names) or narrowed_above(instr, alone, names)
-            if new is not None and log.rewrite("move-convert", instr, *new.operands, new):
-                plan[instr] = new
-        return without_dead(rebuild(computation, plan)) if plan else computation
-
-    return rebuild_unfused(module, change)
+def moved(instr: Instruction, alone: set[Instruction], names: NameSupply) -> Instruction | None:
+    """A convert and what moves elements in each other's place."""
+    return widened_below(instr, alone, names) or narrowed_above(instr, alone, names)
 
 
 def is_convert(instr: Instruction, *, narrow: bool) -> bool:
