@@ -50,9 +50,9 @@ class Dce:
             return computation
 
         def trim(computation: Computation) -> Computation:
-            fusions = [i for i in computation.instructions if i.opcode == "fusion"]
-            if not fusions:
+            if "fusion" not in computation.opcodes:
                 return computation
+            fusions = [i for i in computation.instructions if i.opcode == "fusion"]
             plan: Plan = {}
             users_of, tied = users(computation), ordered(computation)
             for instr in fusions:

@@ -63,7 +63,7 @@ def transformed(module: Module, transformation: Transformation, log: Log) -> Mod
     Those that control dependencies tie to other instructions, and those that are sharded, stay as
     they are.
     """
-    if not any(i.opcode == "conditional" for i in module.instructions()):
+    if not any("conditional" in c.opcodes for c in module.computations):
         return module
     names, acts = names_of(module), effects()
     shared = {

@@ -115,12 +115,14 @@ def expand(module: Module, log: Log, expansions: Mapping[str, Expansion]) -> Mod
     Module
         the same object where nothing is expanded.
     """
-    if not any(instr.opcode in expansions for instr in module.instructions()):
+    if all(c.opcodes.isdisjoint(expansions) for c in module.computations):
         return module
     names = names_of(module)
 
     def change(computation: Computation) -> Computation:
         plan: dict[Instruction, Instruction] = {}
+        if computation.opcodes.isdisjoint(expansions):
+            return computation
         there = frozenset(computation.instructions)
         for instr in computation.instructions:
             expansion = expansions.get(instr.opcode)

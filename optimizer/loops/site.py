@@ -68,7 +68,7 @@ def transformed(module: Module, transformation: Transformation, log: Log) -> Mod
 
     Loops that control dependencies tie to other instructions stay as they are.
     """
-    if not any(i.opcode == "while" for i in module.instructions()):
+    if not any("while" in c.opcodes for c in module.computations):
         return module
     names, acts = names_of(module), effects()
     shared = {c.name for c, found in callers(module).items() if len(found) > 1}

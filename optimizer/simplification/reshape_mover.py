@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from optimizer.make import Array
 
 
+REARRANGEMENTS = frozenset({"reshape", "transpose"})
+
+
 @register
 @dataclass(frozen=True)
 class ReshapeMover:
@@ -44,6 +47,8 @@ class ReshapeMover:
         names = names_of(module)
 
         def change(computation: Computation) -> Computation:
+            if computation.opcodes.isdisjoint(REARRANGEMENTS):
+                return computation
             return settle(computation, lambda c: moved(c, names, log))
 
         return rebuild_unfused(module, change)
@@ -93,7 +98,7 @@ def carried(computation: Computation) -> Plan:
 
 def is_rearrangement(instr: Instruction) -> bool:
     """Whether an instruction is a reshape or a transpose."""
-    return instr.opcode in ("reshape", "transpose")
+    return instr.opcode in REARRANGEMENTS
 
 
 def carried_by(instr: Instruction, carries: Plan) -> Instruction | None:
