@@ -149,11 +149,6 @@ def power(x: Array, y: Array) -> Array:
     return np.select(cases, [np.ones_like(x), np.power(size, c).astype(x.dtype)], general)
 
 
-def cbrt(x: Array) -> Array:
-    """The principal cube root."""
-    return power(x, np.full_like(x, 1 / 3))
-
-
 def atan2(y: Array, x: Array) -> Array:
     """The angle of the point (y, x), continued to complex coordinates.
 
@@ -175,7 +170,6 @@ COMPLEXES: dict[str, Callable[..., Any]] = {
     "asinh":                 np.arcsinh,
     "atan2":                 atan2,
     "atanh":                 np.arctanh,
-    "cbrt":                  cbrt,
     "cosh":                  np.cosh,
     "cosine":                np.cos,
     "divide":                divide,

@@ -83,6 +83,8 @@ class Operation:
 def known_operation(computation: Computation) -> Operation | None:
     """The operation that a computation of two scalars is, if it is one alone."""
     root, parameters = computation.root, computation.parameters
-    if root.opcode in UFUNCS and len(parameters) == 2 and set(root.operands) == set(parameters):
-        return Operation(UFUNCS[root.opcode])
-    return None
+    if root.opcode not in UFUNCS or len(parameters) != 2 or set(root.operands) != set(parameters):
+        return None
+    operation = Operation(UFUNCS[root.opcode])
+    # Complex numbers have no order; NumPy would make one up.
+    return None if operation.compares and root.shape.element_type.is_complex else operation

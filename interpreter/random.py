@@ -149,7 +149,7 @@ def interleaved(x: Array, y: Array, dims: tuple[int, ...]) -> Array:
 @evaluates("rng-bit-generator")
 def evaluate_rng_bit_generator(
     instr: Instruction, attrs: RngBitGenerator, state: Array
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array] | Array:
     """Random bits that follow from a state, and the state that follows.
 
     Parameters
@@ -159,8 +159,8 @@ def evaluate_rng_bit_generator(
 
     Returns
     -------
-    (Array, Array)
-        the new state, of the same shape and type, and the bits.
+    (Array, Array) or Array
+        the new state, of the same shape and type, and the bits; in an older form, the bits alone.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def evaluate_rng_bit_generator(
     if state.nbytes not in (16, 24):
         found = f"a state of 16 or 24 bytes is needed, not of {state.nbytes}"
         raise HloError("HLO102", f"rng-bit-generator: {found}", instr.span)
-    data = instr.shape.elements[1]
+    data = instr.shape.elements[1] if instr.shape.is_tuple else instr.shape
     key, low, *high = (int(word) for word in np.ascontiguousarray(state).view(np.uint64))
     width = data.element_type.bits
     if attrs.algorithm == "rng_three_fry":
@@ -182,8 +182,10 @@ def evaluate_rng_bit_generator(
     else:
         upper = high[0] if high else key
         bits, after = philox_bits(key, low + (upper << 64), data.dims, width)
+    made = _as_bits(bits, data.element_type)
     words = [key, after % 2**64, after >> 64][: 2 + len(high)]
-    return np.array(words, np.uint64).view(state.dtype), _as_bits(bits, data.element_type)
+    next_state = np.array(words, np.uint64).view(state.dtype)
+    return (next_state, made) if instr.shape.is_tuple else made
 
 
 def _as_bits(words: Array, element_type: ElementType) -> Array:

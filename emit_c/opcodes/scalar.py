@@ -114,7 +114,6 @@ COMPLEXES: dict[str, str] = {
     "asinh":                 "__builtin_casinh{f}({0})",
     "atan2":                 "atan2_{T}({0}, {1})",
     "atanh":                 "__builtin_catanh{f}({0})",
-    "cbrt":                  "power_{T}({0}, ({R})(1.0 / 3))",
     "cosh":                  "__builtin_ccosh{f}({0})",
     "cosine":                "__builtin_ccos{f}({0})",
     "divide":                "divide_{T}({0}, {1})",

@@ -156,8 +156,10 @@ def _widened(site: Site) -> Instruction | None:
 
 
 def _state_in_words(site: Site) -> Instruction | None:
-    """rng-bit-generator on a state that is not given in words of 64 bits."""
+    """rng-bit-generator on a state that is not given in words of 64 bits, or without the next."""
     instr, state = site.instr, site.instr.operands[0]
+    if not instr.shape.is_tuple:
+        return element(instr.with_(shape=tuple_of(state.shape, instr.shape)), 1)
     kind, width = state.shape.element_type, state.shape.element_type.bits
     if kind is U64 and state.shape.rank == 1:
         return None

@@ -37,11 +37,11 @@ BITS, NUMBER, ANY = ("pred", *INTEGER), (*INTEGER, *INEXACT), ("pred", *INTEGER,
 # fmt: off
 UNARY = {
     "acos": INEXACT, "acosh": INEXACT, "asin": INEXACT, "asinh": INEXACT, "atanh": INEXACT,
-    "cbrt": INEXACT, "cosine": INEXACT, "cosh": INEXACT, "erf": INEXACT, "exponential": INEXACT,
-    "exponential-minus-one": INEXACT, "log": INEXACT, "log-plus-one": INEXACT,
-    "logistic": INEXACT, "rsqrt": INEXACT, "sine": INEXACT, "sinh": INEXACT, "sqrt": INEXACT,
-    "tan": INEXACT, "tanh": INEXACT,
-    "ceil": FLOAT, "floor": FLOAT, "round-nearest-afz": FLOAT, "round-nearest-even": FLOAT,
+    "cosine": INEXACT, "cosh": INEXACT, "exponential": INEXACT, "exponential-minus-one": INEXACT,
+    "log": INEXACT, "log-plus-one": INEXACT, "logistic": INEXACT, "rsqrt": INEXACT,
+    "sine": INEXACT, "sinh": INEXACT, "sqrt": INEXACT, "tan": INEXACT, "tanh": INEXACT,
+    "cbrt": FLOAT, "ceil": FLOAT, "erf": FLOAT, "floor": FLOAT, "round-nearest-afz": FLOAT,
+    "round-nearest-even": FLOAT,
     "sign": ("signed", "float", "complex"),
     "negate": NUMBER,
     "not": BITS,
@@ -49,7 +49,7 @@ UNARY = {
 }
 BINARY = {
     "add": ANY, "multiply": ANY, "maximum": ANY, "minimum": ANY,
-    "subtract": NUMBER, "divide": NUMBER, "remainder": NUMBER, "power": NUMBER, "atan2": NUMBER,
+    "subtract": NUMBER, "divide": NUMBER, "remainder": NUMBER, "power": NUMBER, "atan2": INEXACT,
     "shift-left": INTEGER, "shift-right-arithmetic": INTEGER, "shift-right-logical": INTEGER,
     "mulhi": INTEGER,
     "and": BITS, "or": BITS, "xor": BITS,

@@ -167,6 +167,8 @@ def infer_rng_bit_generator(instr: Instruction, attrs: a.RngBitGenerator, state:
             raise HloError(
                 "HLO030", f"makes a state {show(declared.elements[0])} out of {show(state)}"
             )
+    bits = declared.elements[1] if declared.is_tuple else declared
+    expect_kinds(bits, "signed", "unsigned", "float")
     return declared
 
 

@@ -223,6 +223,14 @@ ROOT r = ({state}, {data}) rng-bit-generator(s), algorithm={algorithm}""")
     )
 
 
+@pytest.mark.parametrize("state", ["u64[2]", "u32[6]"])
+def test_random_bits_without_the_next_state(state):
+    check(
+        entry(f"""s = {state} parameter(0)
+ROOT r = u32[5] rng-bit-generator(s), algorithm=rng_philox""")
+    )
+
+
 def test_map_with_branches_and_loops_inside():
     before = """step { p = (s32[], s32[]) parameter(0)
   i = s32[] get-tuple-element(p), index=0  v = s32[] get-tuple-element(p), index=1

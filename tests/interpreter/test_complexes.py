@@ -77,7 +77,6 @@ BY_CMATH: dict[str, Any] = {
     "logistic": lambda x: 1 / (1 + cmath.exp(-x)),
     "rsqrt": lambda x: 1 / cmath.sqrt(x),
     "sign": lambda x: x / abs(x),
-    "cbrt": lambda x: x ** (1 / 3),
 }
 
 

@@ -174,6 +174,13 @@ def test_the_next_state_continues_the_sequence(algorithm: str) -> None:
     assert (np.concatenate([first, second]) == whole).all()
 
 
+def test_the_older_form_gives_the_bits_alone() -> None:
+    attrs = RngBitGenerator(algorithm="rng_three_fry")
+    instr = Instruction("r", "rng-bit-generator", array(ELEMENT_TYPES["u32"], (5,)), (), attrs)
+    bits = evaluates["rng-bit-generator"](instr, attrs, np.array([3, 4], np.uint64))
+    assert bits.tolist() == [555017538, 3728210106, 1109507171, 3604763515, 3802093305]
+
+
 def test_states_of_other_types_are_read_by_their_bytes() -> None:
     attrs = RngBitGenerator(algorithm="rng_philox")
     state = np.array([5, 0, 7, 1], np.uint32)
