@@ -9,6 +9,8 @@ from optimizer.fusion.places import Places
 from optimizer.fusion.policy import MOVEMENT
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hlo.instruction import Computation, Instruction
     from optimizer.fusion.policy import Policy
 
@@ -75,6 +77,7 @@ class Setting:
     tied : instructions with control dependencies.
     acting : instructions that do more than compute their value.
     sharded : whether the module runs on several devices.
+    least : bytes that a kernel reads for each value, at least.
     """
 
     computation: Computation
@@ -82,3 +85,4 @@ class Setting:
     tied: set[Instruction]
     acting: set[Instruction]
     sharded: bool
+    least: Mapping[Instruction, int]

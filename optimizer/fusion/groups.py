@@ -2,7 +2,8 @@
 
 Instructions are looked at from the result backwards, so the users of each are settled before it.
 An instruction is either *stored*, and then begins a group of its own, or it is computed in the
-groups of all its users, in each of them anew. No cycles can arise from that.
+groups of all its users, in each of them anew. No cycles can arise from that. What is made of next
+to nothing may be both: stored for users that read it from memory, and computed in the others.
 """
 
 from __future__ import annotations
@@ -15,10 +16,15 @@ from optimizer.fusion.decision import FusionDecision
 from optimizer.fusion.group import Asked, Group, Setting
 from optimizer.fusion.places import RESULT, PlaceNumbers, Places, leaf
 from optimizer.fusion.rules import RULES
+from optimizer.fusion.sources import least_bytes
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
     from optimizer.fusion.policy import Policy
+
+
+# These refuse for the sake of some users; others may be able to compute the value.
+_OF_SOME_USERS = ("consumer", "in-place")
 
 
 class Planner:
@@ -29,14 +35,19 @@ class Planner:
     groups : by the instruction that is stored; every instruction that is not fused has one.
     decisions : on every instruction.
     homes : the groups that compute an instruction.
+    repeated : decisions to compute what is stored once more in some groups.
     """
 
     def __init__(self, computation: Computation, policy: Policy, *, sharded: bool = False) -> None:
         self.groups: dict[Instruction, Group] = {}
         self.decisions: dict[Instruction, FusionDecision] = {}
+        self.repeated: dict[Instruction, FusionDecision] = {}
         acts = effects()
         acting = {i for i in computation.instructions if acts(i)}
-        self._setting = Setting(computation, policy, ordered(computation), acting, sharded)
+        self._setting = Setting(
+            computation, policy, ordered(computation), acting, sharded,
+            least_bytes(computation, policy),
+        )  # fmt: skip
         self.homes: dict[Instruction, list[Group]] = {}
         self._users = users(computation)
         self._numbers = PlaceNumbers()
@@ -47,10 +58,14 @@ class Planner:
         """Decide on one instruction, and do as was decided."""
         asked = self._asked(instr)
         decision = self.decisions[instr] = self._decide(asked)
+        self.homes[instr] = []
         if not decision:
             self._store(instr)
-            return
-        self.homes[instr] = list(asked.places)
+            asked = self._able(asked, decision)
+            if not asked.places or not (again := self._decide(asked)):
+                return
+            self.repeated[instr] = again
+        self.homes[instr] += asked.places
         for group, places in asked.places.items():
             group.repeated += asked.repeated(group)
             group.reductions += instr.opcode == "reduce"
@@ -69,7 +84,18 @@ class Planner:
         group = Group(instr, {instr: places}, operands, int(instr.opcode == "reduce"))
         group.turns = max(1, *places.values())
         self.groups[instr] = group
-        self.homes[instr] = [group]
+        self.homes[instr].append(group)
+
+    def _able(self, asked: Asked, refused: FusionDecision) -> Asked:
+        """The groups that may compute a value which others read from memory."""
+        instr, setting = asked.instr, self._setting
+        reading = sum(setting.least[o] for o in dict.fromkeys(instr.operands))
+        cheap = not setting.policy.is_expensive(instr) and 2 * reading <= instr.shape.bytes
+        if refused.rule not in _OF_SOME_USERS or not cheap:
+            return Asked(instr)
+        alone = [Asked(instr, {group: places}) for group, places in asked.places.items()]
+        able = [a for a in alone if not any(RULES[r](setting, a) for r in _OF_SOME_USERS)]
+        return Asked(instr, {group: places for a in able for group, places in a.places.items()})
 
     def _asked(self, instr: Instruction) -> Asked:
         """How the kernels that need a value ask for it."""

@@ -39,6 +39,7 @@ class PriorityPlanner:
     groups : by the instruction that is stored; every instruction that is not fused has one.
     decisions : on every instruction.
     homes : the groups that compute an instruction.
+    repeated : what is stored is never computed once more, so there are no decisions on it.
 
     References
     ----------
@@ -56,13 +57,14 @@ class PriorityPlanner:
         self.groups: dict[Instruction, Group] = {}
         self.decisions: dict[Instruction, Priority] = {}
         self.homes: dict[Instruction, list[Group]] = {}
+        self.repeated: dict[Instruction, Priority] = {}
         self._order = {instr: n for n, instr in enumerate(computation.instructions)}
         self._users, self._device = users(computation), device
         self._numbers = PlaceNumbers()
         self._seconds: dict[Group, float] = {}
         acts = effects()
         acting = {i for i in computation.instructions if acts(i)}
-        self._setting = Setting(computation, policy, ordered(computation), acting, sharded)
+        self._setting = Setting(computation, policy, ordered(computation), acting, sharded, {})
         for instr in computation.instructions:
             self.groups[instr] = self._group(instr, (instr,))
             self.homes[instr] = [self.groups[instr]]

@@ -168,12 +168,12 @@ def _operands(group: Group, added: Instruction) -> int:
     return sum(1 for o in read if o.opcode != "constant")
 
 
-def traffic(_: Setting, asked: Asked) -> str | None:
+def traffic(setting: Setting, asked: Asked) -> str | None:
     """What is computed in several kernels must not make them read more than is saved."""
-    instr, kernels = asked.instr, len(asked.places)
+    instr, kernels, least = asked.instr, len(asked.places), setting.least
     operands = dict.fromkeys(instr.operands)
-    stored = sum(o.shape.bytes for o in operands) + instr.shape.bytes * (1 + kernels)
-    fused = sum(o.shape.bytes for g in asked.places for o in operands if o not in g.operands)
+    stored = sum(least[o] for o in operands) + instr.shape.bytes * (1 + kernels)
+    fused = sum(least[o] for g in asked.places for o in operands if o not in g.operands)
     if kernels < 2 or fused <= stored:
         return None
     return (

@@ -46,8 +46,9 @@ def why_fused(module: Module, producer: str, consumer: str, target: str = "cpu")
         planner = planned(module, computation, POLICIES[target])
     decision = planner.decisions[source]
     home = planner.homes[source]
-    if decision and any(group in home for group in planner.homes[user]):
-        return decision
+    if any(group in home for group in planner.homes[user]):
+        # Where others read it from memory, it is stored, and computed here all the same.
+        return planner.repeated.get(source, decision)
     later = _why_merged(module, computation, {source.name}, {user.name}, target)
     if source not in user.operands:
         told = f"%{user.name} is no user of %{source.name}"

@@ -87,6 +87,8 @@ def test_no_expensive_value_is_computed_twice():
         ("in_place_update", "n", "r", "in-place"),
         ("in_place_update", "v", "r", "saves-memory"),
         ("two_kernels_share", "square", "rows", "saves-memory"),
+        ("computed_and_stored", "ones", "lower", "saves-memory"),
+        ("computed_and_stored", "ones", "scattered", "consumer"),
         ("two_kernels_share", "low", "low_rows", "multi-output"),
         ("control_dependency", "a", "d", "order"),
         ("loop", "%c", "%y", "saves-memory"),

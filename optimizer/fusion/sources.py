@@ -1,0 +1,45 @@
+"""What a kernel must read at least to have a value: the value, or what it is computed from.
+
+Rules that look from a value to its users don't know yet which of its operands will be stored. They
+need not, for what is made of nothing: a mask `iota() >= iota()` is cheaper computed than loaded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction
+    from optimizer.fusion.policy import Policy
+
+
+class _Source(NamedTuple):
+    """Bytes that are read for a value, and operations on them that give it."""
+
+    bytes: int
+    operations: int
+
+
+def least_bytes(computation: Computation, policy: Policy) -> dict[Instruction, int]:
+    """Bytes that a kernel reads for each value, at least.
+
+    What takes more operations than a kernel may repeat is read.
+    """
+    found: dict[Instruction, _Source] = {}
+    for instr in computation.instructions:
+        found[instr] = _source(instr, found, policy)
+    return {instr: source.bytes for instr, source in found.items()}
+
+
+def _source(instr: Instruction, known: dict[Instruction, _Source], policy: Policy) -> _Source:
+    stored = _Source(instr.shape.bytes, 0)
+    if instr.opcode == "constant":
+        return _Source(0, 0) if instr.shape.size == 1 else stored
+    if instr.opcode not in policy.producers or policy.is_expensive(instr):
+        return stored
+    operands = [known[operand] for operand in dict.fromkeys(instr.operands)]
+    bytes_ = sum(operand.bytes for operand in operands)
+    operations = 1 + sum(operand.operations for operand in operands)
+    if bytes_ >= stored.bytes or operations > policy.repeated:
+        return stored
+    return _Source(bytes_, operations)
