@@ -158,16 +158,18 @@ def _widened(site: Site) -> Instruction | None:
 def _state_in_words(site: Site) -> Instruction | None:
     """rng-bit-generator on a state that is not given in words of 64 bits, or without the next."""
     instr, state = site.instr, site.instr.operands[0]
-    if not instr.shape.is_tuple:
-        return element(instr.with_(shape=tuple_of(state.shape, instr.shape)), 1)
     kind, width = state.shape.element_type, state.shape.element_type.bits
-    if kind is U64 and state.shape.rank == 1:
+    is_in_words = kind is U64 and state.shape.rank == 1
+    if is_in_words and instr.shape.is_tuple:
         return None
     count = state.shape.size * width // 64
     halves = to_dims(state, (count, 64 // width) if width < 64 else (count,))
-    words = make("bitcast-convert", halves, shape=state.shape.with_type(U64).with_dims((count,)))
-    after = instr.shape.elements[1]
-    both = instr.with_(operands=(words,), shape=tuple_of(words.shape, after))
+    shape = state.shape.with_type(U64).with_dims((count,))
+    words = state if is_in_words else make("bitcast-convert", halves, shape=shape)
+    bits = instr.shape.elements[1] if instr.shape.is_tuple else instr.shape
+    both = instr.with_(operands=(words,), shape=tuple_of(words.shape, bits))
+    if not instr.shape.is_tuple:
+        return element(both, 1)
     new = make("bitcast-convert", element(both, 0), shape=halves.shape)
     return make("tuple", to_dims(new, state.shape.dims), element(both, 1))
 
