@@ -3,12 +3,14 @@
 A tile is a block of outputs, so many rows of so many vector lanes, that is summed up in registers.
 For each step of the contraction, every row adds a product of a number of the input and one of the
 kernel. One of them is the same for all lanes, or both differ from lane to lane; one of them is the
-same for all rows. Strides are constants, so that addresses cost no instructions.
+same for all rows. Strides are constants, so that addresses cost no instructions. All rows are
+written out: a compiler takes twice as long for loops that it has to unroll first.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 from emit_c.code.types import is_narrow, narrowed, store, wide
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 VECTOR_BYTES, LEAST_VECTOR_BYTES = 64, 16
 # Rows whose sums fit into 32 registers, by how many vectors a row has; best first.
 MOST_ROWS = {2: 14, 3: 9, 4: 6, 1: 28}
+# Contractions of fewer steps are compiled with more effort.
+SHORT = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,47 +97,78 @@ def tile_text(tile: Tile, name: str) -> str:
     """
     last = ("" if tile.full else ", s64 count") + (", int adds" if tile.adds else "")
     vector = f"vector_size({tile.lanes * tile.kind.bytes}), aligned({tile.kind.bytes})"
+    # Short loops of known length are worth an effort.
+    level = '"O2", ' if prod(size for size, _ in tile.steps) < SHORT else ""
     return (
         f"// {tile.rows} rows of {tile.width} outputs, in registers.\n"
-        '__attribute__((optimize("O2", "fp-contract=fast")))\n'
+        f'__attribute__((optimize({level}"fp-contract=fast")))\n'
         f"static void {name}(const {tile.kind} *restrict input, "
         f"const {tile.kind} *restrict kernel,\n"
         f"    {tile.target} *restrict output{last}) {{\n"
         "#ifdef __clang__\n  #pragma clang fp contract(fast)\n#endif\n"
-        f"  enum {{ ROWS = {tile.rows}, VECTORS = {tile.vectors}, LANES = {tile.lanes} }};\n"
         f"  typedef {tile.kind} lanes __attribute__(({vector}));\n"
-        f"  lanes sums[ROWS][VECTORS] = {{0}};\n{_contraction(tile)}{_storing(tile)}}}\n"
+        f"{_sums(tile)}{_contraction(tile)}{_storing(tile)}}}\n"
     )
+
+
+def _sums(tile: Tile) -> str:
+    """The registers, one for each row and vector."""
+    rows = (
+        ", ".join(f"sum_{row}_{v} = {{0}}" for v in range(tile.vectors)) for row in range(tile.rows)
+    )
+    return "".join(f"  lanes {row};\n" for row in rows)
 
 
 def _contraction(tile: Tile) -> str:
     """The loops that sum up."""
-    lines: list[str] = []
-    for number, (size, _) in enumerate(tile.steps):
-        lines.append(f"{'  ' * number}for (s64 k{number} = 0; k{number} < {size}; k{number}++) {{")
-    place = "".join(f" + {_times(f'k{n}', step)}" for n, (_, step) in enumerate(tile.steps))
-    inner = "  " * len(tile.steps)
-    x, w = _times("i", tile.input_row), _times("i", tile.kernel_row)
-    x = f"*(const lanes *)(x + {x} + v * LANES)" if tile.input_lanes else f"x[{x}]"
-    w = f"*(const lanes *)(w + {w} + v * LANES)" if tile.kernel_lanes else f"w[{w}]"
-    unrolled = [
-        f"const {tile.kind} *x = input{place}, *w = kernel;",
-        *_each(f"sums[i][v] += {x} * {w};"),
-        f"kernel += {tile.kernel_step};",
+    depth = len(tile.steps)
+    lines = [
+        f"{'  ' * k}for (s64 k{k} = 0; k{k} < {size}; k{k}++) {{"
+        for k, (size, _) in enumerate(tile.steps)
     ]
-    lines += [f"{inner}{line}" for line in unrolled]
-    lines += ["  " * number + "}" for number in reversed(range(len(tile.steps)))]
+    place = "".join(f" + {_times(f'k{k}', step)}" for k, (_, step) in enumerate(tile.steps))
+    lines += [f"{'  ' * depth}{line}" for line in _step(tile, f"input{place}")]
+    lines += ["  " * k + "}" for k in reversed(range(depth))]
     return "".join(f"  {line}\n" for line in lines)
+
+
+def _step(tile: Tile, place: str) -> list[str]:
+    """One step of the contraction: a product for each row and vector."""
+    shared, x = _factors(tile, "x", tile.input_row, in_lanes=tile.input_lanes)
+    others, w = _factors(tile, "w", tile.kernel_row, in_lanes=tile.kernel_lanes)
+    products = (
+        " ".join(f"sum_{row}_{v} += {x[row][v]} * {w[row][v]};" for v in range(tile.vectors))
+        for row in range(tile.rows)
+    )
+    pointers = f"const {tile.kind} *x = {place}, *w = kernel;"
+    return [pointers, *shared, *others, *products, f"kernel += {tile.kernel_step};"]
+
+
+def _factors(
+    tile: Tile, name: str, stride: int, *, in_lanes: bool
+) -> tuple[list[str], list[list[str]]]:
+    """What is loaded once for all rows; and each row's factors, vector by vector."""
+    starts = [v * tile.lanes for v in range(tile.vectors)]
+    if stride == 0 and in_lanes:
+        loaded = [f"{name}_{v} = *(const lanes *)({name} + {s})" for v, s in enumerate(starts)]
+        each = [f"{name}_{v}" for v in range(tile.vectors)]
+        return [f"const lanes {', '.join(loaded)};"], [each] * tile.rows
+    rows = [row * stride for row in range(tile.rows)]
+    if in_lanes:
+        return [], [[f"*(const lanes *)({name} + {row + s})" for s in starts] for row in rows]
+    return [], [[f"{name}[{row}]"] * tile.vectors for row in rows]
 
 
 def _storing(tile: Tile) -> str:
     """What becomes of the sums: whole vectors are stored if all lanes are outputs."""
-    copied = ["lanes row[ROWS][VECTORS];", *_each("row[i][v] = sums[i][v];")]
+    registers = (
+        ", ".join(f"sum_{row}_{v}" for v in range(tile.vectors)) for row in range(tile.rows)
+    )
+    sums = ", ".join(f"{{{row}}}" for row in registers)
+    copied = [f"lanes row[{tile.rows}][{tile.vectors}] = {{{sums}}};"]
     whole: list[str] = []
     if tile.output_lane == 1 and tile.kind is tile.target:
-        lane = f"*(lanes *)(output + {_times('i', tile.output_row)} + v * LANES)"
-        value = f"adds ? {lane} + sums[i][v] : sums[i][v]" if tile.adds else "sums[i][v]"
-        whole = _each(f"{lane} = {value};")
+        whole = [_stored(tile, row, v) for row in range(tile.rows) for v in range(tile.vectors)]
     elif tile.output_lane == 1 or tile.full:
         whole = copied + _each_lane(tile, str(tile.width))
     if tile.full:
@@ -144,6 +179,13 @@ def _storing(tile: Tile) -> str:
     return "".join(f"  {line}\n" for line in [*lines, *_each_lane(tile, "count")])
 
 
+def _stored(tile: Tile, row: int, v: int) -> str:
+    """Store a vector, or add it to what is there."""
+    there = f"*(lanes *)(output + {row * tile.output_row + v * tile.lanes})"
+    value = f"sum_{row}_{v}"
+    return f"{there} = {f'adds ? {there} + {value} : {value}' if tile.adds else value};"
+
+
 def _each_lane(tile: Tile, count: str) -> list[str]:
     """Store one number after the other, in the order of memory."""
     place = f"output[{_times('i', tile.output_row)} + {_times('j', tile.output_lane)}]"
@@ -151,7 +193,7 @@ def _each_lane(tile: Tile, count: str) -> list[str]:
     if tile.adds and not is_narrow(tile.target):
         value = f"({value}) + (adds ? {place} : 0)"
     value = store(tile.target, value)
-    loops = ["for (s64 i = 0; i < ROWS; i++) {", f"for (s64 j = 0; j < {count}; j++) {{"]
+    loops = [f"for (s64 i = 0; i < {tile.rows}; i++) {{", f"for (s64 j = 0; j < {count}; j++) {{"]
     if tile.output_lane > tile.output_row:
         loops.reverse()
     return [
@@ -167,17 +209,6 @@ def _each_lane(tile: Tile, count: str) -> list[str]:
 
 def _times(name: str, step: int) -> str:
     return {0: "0", 1: name}.get(step, f"{name} * {step}")
-
-
-def _each(statement: str) -> list[str]:
-    """A statement for all rows and vectors, without loops."""
-    return [
-        "#pragma GCC unroll 28",
-        "for (int i = 0; i < ROWS; i++) {",
-        "  #pragma GCC unroll 4",
-        f"  for (int v = 0; v < VECTORS; v++) {statement}",
-        "}",
-    ]
 
 
 def result(value: str, kind: ElementType, target: ElementType) -> str:
