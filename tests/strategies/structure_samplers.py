@@ -260,6 +260,37 @@ def _size_of_static_dimension(random: Random, _values: Any) -> Module:
     )
 
 
+@sampler("size of all there is")
+def _size_of_all_there_is(random: Random, _values: Any) -> Module:
+    d = random.randint(0, 1)
+    return entry(
+        "x = f32[3,4] parameter(0)",
+        f"n = s32[] constant({(3, 4)[d]})",
+        f"r = f32[3,4] set-dimension-size(x, n), dimensions={{{d}}}",
+    )
+
+
+@sampler("size that was set")
+def _size_that_was_set(random: Random, _values: Any) -> Module:
+    d = random.randint(0, 1)
+    return _size_of_set(random, d, d)
+
+
+@sampler("size beside one that was set")
+def _size_beside_one_that_was_set(random: Random, _values: Any) -> Module:
+    d = random.randint(0, 1)
+    return _size_of_set(random, d, 1 - d)
+
+
+def _size_of_set(random: Random, changed: int, asked: int) -> Module:
+    return entry(
+        "x = f32[3,<=4] parameter(0)",
+        f"n = s32[] constant({random.randint(0, 3)})",
+        f"s = f32[{('<=3', '3')[changed]},<=4] set-dimension-size(x, n), dimensions={{{changed}}}",
+        f"r = s32[] get-dimension-size(s), dimensions={{{asked}}}",
+    )
+
+
 @sampler("a:=bitcast(x) => x")
 def _bitcast(random: Random, _values: Any) -> Module:
     layout = random.choice(("{1,0}", "{0,1}"))

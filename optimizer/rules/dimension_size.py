@@ -1,0 +1,45 @@
+"""Rules whose left side gives a dimension a run-time size, or asks for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from optimizer.make import value_of
+from optimizer.pattern import a, c, get_dimension_size, p, q, set_dimension_size, x, y
+from optimizer.rule import Rule, guard
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction
+    from optimizer.dimensions import Dims
+
+
+@guard
+def is_whole(c: Instruction, x: Instruction, p: Dims) -> bool:
+    """A size that is all there is of a static dimension."""
+    return not x.shape.dynamic_at(p[0]) and value_of(c) == x.shape.dims[p[0]]
+
+
+@guard
+def same_type(x: Instruction, a: Instruction) -> bool:
+    """The same dimensions, and the same ones are static."""
+    return x.shape.compatible(a.shape)
+
+
+@guard
+def differ(p: Dims, q: Dims) -> bool:
+    """Two dimensions."""
+    return p != q
+
+
+# fmt: off
+RULES = (
+    Rule(set_dimension_size(x, c, dimensions=p).as_(a), x,
+         where=is_whole(c, x, p) & same_type(x, a),
+         name="size of all there is", xla="set-dimension-size to the static size => A"),
+    Rule(get_dimension_size(set_dimension_size(x, y, dimensions=p), dimensions=p), y,
+         name="size that was set", xla="get-dimension-size(set-dimension-size(A, n)) => n"),
+    Rule(get_dimension_size(set_dimension_size(x, y, dimensions=p), dimensions=q),
+         get_dimension_size(x, dimensions=q), where=differ(p, q),
+         name="size beside one that was set"),
+)
+# fmt: on
