@@ -119,6 +119,17 @@ _STRAIGHT = (Let, Assign, Variable)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
+def straight(statements: Sequence[Statement]) -> bool:
+    """Whether statements run one after the other, but for choices of what variables hold.
+
+    Lanes do what both sides of a choice say, and each keeps what it has chosen.
+    """
+    return all(
+        straight((*s.then, *s.otherwise)) if isinstance(s, If) else isinstance(s, _STRAIGHT)
+        for s in statements
+    )
+
+
 def vectorized(statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Let the innermost loops run in vector lanes, where they are straight code.
 
@@ -130,7 +141,7 @@ def vectorized(statements: Sequence[Statement]) -> tuple[Statement, ...]:
 def _vectorized(statement: Statement) -> Statement:
     if not isinstance(statement, For):
         return statement
-    if all(isinstance(s, _STRAIGHT) for s in statement.body):
+    if straight(statement.body):
         return replace(statement, simd=True)
     if any(isinstance(s, For) and s.reductions for s in statement.body):
         return statement

@@ -18,6 +18,7 @@ from emit_c.kernels.blocked import in_blocks
 from emit_c.kernels.body import Body, Trace
 from emit_c.kernels.kernel import Kernel
 from emit_c.kernels.lanes import in_lanes
+from emit_c.kernels.limits import with_limits
 from emit_c.kernels.parallel import split
 from emit_c.kernels.traversal import write_nest
 from emit_c.table import Scalar, emits_c
@@ -62,7 +63,7 @@ class Kernels:
         parameters = ", ".join(f"{a.kind}{a.name}" for a in kernel.arguments.values()) or "void"
         status = "  return 0;\n" if kernel.writer.patience else ""
         folded = in_lanes(kernel.body, in_blocks(kernel.body, statements))
-        parts = split(kernel, name, folded)
+        parts = split(kernel, name, with_limits(kernel.body, folded))
         body = _without_unused(self._own(kernel, f"({parameters}) {{\n{text(parts)}{status}}}\n"))
         key = _anonymous(body, kernel)
         if key not in self._names:

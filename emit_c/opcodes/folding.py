@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from emit_c.code.indexing import Index, Within, conjunction, counter, linear
-from emit_c.code.loops import Assign, For, If, Let, Statement, Variable
+from emit_c.code.loops import Assign, For, If, Statement, straight
 from emit_c.code.types import narrowed, store, wide
 from emit_c.opcodes.movement import define
 from emit_c.opcodes.scalar import expression
@@ -132,7 +132,7 @@ def _in_lanes(statement: Statement, lanes: tuple[tuple[str, str], ...]) -> State
         return statement
     if any(isinstance(s, For) for s in statement.body):
         return replace(statement, body=tuple(_in_lanes(s, lanes) for s in statement.body))
-    if all(isinstance(s, Let | Assign | Variable) for s in statement.body):
+    if straight(statement.body):
         return replace(statement, simd=True, reductions=lanes)
     if len(statement.body) == 1:
         return replace(statement, body=tuple(_in_lanes(s, lanes) for s in statement.body))
@@ -201,8 +201,7 @@ def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[str]) -
 
 def over(name: str, stop: int | str, statements: Sequence[Statement], start: int | str = 0) -> For:
     """A loop over columns, in vector lanes where it is straight code."""
-    straight = all(isinstance(s, Let | Assign | Variable) for s in statements)
-    return For(name, stop, tuple(statements), start=start, simd=straight)
+    return For(name, stop, tuple(statements), start=start, simd=straight(statements))
 
 
 @define("reduce", whole=write_whole_reduce)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from emit_c.code.indexing import counter, linear, unknown
-from emit_c.code.loops import Assign, For, If, Let, Variable
+from emit_c.code.loops import For, If, straight
 from emit_c.code.types import store
 from emit_c.kernels.body import Body, Environment
 from emit_c.opcodes.comparators import Key, keys
@@ -211,9 +211,9 @@ def _write_least(body: Body, word: Callable[[Sum], str], n: int, k: int) -> str:
                 low = body.let("u32", "key", word(offset + unknown(base, start, n - size)))
                 body.assign(f"{block}[{offset.text}]", low)
                 body.assign(found, f"{found} | ({low} <= {worst})")
-            straight = all(isinstance(s, Let | Assign | Variable) for s in compared)
-            lanes = (("|", found),) if straight else ()
-            body.add(For(name, size, tuple(compared), simd=straight, reductions=lanes))
+            simd = straight(compared)
+            lanes = (("|", found),) if simd else ()
+            body.add(For(name, size, tuple(compared), simd=simd, reductions=lanes))
             with body.block() as kept:
                 body.call("keep_least", least, str(k), block, str(size), base)
             body.add(If(found, tuple(kept)))

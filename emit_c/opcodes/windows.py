@@ -8,6 +8,8 @@ has been folded so far is part of what comes next.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
 from emit_c.code.indexing import Index, Sum, Within, conjunction, counter, linear
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 STEPS = 16
 # Rows of fewer outputs are not worth loops of their own.
 FEW = 4
+# Elements of a window up to which each has statements of its own, so that loops around have lanes.
+WRITTEN_OUT = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,10 +228,19 @@ def write_reduce_window(body: Body, instr: Instruction, index: Index) -> Values:
     windows = _windows(instr)
     fold = windows.fold(body)
     sizes = [w.size for w in windows.window]
+    if prod(sizes) <= WRITTEN_OUT:
+        for offset in product(*map(range, sizes)):
+            _fold_in(body, windows, fold, index, tuple(map(Sum, offset)))
+        return fold.results
     with body.block() as statements, body.loops("w" * len(sizes), sizes) as offset:
-        condition, at = window_place(index, offset, windows.dims, windows.window)
-        if condition != "0":
-            with body.when(condition):
-                fold.add([body.element(x, at) for x in windows.arrays])
+        _fold_in(body, windows, fold, index, offset)
     body.add(*in_lanes(statements, [fold]))
     return fold.results
+
+
+def _fold_in(body: Body, windows: _Windows, fold: Fold, index: Index, offset: Index) -> None:
+    """Fold in an element of the window, if it is one."""
+    condition, at = window_place(index, offset, windows.dims, windows.window)
+    if condition != "0":
+        with body.when(condition):
+            fold.add([body.element(x, at) for x in windows.arrays])

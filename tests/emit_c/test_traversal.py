@@ -90,7 +90,8 @@ def test_the_innermost_loops_are_cut_first():
         ],
         numbers((3, 4, 5, 6)),
     )
-    conditions = [line for line in source.split("\n") if "if (i" in line]
+    lines = source.split("\n")
+    conditions = [line for line in lines if "if (i" in line or "const s64 limit" in line]
     assert conditions
     assert all("i0" in line and "i3" not in line for line in conditions)
 

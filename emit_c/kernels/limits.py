@@ -1,0 +1,101 @@
+"""Conditions in loops in lanes that are the same for all of their turns.
+
+    for j: y = c(i) ? x[i, j] : 0
+
+becomes
+
+    limit = c(i) ? n : 0; for j: y = j < limit ? x[i, j] : 0
+
+In lanes a condition is a mask. gcc 12 can't make one of what it computes before the loop, and would
+then run one turn after the other; comparing the counter with a limit gives it a mask again.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from emit_c.code.loops import Assign, For, Forever, If, Let, Statement, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from emit_c.kernels.body import Body
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_AND = " && "
+
+
+def with_limits(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:
+    """Statements whose loops in lanes ask nothing that is the same for all turns."""
+    return tuple(made for s in statements for made in _with_limits(body, s))
+
+
+def _with_limits(body: Body, statement: Statement) -> tuple[Statement, ...]:
+    match statement:
+        case For(simd=True, stop=int()):
+            return _Loop(body, statement).statements()
+        case For() | Forever():
+            return (replace(statement, body=with_limits(body, statement.body)),)
+        case If(condition, then, otherwise):
+            both = (with_limits(body, block) for block in (then, otherwise))
+            return (If(condition, *both),)
+        case _:
+            return (statement,)
+
+
+class _Loop:
+    """A loop in lanes, and the limits that stand before it, by their conditions."""
+
+    def __init__(self, body: Body, loop: For) -> None:
+        self.body, self.loop = body, loop
+        self.inside = {loop.name, *_names(loop.body)}
+        self.limits: dict[str, str] = {}
+
+    def statements(self) -> tuple[Statement, ...]:
+        """The limits and the loop."""
+        made = replace(self.loop, body=self._asked(self.loop.body))
+        start, stop = self.loop.start, self.loop.stop
+        lets = (Let("s64", n, f"{c} ? {stop} : {start}") for c, n in self.limits.items())
+        return (*lets, made)
+
+    def _asked(self, statements: Iterable[Statement]) -> tuple[Statement, ...]:
+        return tuple(
+            If(self._condition(s.condition), self._asked(s.then), self._asked(s.otherwise))
+            if isinstance(s, If)
+            else s
+            for s in statements
+        )
+
+    def _condition(self, condition: str) -> str:
+        """A condition whose parts are the same for all turns are one comparison."""
+        parts = _parts(condition)
+        same = _AND.join(p for p in parts if self.inside.isdisjoint(_WORD.findall(p)))
+        if not same:
+            return condition
+        if same not in self.limits:
+            self.limits[same] = self.body.name("limit")
+        others = [p for p in parts if not self.inside.isdisjoint(_WORD.findall(p))]
+        return _AND.join([f"{self.loop.name} < {self.limits[same]}", *others])
+
+
+def _names(statements: Sequence[Statement]) -> Iterator[str]:
+    """What is declared or changed in the statements of a loop in lanes."""
+    for s in statements:
+        match s:
+            case Let() | Variable():
+                yield s.name
+            case Assign(target, _):
+                yield from _WORD.findall(target)[:1]
+            case If(_, then, otherwise):
+                yield from _names((*then, *otherwise))
+            case _:
+                pass
+
+
+def _parts(condition: str) -> list[str]:
+    """What a condition asks, part by part."""
+    parts = condition.split(_AND)
+    apart = "||" not in condition and all(p.count("(") == p.count(")") for p in parts)
+    return parts if apart else [condition]
