@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from interpreter.conversion import converted
 from interpreter.table import evaluates
 from interpreter.widths import narrowed, type_of, widened
 
@@ -51,6 +52,15 @@ def _product_type(lhs: Array, rhs: Array, result: ElementType) -> np.dtype[Any]:
     return np.result_type(*wide)
 
 
+def sum_type(lhs: Array, rhs: Array, result: ElementType) -> ElementType:
+    """The type to which sums of products are rounded before they become what the result holds.
+
+    Sums of floats are floats, even where the result is of integers: XLA converts them then.
+    """
+    floats = [t for t in (type_of(lhs), type_of(rhs)) if t.is_floating]
+    return max(floats, key=lambda t: t.bits) if result.is_integer and floats else result
+
+
 def matrix_product(lhs: Array, rhs: Array, result: ElementType) -> Array:
     """Batched products of matrices, in the result's type.
 
@@ -79,7 +89,8 @@ def evaluate_dot(instr: Instruction, attrs: DotDims, lhs: Array, rhs: Array) -> 
     -------
     Array
         dimensions: batch, free of the lhs, free of the rhs. Small floats are summed up in f32 and
-        rounded once; integers wrap around. `operand_precision` and `algorithm` allow rounding
+        rounded once, and then truncated if the result is of integers; sums of integers wrap around.
+        `operand_precision` and `algorithm` allow rounding
         that, as on XLA's CPU, nothing here makes use of.
 
     References
@@ -96,12 +107,14 @@ def _dot(instr: Instruction, attrs: DotDims, lhs: Array, rhs: Array) -> Array:
     columns = [rhs.shape[d] for d in right.free]
     a = lhs.transpose(left.batch + left.free + left.contracting)
     b = rhs.transpose(right.batch + right.contracting + right.free)
+    target = instr.shape.element_type
     product = matrix_product(
         a.reshape(prod(batch), prod(rows), prod(depth)),
         b.reshape(prod(batch), prod(depth), prod(columns)),
-        instr.shape.element_type,
+        sum_type(lhs, rhs, target),
     )
-    return product.reshape(batch + rows + columns)
+    product = product.reshape(batch + rows + columns)
+    return product if type_of(product) is target else converted(product, target)
 
 
 @evaluates("ragged-dot")

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from hlo.values import PaddingDim
-from interpreter.contract import matrix_product
+from interpreter.contract import matrix_product, sum_type
+from interpreter.conversion import converted
 from interpreter.movement import pad
 from interpreter.table import evaluates
 from interpreter.widths import widened
@@ -75,7 +76,10 @@ def evaluate_convolution(instr: Instruction, attrs: Convolution, lhs: Array, rhs
     kernel = kernel.reshape(*kernel.shape[:2], *kernel.shape[spatial])
     groups = max(attrs.feature_group_count, attrs.batch_group_count)
     grouped = _grouped(inputs, 0 if attrs.batch_group_count > 1 else 1, groups)
-    result = _convolve(grouped, _grouped(kernel, 0, groups), window, instr.shape.element_type)
+    target = instr.shape.element_type
+    between = sum_type(lhs, rhs, target)
+    result = _convolve(grouped, _grouped(kernel, 0, groups), window, between)
+    result = result if between is target else converted(result, target)
     # (group, batch, spatial, feature) to (batch, group and feature, spatial)
     result = np.moveaxis(result, [0, -1], [1, 2])
     result = result.reshape(result.shape[0], groups * result.shape[2], *result.shape[3:])

@@ -23,6 +23,7 @@ from interpreter.plumbing import evaluate_constant
 from optimizer.expanders.op_expander import Site, element
 from optimizer.expanders.parts import to_dims, to_type, wide
 from optimizer.expanders.ragged_dot_rewriter import dot_of_groups
+from optimizer.expanders.result_caster import cast_result
 from optimizer.expanders.rng_expander import draw
 from optimizer.expanders.scaled_dot_rewriter import dot_of_scaled
 from optimizer.expanders.stochastic_convert_decomposer import round_by_bits
@@ -177,7 +178,9 @@ def _state_in_words(site: Site) -> Instruction | None:
 _FORMS = {
     "cholesky": _widened,
     "constant": _constant,
+    "convolution": cast_result,
     "custom-call": _custom_call,
+    "dot": cast_result,
     "rng-bit-generator": _state_in_words,
     "triangular-solve": _widened,
     "while": state_of_idle,

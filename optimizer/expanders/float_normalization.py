@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 # Elementwise opcodes that every backend has for every type, since they compute nothing, or whose
 # meaning depends on the very type.
 ANY_TYPE = frozenset({"convert", "select", "reduce-precision", "stochastic-convert"})
+PRODUCTS = ("dot", "convolution")
 COMPUTES = (
-    "dot",
-    "convolution",
+    *PRODUCTS,
     *(name for name, row in OPCODES.items() if row.elementwise and name not in ANY_TYPE),
 )
 # The small floats in which a backend has arithmetic; all others are normalized.
@@ -71,16 +71,20 @@ class FloatNormalization:
 
 
 def widened(instr: Instruction, unsupported: set[ElementType]) -> Instruction | None:
-    """The instruction in f32; None if its types are all supported."""
+    """The instruction in f32; None if its types are all supported.
+
+    A product of small floats that gives integers is rounded to their type in between. It stays as
+    it is until `result_caster` has made that explicit.
+    """
     types = {o.shape.element_type for o in (instr, *instr.operands)}
-    if not types & unsupported:
+    target = instr.shape.element_type
+    if not types & unsupported or (instr.opcode in PRODUCTS and target.is_integer):
         return None
 
     def wide(x: Instruction) -> Instruction:
         return to_type(x, F32) if x.shape.element_type in unsupported else x
 
     operands = tuple(map(wide, instr.operands))
-    target = instr.shape.element_type
     if target not in unsupported:
         return instr.with_(operands=operands)
     return to_type(instr.with_(operands=operands, shape=instr.shape.with_type(F32)), target)

@@ -1,6 +1,8 @@
 """Computes dots and convolutions in their operands' type where the result is narrower.
 
 bf16[] dot(f32[n] x, f32[n] y)   =>   convert(f32[] dot(x, y))
+
+Integers count as narrower than any floats.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ def cast_result(site: Site) -> Instruction | None:
     instr = site.instr
     wide, target = instr.operands[0].shape.element_type, instr.shape.element_type
     same = all(operand.shape.element_type is wide for operand in instr.operands)
-    if wide is target or not same or not fits(target, wide):
+    narrower = fits(target, wide) or (wide.is_floating and target.is_integer)
+    if wide is target or not same or not narrower:
         return None
     return to_type(instr.with_(shape=instr.shape.with_type(wide)), target)

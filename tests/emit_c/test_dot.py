@@ -113,3 +113,21 @@ def test_bytes_are_summed_up_exactly(element_type):
     assert "f32 *restrict kernel" in executable.source
     expected = arguments[0].astype(np.int32) @ arguments[1].astype(np.int32)
     np.testing.assert_array_equal(executable(*arguments), expected)
+
+
+@pytest.mark.parametrize("opcode", ["dot", "convolution"])
+@pytest.mark.parametrize("element_type", ["f32", "bf16", "f16"])
+def test_sums_of_floats_become_integers_last(element_type, opcode):
+    """They are rounded to the operands' type, then truncated and saturate."""
+    how = PLAIN if opcode == "dot" else "dim_labels=bf_io->bf"
+    module = hlo.parse(
+        f"HloModule m\nENTRY e {{ x = {element_type}[6,8] parameter(0)\n"
+        f"y = {element_type}[8,5] parameter(1)\nROOT r = s8[6,5] {opcode}(x, y), {how} }}"
+    )
+    generator = np.random.default_rng(0)
+    arguments = [
+        (generator.normal(size=shape) * 4).astype(TYPES[element_type]) for shape in ((6, 8), (8, 5))
+    ]
+    np.testing.assert_array_equal(
+        emit_c.compile(module, optimize=False)(*arguments), interpreter.evaluate(module, *arguments)
+    )

@@ -88,6 +88,24 @@ def test_dot_of_a_preferred_type(operand: str, result: str) -> None:
     assert compare(values(result, 10009), got) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "row", "want"),
+    [
+        # XLA CPU's answers: the sum is rounded to the operands' type, then truncated.
+        ("f32", [-100.7, -50], -276),
+        ("bf16", [-100.7, -50], -276),
+        ("f8e5m2", [-100.7, -50], -256),
+        ("f32", [1e30, 1], 2**31 - 1),
+        ("f32", [np.nan, 1], 0),
+    ],
+)
+def test_sums_of_floats_become_integers_last(name: str, row: list[float], want: int) -> None:
+    dims = dims_text(lhs_contracting_dims=[1], rhs_contracting_dims=[0])
+    lhs, rhs = values(name, [row]), values(name, [[1.5], [2.5]])
+    assert run(f"s32[1,1] dot(p0, p1), {dims}", lhs, rhs) == want
+    assert run("s32[1,1] convolution(p0, p1), dim_labels=bf_io->bf", lhs, rhs) == want
+
+
 def test_dot_of_integers_wraps() -> None:
     row = np.full(3, 2**31 - 1, np.int32)
     text = dims_text(lhs_contracting_dims=[0], rhs_contracting_dims=[0])
