@@ -7,7 +7,7 @@ t = tuple(a, b)                      root = tuple(slice(c, [0:4]), slice(c, [4:1
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hlo.shape import array
@@ -81,11 +81,14 @@ def _concatenated(
     made = fused([*kernel.members, *added, whole, *slices], slices, names, kept, "kInput")
     values: dict[Instruction, Instruction] = {}
     for instr, member in kernel.values.items():
+        flat = instr.shape.rank == 1
+        # A sharding is of the dimensions that there are.
+        notes = instr.annotations if flat else replace(instr.annotations, sharding=None)
         element = make("get-tuple-element", made, index=outputs.index(member)).with_(
-            name=names.unique("get-tuple-element"), annotations=instr.annotations
+            name=names.unique("get-tuple-element"), annotations=notes
         )
         values[instr] = element
-        if instr.shape.rank != 1:
+        if not flat:
             values[instr] = _reshaped(element, instr.shape.dims).with_(
                 name=names.unique("reshape"), annotations=instr.annotations
             )

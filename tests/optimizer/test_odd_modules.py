@@ -45,8 +45,15 @@ ENTRY e {
   ROOT s = f32[4] add(y, z)
 }
 """
-
-
+SHARDED_ON_ONE_DEVICE = """
+HloModule m
+ENTRY e {
+  x = f32[4,2] parameter(0)
+  y = f32[4,2] exponential(x), sharding={devices=[2,1]<=[2]}
+  z = f32[4,2] cosine(x), sharding={devices=[2,1]<=[2]}
+  ROOT s = f32[4,2] add(y, z)
+}
+"""
 HALF_OF_A_KERNEL_IS_DEAD = """
 HloModule m
 scale { a = f32[] parameter(0)  b = f32[] constant(1)  c = f32[] divide(b, a)  ROOT t = tuple(c, b)}
@@ -68,6 +75,7 @@ ENTRY e {
         ("layout-normalization", COLUMN_MAJOR_TOPK),
         ("cpu-parallel-task-assigner", NOTED_IN_ANOTHER_FORM),
         ("async-wrapper", SHARDED),
+        ("horizontal-loop-fusion", SHARDED_ON_ONE_DEVICE),
         ("multi-output-fusion", HALF_OF_A_KERNEL_IS_DEAD),
     ],
 )
