@@ -5,13 +5,13 @@ python -m benchmarks.instruction_counts [FILE.hlo ...]
 XLA writes the module after each of its passes; the last one of its `simplification` pipeline, or of
 whatever comes before where that changes nothing, is counted. Ours is the module after the first
 pipeline of that name: as XLA's, before select-and-scatter is expanded. Without files, the models of
-the tests are taken.
+the tests are taken. What XLA's CPU refuses is listed below the table.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
-import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -27,6 +27,7 @@ os.environ["XLA_FLAGS"] = (
 import jaxlib  # noqa: E402
 from jax._src import xla_bridge  # noqa: E402
 from jax._src.lib import xla_client  # noqa: E402
+from jax.errors import JaxRuntimeError  # noqa: E402
 
 import hlo  # noqa: E402
 from benchmarks.measure import table  # noqa: E402
@@ -89,17 +90,29 @@ def spell(more: Counter[str]) -> str:
     return ", ".join(f"{count} {opcode}" for opcode, count in more.most_common(3))
 
 
+def row(path: Path) -> tuple[str, ...]:
+    """The line of one model."""
+    text = path.read_text()
+    before = hlo.parse(text)
+    theirs, ours = opcodes(simplified_by_xla(text)), opcodes(simplified_by_us(before))
+    counts = (opcodes(before).total(), theirs.total(), ours.total())
+    name = f"{path.parent.name}/{path.stem}"
+    return (name, *map(str, counts), spell(theirs - ours), spell(ours - theirs))
+
+
 def main(paths: list[Path]) -> None:
     """Print a line a model."""
     rows: list[tuple[str, ...]] = []
+    refused: list[str] = []
     for path in paths:
-        text = path.read_text()
-        before = hlo.parse(text)
-        theirs, ours = opcodes(simplified_by_xla(text)), opcodes(simplified_by_us(before))
-        counts = (opcodes(before).total(), theirs.total(), ours.total())
-        rows.append((path.stem, *map(str, counts), spell(theirs - ours), spell(ours - theirs)))
-    print(table(HEAD, rows))
+        try:
+            rows.append(row(path))
+        except JaxRuntimeError as error:
+            refused.append(f"{path}: {str(error).splitlines()[0]}")
+    print(table(HEAD, rows), *refused, sep="\n")
 
 
 if __name__ == "__main__":
-    main([Path(name) for name in sys.argv[1:]] or sorted(MODELS.glob("*.hlo")))
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("files", nargs="*", type=Path, help="HLO text")
+    main(parser.parse_args().files or sorted(MODELS.glob("*.hlo")))
