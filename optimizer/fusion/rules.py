@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from optimizer.fusion.places import leaf
+from optimizer.fusion.sources import origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,6 +147,8 @@ def repetition(setting: Setting, asked: Asked) -> str | None:
 def size(setting: Setting, asked: Asked) -> str | None:
     """No kernel grows beyond bounds."""
     policy, instr = setting.policy, asked.instr
+    if instr.opcode == "broadcast" and instr.operands[0].shape.rank == 0:
+        return None  # the same number, wherever it is asked for
     for group, places in asked.places.items():
         counts = (
             ("places at which it is computed", len(places), policy.places),
@@ -169,11 +172,19 @@ def _operands(group: Group, added: Instruction) -> int:
 
 
 def traffic(setting: Setting, asked: Asked) -> str | None:
-    """What is computed in several kernels must not make them read more than is saved."""
+    """What is computed in several kernels must not make them read more than is saved.
+
+    A slice of an array that a kernel reads anyway is nothing more to read.
+    """
     instr, kernels, least = asked.instr, len(asked.places), setting.least
     operands = dict.fromkeys(instr.operands)
     stored = sum(least[o] for o in operands) + instr.shape.bytes * (1 + kernels)
-    fused = sum(least[o] for g in asked.places for o in operands if o not in g.operands)
+    fused = sum(
+        least[o]
+        for g in asked.places
+        for o in operands
+        if o not in g.operands and origin(o) not in g.operands
+    )
     if kernels < 2 or fused <= stored:
         return None
     return (

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from optimizer.fusion.policy import Policy
 
 
+# Their elements are elements of their operand.
+_VIEWS = frozenset({"bitcast", "broadcast", "reshape", "reverse", "slice", "transpose"})
+
+
 class _Source(NamedTuple):
     """Bytes that are read for a value, and operations on them that give it."""
 
@@ -43,3 +47,10 @@ def _source(instr: Instruction, known: dict[Instruction, _Source], policy: Polic
     if bytes_ >= stored.bytes or operations > policy.repeated:
         return stored
     return _Source(bytes_, operations)
+
+
+def origin(instr: Instruction) -> Instruction:
+    """The array whose elements a value shows, as a slice or a transpose does."""
+    while instr.opcode in _VIEWS:
+        instr = instr.operands[0]
+    return instr
