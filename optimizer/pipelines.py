@@ -10,6 +10,7 @@ from optimizer.calls.flatten_call_graph import FlattenCallGraph
 from optimizer.calls.map_inliner import MapInliner
 from optimizer.cleanup.cse import Cse
 from optimizer.cleanup.dce import Dce
+from optimizer.cleanup.sharding_remover import ShardingRemover
 from optimizer.cleanup.sort_simplifier import SortSimplifier
 from optimizer.cleanup.tuple_simplifier import TupleSimplifier
 from optimizer.conditionals.conditional_canonicalizer import ConditionalCanonicalizer
@@ -94,6 +95,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
     return Pipeline(
         f"{target}-optimization",
         (
+            ShardingRemover(),
             CallInliner(),
             ZeroSizedHloElimination(),
             ConditionalToSelect(),

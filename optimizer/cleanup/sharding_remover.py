@@ -1,0 +1,50 @@
+"""Removes what says how values are split, where there is one partition.
+
+custom-call(x), custom_call_target="Sharding"   =>   x
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.attributes import CustomCall
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+# Of one partition, a shard is the whole.
+TARGETS = frozenset(
+    {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "xla.sdy.FuncResultSharding"}
+)
+
+
+@register
+@dataclass(frozen=True)
+class ShardingRemover:
+    """Replaces custom calls that only say how their operand is split by the operand.
+
+    References
+    ----------
+    XLA, `xla/service/sharding_remover.cc`; its compilers run it if there is one partition.
+    """
+
+    name = "sharding-remover"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module without such calls; the same one if it has several partitions."""
+        if module.header.num_partitions > 1:
+            return module
+        return expand(module, log, {"custom-call": remove_sharding})
+
+
+def remove_sharding(site: Site) -> Instruction | None:
+    """The operand; None for any other custom call, and where a shard is not the whole."""
+    instr = site.instr
+    if cast("CustomCall", instr.attrs).custom_call_target not in TARGETS:
+        return None
+    (operand,) = instr.operands
+    return operand if operand.shape == instr.shape else None
