@@ -6,6 +6,8 @@ XLA's `A + 0 => A` turns +0, the right result for -0 + 0, into -0.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from interpreter.compare import ROUNDING, ZERO_SIGN
 from optimizer.guards import is_constant, is_floating, is_integer, is_pred, one_use
 from optimizer.known import is_power_of_two_float
@@ -17,20 +19,46 @@ from optimizer.pattern import (
     c,
     c1,
     c2,
+    f,
     multiply,
     negate,
     not_,
     or_,
+    scatter,
     subtract,
     x,
     xor,
     y,
     z,
 )
-from optimizer.rule import Rule
+from optimizer.reducers import folds_with, is_neutral_but_for_zeros
+from optimizer.rule import Rule, rule
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction
+
+
+@rule(
+    add(x, scatter(c, y, z, to_apply=f).as_(b)),
+    where=one_use(b) & is_neutral_but_for_zeros(c, f) & folds_with("add", f, x),
+    promise=ROUNDING,
+    xla="A + scatter(0, indices, updates) => scatter(A, indices, updates)",
+)
+def sum_with_scattered(
+    x: Instruction, y: Instruction, z: Instruction, b: Instruction
+) -> Instruction:
+    """What is scattered into zeros, and then added, is scattered into the other summand.
+
+    References
+    ----------
+    XLA, `AlgebraicSimplifierVisitor::HandleAdd`.
+    """
+    return b.with_(operands=(x, y, z))
+
 
 # fmt: off
 RULES = (
+    sum_with_scattered,
     Rule(add(x, -0.0), x, xla="A + 0 => A"),
     Rule(add(x, 0), x, promise=ZERO_SIGN, xla="A + 0 => A", witness={"x": -0.0}),
     # Of preds the sum is the disjunction.

@@ -67,6 +67,20 @@ def _scatter_of_nothing(random: Random, _values: Any) -> Module:
     )
 
 
+@sampler("sum_with_scattered")
+def _sum_with_scattered(random: Random, _values: Any) -> Module:
+    t, zero = random.choice((("f32", "0"), ("f32", "-0"), ("s8", "0")))
+    dims = "update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}"
+    return hlo.parse(
+        f"HloModule m\nop {{\na = {t}[] parameter(0)\nb = {t}[] parameter(1)\n"
+        f"ROOT s = {t}[] add(a, b)\n}}\nENTRY main {{\nx = {t}[3] parameter(0)\n"
+        f"zero = {t}[] constant({zero})\nzeros = {t}[3] broadcast(zero), dimensions={{}}\n"
+        f"i = s32[5,1] constant({{ {{0}}, {{0}}, {{0}}, {{2}}, {{2}} }})\nu = {t}[5] parameter(1)\n"
+        f"y = {t}[3] scatter(zeros, i, u), {dims}, index_vector_dim=1, to_apply=op\n"
+        f"ROOT r = {t}[3] add(x, y)\n}}"
+    )
+
+
 def windows(random: Random, rounds: bool, **window: str) -> Module:
     made = Folding(random, rounds)
     made.add("x", (4, 3), "parameter(0)")
