@@ -3,6 +3,7 @@
 An element's statements are written once on trial, to see which places of memory they read and what
 they ask of the index. Then
 
+- neighbouring dimensions through which all memory is read as through one become one loop;
 - a dimension whose counter is divided by a constant becomes two loops, so that nothing is divided;
 - loops are cut where a condition changes, so that padding, and each part of a concatenation, gets
   loops of its own, without conditions inside;
@@ -16,9 +17,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from math import prod
 from typing import TYPE_CHECKING
 
-from emit_c.code.indexing import Counter, Quotient, Remainder, Sum, unknown
+from emit_c.code.indexing import Counter, Quotient, Remainder, Sum, delinear, unknown
 from emit_c.code.loops import For, Let, Statement, Variable
 
 if TYPE_CHECKING:
@@ -81,6 +83,10 @@ class Nest:
     tiled: dict[int, Tiles] = field(default_factory=dict[int, Tiles])
     cut: frozenset[int] = frozenset()
 
+    def trace(self) -> Trace:
+        """What an element anywhere in the array takes."""
+        return self.traced(self.index(self.ranges))
+
     def index(self, ranges: Sequence[Range]) -> Index:
         """The element's index, by the counters and how far they may run."""
         found = [Sum(0)] * (1 + max((a.dimension for a in self.axes), default=-1))
@@ -104,13 +110,68 @@ def write_nest(
     """Write statements for every index of an array of some sizes, all at least 1."""
     axes = tuple(Axis(body.name(f"i{d}"), d, n) for d, n in enumerate(dims))
     nest = Nest(body, axes, write, traced)
-    trace = traced(nest.index(nest.ranges))
+    trace = nest.trace()
+    joined = _joined(nest, trace)
+    if joined is not nest:
+        nest, trace = joined, joined.trace()
     parts = _divided(nest, trace)
-    if parts != axes:
+    if parts != nest.axes:
         nest = replace(nest, axes=parts)
-        trace = traced(nest.index(nest.ranges))
+        trace = nest.trace()
     nest = replace(nest, tiled=_tiles(nest, trace), cut=_worth_cutting(nest, trace))
     _write_axes(nest, nest.ranges, trace, 0)
+
+
+# -------------------------------------------------------------------------- joining
+
+
+def _joined(nest: Nest, trace: Trace) -> Nest:
+    """A nest of fewer loops, where dimensions of more than one element can share one."""
+    groups = _together(nest, trace)
+    if len(groups) == len(nest.axes):
+        return nest
+    sizes = [[axis.size for axis in group] for group in groups]
+
+    def apart(index: Index) -> Index:
+        """The index of an element in all dimensions."""
+        found = [Sum(0)] * len(nest.axes)
+        for number, group, each in zip(index, groups, sizes, strict=True):
+            for axis, part in zip(group, delinear(number, each), strict=True):
+                found[axis.dimension] = part
+        return tuple(found)
+
+    pairs = enumerate(zip(groups, sizes, strict=True))
+    return Nest(
+        nest.body,
+        tuple(Axis(group[0].name, k, prod(each)) for k, (group, each) in pairs),
+        lambda index: nest.write(apart(index)),
+        lambda index: nest.traced(apart(index)),
+    )
+
+
+def _together(nest: Nest, trace: Trace) -> list[list[Axis]]:
+    """The axes of more than one element, by which of them can share a loop.
+
+    Two can if every place that is read moves along the outer one by as much as along all of the
+    inner one, and nothing else is asked of them. Results are written row by row, so they can.
+    """
+    apart = {a.text for atom in _atoms(trace) for a, _ in _inside(atom)}
+    apart |= {a.text for c in trace.conditions for a, _ in c.value.terms}
+    moves = [{a.text: factor for a, factor in load.terms} for load in trace.loads]
+    groups: list[list[Axis]] = []
+    for inner in (axis for axis in nest.axes if axis.size > 1):
+        outer = groups[-1][-1] if groups else inner
+        even = all(m.get(outer.name, 0) == m.get(inner.name, 0) * inner.size for m in moves)
+        if groups and even and apart.isdisjoint((outer.name, inner.name)):
+            groups[-1].append(inner)
+        else:
+            groups.append([inner])
+    return groups
+
+
+def _inside(atom: Atom) -> Sequence[tuple[Atom, int]]:
+    """What is divided in an atom."""
+    return () if isinstance(atom, Counter) else atom.dividend.terms
 
 
 # ------------------------------------------------------------------------- division
