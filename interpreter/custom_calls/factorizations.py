@@ -164,10 +164,10 @@ def gesdd(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
     job = _letter(options, "mode")
     m, n = a.shape
     k = min(m, n)
-    columns, rows = {"A": (m, n), "S": (k, k)}.get(job, (m, n))
+    # Vectors that nobody asks for are one 0, which fills results of any shape.
+    dims = {"A": ((m, m), (n, n)), "S": ((m, k), (k, n))}.get(job, ((1, 1), (1, 1)))
     values = np.zeros(k, _real(letter))
-    u = np.zeros((m, columns), a.dtype, "F")
-    vh = np.zeros((rows, n), a.dtype, "F")
+    u, vh = (np.zeros(d, a.dtype, "F") for d in dims)
     info = lapack(
         letter + "gesdd", job, m, n, a, leading(a), values, u, leading(u), vh, leading(vh)
     )

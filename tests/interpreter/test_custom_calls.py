@@ -197,6 +197,16 @@ def test_gesdd(letter: str, m: int, n: int, job: str) -> None:
 
 
 @letters
+@pytest.mark.parametrize("u_columns", [3, 4])
+def test_gesdd_without_vectors_leaves_room_of_any_shape(letter: str, u_columns: int) -> None:
+    a, t = matrix(letter, 4, 3), TYPES[letter][0]
+    real = TYPES["s" if letter in "sc" else "d"][0]
+    shape = f"({t}[4,3], {real}[3], {t}[4,{u_columns}], {t}[3,3], s32[])"
+    _, s, *_ = call(f"lapack_{letter}gesdd_ffi", shape, a, backend="{mode = 78 : ui8}")
+    close(letter, s, np.linalg.svd(a, compute_uv=False))
+
+
+@letters
 def test_geev(letter: str) -> None:
     a, t = matrix(letter, 5, 5), TYPES[letter][0]
     vector = TYPES["c" if letter in "sc" else "z"][0]
