@@ -34,6 +34,8 @@ BUSY = 10
 # What it costs to write lanes that are no neighbours in the output.
 SCATTERED = 0.8
 VECTOR_BYTES = 64
+# Numbers so far apart are fetched one by one: vectors of them are no faster, and longer to compile.
+FAR = 512
 # To write a tile's sums takes as long as so many products.
 FEW_STEPS = 64
 
@@ -264,7 +266,8 @@ class Tiling:
             along = (part.block + block) * self.side + counter(lane, self.side)
             rest = self.packed.size % self.side
             at = (steps[0] + part.chunk * self.chunk, *steps[1:])
-            with body.block() as statements:
+            name = lane
+            with body.block() as statements, body.watched() as trace:
                 if rest:
                     # The last block has fewer; its index must not seem to go beyond them.
                     name = body.let("s64", "along", along.text)
@@ -274,6 +277,8 @@ class Tiling:
                     feature = feature + here * d.feature
                 body.assign(f"{packed}[{place.text}]", kernel(feature, at))
             made = over(lane, self.side, statements)
+            far = (f >= FAR for load in trace.loads for a, f in load.terms if a.text == name)
+            made = replace(made, simd=made.simd and not any(far))
             if rest:
                 there = (part.block + block) * -self.side + self.packed.size
                 made = replace(made, stop=_smaller(there, self.side))

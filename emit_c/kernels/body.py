@@ -145,6 +145,16 @@ class Body:
         return self.variable(f"{kind} *", name, f"({kind} *)(own + {begin})")
 
     @contextmanager
+    def watched(self) -> Generator[Trace]:
+        """What is read and asked meanwhile."""
+        before, trace = self.writer.trace, Trace()
+        self.writer.trace = trace
+        try:
+            yield trace
+        finally:
+            self.writer.trace = before
+
+    @contextmanager
     def block(self) -> Generator[list[Statement]]:
         """Collect statements apart; what is computed in the block is forgotten after it."""
         statements: list[Statement] = []
