@@ -19,16 +19,27 @@ static inline f64 multiply_add_f64(f64 x, f64 y, f64 z) {
 #endif
 }
 
-// e^r - 1 for |r| <= ln(2) / 2, by a polynomial (Cephes).
+// e^r - 1 for |r| <= ln(2) / 2, by the polynomial that is off by the least share of it.
 __attribute__((always_inline))
 static inline f32 small_expm1_f32(f32 r) {
-  f32 p = 1.9875691500e-4f;
-  p = multiply_add_f32(p, r, 1.3981999507e-3f);
-  p = multiply_add_f32(p, r, 8.3334519073e-3f);
-  p = multiply_add_f32(p, r, 4.1665795894e-2f);
-  p = multiply_add_f32(p, r, 1.6666665459e-1f);
-  p = multiply_add_f32(p, r, 5.0000001201e-1f);
+  f32 p = 1.388250967e-3f;
+  p = multiply_add_f32(p, r, 8.366580121e-3f);
+  p = multiply_add_f32(p, r, 4.166720062e-2f);
+  p = multiply_add_f32(p, r, 1.666654348e-1f);
+  p = multiply_add_f32(p, r, 4.999999702e-1f);
   return multiply_add_f32(p, r * r, r);
+}
+
+// e^r likewise.
+__attribute__((always_inline))
+static inline f32 small_exp_f32(f32 r) {
+  f32 p = 1.381446724e-3f;
+  p = multiply_add_f32(p, r, 8.368780836e-3f);
+  p = multiply_add_f32(p, r, 4.166839272e-2f);
+  p = multiply_add_f32(p, r, 1.666651964e-1f);
+  p = multiply_add_f32(p, r, 4.999999404e-1f);
+  p = multiply_add_f32(p, r, 1.0f);
+  return multiply_add_f32(p, r, 1.0f);
 }
 
 // By the Taylor series.
@@ -65,19 +76,24 @@ static inline f64 power_of_two(f64 n) {
   return from_bits_f64((bits_f64(n + 0x1.8p52) + 1023) << 52);
 }
 
-// e^x = 2^n e^r with n whole and |r| <= ln(2) / 2. NaN counts as large, for it has no n; here and in
-// what follows it is only looked at in the end. The scale 2^n comes in two steps, for it may be
-// no normal number, or overflow where the result does not.
+// x in units of ln(2), rounded to a whole n, as the sum of n and `bias`. At 1.5 * 2^23 neighbours
+// are 1 apart: so the sum's last bits say what n plus the rest of the bias is.
+static inline f32 in_logarithms_f32(f32 x, f32 bias) {
+  return multiply_add_f32(x, 0x1.715476p+0f, bias);
+}
+
+// e^x = 2^n e^r with n whole and |r| <= ln(2) / 2. The scale 2^n comes in two steps, for it may be
+// no normal number, or overflow where the result does not. Comparisons are such that NaN goes
+// through them, here and in what follows.
 __attribute__((always_inline))
 static inline f32 exp_f32(f32 x) {
-  f32 bounded = x < 89.0f ? x > -104.0f ? x : -104.0f : 89.0f;
-  f32 n = __builtin_rintf(bounded * 0x1.715476p+0f);
-  f32 p = 1.0f + small_expm1_f32(less_logarithms_f32(bounded, n));
-  s32 whole = (s32)n;
-  s32 half = whole >> 1;
-  f32 first = from_bits_f32((u32)(half + 127) << 23);
-  f32 second = from_bits_f32((u32)(whole - half + 127) << 23);
-  return x != x ? x : p * first * second;
+  f32 bounded = 89.0f < x ? 89.0f : x;
+  bounded = bounded < -104.0f ? -104.0f : bounded;
+  const f32 bias = 0x1.8p23f + 254.0f;
+  f32 sum = in_logarithms_f32(bounded, bias);
+  f32 p = small_exp_f32(less_logarithms_f32(bounded, sum - bias));
+  u32 exponents = bits_f32(sum), first = exponents >> 1;
+  return p * from_bits_f32(first << 23) * from_bits_f32((exponents - first) << 23);
 }
 
 __attribute__((always_inline))
@@ -92,12 +108,14 @@ static inline f64 exp_f64(f64 x) {
 // e^x - 1 = 2^n (e^r - 1) + (2^n - 1), all halved, for 2^n may overflow where the result does not.
 __attribute__((always_inline))
 static inline f32 expm1_f32(f32 x) {
-  f32 bounded = x < 89.0f ? x > -18.0f ? x : -18.0f : 89.0f;
-  f32 n = __builtin_rintf(bounded * 0x1.715476p+0f);
-  f32 p = small_expm1_f32(less_logarithms_f32(bounded, n));
-  f32 half = from_bits_f32((u32)((s32)n + 126) << 23);
+  f32 bounded = 89.0f < x ? 89.0f : x;
+  bounded = bounded < -18.0f ? -18.0f : bounded;
+  const f32 bias = 0x1.8p23f + 126.0f;
+  f32 sum = in_logarithms_f32(bounded, bias);
+  f32 p = small_expm1_f32(less_logarithms_f32(bounded, sum - bias));
+  f32 half = from_bits_f32(bits_f32(sum) << 23);
   f32 value = 2.0f * multiply_add_f32(p, half, half - 0.5f);
-  return __builtin_fabsf(x) < 0x1p-24f || x != x ? x : value;
+  return __builtin_fabsf(x) < 0x1p-24f ? x : value;
 }
 
 __attribute__((always_inline))
@@ -146,7 +164,7 @@ static inline f32 log_f32(f32 x) {
   f32 value = log_parts_f32((f32)(x < 0x1p-126f ? exponent - 23 : exponent), m);
   value = x == __builtin_inff() ? x : value;
   value = x == 0 ? -__builtin_inff() : value;
-  return x < 0 || x != x ? __builtin_nanf("") : value;
+  return x >= 0 ? value : __builtin_nanf("");
 }
 
 // The same with s = m / (2 + m), in whose square the series is short (FreeBSD's C library).
@@ -188,7 +206,7 @@ static inline f32 log1p_f32(f32 x) {
   value = x == __builtin_inff() ? x : value;
   value = x == -1.0f ? -__builtin_inff() : value;
   value = __builtin_fabsf(x) < 0x1p-24f ? x : value;
-  return x < -1.0f || x != x ? __builtin_nanf("") : value;
+  return x >= -1.0f ? value : __builtin_nanf("");
 }
 
 __attribute__((always_inline))
@@ -209,12 +227,13 @@ static inline f64 log1p_f64(f64 x) {
 __attribute__((always_inline))
 static inline f32 tanh_f32(f32 x) {
   f32 size = __builtin_fabsf(x);
-  f32 twice = 2.0f * (size < 10.0f ? size : 10.0f);
-  f32 n = __builtin_rintf(twice * 0x1.715476p+0f);
-  f32 p = small_expm1_f32(less_logarithms_f32(twice, n));
-  f32 scale = from_bits_f32((u32)((s32)n + 127) << 23);
+  f32 twice = 2.0f * (10.0f < size ? 10.0f : size);
+  const f32 bias = 0x1.8p23f + 127.0f;
+  f32 sum = in_logarithms_f32(twice, bias);
+  f32 p = small_expm1_f32(less_logarithms_f32(twice, sum - bias));
+  f32 scale = from_bits_f32(bits_f32(sum) << 23);
   f32 t = multiply_add_f32(p, scale, scale - 1.0f);
-  return x != x ? x : __builtin_copysignf(t / (t + 2.0f), x);
+  return __builtin_copysignf(t / (t + 2.0f), x);
 }
 
 __attribute__((always_inline))
@@ -228,24 +247,29 @@ static inline f64 tanh_f64(f64 x) {
   return x != x ? x : __builtin_copysign(t / (t + 2.0), x);
 }
 
-// The error function: for small x odd in x, for large x 1 - exp(p(|x|)) (polynomials of N. Juffa).
+// The error function: for small x odd in x, for large x 1 - 2^p(|x|). The polynomials are N.
+// Juffa's, the latter in units of ln(2).
 __attribute__((always_inline))
 static inline f32 erf_f32(f32 x) {
   f32 size = __builtin_fabsf(x);
-  f32 bounded = size < 4.0f ? size : 4.0f;
+  f32 bounded = 4.0f < size ? 4.0f : size;
   f32 square = bounded * bounded;
-  f32 p = multiply_add_f32(-1.72853470e-5f, bounded, 3.83197126e-4f);
-  f32 q = multiply_add_f32(-3.88396438e-3f, bounded, 2.42546219e-2f);
+  f32 p = multiply_add_f32(-2.49374843e-5f, bounded, 5.52836573e-4f);
+  f32 q = multiply_add_f32(-5.60337631e-3f, bounded, 3.49920243e-2f);
   p = multiply_add_f32(p, square, q);
-  p = multiply_add_f32(p, bounded, -1.06777877e-1f);
-  p = multiply_add_f32(p, bounded, -6.34846687e-1f);
-  p = multiply_add_f32(p, bounded, -1.28717512e-1f);
-  p = multiply_add_f32(p, bounded, -bounded);
-  // p is from -17 to 0, so this exponential has no ends to look after.
-  f32 n = __builtin_rintf(p * 0x1.715476p+0f);
-  f32 scale = from_bits_f32((u32)((s32)n + 127) << 23);
-  f32 rest = multiply_add_f32(small_expm1_f32(less_logarithms_f32(p, n)), scale, scale);
-  f32 far = __builtin_copysignf(1.0f - rest, x);
+  p = multiply_add_f32(p, bounded, -1.54047906e-1f);
+  p = multiply_add_f32(p, bounded, -9.15890157e-1f);
+  p = bounded * multiply_add_f32(p, bounded, -1.62839515f);
+  // p is from -24 to 0, so this power has no ends to look after. It needs fewer digits.
+  const f32 bias = 0x1.8p23f + 127.0f;
+  f32 sum = p + bias, r = p - (sum - bias);
+  f32 power = 1.326472731e-3f;
+  power = multiply_add_f32(power, r, 9.671512991e-3f);
+  power = multiply_add_f32(power, r, 5.550733581e-2f);
+  power = multiply_add_f32(power, r, 2.402224243e-1f);
+  power = multiply_add_f32(power, r, 6.931470037e-1f);
+  power = multiply_add_f32(power, r, 1.0f);
+  f32 far = multiply_add_f32(-power, from_bits_f32(bits_f32(sum) << 23), 1.0f);
   f32 near = -5.96761703e-4f;
   near = multiply_add_f32(near, square, 4.99119423e-3f);
   near = multiply_add_f32(near, square, -2.67681349e-2f);
@@ -253,7 +277,7 @@ static inline f32 erf_f32(f32 x) {
   near = multiply_add_f32(near, square, -3.76125336e-1f);
   near = multiply_add_f32(near, square, 1.28379166e-1f);
   near = multiply_add_f32(near, x, x);
-  return size <= 0.927734375f ? near : x != x ? x : far;
+  return size <= 0.927734375f ? near : __builtin_copysignf(far, x);
 }
 
 static inline f64 erf_f64(f64 x) {
