@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Places = tuple[int, ...]
 
 # These yield their operand, if it is a scalar and they are lifted.
-_IDENTITIES = {"copy", "bitcast", "reshape", "broadcast", "transpose", "opt-barrier", "domain"}
+_IDENTITIES = {"copy", "reshape", "broadcast", "transpose", "opt-barrier", "domain"}
 _CALLS = {"call", "fusion", "map"}
 
 
@@ -90,6 +90,8 @@ def _lift(frame: Frame, instr: Instruction, operands: list[Value], places: Place
         value = _loop(frame, instr, operands[0], places)
     elif instr.opcode in _IDENTITIES and scalars:
         value = operands[0]
+    elif instr.opcode == "bitcast" and scalars:
+        value = evaluates["bitcast-convert"](instr, instr.attrs, operands[0])
     elif instr.opcode == "bitcast-convert" or (
         instr.row.elementwise and ranks == {instr.shape.rank}
     ):

@@ -106,12 +106,24 @@ f {
   ROOT r = f32[] subtract(number, back)
 }
 """
+REREAD = """
+f {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  a = s32[] bitcast(x)
+  b = s32[] bitcast(y)
+  mixed = s32[] xor(a, b)
+  same = s32[] bitcast(mixed)
+  ROOT r = f32[] bitcast(same)
+}
+"""
 CASES = {
     "loop": COLLATZ,
     "branches": BRANCHES,
     "predicate": PREDICATE,
     "arrays": ARRAYS,
     "bits": BITS,
+    "reread": REREAD,
 }
 NUMBERS = np.array([-2, -0.0, 0, 1, 2, 3.5, 40, np.inf], np.float32)
 
