@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from optimizer.analysis.alias import AliasInfo
 
 # How many outputs' memory is looked at for a temporary array, the smallest first.
-HOSTS = 16
+HOSTS = 64
 
 
 @dataclass(eq=False, slots=True)

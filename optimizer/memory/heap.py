@@ -83,7 +83,7 @@ class Heap:
         self._moments[:, count] = block.first, block.last
         self.blocks.append(block)
         self.offsets.append(offset)
-        self.size = max(self.size, offset + aligned(block.size))
+        self.size = max(self.size, offset + block.size)
 
     def gap(self, block: Block) -> int:
         """The offset of the smallest gap that is free while a block is needed; else their end."""
@@ -147,8 +147,8 @@ def peak(blocks: Sequence[Block]) -> int:
     change: dict[int, int] = {}
     for block in blocks:
         for first, last in block.spans:
-            change[first] = change.get(first, 0) + aligned(block.size)
-            change[last + 1] = change.get(last + 1, 0) - aligned(block.size)
+            change[first] = change.get(first, 0) + block.size
+            change[last + 1] = change.get(last + 1, 0) - block.size
     most = now = 0
     for moment in sorted(change):
         now += change[moment]

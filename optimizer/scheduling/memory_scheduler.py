@@ -150,11 +150,17 @@ def as_scheduled(module: Module) -> Module:
 
 
 def peak_bytes(module: Module, info: AliasInfo = DEFAULT) -> int:
-    """Bytes of temporary arrays, and of copies that are needed, at the worst moment.
+    """Bytes for temporary arrays, and for copies, that no schedule of memory can do without.
+
+    At the worst moment, what does not fit where the module's results will be; and all arrays that
+    are larger than any result.
 
     Parameters
     ----------
     module : each of its sequential computations has one caller.
     """
     _, buffers = copied(module, lambda _: info, Log())
-    return peak([block(b) for b in as_few_as_may_be(buffers) if not b.fixed and not b.output])
+    changing = [b for b in as_few_as_may_be(buffers) if not b.fixed]
+    room = [b.bytes for b in changing if b.output]
+    large = [block(b) for b in changing if not b.output and b.bytes > max(room, default=0)]
+    return max(peak(large), peak([block(b) for b in changing]) - sum(room))
