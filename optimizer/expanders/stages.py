@@ -4,6 +4,7 @@ Some of XLA's are not among them, though they are passes here too:
 
 - scatter_expander for what is left after its simple form: a loop that writes one update a turn is
   the only way for XLA's CPU, but slower in each of our backends, which all know the opcode;
+- scatter_determinism_expander: our backends scatter in order anyway;
 - tree_reduction_rewriter: two kernels instead of one;
 - float-normalization, change-op-data-type: our backends compute small floats in f32 themselves;
 - dot-merger: to join two weights costs more bytes than it saves (T5: 1.3 times as many);
