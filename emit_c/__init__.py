@@ -19,6 +19,7 @@ from emit_c.dynamic.executable import DynamicExecutable
 from emit_c.dynamic.padding import is_dynamic, to_static
 from emit_c.executable.executable import Executable
 from emit_c.executable.runtime import set_threads
+from emit_c.executable.strided import StridedExecutable, without_last_bitcasts
 from emit_c.program.emit import Program, emit
 from emit_c.table import emits_c
 from hlo.verify import verify
@@ -62,5 +63,8 @@ def compile(  # noqa: A001 - so it is named
     if optimize:
         made = optimizer.optimize(made, target="cpu", observers=())
         verify(made, sound)
+    if static:
+        return DynamicExecutable(module, static, made, emit(made))
+    made, views = without_last_bitcasts(made)
     program = emit(made)
-    return DynamicExecutable(module, static, made, program) if static else Executable(made, program)
+    return StridedExecutable(made, program, views) if views else Executable(made, program)

@@ -1,0 +1,124 @@
+"""Results in other layouts than row-major: views of arrays that are.
+
+Compiled code knows only row-major arrays. A module whose entry layout asks for another order ends
+with bitcasts from the order in memory to that of the dimensions. For NumPy such a bitcast is a
+view, as `x.T` is, so it need not be compiled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from emit_c.executable.executable import Executable
+from emit_c.opcodes.movement import memory_order
+from hlo.shape import tuple_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from emit_c.program.emit import Program
+    from hlo.instruction import Computation, Instruction, Module
+
+Value = Any  # an array, None for a token, or a tuple of values
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An array seen in another order.
+
+    Attributes
+    ----------
+    sizes : of the dimensions as they lie in memory.
+    axes : where each dimension of the view is among them.
+    """
+
+    sizes: tuple[int, ...]
+    axes: tuple[int, ...]
+
+    def of(self, array: NDArray[Any]) -> NDArray[Any]:
+        """The view of an array that has the view's elements in the order of memory."""
+        return array.reshape(self.sizes).transpose(self.axes)
+
+
+def without_last_bitcasts(module: Module) -> tuple[Module, Mapping[int, View]]:
+    """A module that leaves out the bitcasts to other layouts that it would end with.
+
+    Returns
+    -------
+    tuple
+        the module, and by its number among the results how each of them is to be seen. A module
+        with one array as its result has the number 0.
+    """
+    root = module.entry.root
+    results = root.operands if root.opcode == "tuple" else (root,)
+    views = {k: _view(r) for k, r in enumerate(results) if _is_view(r)}
+    if not views:
+        return module, views
+    sources = tuple(r.operands[0] if k in views else r for k, r in enumerate(results))
+    last = sources[0]
+    if root.opcode == "tuple":
+        last = replace(root, operands=sources, shape=tuple_of(*(s.shape for s in sources)))
+    entry = _ending_with(module.entry, last)
+    computations = tuple(entry if c is module.entry else c for c in module.computations)
+    header = module.header
+    if header.entry_computation_layout is not None:
+        layout = replace(header.entry_computation_layout, result=last.shape)
+        header = replace(header, entry_computation_layout=layout)
+    return replace(module, header=header, computations=computations, entry=entry), views
+
+
+def _is_view(instr: Instruction) -> bool:
+    """Whether a value is a row-major array, or seems one, in another layout."""
+    if instr.opcode != "bitcast":
+        return False
+    source, target = instr.operands[0].shape, instr.shape
+    same = source.element_type is target.element_type
+    plain, other = (memory_order(s) == tuple(range(s.rank)) for s in (source, target))
+    return same and plain and not other
+
+
+def _view(bitcast: Instruction) -> View:
+    order = memory_order(bitcast.shape)
+    dims = bitcast.shape.dims
+    return View(tuple(dims[d] for d in order), tuple(map(order.index, range(len(dims)))))
+
+
+def _ending_with(entry: Computation, last: Instruction) -> Computation:
+    """A computation with another root, without the bitcasts that only the old one needed."""
+    used = {o for i in entry.instructions if i is not entry.root for o in i.operands}
+    last_ones = (entry.root, *(o for o in entry.root.operands if _is_view(o)))
+    dropped = {i for i in last_ones if i not in used}
+    kept = [i for i in entry.instructions if i not in dropped]
+    if last not in kept:
+        kept.append(last)
+    return replace(entry, instructions=tuple(kept), root=last)
+
+
+class StridedExecutable(Executable):
+    """A module whose results are seen in the order that its layouts say.
+
+    Parameters
+    ----------
+    views : as `without_last_bitcasts` gives them.
+    """
+
+    def __init__(self, module: Module, program: Program, views: Mapping[int, View]) -> None:
+        super().__init__(module, program)
+        self._views = views
+
+    def __call__(self, *arguments: Any) -> Value:
+        """The value of the module for some arguments, as `interpreter.evaluate` gives it.
+
+        Raises
+        ------
+        HloError
+            HLO110 to HLO112 if the arguments do not fit.
+        """
+        made = super().__call__(*arguments)
+        if not isinstance(made, tuple):
+            return self._views[0].of(made)
+        values = enumerate(cast("tuple[Value, ...]", made))
+        return tuple(self._views[k].of(v) if k in self._views else v for k, v in values)
