@@ -6,60 +6,26 @@ where the turn before has left it, and a branch leaves its result where the othe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from emit_c.code.loops import Break, Forever, If, Statement, Try, Variable
+from emit_c.kernels.kernel import Kernel
+from emit_c.kernels.writing import write_loops
+from emit_c.program.function import HANDED_ON
+from emit_c.program.trees import leaves
+from emit_c.program.turns import turn_in_swapped_places
 from emit_c.table import Element, Scalar, Schedule, emits_c
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable
 
-    from emit_c.code.names import Names
-    from emit_c.kernels.kernel import Scope
+    from emit_c.program.function import Function
     from hlo.instruction import Computation, Instruction
-
-
-# What all functions are given.
-HANDED_ON = ("in", "out", "arena", "own")
-
-
-class Function(Protocol):
-    """What control flow asks of the C function in the making that it stands in.
-
-    Attributes
-    ----------
-    names : of its variables.
-    scope : what is in memory.
-    """
-
-    names: Names
-    scope: Scope
-
-    def step(self, *statements: Statement, uses: Iterable[str] = ()) -> None:
-        """The next thing to do."""
-
-    def tree(self, instr: Instruction) -> object:
-        """Where an instruction's value lies."""
-
-    def is_constant(self, loop: Instruction) -> bool:
-        """Whether a loop changes nothing."""
-        ...
-
-    def write_in_variables(self, loop: Instruction) -> None:
-        """Write a loop over scalars as one kernel."""
-
-    def turn_in_swapped_places(self, loop: Instruction, ended: str) -> Sequence[Statement]:
-        """Another turn of a loop, if each second one works on other buffers."""
-        ...
-
-    def callee(self, computation: Computation) -> str:
-        """The name of a computation's C function."""
-        ...
 
 
 def call(function: Function, computation: Computation) -> Try:
     """The call of a computation's function."""
-    return Try(function.callee(computation), HANDED_ON)
+    return Try(function.module.function(computation), HANDED_ON)
 
 
 def write_call(function: Function, instr: Instruction) -> None:
@@ -91,13 +57,22 @@ def is_of_scalars(instr: Instruction) -> bool:
     return written and all(is_of_scalars(i) for c in instr.called for i in c.instructions)
 
 
+def write_in_variables(function: Function, loop: Instruction) -> None:
+    """One kernel for a loop whose state consists of scalars, which it keeps in C variables."""
+    kernel = Kernel(function.module.constants, function.scope)
+    pairs = zip(leaves(function.tree(loop), loop.shape), loop.shape.leaves(), strict=True)
+    outputs = [kernel.output(s, pointer, loop.name) for pointer, (_, s) in pairs if pointer]
+    kernel.writer.patience = kernel.body.variable("struct hlo_patience", "patience", "{0}")
+    function.call_kernel(kernel, loop, write_loops(kernel, [(loop, outputs)]))
+
+
 def write_while(function: Function, instr: Instruction) -> None:
     """A loop that runs the body as long as the condition holds."""
     if function.is_constant(instr):
         # It runs not at all or forever; as in C++ and XLA, loops are taken to end.
         return
     if is_of_scalars(instr):
-        function.write_in_variables(instr)
+        write_in_variables(function, instr)
         return
     condition, body = instr.called
     goes_on = function.tree(condition.root)
@@ -108,7 +83,7 @@ def write_while(function: Function, instr: Instruction) -> None:
             call(function, condition),
             Break(f"!*{goes_on}"),
             call(function, body),
-            *function.turn_in_swapped_places(instr, f"!*{goes_on}"),
+            *turn_in_swapped_places(function, instr, f"!*{goes_on}"),
         )
     )
     function.step(Variable("struct hlo_patience", patience, "{0}"), loop)

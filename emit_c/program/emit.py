@@ -10,13 +10,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from emit_c.code.constants import Constants
 from emit_c.code.loops import Call
-from emit_c.code.names import Names, comment
-from emit_c.kernels.writing import Kernels
-from emit_c.program.buffers import Memory, ready
+from emit_c.code.names import comment
+from emit_c.program.buffers import ready
 from emit_c.program.expand import expand
-from emit_c.program.schedule import Function
+from emit_c.program.module import ModuleWriter
+from emit_c.program.schedule import write_function
 from emit_c.program.units import Parts
 from emit_c.table import emits_c
 from hlo.error import HloError
@@ -28,12 +27,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from emit_c.code.loops import Statement
     from emit_c.program.sites import Site
-    from hlo.instruction import Computation, Instruction, Module
+    from hlo.instruction import Instruction, Module
 
 _SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
-_PLACE = re.compile("@[^@\\n]*@")
 _UNUSED = re.compile(r"  \(void\)(\w+);\n")
 _WORD = re.compile(r"\w+")
 # Lines of the module's text that stand in the file's head.
@@ -70,43 +67,6 @@ class Program:
         return self.parts.whole()
 
 
-class ModuleWriter:
-    """The parts of a C file in the making.
-
-    Attributes
-    ----------
-    slot_bytes : memory that the neediest kernel takes for each thread.
-    prologue : what the entry does first.
-    memory : where everything lies.
-    sites : where kernels are called, if their times are to be taken.
-    """
-
-    def __init__(self, module: Module, sites: list[Site] | None = None) -> None:
-        self.sites = sites
-        self.memory = Memory(module)
-        self.names = Names()
-        self.constants = Constants(self.names)
-        self.kernels = Kernels(self.names)
-        self.functions: dict[str, str] = {}
-        self.slot_bytes = 0
-        self.prologue: tuple[Statement, ...] = ()
-        self._done: dict[Computation, Function] = {}
-
-    def function(self, computation: Computation, name: str | None = None) -> Function:
-        """The C function of a computation, written when it is first asked for."""
-        if computation not in self._done:
-            unique = name or self.names.unique(computation.name, "computation")
-            made = self._done[computation] = Function(self, computation, unique)
-            made.write()
-            self.functions[made.name] = comment(f"computation {computation.name}") + made.finish()
-        return self._done[computation]
-
-    def settled(self, text: str) -> str:
-        """The text of functions with addresses in it."""
-        places = {**self.memory.places, "@arena bytes@": str(self.memory.arena_bytes)}
-        return _PLACE.sub(lambda match: places[match[0]], text)
-
-
 def emit(module: Module, *, profile: bool = False) -> Program:
     """Write a module as C.
 
@@ -121,7 +81,7 @@ def emit(module: Module, *, profile: bool = False) -> Program:
     """
     expanded = ready(expand(module))
     check(expanded)
-    writer = ModuleWriter(expanded, [] if profile else None)
+    writer = ModuleWriter(expanded, write_function, [] if profile else None)
     if any(i.opcode == "rng-get-and-update-state" for i in expanded.instructions()):
         writer.prologue = (Call("seed_random_state", ()),)
     writer.function(expanded.entry, "run")

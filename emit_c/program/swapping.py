@@ -14,27 +14,18 @@ at constant addresses stays true, so the body is written twice.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from emit_c.code.loops import Break, Call, If, Try
-from emit_c.program.control import HANDED_ON
-from emit_c.program.trees import leaves
 from hlo.walk import users
 from optimizer.analysis.dataflow import Value
 from optimizer.analysis.timeline import SEQUENTIAL
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from emit_c.code.loops import Statement
-    from emit_c.program.schedule import Function
     from hlo.instruction import Computation, Instruction
     from optimizer.memory.buffers import Buffer, Buffers
 
-_PLACE = re.compile("@[^@\\n]*@")
 # Bytes of the smallest array that is worth a second copy of the code.
 LEAST_BYTES = 4096
 
@@ -108,43 +99,3 @@ def _keep(buffer: Buffer, first: int, last: int) -> None:
     """Let a buffer be needed in all moments of a loop."""
     stay = (first, last, buffer.values[0])
     buffer.stays.insert(bisect_right(buffer.stays, first, key=lambda s: s[0]), stay)
-
-
-def turn_in_swapped_places(
-    function: Function, loop: Instruction, ended: str
-) -> tuple[Statement, ...]:
-    """The second turn of a loop with swaps; nothing for one without.
-
-    Parameters
-    ----------
-    ended : the C condition for that the loop has ended; its state must then be moved to where it
-        belongs.
-    """
-    swaps = function.module.memory.swaps.get(loop, ())
-    if not swaps:
-        return ()
-    condition, body = (_swapped(function, each, swaps) for each in loop.called)
-    there = leaves(function.tree(loop), loop.shape)
-    moves: list[Statement] = []
-    for swap in swaps:
-        shape, here = swap.source.shape, function.pointer(swap.source, swap.source.name)
-        size = str(shape.size * shape.element_type.bytes)
-        moves.append(Call("__builtin_memcpy", (str(there[swap.leaf]), str(here), size)))
-    return (
-        Try(condition, HANDED_ON),
-        If(ended, (*moves, Break("1"))),
-        Try(body, HANDED_ON),
-    )
-
-
-def _swapped(function: Function, computation: Computation, swaps: Sequence[Swap]) -> str:
-    """The name of a computation's C function in which buffers have changed places."""
-    name, module = function.callee(computation), function.module
-    exchanged: dict[str, str] = {}
-    for swap in swaps:
-        state, following = module.memory.place(swap.state), module.memory.place(swap.following)
-        exchanged |= {state: following, following: state}
-    text = _PLACE.sub(lambda m: exchanged.get(m[0], m[0]), module.functions[name])
-    other = module.names.unique(f"{computation.name}_swapped", "computation")
-    module.functions[other] = text.replace(f" {name}(", f" {other}(", 1)
-    return other

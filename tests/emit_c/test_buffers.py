@@ -9,8 +9,10 @@ from strategies.loops import busy_module
 
 import hlo
 from emit_c.program.buffers import ready
-from emit_c.program.emit import ModuleWriter, emit
+from emit_c.program.emit import emit
 from emit_c.program.expand import expand
+from emit_c.program.module import ModuleWriter
+from emit_c.program.schedule import write_function
 from hlo_tools.generate.modules import random_module
 from optimizer import optimize
 from optimizer.memory.buffer_assignment import assign
@@ -22,7 +24,7 @@ MODELS = sorted((Path(__file__).parents[1] / "models").glob("*.hlo"))
 def assigned(module):
     """The buffer assignment of a module's C."""
     expanded = ready(expand(module))
-    writer = ModuleWriter(expanded)
+    writer = ModuleWriter(expanded, write_function)
     writer.function(expanded.entry, "run")
     writer.memory.settle()
     return writer.memory.assignment

@@ -1,0 +1,67 @@
+"""The parts of a module's C file in the making."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from emit_c.code.constants import Constants
+from emit_c.code.names import Names
+from emit_c.kernels.writing import Kernels
+from emit_c.program.buffers import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from emit_c.code.loops import Statement
+    from emit_c.program.sites import Site
+    from hlo.instruction import Computation, Module
+
+# Where an address is to be filled in.
+PLACE = re.compile("@[^@\\n]*@")
+
+
+class ModuleWriter:
+    """The parts of a C file in the making.
+
+    Parameters
+    ----------
+    write : writes the C function of a computation, of a name; gives its text.
+    sites : where kernels are called, if their times are to be taken.
+
+    Attributes
+    ----------
+    functions : the texts of C functions by name, with addresses still to be filled in.
+    slot_bytes : memory that the neediest kernel takes for each thread.
+    prologue : what the entry does first.
+    memory : where everything lies.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        write: Callable[[ModuleWriter, Computation, str], str],
+        sites: list[Site] | None = None,
+    ) -> None:
+        self.write, self.sites = write, sites
+        self.memory = Memory(module)
+        self.names = Names()
+        self.constants = Constants(self.names)
+        self.kernels = Kernels(self.names)
+        self.functions: dict[str, str] = {}
+        self.slot_bytes = 0
+        self.prologue: tuple[Statement, ...] = ()
+        self._names: dict[Computation, str] = {}
+
+    def function(self, computation: Computation, name: str | None = None) -> str:
+        """The name of a computation's C function, which is written when it is first asked for."""
+        if computation not in self._names:
+            made = name or self.names.unique(computation.name, "computation")
+            self._names[computation] = made
+            self.functions[made] = self.write(self, computation, made)
+        return self._names[computation]
+
+    def settled(self, text: str) -> str:
+        """The text of functions with addresses in it."""
+        places = {**self.memory.places, "@arena bytes@": str(self.memory.arena_bytes)}
+        return PLACE.sub(lambda match: places[match[0]], text)

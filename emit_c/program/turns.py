@@ -1,0 +1,59 @@
+"""The second turn of a loop whose state changes places; see `emit_c.program.swapping`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from emit_c.code.loops import Break, Call, If, Try
+from emit_c.program.function import HANDED_ON
+from emit_c.program.module import PLACE
+from emit_c.program.trees import leaves
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from emit_c.code.loops import Statement
+    from emit_c.program.function import Function
+    from emit_c.program.swapping import Swap
+    from hlo.instruction import Computation, Instruction
+
+
+def turn_in_swapped_places(
+    function: Function, loop: Instruction, ended: str
+) -> tuple[Statement, ...]:
+    """The second turn of a loop with swaps; nothing for one without.
+
+    Parameters
+    ----------
+    ended : the C condition for that the loop has ended; its state must then be moved to where it
+        belongs.
+    """
+    swaps = function.module.memory.swaps.get(loop, ())
+    if not swaps:
+        return ()
+    condition, body = (_swapped(function, each, swaps) for each in loop.called)
+    there = leaves(function.tree(loop), loop.shape)
+    moves: list[Statement] = []
+    for swap in swaps:
+        shape, here = swap.source.shape, function.pointer(swap.source, swap.source.name)
+        size = str(shape.size * shape.element_type.bytes)
+        moves.append(Call("__builtin_memcpy", (str(there[swap.leaf]), str(here), size)))
+    return (
+        Try(condition, HANDED_ON),
+        If(ended, (*moves, Break("1"))),
+        Try(body, HANDED_ON),
+    )
+
+
+def _swapped(function: Function, computation: Computation, swaps: Sequence[Swap]) -> str:
+    """The name of a computation's C function in which buffers have changed places."""
+    module = function.module
+    name = module.function(computation)
+    exchanged: dict[str, str] = {}
+    for swap in swaps:
+        state, following = module.memory.place(swap.state), module.memory.place(swap.following)
+        exchanged |= {state: following, following: state}
+    text = PLACE.sub(lambda m: exchanged.get(m[0], m[0]), module.functions[name])
+    other = module.names.unique(f"{computation.name}_swapped", "computation")
+    module.functions[other] = text.replace(f" {name}(", f" {other}(", 1)
+    return other
