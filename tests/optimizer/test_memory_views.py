@@ -12,6 +12,7 @@ from hlo.error import HloError
 from optimizer import Log
 from optimizer.memory.buffer_assignment import assign
 from optimizer.memory.copy_insertion import CopyInsertion
+from optimizer.memory.palette import COLOURS
 from optimizer.memory.picture import picture
 from optimizer.memory.report import report
 from optimizer.memory.why import why_copied
@@ -97,6 +98,27 @@ def test_bars_of_a_picture_do_not_overlap(seed):
     for (x, y, w, h), (p, q, v, k) in combinations(bars, 2):
         apart = x + w <= p + slack or p + v <= x + slack or y + h <= q + slack or q + k <= y + slack
         assert apart or (y, h) == (q, k)  # a result in its operand's place, at the same moment
+
+
+def test_colours_tell_what_makes_a_value():
+    module = hlo.parse(
+        "HloModule m\nENTRY e {\n  x = f32[8,8] parameter(0)\n"
+        "  d = f32[8,8] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+        "  t = f32[8,8] transpose(d), dimensions={1,0}\n  ROOT n = f32[8,8] negate(t)\n}"
+    )
+    drawn = ET.fromstring(picture(assign(module)))
+    fill = {
+        bar[0].text.split()[0]: bar.get("fill")
+        for bar in drawn.iter(f"{SVG}rect")
+        if bar.get("class") == "bar"
+    }
+    assert fill == {
+        "%d": COLOURS["matrix products"],
+        "%t": COLOURS["moved or copied"],
+        "%n": COLOURS["elementwise"],
+    }
+    words = {told.text for told in drawn.iter(f"{SVG}text")}
+    assert words >= {*COLOURS, "temporaries", "results, and what lies in their memory before"}
 
 
 def test_names_are_escaped():

@@ -1,0 +1,84 @@
+"""Colours and elements of pictures of memory."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from optimizer.fusion.policy import FOLDS, MOVEMENT
+
+if TYPE_CHECKING:
+    from optimizer.analysis.dataflow import Value
+
+# By what makes a value. All are light enough for dark letters, and differ without colour vision.
+COLOURS = {
+    "matrix products": "#9ecae1",
+    "reductions": "#f4a582",
+    "elementwise": "#b8e0b0",
+    "moved or copied": "#ffe699",
+    "loops and branches": "#cbb8e8",
+    "library and others": "#cfd4da",
+}
+# The background is part of the picture, so that it can be read on dark pages too.
+STYLE = (
+    "text{font:11px ui-sans-serif,system-ui,sans-serif;fill:#1f2328}"
+    ".title{font-size:17px;font-weight:600}.strong{font-weight:600}.small{font-size:10px}"
+    ".end{text-anchor:end}.middle{text-anchor:middle}.red{fill:#b3261e}"
+    ".grid{stroke:#d8dee4;stroke-width:1}.use{fill:#e6e9ed;stroke:#8b949e}"
+    ".peak{stroke:#b3261e;stroke-width:1.2;stroke-dasharray:4 3}"
+    ".bar{stroke:#ffffff;stroke-width:.6}.bar:hover{stroke:#1f2328;stroke-width:1.6}"
+)
+_PRODUCTS = frozenset({"convolution", "dot", "ragged-dot", "scaled-dot"})
+_CONTROL = frozenset({"call", "conditional", "while"})
+_LIBRARY = frozenset({"cholesky", "custom-call", "fft", "rng-bit-generator", "sort", "topk"})
+
+
+def kind_of(value: Value) -> str:
+    """What makes a value, as a key of the colours: of a fusion, the heaviest that it does."""
+    instr = value.instruction
+    inner = instr.called[0].opcodes if instr.opcode == "fusion" else {instr.opcode}
+    if inner & _PRODUCTS:
+        return "matrix products"
+    if inner & FOLDS:
+        return "reductions"
+    if inner & _CONTROL:
+        return "loops and branches"
+    if inner & _LIBRARY or not instr.row.pure:
+        return "library and others"
+    plumbing = {"parameter", "constant", "tuple", "scatter", "dynamic-update-slice", "copy"}
+    return "moved or copied" if inner <= MOVEMENT | plumbing else "elementwise"
+
+
+def tag(name: str, kind: str = "", title: str = "", **attrs: str | float) -> str:
+    """An element of SVG; pointing at it shows its title."""
+    given = {"class": kind, **attrs} if kind else attrs
+    spelt = "".join(f' {key}="{_attribute(value)}"' for key, value in given.items())
+    return (
+        f"<{name}{spelt}><title>{_plain(title)}</title></{name}>" if title else f"<{name}{spelt}/>"
+    )
+
+
+def text(x: float, y: float, told: str, kind: str = "", **attrs: str) -> str:
+    """Words at a place."""
+    spelt = "".join(f' {key}="{value}"' for key, value in attrs.items())
+    name = f' class="{kind}"' if kind else ""
+    return f'<text{name} x="{x:.1f}" y="{y:.1f}"{spelt}>{_plain(told)}</text>'
+
+
+def spelled(size: int) -> str:
+    """Bytes with the unit that suits them."""
+    number, unit = float(size), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if number < 1024:
+            break
+        number, unit = number / 1024, larger
+    return f"{size} B" if unit == "B" else f"{number:.3g} {unit}"
+
+
+def _attribute(value: str | float) -> str:
+    return f"{value:.1f}" if isinstance(value, float) else str(value)
+
+
+def _plain(told: str) -> str:
+    """What may stand in a file of XML: names of HLO may hold anything."""
+    return escape("".join(c if c.isprintable() or c == "\n" else "?" for c in told))
