@@ -10,8 +10,9 @@ Some of XLA's are not among them, though they are passes here too:
 - dot-merger: to join two weights costs more bytes than it saves (T5: 1.3 times as many);
 - qr_expander, eigh_expander: our backends hand these to LAPACK;
 - convolution-canonicalization: there is no Eigen that wants its order;
-- gemv-rewriter, splitk-rewriter, dot_dimension_sorter, convolution-pred-expander,
-  convolution_4d_expander: for libraries and Triton; our kernels take all these forms;
+- gemv-rewriter, splitk-rewriter, dot_dimension_merger, dot_dimension_sorter,
+  convolution-pred-expander, convolution_4d_expander: for libraries and Triton; our kernels take
+  all these forms;
 - reduction-degenerate-dim-remover, reduction-dimension-grouper: our loops join dimensions
   themselves, also those that only meet inside of a fusion;
 - operand_upcaster, and the converter of batch groups: our kernels convert operands as they pack
