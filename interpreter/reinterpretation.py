@@ -41,10 +41,11 @@ def evaluate_bitcast(instr: Instruction, _attrs: Attrs, operand: Array) -> Array
     XLA's HLO opcode list, kBitcast; "Shapes and Layout".
     """
     source, target = instr.operands[0].shape, instr.shape
-    row = operand.transpose(_major_to_minor(source)).reshape(-1)
+    in_memory = operand.transpose(_major_to_minor(source))
     order = _major_to_minor(target)
     dims = [target.dims[d] for d in order]
-    in_memory = _reinterpret(row, target.element_type)
+    if type_of(operand) is not target.element_type:
+        in_memory = _reinterpret(in_memory.reshape(-1), target.element_type)
     if in_memory.size != target.size:
         message = f"{instr.name}: {source} and {target} are not of as many bytes"
         raise HloError("HLO036", message, instr.span)

@@ -121,3 +121,16 @@ def test_a_bitcast_needs_as_many_bytes() -> None:
         interpreter.evaluate(hlo.parse(text), np.zeros(4, np.float32))
     assert caught.value.code == "HLO036"
     assert caught.value.span is not None
+
+
+def test_a_bitcast_moves_nothing() -> None:
+    """A matrix read as its transpose, and transposed, is where it was: BLAS sums up as before."""
+    dims = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+    x, y = np.random.default_rng(0).normal(size=(2, 100, 100)).astype(np.float32)
+    head = "ENTRY e { x = f32[100,100] parameter(0)\ny = f32[100,100]{0,1} parameter(1)"
+    plain = f"{head}\nROOT d = f32[100,100] dot(x, y), {dims} }}"
+    there = "b = f32[100,100]{1,0} bitcast(y)"
+    back = "t = f32[100,100]{1,0} transpose(b), dimensions={1,0}"
+    moved = f"{head}\n{there}\n{back}\nROOT d = f32[100,100] dot(x, t), {dims} }}"
+    want, got = (interpreter.evaluate(hlo.parse(text), x, y) for text in (plain, moved))
+    assert compare(got, want) is None
