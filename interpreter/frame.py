@@ -20,6 +20,7 @@ from hlo.error import HloError, did_you_mean
 from hlo.opcode import OPCODES
 from hlo.walk import called_first
 from interpreter.in_place import in_place_functions
+from interpreter.run_time_sizes import for_run_time_sizes
 from interpreter.table import evaluates, needs_frame
 
 if TYPE_CHECKING:
@@ -179,7 +180,8 @@ class Frame:
             notes = () if instr.opcode in OPCODES else did_you_mean(instr.opcode, OPCODES)
             message = f"{instr.name}: cannot evaluate {instr.opcode}: {reason}"
             raise HloError("HLO100", message, instr.span, notes)
-        return partial(function, self) if needs_frame(instr.row) else function
+        bound = partial(function, self) if needs_frame(instr.row) else function
+        return for_run_time_sizes(bound, instr)
 
 
 def _needed(computation: Computation) -> list[Instruction]:

@@ -64,6 +64,7 @@ def _candidates(body: Computation) -> list[Instruction]:
         for index, update in enumerate(root.operands)
         if update.opcode == "dynamic-update-slice"
         and update.shape.rank > 0  # NumPy's scalars can't be written to
+        and not any(operand.shape.is_dynamic for operand in update.operands)
         and update.operands[0].operands == (state,)
         and _index(update.operands[0]) == index
     ]

@@ -6,6 +6,7 @@ once.
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,12 @@ def _others(attrs: BatchNorm, rank: int) -> tuple[int, ...]:
 def _deviation(variance: Array, attrs: BatchNorm) -> Array:
     """The square root of variance + epsilon, in the variance's own type."""
     return np.sqrt(variance + variance.dtype.type(attrs.epsilon))
+
+
+def _mean(x: Array, axes: tuple[int, ...]) -> Array:
+    """The mean over some dimensions, which stay; NaN of no elements, and no warning as NumPy's."""
+    count = prod(x.shape[axis] for axis in axes)
+    return x.sum(axis=axes, keepdims=True) / x.dtype.type(count)
 
 
 @evaluates("batch-norm-inference")
@@ -87,8 +94,8 @@ def evaluate_batch_norm_training(
     XLA operation semantics, BatchNormTraining.
     """
     wide, axes = widened(operand), _others(attrs, operand.ndim)
-    mean = wide.mean(axis=axes, keepdims=True, dtype=wide.dtype)
-    variance = np.square(wide - mean).mean(axis=axes, keepdims=True, dtype=wide.dtype)
+    mean = _mean(wide, axes)
+    variance = _mean(np.square(wide - mean), axes)
     normal = (wide - mean) / _deviation(variance, attrs)
     output = normal * _along(scale, attrs, wide.ndim) + _along(offset, attrs, wide.ndim)
     found = (output, mean.squeeze(axes), variance.squeeze(axes))

@@ -76,3 +76,13 @@ def test_small_floats_are_computed_in_f32() -> None:
     want = normalised(x.astype(np.float64), 1, want_mean, want_variance) + 1
     np.testing.assert_allclose(output.astype(float), want, rtol=2**-8)
     np.testing.assert_allclose(mean.astype(float), want_mean, rtol=2**-8)
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_elements_have_no_mean() -> None:
+    x, vector = np.zeros((0, 2), np.float32), np.ones(2, np.float32)
+    text = f"batch-norm-training(p0, p1, p2), {TEXT.format(1)}"
+    output, mean, variance = run(text, x, vector, vector)
+    assert output.shape == (0, 2)
+    assert np.isnan(mean).all()
+    assert np.isnan(variance).all()
