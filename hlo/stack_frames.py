@@ -10,9 +10,13 @@ Source: `xla/hlo/ir/stack_frames.cc`.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from hlo.instruction import StackFrames
 from hlo.lexer import QUOTED
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction, Module
 
 _KEY = "stack_frame_id="
 # The first one outside of strings, which may hold anything; and what stands before and behind.
@@ -68,9 +72,9 @@ class FrameTables:
                 break
             chain[number] = row
             # A caller is written as its row and 1 more, so that 1 means that there is none.
-            number = int(dict(_REFERENCES.findall(row)).get("parent_frame_id", "1")) - 1
+            number = _references(row).get("parent_frame_id", 1) - 1
         for at, row in reversed(chain.items()):
-            ids = {key: int(value) for key, value in _REFERENCES.findall(row)}
+            ids = _references(row)
             parent = self.ids.get(ids.get("parent_frame_id", 1) - 1, 0)
             location = self._location(ids.get("file_location_id", 0))
             new = f"{{file_location_id={location} parent_frame_id={parent + 1}}}"
@@ -80,7 +84,7 @@ class FrameTables:
         row = _row(self.old.file_locations, number)
         if not row:
             return 0
-        ids = {key: int(value) for key, value in _REFERENCES.findall(row)}
+        ids = _references(row)
         file = _row(self.old.file_names, ids.get("file_name_id", 0))
         function = _row(self.old.function_names, ids.get("function_name_id", 0))
         new = {
@@ -89,6 +93,26 @@ class FrameTables:
         }
         text = _REFERENCES.sub(lambda m: f"{m[1]}={new.get(m[1], m[2])}", row)
         return _number(self.locations, text)
+
+
+def source_place(module: Module, instr: Instruction) -> str:
+    """Where the user wrote an instruction, as `model.py:42`; "" where the text does not say.
+
+    The metadata says so itself, or names a row of the module's tables that does.
+    """
+    metadata = instr.annotations.metadata
+    if metadata is None or metadata.source_file:
+        return f"{metadata.source_file}:{metadata.source_line}" if metadata else ""
+    frames = module.stack_frames
+    frame = _references(_row(frames.stack_frames, metadata.stack_frame_id))
+    row = _row(frames.file_locations, frame.get("file_location_id", 0))
+    name = _row(frames.file_names, _references(row).get("file_name_id", 0)).strip('"')
+    line = re.search(r"\bline=(\d+)", row)
+    return f"{name}:{line[1]}" if name and line else ""
+
+
+def _references(row: str) -> dict[str, int]:
+    return {key: int(value) for key, value in _REFERENCES.findall(row)}
 
 
 def _row(table: tuple[str, ...], number: int) -> str:

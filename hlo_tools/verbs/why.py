@@ -6,7 +6,8 @@
     hlo why copy FILE A       why the value of A is copied; or, if A is a copy, why it is needed
     hlo why remat FILE A      why A could be computed again instead of being kept, or not
 
-The file is taken as it is; `hlo opt` shows what the passes before that one make of it.
+The answer names the rule and its numbers; below it stands where the instructions come from. The
+file is taken as it is; `hlo opt` shows what the passes before that one make of it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.error import HloError
+from hlo.stack_frames import source_place
 from hlo_tools.files import read_module
 from optimizer.fusion.why import why_fused
 from optimizer.layout.why import why_layout
@@ -23,6 +25,8 @@ from optimizer.memory.why import why_copied, why_recomputed
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable
+
+    from hlo.instruction import Module
 
 # Who answers each kind of question, and how many instructions it is about.
 QUESTIONS: dict[str, tuple[Callable[..., object], int]] = {
@@ -58,4 +62,14 @@ def run(arguments: Namespace) -> int:
         raise HloError("HLO158", f"why {arguments.question} wants {count} instructions, {given}")
     module = read_module(arguments.file)
     print(answer(module, *arguments.names, target=arguments.target))
+    for name in arguments.names:
+        print(f"  {place(module, name.removeprefix('%'))}")
     return 0
+
+
+def place(module: Module, name: str) -> str:
+    """An instruction, where it stands in the text, and where the user wrote it."""
+    instr = next(i for i in module.instructions() if i.name == name)
+    where = f"{instr.span.source.name}:{instr.span.line}: " if instr.span else ""
+    user = source_place(module, instr)
+    return f"{where}{instr!r}{f' from {user}' if user else ''}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.error import HloError, did_you_mean
+from optimizer.asked import asked_for
 from optimizer.fusion.decision import FusionDecision
 from optimizer.fusion.instruction_fusion import (
     InstructionFusion,
@@ -78,12 +78,6 @@ def _why_merged(
 
 def _find(module: Module, name: str) -> tuple[Computation, Instruction]:
     """An instruction, and the computation that it is in."""
-    computations = sequential_computations(module)
-    wanted = name.removeprefix("%")
-    for computation in computations:
-        for instr in computation.instructions:
-            if instr.name == wanted:
-                return computation, instr
-    known = [i.name for c in computations for i in c.instructions]
-    message = f"no computation that is fused has an instruction `{wanted}`"
-    raise HloError("HLO158", message, notes=did_you_mean(wanted, known))
+    homes = {i: c for c in sequential_computations(module) for i in c.instructions}
+    found = asked_for(name, homes, module, "no computation that is fused has an instruction {}")
+    return homes[found], found

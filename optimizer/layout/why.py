@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.error import HloError, did_you_mean
 from hlo.walk import names_of
+from optimizer.asked import asked_for
 from optimizer.layout.assigner import Assigner
 from optimizer.layout.planner import choosable
 from optimizer.layout.policy import POLICIES
@@ -28,19 +28,12 @@ def why_layout(module: Module, name: str, target: str = "cpu") -> str:
     """
     assigner = Assigner(module, POLICIES[target], names_of(module))
     assigner.run()
-    wanted = name.removeprefix("%")
-    found = next((i for i in module.instructions() if i.name == wanted), None)
-    arrays = choosable(found.shape) if found else []
-    if found is None or (arrays and (found, arrays[0][0]) not in assigner.choices):
-        known = [instr.name for instr, _ in assigner.choices]
-        message = f"layouts are chosen for no instruction `{wanted}`"
-        raise HloError("HLO158", message, notes=did_you_mean(wanted, known))
-    place = f"{found.span.source.name}:{found.span.line}: " if found.span else ""
-    origin = found.annotations.metadata
-    if origin and origin.source_file:
-        place = f"{place}{origin.source_file}:{origin.source_line}: "
+    chosen = {instr for instr, _ in assigner.choices}
+    known = [i for i in module.instructions() if i in chosen or not choosable(i.shape)]
+    found = asked_for(name, known, module, "layouts are chosen for no instruction {}")
+    arrays = choosable(found.shape)
     lines = [
-        f"{place}%{found.name}{list(index) if index else ''} {choice}"
+        f"%{found.name}{list(index) if index else ''} {choice}"
         for index, choice in ((index, assigner.choices[found, index]) for index, _ in arrays)
     ]
-    return "\n".join(lines) or f"{place}%{found.name}: there is only one order of its elements"
+    return "\n".join(lines) or f"%{found.name}: there is only one order of its elements"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hlo.error import HloError, did_you_mean
 from hlo.instruction import Computation
 from hlo.walk import rebuild, rebuild_module
 from optimizer.analysis.dataflow import Several, Value
+from optimizer.asked import asked_for
 from optimizer.calls.flatten_call_graph import FlattenCallGraph
 from optimizer.log import Log
 from optimizer.memory.buffers import Buffers, Update
@@ -97,12 +97,8 @@ def why_recomputed(module: Module, name: str, target: str = "cpu") -> RematDecis
 
 
 def _find(flow: Dataflow, name: str) -> Instruction:
-    wanted = name.removeprefix("%")
-    for instr in flow.at:
-        if instr.name == wanted:
-            return instr
-    message = f"no computation that is run in sequence has an instruction `{wanted}`"
-    raise HloError("HLO158", message, notes=did_you_mean(wanted, [i.name for i in flow.at]))
+    message = "no computation that is run in sequence has an instruction {}"
+    return asked_for(name, flow.at, flow.module, message)
 
 
 def _without(module: Module, copy: Instruction) -> Module:

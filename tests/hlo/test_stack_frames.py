@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import hlo
+from hlo.stack_frames import source_place
 
 TEXT = """\
 HloModule m
@@ -65,3 +66,16 @@ def test_tables_keep_what_is_used() -> None:
         "{file_location_id=1 parent_frame_id=1}",
         "{file_location_id=2 parent_frame_id=2}",
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "place"),
+    [
+        ("stack_frame_id=3", "b.py:3"),
+        ('source_file="c.py" source_line=8 stack_frame_id=1', "c.py:8"),
+        ('op_name="f"', ""),
+    ],
+)
+def test_source_place(written: str, place: str) -> None:
+    module = hlo.parse(TEXT.replace("METADATA", written))
+    assert source_place(module, module.entry.root) == place

@@ -25,6 +25,14 @@ def test_unknown_instruction_is_refused(hlo) -> None:
     assert (result.status, "HLO158" in result.err) == (2, True)
 
 
+def test_what_a_fusion_computes_is_asked_of_the_fusion(hlo) -> None:
+    fused = hlo("opt", "--passes", "fusion", "-", stdin=TWICE).out.encode()
+    for question, names in (("fuse", "bb"), ("copy", "b"), ("remat", "b")):
+        asked = hlo("why", question, "-", *names, stdin=fused)
+        assert asked.status == 2
+        assert "%b is computed inside of %abs_fusion, a fusion: ask about that" in asked.err
+
+
 def test_why_layout(hlo) -> None:
     asked = hlo("why", "layout", "-", "x", stdin=TWICE)
     assert (asked.status, "only one order" in asked.out) == (0, True)
@@ -32,9 +40,18 @@ def test_why_layout(hlo) -> None:
     assert (result.status, "HLO158" in result.err) == (2, True)
 
 
+def test_the_source_is_told(hlo) -> None:
+    text = TWICE.replace(
+        b"exponential(x)", b'exponential(x), metadata={source_file="m.py" source_line=7}'
+    )
+    *_, first, second = hlo("why", "fuse", "-", "%a", "b", stdin=text).out.splitlines()
+    assert first == "  <stdin>:5: %a = f32[4]{0} exponential(%x) from m.py:7"
+    assert second == "  <stdin>:6: %b = f32[4]{0} abs(%a)"
+
+
 def test_why_library(hlo) -> None:
     asked = hlo("why", "library", "-", "%a", stdin=TWICE)
-    assert asked.out == "not fused (opcode): the library has no exponential\n"
+    assert asked.out.startswith("not fused (opcode): the library has no exponential\n")
     assert "HLO158" in hlo("why", "library", "-", "nothing", stdin=TWICE).err
     dot = b"""HloModule m
 ENTRY e {

@@ -1,0 +1,39 @@
+"""Instructions that a user asks about by name, and may not find where answers are known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo.error import HloError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hlo.instruction import Instruction, Module
+
+
+def asked_for(name: str, known: Iterable[Instruction], module: Module, message: str) -> Instruction:
+    """The instruction of a name, with or without "%", among some.
+
+    Parameters
+    ----------
+    message : what to say if there is none, with {} for the name.
+
+    Raises
+    ------
+    HloError
+        HLO158 if none of them has the name; it tells where else one has.
+    """
+    wanted, listed = name.removeprefix("%"), list(known)
+    for instr in listed:
+        if instr.name == wanted:
+            return instr
+    elsewhere = [
+        f"%{wanted} is computed inside of %{call.name}, a {call.opcode}: ask about that"
+        for computation in module.computations
+        if any(i.name == wanted for i in computation.instructions)
+        for call in module.instructions()
+        if computation in call.called
+    ]
+    notes = elsewhere[:1] or did_you_mean(wanted, [i.name for i in listed])
+    raise HloError("HLO158", message.format(f"`{wanted}`"), notes=notes)
