@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Bytes of the widest vectors, and of the narrowest that are worth having.
 VECTOR_BYTES, LEAST_VECTOR_BYTES = 64, 16
 # Rows whose sums fit into 32 registers, by how many vectors a row has; best first.
-MOST_ROWS = {2: 14, 3: 9, 4: 6, 1: 28}
+MOST_ROWS = {2: 14, 3: 9, 4: 6, 8: 3, 1: 28}
 # Contractions of fewer steps are compiled with more effort.
 SHORT = 128
 
@@ -69,16 +69,15 @@ class Tile:
         return self.vectors * self.lanes
 
 
-def lanes_for(count: int, kind: ElementType) -> tuple[int, int]:
-    """Vectors of a row and lanes of a vector that waste the fewest of `count` lanes."""
+def shapes_for(count: int, kind: ElementType) -> list[tuple[int, int]]:
+    """Vectors of a row, and lanes of a vector, that tiles for `count` lanes may have."""
     full = VECTOR_BYTES // kind.bytes
     if count >= full:
-        waste = {v: -count % (v * full) for v in MOST_ROWS}
-        return min(MOST_ROWS, key=lambda v: waste[v]), full
+        return [(vectors, full) for vectors in MOST_ROWS]
     lanes = LEAST_VECTOR_BYTES // kind.bytes
     while lanes < count:
         lanes *= 2
-    return 1, lanes
+    return [(1, lanes)]
 
 
 def rows_for(count: int, vectors: int) -> int:

@@ -9,12 +9,13 @@ around. See `emit_c.contraction.tiles`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
 from emit_c.code.indexing import Sum, counter, linear, unknown
 from emit_c.code.loops import Assign, For
-from emit_c.contraction.tiles import Tile, lanes_for, rows_for, tile_text
+from emit_c.contraction.tiles import Tile, rows_for, shapes_for, tile_text
 from emit_c.opcodes.folding import over
 
 if TYPE_CHECKING:
@@ -113,8 +114,7 @@ class Tiling:
     ) -> None:
         self.kind, self.steps, self.exact = kind, tuple(steps) or (Step(1, 0),), exact
         dims = [d for d in dims if d.size != 1] or [Dim(1, 0, 1, 1)]
-        self.share, self.lane, self.row = _best(dims, kind)
-        self.vectors, self.lanes = lanes_for(self.lane.size, kind)
+        self.share, self.lane, self.row, (self.vectors, self.lanes) = _best(dims, kind)
         self.width = self.vectors * self.lanes
         self.rows = rows_for(self.row.size, self.vectors)
         self.depth = prod(s.size for s in self.steps)
@@ -377,23 +377,34 @@ def _joined(steps: Sequence[Step]) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def _best(dims: Sequence[Dim], kind: ElementType) -> tuple[float, Dim, Dim]:
-    """The share of the processor that the best tile uses, its lane and its row.
+def _best(dims: Sequence[Dim], kind: ElementType) -> tuple[float, Dim, Dim, tuple[int, int]]:
+    """The share of the processor that the best tile uses, its lane, its row, vectors and lanes.
 
     Numbers of different lanes must be neighbours in the input, or one number that all share. The
     kernel is packed along lanes or along rows.
     """
     one = Dim(1, 0, 0)
-    best = ((0.0, False, 0), dims[0], one)
+    best = ((0.0, False, 0), dims[0], one, (1, 1))
     for lane in (d for d in dims if d.input <= 1):
-        vectors, lanes = lanes_for(lane.size, kind)
-        width = vectors * lanes
-        used = lane.size / (-(-lane.size // width) * width) * lanes * kind.bytes / VECTOR_BYTES
-        used *= 1 if lane.output == 1 else SCATTERED
         others = [d for d in dims if d is not lane and not (d.feature and lane.feature)]
-        for row in others or [one]:
-            share = used * min(1.0, rows_for(row.size, vectors) * vectors / BUSY)
+        for shape, row in product(shapes_for(lane.size, kind), others or [one]):
+            share = _share(lane, row, shape, kind)
+            share *= 1 if lane.output == 1 else SCATTERED
             score = (round(share, 2), lane.output == 1, -row.input)
             if score > best[0]:
-                best = (score, lane, row)
-    return best[0][0], best[1], best[2]
+                best = (score, lane, row, shape)
+    return best[0][0], *best[1:]
+
+
+def _share(lane: Dim, row: Dim, shape: tuple[int, int], kind: ElementType) -> float:
+    """What a tile uses of a processor: of its lanes, and of the time in which it could multiply.
+
+    It can load as many vectors as it multiplies; two for one that crosses cache lines.
+    """
+    vectors, lanes = shape
+    width, rows = vectors * lanes, rows_for(row.size, vectors)
+    filled = lane.size / (-(-lane.size // width) * width) * lanes * kind.bytes / VECTOR_BYTES
+    products = vectors * rows
+    loads = (rows if row.input else 1) * (2 * vectors if lane.input else 1)
+    loads += (rows if row.feature else 1) * (vectors if lane.feature else 1)
+    return filled * min(1.0, products / BUSY) * min(1.0, products / loads)
