@@ -101,6 +101,8 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             ConditionalToSelect(),
             MapInliner(),
             *stages.kept(stages.BEFORE, strict=strict),
+            # The turns of what was a scan call what it computes.
+            CallInliner(),
             # Our CPU kernels compute running folds step by step, XLA's in blocks.
             *stages.kept(stages.PARALLEL if target == "gpu" else (), strict=strict),
             *([StableSortExpander()] if target == "gpu" else []),

@@ -16,7 +16,7 @@ from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.values import nasty
 from interpreter import evaluate
 from interpreter.compare import BITS, compare
-from optimizer import PASSES, parse_pipeline
+from optimizer import PASSES, parse_pipeline, pipeline
 from optimizer.expanders.float_normalization import COMPUTES, SUPPORTED
 from optimizer.observers import promise_of
 
@@ -87,3 +87,11 @@ def test_small_floats_are_computed_where_they_are_supported(backend):
         assert small <= SUPPORTED[backend]
         given = [nasty(p.shape, random) for p in before.entry.parameters]
         assert compare(evaluate(after, *given), evaluate(before, *given)) is None
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu"])
+def test_turns_of_a_scan_call_nothing(target):
+    """The pipelines inline what an expander calls, so that nothing is left for a second run."""
+    for before in cases("scan_expander"):
+        after = pipeline(target).run(before)
+        assert not any(i.opcode in ("scan", "call") for i in after.instructions())
