@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hlo import attributes as a
-    from hlo.instruction import Instruction
+    from hlo.instruction import Computation, Instruction
+    from hlo.shape import Shape
     from interpreter.frame import Frame
     from interpreter.table import Value
 
@@ -95,25 +96,46 @@ def evaluate_async_start(
 ) -> Value:
     """Run the computation at once: the operands, its result, and contexts without meaning.
 
+    If an async-update brings further operands, that runs it; until then the result is zeros.
+
     References
     ----------
     XLA operation semantics, "Async operations".
     """
-    result = frame.call(instr.called[0], *operands)
-    return operands, result, *(CONTEXT for _ in instr.shape.elements[2:])
+    return _started(frame, instr, instr.called[0], operands)
 
 
 @evaluates("async-update")
 def evaluate_async_update(
-    _frame: Frame, _instr: Instruction, _attrs: a.Attrs, started: tuple[Value, ...]
+    frame: Frame, instr: Instruction, _attrs: a.Attrs, started: tuple[Value, ...], *operands: Value
 ) -> Value:
-    """What was started: there is nothing left to do.
+    """What was started, now with further operands; without any there is nothing left to do.
 
     References
     ----------
     XLA operation semantics, "Async operations".
     """
-    return started
+    if not operands:
+        return started
+    start = instr
+    while start.opcode == "async-update":
+        start = start.operands[0]
+    bound = (*cast("tuple[Value, ...]", started[0]), *operands)
+    return _started(frame, instr, start.called[0], bound)
+
+
+def _started(
+    frame: Frame, instr: Instruction, computation: Computation, operands: tuple[Value, ...]
+) -> Value:
+    whole = len(operands) == len(computation.parameters)
+    result = frame.call(computation, *operands) if whole else _zeros(instr.shape.elements[1])
+    return operands, result, *(CONTEXT for _ in instr.shape.elements[2:])
+
+
+def _zeros(shape: Shape) -> Value:
+    if shape.is_tuple:
+        return tuple(_zeros(element) for element in shape.elements)
+    return np.zeros(shape.dims, shape.element_type.dtype)
 
 
 @evaluates("async-done", "all-gather-done", "all-reduce-done", "collective-permute-done")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from optimizer.calls.async_operand_binder import AsyncOperandBinder
 from optimizer.calls.call_inliner import CallInliner
 from optimizer.calls.computation_deduplicator import ComputationDeduplicator
 from optimizer.calls.flatten_call_graph import FlattenCallGraph
@@ -96,6 +97,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
         f"{target}-optimization",
         (
             ShardingRemover(),
+            AsyncOperandBinder(),
             CallInliner(),
             ZeroSizedHloElimination(),
             ConditionalToSelect(),

@@ -20,6 +20,7 @@ from hlo.literal import literal
 from hlo.shape import tuple_of
 from hlo.walk import names_of, rebuild, rebuild_module
 from interpreter.plumbing import evaluate_constant
+from optimizer.calls.async_operand_binder import AsyncOperandBinder
 from optimizer.expanders.op_expander import Site, element
 from optimizer.expanders.parts import to_dims, to_type, wide
 from optimizer.expanders.ragged_dot_rewriter import dot_of_groups
@@ -27,6 +28,7 @@ from optimizer.expanders.result_caster import cast_result
 from optimizer.expanders.rng_expander import draw
 from optimizer.expanders.scaled_dot_rewriter import dot_of_scaled
 from optimizer.expanders.stochastic_convert_decomposer import round_by_bits
+from optimizer.log import Log
 from optimizer.make import make, splat, value_of
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ def expand(module: Module) -> Module:
     HloError
         HLO181 if a custom call is unknown, or if a collective needs other devices.
     """
+    module = AsyncOperandBinder().run(module, Log())
     names = names_of(module)
 
     def change(computation: Computation) -> Computation:

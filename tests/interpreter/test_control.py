@@ -139,6 +139,26 @@ ENTRY main {
     np.testing.assert_array_equal(got, [4, 4])
 
 
+def test_an_async_computation_runs_when_all_operands_are_there() -> None:
+    got = run(
+        """
+wrapped { a = f32[2] parameter(0)
+  b = f32[2] parameter(1)
+  s = f32[2] subtract(a, b)
+  ROOT r = (f32[2], f32[2]) tuple(s, b) }
+ENTRY main {
+  x = f32[2] parameter(0)
+  y = f32[2] parameter(1)
+  start = ((), (), u32[]) async-start(), calls=wrapped
+  first = ((f32[2]), (f32[2]), u32[]) async-update(start, x)
+  second = ((f32[2], f32[2]), (f32[2], f32[2]), u32[]) async-update(first, y)
+  ROOT done = (f32[2], f32[2]) async-done(second)
+}""",
+        *([5.0, 6.0], [1.0, 2.0]),
+    )
+    np.testing.assert_array_equal(got, [[4, 4], [1, 2]])
+
+
 def test_a_computation_is_called_with_its_own_arguments() -> None:
     got = run(
         """
