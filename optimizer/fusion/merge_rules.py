@@ -87,12 +87,12 @@ def index(merge: Merge) -> str | None:
 
 
 def folds(merge: Merge) -> str | None:
-    """Threads of a GPU can't wait for each other's folds."""
+    """Threads of a GPU can't wait for each other's folds, but go on with what they have folded."""
     nest = merge.nest
     assert isinstance(nest, Nest)
     if merge.policy.after_folds:
         return None
-    late = next((m for m in nest.members if nest.sweep[m]), None)
+    late = next((m for m in nest.members if nest.sweep[m] and nest.place.get(m) != nest.kept), None)
     return late and f"%{late.name} needs a fold of the same kernel"
 
 

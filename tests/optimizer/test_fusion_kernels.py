@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import hlo
-from optimizer import parse_pipeline, pipeline
-from optimizer.analysis.cost import kernels, module_cost
+from optimizer import optimize, parse_pipeline, pipeline
+from optimizer.analysis.cost import cost, kernels, module_cost
 from optimizer.fusion.instruction_fusion import planned
 from optimizer.fusion.policy import CPU
 from optimizer.fusion.why import why_fused
@@ -17,6 +17,38 @@ CASES = Path(__file__).parents[1] / "cases" / "fusion"
 # Arrays of n = 8 * 16 floats are all that counts in bytes; images have 256.
 X, ROW, COLUMN = 8 * 16 * 4, 8 * 4, 16 * 4
 IMAGE, CHANNELS = 2 * 4 * 4 * 8 * 4, 8 * 4
+
+ONE = {
+    "sum_of_products": 3 * X + 4,
+    "softmax": 2 * X,
+    "layer_norm": 2 * X + 2 * COLUMN,
+    "gelu": 2 * X,
+    # The parameters, two moments and the gradient are read, all but that are written.
+    "adam": 7 * X,
+    # An image is read and written, two factors are read, two statistics are written.
+    "batch_norm": 2 * IMAGE + 4 * CHANNELS,
+    "batch_norm_gradient": 2 * IMAGE + 4 * CHANNELS,
+}
+# What a GPU's kernel has folded, the next one uses: a kernel for each fold of the longest chain,
+# and one for what is done to the elements behind them.
+CHAINS = {
+    "sum_of_products": [3 * X + 4],
+    # The largest; the sums of exponentials; y.
+    "softmax": [X + ROW, X + 2 * ROW, X + 2 * ROW + X],
+    # The mean; the variance; y.
+    "layer_norm": [X + ROW, X + 2 * ROW, X + 2 * ROW + 2 * COLUMN + X],
+    "gelu": [2 * X],
+    "adam": [7 * X],
+    "batch_norm": [IMAGE + CHANNELS, IMAGE + 2 * CHANNELS, 2 * IMAGE + 4 * CHANNELS],
+    # The mean; the variance; four sums that need both; one that needs one of these; y.
+    "batch_norm_gradient": [
+        IMAGE + CHANNELS,
+        IMAGE + 2 * CHANNELS,
+        IMAGE + 8 * CHANNELS,
+        IMAGE + 4 * CHANNELS,
+        2 * IMAGE + 7 * CHANNELS,
+    ],
+}
 
 
 def case(name):
@@ -42,26 +74,22 @@ def test_kernels_and_bytes_of_instruction_fusion(name, count, moved):
     assert module_cost(fused).bytes_accessed == moved
 
 
-@pytest.mark.parametrize(
-    ("name", "moved"),
-    [
-        ("sum_of_products", 3 * X + 4),
-        ("softmax", 2 * X),
-        ("layer_norm", 2 * X + 2 * COLUMN),
-        ("gelu", 2 * X),
-        # The parameters, two moments and the gradient are read, all but that are written.
-        ("adam", 7 * X),
-        # An image is read and written, two factors are read, two statistics are written.
-        ("batch_norm", 2 * IMAGE + 4 * CHANNELS),
-        ("batch_norm_gradient", 2 * IMAGE + 4 * CHANNELS),
-    ],
-)
+@pytest.mark.parametrize(("name", "moved"), ONE.items())
 def test_one_kernel_reads_and_writes_each_array_once(name, moved):
     fused = parse_pipeline("fusion,multi-output-fusion").run(case(name))
     assert kernels(fused) == 1
     assert module_cost(fused).bytes_accessed == moved
     once = Log().run(parse_pipeline("multi-output-fusion"), fused)
     assert once is fused
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_pipelines_leave_as_few_kernels_as_can_be(name):
+    on_cpu, on_gpu = optimize(case(name), "cpu"), optimize(case(name), "gpu")
+    assert (kernels(on_cpu), module_cost(on_cpu).bytes_accessed) == (1, ONE[name])
+    moved = [cost(i).bytes_accessed for i in on_gpu.entry.instructions]
+    assert sorted(filter(None, moved)) == sorted(CHAINS[name])
+    assert kernels(on_gpu) == len(CHAINS[name])
 
 
 def test_no_expensive_value_is_computed_twice():
