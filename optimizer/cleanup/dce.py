@@ -17,6 +17,7 @@ from hlo.walk import Plan, callers, names_of, rebuild, rebuild_module, users
 from optimizer.cleanup.fusion_trimmer import trimmed
 from optimizer.effects import dead, ordered, without
 from optimizer.passes import register
+from optimizer.settle import settle
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Module
@@ -40,14 +41,10 @@ class Dce:
         names = names_of(module)
         shared = {c.name for c, found in callers(module).items() if len(found) > 1}
 
-        def change(computation: Computation) -> Computation:
-            before = None
-            while computation is not before:
-                before = computation
-                # Users first, so that whatever is left when the fuel is gone has its operands.
-                gone = [i for i in reversed(dead(computation)) if log.rewrite("dead", i)]
-                computation = trim(without(computation, gone))
-            return computation
+        def cleaned(computation: Computation) -> Computation:
+            # Users first, so that whatever is left when the fuel is gone has its operands.
+            gone = [i for i in reversed(dead(computation)) if log.rewrite("dead", i)]
+            return trim(without(computation, gone))
 
         def trim(computation: Computation) -> Computation:
             if "fusion" not in computation.opcodes:
@@ -62,4 +59,4 @@ class Dce:
                     plan |= changes
             return rebuild(computation, plan)
 
-        return rebuild_module(module, change)
+        return rebuild_module(module, lambda computation: settle(computation, cleaned))

@@ -34,6 +34,18 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
+# Of two numbers, what is chosen where a comparison holds of them.
+CHOICES = {"GT": maximum, "GE": maximum, "LT": minimum, "LE": minimum}
+SWAPPED = {"GT": "LT", "GE": "LE", "LT": "GT", "LE": "GE"}
+
+
+def chosen(x: Instruction, y: Instruction, direction: str, root: Instruction) -> Instruction | None:
+    """The larger or the smaller of two integers; None if one pred chooses for all."""
+    choice = CHOICES.get(direction)
+    alike = root.operands[0].shape.dims == root.shape.dims
+    return choice(x, y) if choice and alike else None
+
+
 @rule(select(compare(x, y, p), x, y), where=is_integer(x))
 def select_of_greater_is_maximum(
     x: Instruction, y: Instruction, p: str, root: Instruction
@@ -44,9 +56,7 @@ def select_of_greater_is_maximum(
     ----------
     LLVM, InstCombine; XLA leaves it to LLVM.
     """
-    if p not in ("GT", "GE", "LT", "LE") or root.operands[0].shape.dims != root.shape.dims:
-        return None
-    return maximum(x, y) if p in ("GT", "GE") else minimum(x, y)
+    return chosen(x, y, p, root)
 
 
 @rule(select(compare(x, y, p), y, x), where=is_integer(x))
@@ -59,9 +69,7 @@ def select_of_smaller_is_minimum(
     ----------
     LLVM, InstCombine; XLA leaves it to LLVM.
     """
-    if p not in ("GT", "GE", "LT", "LE") or root.operands[0].shape.dims != root.shape.dims:
-        return None
-    return minimum(x, y) if p in ("GT", "GE") else maximum(x, y)
+    return chosen(x, y, SWAPPED.get(p, p), root)
 
 
 # fmt: off
