@@ -57,6 +57,7 @@ class Function:
     steps : what it does, one after the other.
     scope : what of the computation is in memory.
     declared : the pointers to its arrays, and their declarations.
+    locals : memory that the instruction at hand needs for itself, by the pointers to it.
     """
 
     def __init__(self, module: ModuleWriter, computation: Computation, name: str) -> None:
@@ -66,7 +67,7 @@ class Function:
         self.scope = Scope()
         self.declared: dict[str, str] = {}
         self._known: dict[tuple[Buffer, str], str] = {}
-        self._local: dict[str, Local] = {}
+        self.locals: dict[str, Local] = {}
 
     # ------------------------------------------------------------------ memory
 
@@ -111,21 +112,21 @@ class Function:
     def local(self, size: int, wanted: str, kind: str = "u8") -> str:
         """Memory for the instruction that is being written; gives the pointer to it."""
         name = self.names.unique(wanted)
-        self._local[name] = Local(size, kind, len(self.steps), len(self.steps))
+        self.locals[name] = Local(size, kind, len(self.steps), len(self.steps))
         return name
 
     def settle_local(self, instr: Instruction) -> None:
         """Give what an instruction needs for itself its place in the instruction's scratch."""
-        if not self._local:
+        if not self.locals:
             return
-        blocks = [Block(each.bytes, [(each.first, each.last)]) for each in self._local.values()]
+        blocks = [Block(each.bytes, [(each.first, each.last)]) for each in self.locals.values()]
         offsets, size = pack(blocks)
         place = self.module.memory.scratch_for(instr, size)
-        for (name, each), offset in zip(self._local.items(), offsets, strict=True):
+        for (name, each), offset in zip(self.locals.items(), offsets, strict=True):
             behind = f" + {offset}" if offset else ""
             value = f"({each.kind} *)({place}{behind})"
             self.declared[name] = f"{each.kind} *{name} = {value};"
-        self._local.clear()
+        self.locals.clear()
 
     def arrays(self, shape: Shape, target: object, name: str) -> object:
         """Arrays for a value inside a fusion: those it is aimed at, or local ones."""
@@ -144,8 +145,8 @@ class Function:
     def step(self, *statements: Statement, uses: Iterable[str] = ()) -> None:
         """The next thing to do."""
         for name in uses:
-            if name in self._local:
-                self._local[name].last = len(self.steps)
+            if name in self.locals:
+                self.locals[name].last = len(self.steps)
         self.steps.append(statements)
 
     # ------------------------------------------------------------------- steps

@@ -9,6 +9,7 @@ from emit_c.code.constants import Constants
 from emit_c.code.names import Names
 from emit_c.kernels.writing import Kernels
 from emit_c.program.buffers import Memory
+from emit_c.program.kernel_reuse import KernelReuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +36,7 @@ class ModuleWriter:
     slot_bytes : memory that the neediest kernel takes for each thread.
     prologue : what the entry does first.
     memory : where everything lies.
+    reuse : kernels for what was computed before.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class ModuleWriter:
         self.names = Names()
         self.constants = Constants(self.names)
         self.kernels = Kernels(self.names)
+        self.reuse = KernelReuse()
         self.functions: dict[str, str] = {}
         self.slot_bytes = 0
         self.prologue: tuple[Statement, ...] = ()

@@ -69,26 +69,42 @@ class Schedule(Function):
 
     def _write_sequential(self, instr: Instruction) -> None:
         """An instruction outside of fusions: where it lies is known."""
-        scope, rules = self.scope, self.module.memory.buffers.info
+        scope = self.scope
         tree = self.tree(instr)
         if tree is None:
             return
         scope.targets[instr] = tree
         if instr.opcode in CONTROL:
             CONTROL[instr.opcode](self, instr)
-        elif instr.opcode == "fusion":
-            self._write_fusion(scope, instr)
-        elif instr in self.module.memory.spared:
-            pass
         elif instr.opcode in ("copy", "copy-start") and scope.tree(instr.operands[0]):
             source, shape = scope.tree(instr.operands[0]), instr.operands[0].shape
             target = branch(tree, 0) if instr.opcode == "copy-start" else tree
-            self.copy(leaves(target, shape), leaves(source, shape), shape)
+            if instr not in self.module.memory.spared:
+                self.copy(leaves(target, shape), leaves(source, shape), shape)
+        elif self._takes_kernels(instr):
+            reuse = self.module.reuse
+            work, begin = reuse.work(scope, instr), len(self.steps)
+            if not reuse.again(self, work):
+                self._write_kernels(scope, instr)
+                reuse.remember(self, work, begin)
+        scope.values[instr] = tree
+
+    def _takes_kernels(self, instr: Instruction) -> bool:
+        """Whether something has to be computed for an instruction."""
+        memory, entry = self.module.memory, emits_c.get(instr.opcode)
+        if instr in memory.spared or instr.opcode == "constant":
+            return False
+        if instr.opcode == "fusion" or isinstance(entry, KernelEntry):
+            return True
+        return elemental(instr.opcode) and not memory.buffers.info.forwards(instr)
+
+    def _write_kernels(self, scope: Scope, instr: Instruction) -> None:
+        if instr.opcode == "fusion":
+            self._write_fusion(scope, instr)
         elif isinstance(emits_c.get(instr.opcode), KernelEntry):
             self._write_kernel(scope, instr)
-        elif elemental(instr.opcode) and instr.opcode != "constant" and not rules.forwards(instr):
+        else:
             self._write_loops(scope, instr)
-        scope.values[instr] = tree
 
     def _write_fusion(self, scope: Scope, instr: Instruction) -> None:
         """A fusion, or a call inside of one: kernels for what is stored of it."""

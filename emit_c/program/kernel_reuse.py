@@ -1,0 +1,130 @@
+"""Kernels for instructions that are the same, but for where their arrays lie.
+
+The layers of a network repeat their fusions. For the second one and all that follow, the calls that
+the first one needed are made again, with other pointers.
+
+References
+----------
+XLA, `xla/backends/gpu/codegen/kernel_reuse_cache.h`, does so for GPUs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from emit_c.code.loops import Call, Try
+from optimizer.identity import Identity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from emit_c.kernels.kernel import Scope
+    from emit_c.program.function import Function, Local
+    from hlo.instruction import Instruction
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What an instruction computes.
+
+    Attributes
+    ----------
+    key : equal for instructions that the same kernels compute.
+    pointers : to what it reads and writes, each once.
+    """
+
+    key: Any
+    pointers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """How an instruction was computed.
+
+    Attributes
+    ----------
+    pointers : as of `Work`.
+    local : memory for its own use, by the pointers to it.
+    steps : of calls of kernels.
+    """
+
+    pointers: tuple[str, ...]
+    local: dict[str, Local]
+    steps: tuple[tuple[Call | Try, ...], ...]
+
+
+class KernelReuse:
+    """The calls that computed instructions, by what these compute."""
+
+    def __init__(self) -> None:
+        self._identity = Identity(is_layout_sensitive=True)
+        self._known: dict[Any, Calls] = {}
+
+    def work(self, scope: Scope, instr: Instruction) -> Work:
+        """What an instruction computes from values in memory.
+
+        Those that are not in memory are computed along with it. A constant is one of its own, for
+        kernels may know its numbers.
+        """
+        numbers: dict[str, int] = {}
+        keys: dict[Instruction, Any] = {}
+        places: dict[Instruction, int] = {}
+        stack = [instr]
+        while stack:
+            here = stack[-1]
+            tree = None if here is instr else scope.tree(here)
+            missing = [o for o in here.operands if o not in places] if tree is None else []
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            if here in places:
+                continue
+            if tree is None:
+                keys[here] = self._identity.key(here, places)
+            elif here.opcode == "constant":
+                keys[here] = tree, here.shape
+            else:
+                keys[here] = _numbered(tree, numbers), here.shape
+            places[here] = len(places)
+        target = _numbered(scope.targets[instr], numbers)
+        return Work((tuple(keys.values()), target), tuple(numbers))
+
+    def again(self, function: Function, work: Work) -> bool:
+        """Call what computed the same before; whether there is such."""
+        calls = self._known.get(work.key)
+        if calls is None:
+            return False
+        names = dict(zip(calls.pointers, work.pointers, strict=True))
+        begin = len(function.steps)
+        for name, each in calls.local.items():
+            names[name] = function.local(each.bytes, name, each.kind)
+            function.locals[names[name]].first += each.first
+        for step in calls.steps:
+            made = [replace(c, arguments=tuple(names.get(a, a) for a in c.arguments)) for c in step]
+            function.step(*made, uses=[a for call in made for a in call.arguments])
+        assert begin + len(calls.steps) == len(function.steps)
+        return True
+
+    def remember(self, function: Function, work: Work, begin: int) -> None:
+        """Keep the steps from one on, which computed an instruction, if they are only calls."""
+        steps = function.steps[begin:]
+        calls = [s for step in steps for s in step if isinstance(s, Call | Try)]
+        if len(calls) != sum(map(len, steps)):
+            return
+        known = {*work.pointers, *function.locals}
+        if any(a in function.declared and a not in known for c in calls for a in c.arguments):
+            return
+        local = {
+            name: replace(each, first=each.first - begin) for name, each in function.locals.items()
+        }
+        made = cast("Sequence[tuple[Call | Try, ...]]", steps)
+        self._known.setdefault(work.key, Calls(work.pointers, local, tuple(made)))
+
+
+def _numbered(tree: object, numbers: dict[str, int]) -> object:
+    """A tree of pointers, numbered as they come."""
+    if isinstance(tree, tuple):
+        return tuple(_numbered(each, numbers) for each in cast("tuple[object, ...]", tree))
+    return numbers.setdefault(tree, len(numbers)) if isinstance(tree, str) else None
