@@ -6,7 +6,7 @@ not. Reading one from text is `hlo.literal_text`'s work, writing it `hlo.literal
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -31,12 +31,28 @@ class Literal:
     array : read-only, of the shape's dimensions and NumPy type; None for tuples and tokens.
     elements : of a tuple.
     elided : the text was `{...}`: the value is not known, and the array is all zeros.
+    first : of an elided literal, the first of the numbers that XLA makes up for it. It counts on
+        through a text, so that no two unknown values are taken for one.
     """
 
     shape: Shape
     array: NDArray[Any] | None = None
     elements: tuple[Literal, ...] = ()
     elided: bool = False
+    first: int = 0
+
+    @property
+    def words(self) -> int:
+        """How many whole words of 32 bits its elements fill."""
+        own = self.array.nbytes // 4 if self.array is not None else 0
+        return own + sum(element.words for element in self.elements)
+
+    def counted_from(self, first: int) -> Literal:
+        """The elided literal whose made-up numbers begin with this one."""
+        elements: list[Literal] = []
+        for element in self.elements:
+            elements.append(element.counted_from(first + sum(e.words for e in elements)))
+        return replace(self, first=first, elements=tuple(elements))
 
     @property
     def value(self) -> Value:
@@ -46,17 +62,18 @@ class Literal:
         return self.array
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have the same type, dimensions and bits, or are both elided."""
+        """Whether both have the same type, dimensions and bits, or are the same elided one."""
         if not isinstance(other, Literal) or not self.shape.compatible(other.shape):
             return False
         if self.elided or other.elided or self.array is None or other.array is None:
-            return self.elided == other.elided and self.elements == other.elements
+            same = (self.elided, self.first) == (other.elided, other.first)
+            return same and self.elements == other.elements
         return self.array.tobytes() == other.array.tobytes()
 
     def __hash__(self) -> int:
         """A hash of the bits; an elided literal may be too large to look at them."""
         if self.elided or self.array is None:
-            return hash((self.shape.without_layout, self.elements))
+            return hash((self.shape.without_layout, self.first, self.elements))
         return hash((self.shape.without_layout, self.array.tobytes()))
 
 

@@ -79,6 +79,7 @@ class _ModuleText:
         self.instruction_names = NameSupply()
         self.computation_names = NameSupply()
         self.frames = FrameTables(StackFrames())
+        self.made_up = 0  # numbers for elided constants
 
     def read(self) -> Module:
         """The module that the text says."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
+from hlo.attributes import Constant
 from hlo.error import HloError
 from hlo.value_text import read_shape
 
@@ -29,6 +30,7 @@ class ModuleText(Protocol):
     instruction_names: NameSupply
     computation_names: NameSupply
     frames: FrameTables
+    made_up: int
 
     def inline(self, braces: Piece) -> Computation:
         """Read the computation that stands in braces where its name is expected."""
@@ -64,6 +66,8 @@ class Scope:
 
     def add(self, instr: Instruction, *, is_root: bool = False) -> Instruction:
         """Let what follows refer to an instruction."""
+        if instr.opcode == "constant":
+            instr = self._told_apart(instr)
         self.known[instr.name] = instr
         self.instructions.append(instr)
         if is_root:
@@ -71,6 +75,15 @@ class Scope:
                 raise HloError("HLO004", "two instructions are ROOT", instr.span)
             self.root = instr
         return instr
+
+    def _told_apart(self, constant: Instruction) -> Instruction:
+        """The constant; one that is elided is another one than all others that are."""
+        literal = cast("Constant", constant.attrs).literal
+        if not literal.elided:
+            return constant
+        own = literal.counted_from(self.module.made_up)
+        self.module.made_up += literal.words
+        return constant.with_(attrs=Constant(literal=own))
 
     def fresh(self, wanted: str) -> str:
         """A name that no instruction of the computation has."""

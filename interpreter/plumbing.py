@@ -12,7 +12,7 @@ from interpreter.table import evaluates
 if TYPE_CHECKING:
     from hlo.attributes import Attrs, Constant, CopyStart, GetTupleElement
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
+    from hlo.literal import Literal
     from interpreter.frame import Frame
     from interpreter.table import Value
 
@@ -39,23 +39,25 @@ def evaluate_constant(_instr: Instruction, attrs: Constant) -> Value:
     ----------
     XLA operation semantics, ConstantLiteral.
     """
-    return _made_up(attrs.literal.shape) if attrs.literal.elided else attrs.literal.value
+    return _made_up(attrs.literal) if attrs.literal.elided else attrs.literal.value
 
 
-def _made_up(shape: Shape) -> Value:
+def _made_up(literal: Literal) -> Value:
     """Values for a constant that nobody knows: its bytes hold the 32-bit numbers 0, 1, 2, ...
 
-    XLA's parser does so too, but counts on from one constant to the next, so that no two are equal.
+    As XLA's parser does, they count on from one constant to the next, so that no two are equal.
+    XLA counts on from one text to the next too.
 
     References
     ----------
     `HloParserImpl::ParseDenseLiteral` in XLA.
     """
+    shape = literal.shape
     if shape.is_tuple:
-        return tuple(map(_made_up, shape.elements))
+        return tuple(map(_made_up, literal.elements))
     values = np.zeros(shape.dims, shape.element_type.dtype)
     words = values.reshape(-1).view(np.uint8)[: values.nbytes // 4 * 4].view(np.uint32)
-    words[:] = np.arange(words.size)
+    words[:] = literal.first % 2**32 + np.arange(words.size)
     if shape.element_type.bits < 8 or shape.element_type is PRED:
         # A byte of these types must not hold more than the type's own bits.
         words &= np.uint32(0x01010101)

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hlo.annotations import Annotations
-from hlo.literal import Literal
 from hlo.walk import names_of
 from optimizer.layout.assigner import AS_WRITTEN
 from optimizer.layout.orders import order_of, reshaped, same_memory
@@ -258,5 +257,5 @@ def _in_memory(constant: Instruction) -> a.Constant:
     attrs = cast("a.Constant", constant.attrs)
     held, shape = attrs.literal, in_memory(constant.shape)
     array = cast("NDArray[Any]", held.array).transpose(memory_of(constant.shape))
-    moved = Literal(shape, np.ascontiguousarray(array), elided=held.elided)
+    moved = replace(held, shape=shape, array=np.ascontiguousarray(array))
     return replace(attrs, literal=moved)

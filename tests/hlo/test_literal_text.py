@@ -115,6 +115,8 @@ def test_elided_literals_take_no_memory_and_compare_by_shape() -> None:
     assert made == read_literal(shape, "{...}", None)
     assert hash(made) == hash(read_literal(shape, "{...}", None))
     assert made != read_literal(array(F32, (10**9,)), "{...}", None)
+    assert made != made.counted_from(7)
+    assert made.counted_from(7) == made.counted_from(7)
 
 
 def test_numpy_values_become_literals() -> None:

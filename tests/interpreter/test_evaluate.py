@@ -249,3 +249,11 @@ def test_an_elided_constant_is_made_up_of_its_type(element_type: str) -> None:
 def test_an_elided_constant_counts_in_its_bytes() -> None:
     got = interpreter.evaluate(module("ROOT c = s32[5] constant({...})"))
     np.testing.assert_array_equal(got, range(5))
+
+
+def test_elided_constants_count_on_so_that_no_two_are_equal() -> None:
+    text = "a = s32[2] constant({...})\nb = (s8[5], s32[2]) constant({...})\n"
+    a, (_, b), c = interpreter.evaluate(
+        module(f"{text}c = s32[2] constant({{...}})\nROOT r = tuple(a, b, c)")
+    )
+    assert (a.tolist(), b.tolist(), c.tolist()) == ([0, 1], [3, 4], [5, 6])
