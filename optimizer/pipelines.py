@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from optimizer.calls.async_operand_binder import AsyncOperandBinder
+from optimizer.calls.async_unwrapper import AsyncUnwrapper
 from optimizer.calls.call_inliner import CallInliner
 from optimizer.calls.computation_deduplicator import ComputationDeduplicator
 from optimizer.calls.flatten_call_graph import FlattenCallGraph
@@ -25,10 +25,13 @@ from optimizer.fusion.horizontal_loop_fusion import HorizontalLoopFusion
 from optimizer.fusion.instruction_fusion import InstructionFusion
 from optimizer.fusion.multi_output_fusion import MultiOutputFusion
 from optimizer.fusion.priority_fusion import PriorityFusion
+from optimizer.gpu.async_collective_creator import AsyncCollectiveCreator
+from optimizer.gpu.latency_hiding_scheduler import LatencyHidingScheduler
 from optimizer.layout.layout_assignment import LayoutAssignment
 from optimizer.layout.layout_normalization import LayoutNormalization
 from optimizer.layout.move_copy_to_users import MoveCopyToUsers
 from optimizer.layout.reshape_decomposer import ReshapeDecomposer
+from optimizer.libraries.dot_library_rewriter import DotLibraryRewriter
 from optimizer.log import Log
 from optimizer.loops.while_loop_constant_sinking import WhileLoopConstantSinking
 from optimizer.loops.while_loop_invariant_code_motion import WhileLoopInvariantCodeMotion
@@ -55,10 +58,6 @@ if TYPE_CHECKING:
     from optimizer.passes import Pass
 
 Target = Literal["cpu", "gpu"]
-
-
-# What ends every pipeline: an order in which instructions run, and the copies that it needs.
-MEMORY = (HloMemoryScheduler(), OptimizeInputOutputBufferAlias(), CopyInsertion())
 
 
 def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True) -> Pipeline:
@@ -97,7 +96,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
         f"{target}-optimization",
         (
             ShardingRemover(),
-            AsyncOperandBinder(),
+            AsyncUnwrapper(),
             CallInliner(),
             ZeroSizedHloElimination(),
             ConditionalToSelect(),
@@ -131,22 +130,35 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             *layouts(target, strict=strict),
             PropagateCallMetadata(),
             *(fusions(target) if fuse else ()),
-            *(MEMORY if fuse else ()),
+            *(schedules(target) if fuse else ()),
         ),
     )
 
 
 def fusions(target: Target) -> tuple[Pass, ...]:
-    """What puts instructions together into kernels."""
+    """What puts instructions together into kernels, and for a GPU into calls of its libraries."""
     if target == "cpu":
         return InstructionFusion(target), MultiOutputFusion(target), TupleSimplifier()
     return (
+        DotLibraryRewriter(target),
         PriorityFusion(),
         MultiOutputFusion(target),
         HorizontalLoopFusion(),
         HorizontalInputFusion(),
         TupleSimplifier(),
     )
+
+
+def schedules(target: Target) -> tuple[Pass, ...]:
+    """An order in which instructions run, and the copies that it needs.
+
+    Devices compute while they send; what is small could run beside something else on a GPU too, but
+    XLA leaves it to the user to say so (async-wrapper).
+    """
+    copies = OptimizeInputOutputBufferAlias(), CopyInsertion()
+    if target == "cpu":
+        return HloMemoryScheduler(), *copies
+    return AsyncCollectiveCreator(), HloMemoryScheduler(), LatencyHidingScheduler(), *copies
 
 
 def layouts(target: Target, *, strict: bool = False) -> tuple[Pass, ...]:

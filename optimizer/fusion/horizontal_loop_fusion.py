@@ -58,7 +58,8 @@ def _element_type(kernel: Kernel) -> ElementType | None:
     """The type in which small kernels without folds can be concatenated."""
     shape = kernel.parts[0].shape
     folds = any(member.opcode in FOLDS for member in kernel.members)
-    return None if folds or shape.size > _SMALL else shape.element_type
+    in_rows = shape == shape.with_default_layout()
+    return None if folds or shape.size > _SMALL or not in_rows else shape.element_type
 
 
 def _concatenated(
@@ -89,8 +90,9 @@ def _concatenated(
         )
         values[instr] = element
         if not flat:
-            values[instr] = _reshaped(element, instr.shape.dims).with_(
-                name=names.unique("reshape"), annotations=instr.annotations
+            # It takes the bytes as they lie: other passes would say so later.
+            values[instr] = make("bitcast", element, shape=instr.shape).with_(
+                name=names.unique("bitcast"), annotations=instr.annotations
             )
     return made, values
 
