@@ -15,10 +15,11 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from emit_c.code.indexing import Sum, counter, delinear, strides
+from emit_c.contraction.dims import Dim, Step, joined
 from emit_c.contraction.operands import element_as, product_type
 from emit_c.contraction.phases import Phase, phases
 from emit_c.contraction.scratch import Scratch, summed
-from emit_c.contraction.tiling import Dim, Pointers, Step, Tiling, joined
+from emit_c.contraction.tiling import Pointers, Tiling
 from emit_c.opcodes.folding import over
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from emit_c.code.indexing import Sum, counter, delinear, strides
+from emit_c.contraction.dims import Dim, Step, joined
 from emit_c.contraction.few_rows import write_few_rows
 from emit_c.contraction.operands import element_as, operands_of, product_type
 from emit_c.contraction.scratch import Scratch, summed
-from emit_c.contraction.tiling import Dim, Pointers, Step, Tiling, joined
+from emit_c.contraction.tiling import Pointers, Tiling
 from emit_c.opcodes.folding import over
 from hlo.element_type import F32, S32
 from interpreter.conversion import integer_range
@@ -54,7 +55,7 @@ def write_whole_dot(body: Body, instr: Instruction, outputs: Sequence[str]) -> i
     if made.copied:
         pointer = scratch.array(kind, "copy", made.copy_size)
         made.copy(body, pointer)
-    packed = scratch.array(kind, "packed", tiling.packed_size) if tiling.cached else ""
+    packed = made.kernel_pointer(scratch)
     if made.parts > 1:
         pointers = Pointers(pointer, packed, f"({kind} *){outputs[0]}")
         tiling.write(body, pointers, kind, made.number)
@@ -181,7 +182,25 @@ class _Product:
             features.append(Dim(2, 0, 1, 1))
             steps = [*(Step(s.size, 2 * s.input) for s in steps), Step(2, 1)]
         dims = [*joined(batch), *joined(features), *joined(places)]
-        return Tiling(dims, steps, self.kind, self.exact)
+        return Tiling(dims, steps, self.kind, self.exact, self._stride)
+
+    @property
+    def _stride(self) -> int | None:
+        """Features of a kernel that lies in memory as tiles could read it; else None."""
+        kernel = self.kernel
+        plain = (*kernel.batch, *kernel.contracting, *kernel.free) == tuple(
+            range(kernel.instr.shape.rank)
+        )
+        there = isinstance(self.body.tree(kernel.instr), str) and self.parts == 1
+        own = kernel.instr.shape.element_type is self.kind
+        return kernel.count if plain and there and own else None
+
+    def kernel_pointer(self, scratch: Scratch) -> str:
+        """Where the kernel is read, or where it is packed as a whole; "" if parts of it are."""
+        tiling = self.tiling
+        if tiling.in_place:
+            return f"(const {self.kind} *){self.body.tree(self.kernel.instr)}"
+        return scratch.array(self.kind, "packed", tiling.packed_size) if tiling.cached else ""
 
     def number(self, feature: Sum, steps: Index) -> str:
         """A number of the kernel: features count its free dimensions at each place of the batch."""

@@ -9,13 +9,13 @@ around. See `emit_c.contraction.tiles`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
 from emit_c.code.indexing import Sum, counter, linear, unknown
 from emit_c.code.loops import Assign, For
-from emit_c.contraction.tiles import Tile, rows_for, shapes_for, tile_text
+from emit_c.contraction.dims import Dim, Step, best_tile
+from emit_c.contraction.tiles import Tile, rows_for, tile_text
 from emit_c.opcodes.folding import over
 
 if TYPE_CHECKING:
@@ -30,36 +30,12 @@ if TYPE_CHECKING:
 CACHED, CACHED_PANELS = 1 << 19, 1 << 18
 # Panels that are packed together, so that the kernel is read in longer runs.
 WIDEST = 8
-# Sums that are independent of each other keep a processor busy from so many vectors on.
-BUSY = 10
-# What it costs to write lanes that are no neighbours in the output.
-SCATTERED = 0.8
-VECTOR_BYTES = 64
 # Numbers so far apart are fetched one by one: vectors of them are no faster, and longer to compile.
 FAR = 512
 # To write a tile's sums takes as long as so many products.
 FEW_STEPS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Dim:
-    """A dimension of the output: its size, and steps in the input, the output and the features.
-
-    Features number the kernel's columns; all other dimensions, `places`, share its numbers.
-    """
-
-    size: int
-    input: int
-    output: int
-    feature: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A dimension of the contraction: its size, and step in the input."""
-
-    size: int
-    input: int
+# To pack a kernel is not worth it for so few tiles below each other.
+FEW_TILES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +45,6 @@ class Pointers:
     input: str
     packed: str
     output: str
-
-
-def joined(dims: Sequence[Dim]) -> list[Dim]:
-    """Dimensions through which one loop leads, as one."""
-    found: list[Dim] = []
-    for dim in sorted((d for d in dims if d.size != 1), key=lambda d: -d.output):
-        last, n = found[-1] if found else None, dim.size
-        steps = (dim.input * n, dim.output * n, dim.feature * n)
-        if last and (last.input, last.output, last.feature) == steps:
-            found[-1] = replace(dim, size=last.size * n)
-        else:
-            found.append(dim)
-    return found
 
 
 class Tiling:
@@ -94,6 +57,7 @@ class Tiling:
     kind : the type in which products are summed up.
     exact : if given, sums of so many products are exact in that type; longer ones are added up in
         the output.
+    stride : if given, the kernel lies in memory as [batch, steps, features], with so many features.
 
     Attributes
     ----------
@@ -101,6 +65,7 @@ class Tiling:
     share : of a processor's lanes that is used.
     cached : whether the packed kernel stays in the cache while all places are gone through. If so,
         it needs memory for `packed_size` numbers, and places are outermost; else panels of it are.
+    in_place : whether the kernel is not packed, but read where it is.
     chunks : the outermost steps are taken in so many parts; if more than one, tiles add to what the
         output holds already.
     """
@@ -111,10 +76,12 @@ class Tiling:
         steps: Sequence[Step],
         kind: ElementType,
         exact: int | None = None,
+        stride: int | None = None,
     ) -> None:
         self.kind, self.steps, self.exact = kind, tuple(steps) or (Step(1, 0),), exact
+        self.stride = stride
         dims = [d for d in dims if d.size != 1] or [Dim(1, 0, 1, 1)]
-        self.share, self.lane, self.row, (self.vectors, self.lanes) = _best(dims, kind)
+        self.share, self.lane, self.row, (self.vectors, self.lanes) = best_tile(dims, kind)
         self.width = self.vectors * self.lanes
         self.rows = rows_for(self.row.size, self.vectors)
         self.depth = prod(s.size for s in self.steps)
@@ -127,11 +94,18 @@ class Tiling:
         self.blocks = -(-self.packed.size // self.side)
         whole = prod(d.size for d in self.panels) * self.blocks * self.depth * self.side
         self.cached = whole * kind.bytes <= CACHED or self.packed is not self.lane
-        self.packed_size = whole if self.cached else 0
+        self.in_place = self.cached and self._is_in_place()
+        self.packed_size = whole if self.cached and not self.in_place else 0
         self.group = 1 if self.cached else _divisor(self.blocks, min(self.blocks // 8, WIDEST))
         first = self.steps[0].size
         self.chunk = self._outermost_steps(exact or self.depth)
         self.chunks = first // self.chunk if first else 1
+
+    def _is_in_place(self) -> bool:
+        """Whether whole vectors of the kernel are read too rarely to be worth packing."""
+        below = prod(d.size for d in self.places) * -(-self.row.size // self.rows)
+        whole = self.lane.feature == 1 and self.lane.size % self.width == 0
+        return self.stride is not None and whole and below <= FEW_TILES
 
     def _outermost_steps(self, most: int) -> int:
         """How many of the outermost steps are taken at once, for at most so many products.
@@ -184,9 +158,10 @@ class Tiling:
         """Pack the whole kernel; then go through places, and at each of them through the kernel."""
         panels, places = [d.size for d in self.panels], [d.size for d in self.places]
         names = "g" * (len(panels) + 1)
-        with body.loops(names, [*panels, self.blocks], parallel=True) as (*at, block):
-            begin = self._begin(tuple(at), block)
-            self._pack(body, pointers.packed, begin, _Part(tuple(at), block, Sum(0)), kernel)
+        if not self.in_place:
+            with body.loops(names, [*panels, self.blocks], parallel=True) as (*at, block):
+                begin = self._begin(tuple(at), block)
+                self._pack(body, pointers.packed, begin, _Part(tuple(at), block, Sum(0)), kernel)
         sizes = [*panels, -(-self.lane.size // self.width)]
         for chunk in range(self.chunks):
             with body.loops("p" * len(places), places, parallel=True) as place:
@@ -195,6 +170,8 @@ class Tiling:
                         part = _Part(tuple(at), block, Sum(chunk))
                         along = {self.lane: block, self.row: row}.get(self.packed, Sum(0))
                         begin = self._begin(part.panel, along) + self._chunk_size * chunk
+                        if self.in_place:
+                            begin = self._begin_in_place(part, chunk)
                         self._tile(body, pointers, target, (place, row, part, begin), rows)
 
     def _write_panels_first(
@@ -243,6 +220,15 @@ class Tiling:
         """Where a block begins in a kernel that is packed as a whole."""
         sizes = (*(d.size for d in self.panels), self.blocks)
         return linear((*panel, block), sizes) * (self.depth * self.side)
+
+    def _begin_in_place(self, part: _Part, chunk: int) -> Sum:
+        """Where a block begins in a kernel that is read where it is."""
+        assert self.stride is not None
+        begin = part.block * self.width + chunk * (self.depth // self.chunks) * self.stride
+        for here, d in zip(part.panel, self.panels, strict=True):
+            batch = d.feature >= self.stride
+            begin = begin + here * (d.feature * self.depth if batch else d.feature)
+        return begin
 
     def _pack(
         self,
@@ -336,7 +322,7 @@ class Tiling:
             input_row=self.row.input,
             kernel_row=1 if self.row.feature else 0,
             output_row=self.row.output,
-            kernel_step=self.side,
+            kernel_step=self.stride if self.in_place and self.stride else self.side,
             input_lanes=self.lane.input == 1,
             kernel_lanes=self.lane.feature != 0,
             output_lane=self.lane.output,
@@ -375,36 +361,3 @@ def _joined(steps: Sequence[Step]) -> tuple[tuple[int, int], ...]:
         elif step.size != 1:
             found.append((step.size, step.input))
     return tuple(found)
-
-
-def _best(dims: Sequence[Dim], kind: ElementType) -> tuple[float, Dim, Dim, tuple[int, int]]:
-    """The share of the processor that the best tile uses, its lane, its row, vectors and lanes.
-
-    Numbers of different lanes must be neighbours in the input, or one number that all share. The
-    kernel is packed along lanes or along rows.
-    """
-    one = Dim(1, 0, 0)
-    best = ((0.0, False, 0), dims[0], one, (1, 1))
-    for lane in (d for d in dims if d.input <= 1):
-        others = [d for d in dims if d is not lane and not (d.feature and lane.feature)]
-        for shape, row in product(shapes_for(lane.size, kind), others or [one]):
-            share = _share(lane, row, shape, kind)
-            share *= 1 if lane.output == 1 else SCATTERED
-            score = (round(share, 2), lane.output == 1, -row.input)
-            if score > best[0]:
-                best = (score, lane, row, shape)
-    return best[0][0], *best[1:]
-
-
-def _share(lane: Dim, row: Dim, shape: tuple[int, int], kind: ElementType) -> float:
-    """What a tile uses of a processor: of its lanes, and of the time in which it could multiply.
-
-    It can load as many vectors as it multiplies; two for one that crosses cache lines.
-    """
-    vectors, lanes = shape
-    width, rows = vectors * lanes, rows_for(row.size, vectors)
-    filled = lane.size / (-(-lane.size // width) * width) * lanes * kind.bytes / VECTOR_BYTES
-    products = vectors * rows
-    loads = (rows if row.input else 1) * (2 * vectors if lane.input else 1)
-    loads += (rows if row.feature else 1) * (vectors if lane.feature else 1)
-    return filled * min(1.0, products / BUSY) * min(1.0, products / loads)

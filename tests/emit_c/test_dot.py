@@ -131,3 +131,27 @@ def test_sums_of_floats_become_integers_last(element_type, opcode):
     np.testing.assert_array_equal(
         emit_c.compile(module, optimize=False)(*arguments), interpreter.evaluate(module, *arguments)
     )
+
+
+IN_PLACE = {
+    "few rows": ("16,40", "40,32", "16,32", PLAIN),
+    "one tile of a batch": ("7,8,24", "7,24,16", "7,8,16", BATCH),
+    "two contracted": (
+        "8,3,5", "3,5,4,16", "8,4,16", "lhs_contracting_dims={1,2}, rhs_contracting_dims={0,1}",
+    ),
+    "two batches, features in front": (
+        "2,3,8,9", "2,3,9,4,16", "2,3,8,4,16",
+        ("lhs_batch_dims={0,1}, lhs_contracting_dims={3}, "
+         "rhs_batch_dims={0,1}, rhs_contracting_dims={2}"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_a_kernel_of_few_tiles_is_read_where_it_is(name):
+    assert "packed" not in check(*IN_PLACE[name]).source
+
+
+def test_other_kernels_are_packed():
+    for case in (("99,40", "40,32", "99,32", PLAIN), ("16,40", "40,35", "16,35", PLAIN)):
+        assert "packed" in check(*case).source

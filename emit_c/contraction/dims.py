@@ -1,0 +1,86 @@
+"""The dimensions of a contraction, and which of them make up a tile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+from emit_c.contraction.tiles import VECTOR_BYTES, rows_for, shapes_for
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo.element_type import ElementType
+
+# Sums that are independent of each other keep a processor busy from so many vectors on.
+BUSY = 10
+# What it costs to write lanes that are no neighbours in the output.
+SCATTERED = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """A dimension of the output: its size, and steps in the input, the output and the features.
+
+    Features number the kernel's columns; all other dimensions, `places`, share its numbers.
+    """
+
+    size: int
+    input: int
+    output: int
+    feature: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A dimension of the contraction: its size, and step in the input."""
+
+    size: int
+    input: int
+
+
+def joined(dims: Sequence[Dim]) -> list[Dim]:
+    """Dimensions through which one loop leads, as one."""
+    found: list[Dim] = []
+    for dim in sorted((d for d in dims if d.size != 1), key=lambda d: -d.output):
+        last, n = found[-1] if found else None, dim.size
+        steps = (dim.input * n, dim.output * n, dim.feature * n)
+        if last and (last.input, last.output, last.feature) == steps:
+            found[-1] = replace(dim, size=last.size * n)
+        else:
+            found.append(dim)
+    return found
+
+
+def best_tile(dims: Sequence[Dim], kind: ElementType) -> tuple[float, Dim, Dim, tuple[int, int]]:
+    """The share of the processor that the best tile uses, its lane, its row, vectors and lanes.
+
+    Numbers of different lanes must be neighbours in the input, or one number that all share. The
+    kernel is packed along lanes or along rows.
+    """
+    one = Dim(1, 0, 0)
+    best = ((0.0, False, 0), dims[0], one, (1, 1))
+    for lane in (d for d in dims if d.input <= 1):
+        others = [d for d in dims if d is not lane and not (d.feature and lane.feature)]
+        for shape, row in product(shapes_for(lane.size, kind), others or [one]):
+            share = _share(lane, row, shape, kind)
+            share *= 1 if lane.output == 1 else SCATTERED
+            score = (round(share, 2), lane.output == 1, -row.input)
+            if score > best[0]:
+                best = (score, lane, row, shape)
+    return best[0][0], *best[1:]
+
+
+def _share(lane: Dim, row: Dim, shape: tuple[int, int], kind: ElementType) -> float:
+    """What a tile uses of a processor: of its lanes, and of the time in which it could multiply.
+
+    It can load as many vectors as it multiplies; two for one that crosses cache lines.
+    """
+    vectors, lanes = shape
+    width, rows = vectors * lanes, rows_for(row.size, vectors)
+    filled = lane.size / (-(-lane.size // width) * width) * lanes * kind.bytes / VECTOR_BYTES
+    products = vectors * rows
+    loads = (rows if row.input else 1) * (2 * vectors if lane.input else 1)
+    loads += (rows if row.feature else 1) * (vectors if lane.feature else 1)
+    return filled * min(1.0, products / BUSY) * min(1.0, products / loads)
