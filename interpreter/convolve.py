@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from hlo.error import HloError
 from hlo.values import PaddingDim
 from interpreter.contract import matrix_product, sum_type
 from interpreter.conversion import converted
@@ -52,10 +53,18 @@ def evaluate_convolution(instr: Instruction, attrs: Convolution, lhs: Array, rhs
     Array
         spatial sizes di' = window[i].positions(di)
 
+    Raises
+    ------
+    HloError
+        HLO100 for operands of which only some elements are stored.
+
     References
     ----------
     XLA operation semantics, ConvWithGeneralPadding (convolution).
     """
+    if attrs.sparsity_config is not None:
+        message = f"{instr.name}: cannot evaluate a convolution with sparsity_config"
+        raise HloError("HLO100", message, instr.span)
     labels, window = attrs.dim_labels, attrs.window
     pairs = zip(labels.kernel_spatial, window, strict=True)
     flipped = tuple(d for d, w in pairs if w.reversal)

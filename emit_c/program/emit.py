@@ -126,6 +126,11 @@ def check(module: Module) -> None:
                 reason = emits_c.not_supported.get(instr.opcode, "it has no C yet")
                 message = f"{instr.name}: {instr.opcode} can't be compiled to C: {reason}"
                 raise HloError("HLO181", message, instr.span)
+            if getattr(instr.attrs, "sparsity_config", None) is not None:
+                message = (
+                    f"{instr.name}: {instr.opcode} with sparsity_config can't be compiled to C"
+                )
+                raise HloError("HLO181", message, instr.span)
             if instr.shape.is_dynamic:
                 message = f"{instr.name}: {instr.shape.text_without_layout} has a run-time size"
                 note = "`emit_c.compile` first makes such a module static"

@@ -20,7 +20,7 @@ from hlo.literal import literal
 from hlo.shape import tuple_of
 from hlo.walk import names_of, rebuild, rebuild_module
 from interpreter.plumbing import evaluate_constant
-from optimizer.calls.async_operand_binder import AsyncOperandBinder
+from optimizer.calls.async_unwrapper import AsyncUnwrapper
 from optimizer.expanders.op_expander import Site, element
 from optimizer.expanders.parts import to_dims, to_type, wide
 from optimizer.expanders.ragged_dot_rewriter import dot_of_groups
@@ -43,7 +43,7 @@ def expand(module: Module) -> Module:
     HloError
         HLO181 if a custom call is unknown, or if a collective needs other devices.
     """
-    module = AsyncOperandBinder().run(module, Log())
+    module = AsyncUnwrapper().run(module, Log())
     names = names_of(module)
 
     def change(computation: Computation) -> Computation:
@@ -66,17 +66,10 @@ def _laid_out(made: Instruction, instr: Instruction) -> Instruction:
     return make("copy", made, shape=instr.shape)
 
 
-def collect(site: Site) -> Instruction:
-    """async-start: its operands, for the end where all is done."""
-    return make("tuple", *site.instr.operands)
-
-
-def call_at_the_end(site: Site) -> Instruction:
-    """async-done: a call of what was started."""
-    start = site.instr.operands[0]
-    while start.opcode == "async-update":
-        start = start.operands[0]
-    return make("call", *start.operands, shape=site.instr.shape, called=start.called)
+def refuse_async(site: Site) -> Instruction:
+    """What starts and ends in one computation is a call by now."""
+    message = f"{site.instr.name}: what it starts or ends, another computation ends or starts"
+    raise HloError("HLO181", message, site.instr.span)
 
 
 def random_numbers(site: Site) -> Instruction:
@@ -192,9 +185,7 @@ _FORMS = {
 emits_c.define_all(
     {
         **{opcode: Expand(write) for opcode, write in COLLECTIVES.items()},
-        "async-start": Expand(collect),
-        "async-update": Expand(lambda site: site.instr.operands[0]),
-        "async-done": Expand(call_at_the_end),
+        **dict.fromkeys(("async-start", "async-update", "async-done"), Expand(refuse_async)),
         "dynamic-reshape": Expand(run_time_size),
         "ragged-dot": Expand(dot_of_groups),
         "rng": Expand(random_numbers),

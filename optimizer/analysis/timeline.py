@@ -25,11 +25,22 @@ SEQUENTIAL = frozenset({"async-start", "call", "conditional", "while"})
 
 
 def can_be_planned(module: Module) -> bool:
-    """Whether each sequential computation has one place in time, and each array has a size."""
+    """Whether each sequential computation has one place in time, and each array has a size.
+
+    And no loop hands on what a send or a recv has started: nothing can be copied while it is sent.
+    """
     sized = all(
         UNBOUNDED not in shape.dims for i in module.instructions() for _, shape in i.shape.leaves()
     )
-    return sized and is_flat(module)
+    return sized and is_flat(module) and not any(map(hands_on_a_transfer, module.instructions()))
+
+
+def hands_on_a_transfer(instr: Instruction) -> bool:
+    """Whether control flow carries a tuple that a send or a recv has made."""
+    nests = [element for element in instr.shape.elements if element.is_tuple]
+    return instr.opcode in ("while", "conditional") and any(
+        leaf.is_token for nest in nests for _, leaf in nest.leaves()
+    )
 
 
 def is_flat(module: Module) -> bool:

@@ -42,9 +42,17 @@ def inlined(
                 name=names.unique(instr.name),
                 operands=tuple([became[o] for o in instr.operands]),
                 control_predecessors=after + tuple([became[p] for p in instr.control_predecessors]),
+                called=own_callees(instr, names),
             )
             became[instr] = renamed(copy, under(prefix, op_name(copy))) if prefix else copy
     return became[computation.root]
+
+
+def own_callees(instr: Instruction, names: NameSupply) -> tuple[Computation, ...]:
+    """What a copy of an instruction calls: bodies that only one may call are copied too."""
+    if instr.opcode not in ("fusion", "async-start"):
+        return instr.called
+    return tuple([cloned(c, names, lambda inner: own_callees(inner, names)) for c in instr.called])
 
 
 def cloned(

@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 def flatten_nested_tuples(site: Site) -> Instruction | None:
     """Makes the leaves of nested tuples elements of the state.
 
+    What a send or a recv has started stays as it is, for its end to find.
+
     References
     ----------
     XLA, `TryFlattenNestedTuples` in `xla/service/while_loop_simplifier.cc`.
     """
     instr = site.loop.instr
-    if not any(e.is_tuple for e in instr.shape.elements):
+    nests = [e for e in instr.shape.elements if e.is_tuple]
+    if not nests or any(leaf.is_token for nest in nests for _, leaf in nest.leaves()):
         return None
     paths = [path for path, _ in instr.shape.leaves()]
     flat = tuple_of(*[leaf for _, leaf in instr.shape.leaves()])

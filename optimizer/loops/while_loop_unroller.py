@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from hlo.values import FrontendAttributes
 from hlo.walk import rebuild
+from optimizer.calls.clone import own_callees
 from optimizer.effects import without_dead
 from optimizer.loops.site import Site, transformed
 from optimizer.loops.state import chosen, elements_taken
@@ -115,6 +116,7 @@ def turn(body: Computation, values: list[Instruction], site: Site) -> list[Instr
                 name=site.names.unique(instr.name),
                 operands=tuple([became[o] for o in instr.operands]),
                 control_predecessors=tuple([became[p] for p in instr.control_predecessors]),
+                called=own_callees(instr, site.names),
             )
     return [became[o] for o in body.root.operands]
 

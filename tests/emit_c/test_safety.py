@@ -181,3 +181,24 @@ def test_a_bitcast_to_more_bytes_is_refused(optimize):
     with pytest.raises(hlo.HloError, match="bytes") as caught:
         emit_c.compile(hlo.parse(text), optimize=optimize)
     assert caught.value.code == "HLO181"
+
+
+def test_operands_of_which_elements_are_missing_are_refused():
+    module = hlo.parse(
+        """HloModule m
+ENTRY e {
+  x = f32[1,8] parameter(0)
+  v = f32[2,1] parameter(1)
+  i = s32[2,1] parameter(2)
+  k = (f32[2,1], s32[2,1]) tuple(v, i)
+  ROOT c = f32[1,1] convolution(x, k), dim_labels=bf_io->bf,
+    sparsity_config={ rhs={sparsity=1x4 dimension=0 stride=1} }
+}"""
+    )
+    with pytest.raises(hlo.HloError, match="sparsity_config") as caught:
+        emit_c.compile(module)
+    assert caught.value.code == "HLO181"
+    zeros = [np.zeros(p.shape.dims, p.shape.element_type.dtype) for p in module.entry.parameters]
+    with pytest.raises(hlo.HloError, match="sparsity_config") as caught:
+        interpreter.evaluate(module, *zeros)
+    assert caught.value.code == "HLO100"

@@ -6,7 +6,7 @@ import pytest
 import hlo
 from hlo.verify import verify
 from interpreter import evaluate
-from optimizer import parse_pipeline
+from optimizer import optimize, parse_pipeline
 
 ONE_COMPUTATION_IS_CONDITION_AND_BODY = """
 HloModule m
@@ -67,6 +67,78 @@ ENTRY e {
 """
 
 
+UNPACKED_BESIDE = """
+HloModule m
+f { a = f32[4,4]{0,1} parameter(0)
+  b = s32[] parameter(1)
+  c = f32[1,4]{0,1} slice(a), slice={[0:1], [0:4]}
+  ROOT u = f32[4,4]{0,1} dynamic-update-slice(a, c, b, b) }
+g { a = f32[4,4]{0,1} parameter(0)  b = s32[] parameter(1)
+  ROOT r = f32[4,4]{0,1} call(a, b), to_apply=f }
+ENTRY e {
+  x = f32[4,4]{0,1} parameter(0)
+  one = s32[] constant(1)
+  start = ((f32[4,4]{0,1}, s32[]), f32[4,4]{0,1}, u32[]) async-start(x, one), calls=g
+  update = ((f32[4,4]{0,1}, s32[]), f32[4,4]{0,1}, u32[]) async-update(start)
+  done = f32[4,4]{0,1} async-done(update)
+  ROOT s = f32[4,4]{0,1} add(x, done)
+}
+"""
+FUSED_IN_A_LOOP = """
+HloModule m
+inner { a = f32[4] parameter(0)  ROOT n = f32[4] negate(a) }
+outer { a = f32[4] parameter(0)
+  f = f32[4] fusion(a), kind=kLoop, calls=inner
+  ROOT d = f32[4] add(f, a) }
+turn { s = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[4] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  n = s32[] add(i, one)
+  y = f32[4] fusion(x), kind=kLoop, calls=outer
+  ROOT t = (s32[], f32[4]) tuple(n, y) }
+goes_on { s = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  three = s32[] constant(3)
+  ROOT c = pred[] compare(i, three), direction=LT }
+ENTRY e {
+  x = f32[4] parameter(0)
+  zero = s32[] constant(0)
+  t = (s32[], f32[4]) tuple(zero, x)
+  w = (s32[], f32[4]) while(t), condition=goes_on, body=turn
+  ROOT r = f32[4] get-tuple-element(w), index=1
+}
+"""
+SENT_IN_THE_TURN_BEFORE = """
+HloModule m, num_partitions=2
+turn { s = ((f32[4], u32[], token[]), (f32[4], u32[], token[])) parameter(0)
+  sent = (f32[4], u32[], token[]) get-tuple-element(s), index=0
+  got = (f32[4], u32[], token[]) get-tuple-element(s), index=1
+  a = token[] send-done(sent), channel_id=1
+  b = (f32[4], token[]) recv-done(got), channel_id=2
+  x = f32[4] get-tuple-element(b), index=0
+  t = token[] after-all()
+  again = (f32[4], u32[], token[]) send(x, t), channel_id=1
+  more = (f32[4], u32[], token[]) recv(t), channel_id=2
+  ROOT r = ((f32[4], u32[], token[]), (f32[4], u32[], token[])) tuple(again, more) }
+goes_on { s = ((f32[4], u32[], token[]), (f32[4], u32[], token[])) parameter(0)
+  ROOT c = pred[] constant(true) }
+ENTRY e {
+  x = f32[4] parameter(0)
+  t = token[] after-all()
+  sent = (f32[4], u32[], token[]) send(x, t), channel_id=1
+  got = (f32[4], u32[], token[]) recv(t), channel_id=2
+  s = ((f32[4], u32[], token[]), (f32[4], u32[], token[])) tuple(sent, got)
+  w = ((f32[4], u32[], token[]), (f32[4], u32[], token[])) while(s), condition=goes_on, body=turn
+  last = (f32[4], u32[], token[]) get-tuple-element(w), index=0
+  came = (f32[4], u32[], token[]) get-tuple-element(w), index=1
+  a = token[] send-done(last), channel_id=1
+  b = (f32[4], token[]) recv-done(came), channel_id=2
+  ROOT r = f32[4] get-tuple-element(b), index=0
+}
+"""
+
+
 @pytest.mark.parametrize(
     ("pass_name", "text"),
     [
@@ -77,6 +149,8 @@ ENTRY e {
         ("async-wrapper", SHARDED),
         ("horizontal-loop-fusion", SHARDED_ON_ONE_DEVICE),
         ("multi-output-fusion", HALF_OF_A_KERNEL_IS_DEAD),
+        ("while_loop_unroller", FUSED_IN_A_LOOP),
+        ("async-unwrapper,inline,copy-insertion", UNPACKED_BESIDE),
     ],
 )
 def test_pass_keeps_value(pass_name, text):
@@ -89,3 +163,9 @@ def test_pass_keeps_value(pass_name, text):
     expected, got = evaluate(before, given), evaluate(after, given)
     for e, g in zip(np.atleast_1d(expected), np.atleast_1d(got), strict=True):
         np.testing.assert_array_equal(e, g)
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu"])
+@pytest.mark.parametrize("text", [UNPACKED_BESIDE, FUSED_IN_A_LOOP, SENT_IN_THE_TURN_BEFORE])
+def test_pipeline_leaves_modules_sound(text, target):
+    verify(optimize(hlo.parse(text), target))
