@@ -7,12 +7,12 @@ What runs in which order is decided in `emit_c.program.schedule`, and for loops 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from emit_c.code.loops import Call, Let, Statement, Try, text
 from emit_c.code.names import Names
 from emit_c.kernels.kernel import Argument, Kernel, Scope
+from emit_c.program.kernel_reuse import Local
 from emit_c.program.sites import site
 from emit_c.program.trees import nested
 from hlo.print import Options, print_instruction
@@ -35,16 +35,6 @@ HANDED_ON = ("in", "out", "arena", "own")
 MOST_LINES = 40
 _WORD = re.compile(r"\w+")
 _SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
-
-
-@dataclass(slots=True)
-class Local:
-    """Memory inside one instruction: from its first step to its last."""
-
-    bytes: int
-    kind: str
-    first: int
-    last: int
 
 
 class Function:

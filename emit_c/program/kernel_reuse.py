@@ -10,18 +10,25 @@ XLA, `xla/backends/gpu/codegen/kernel_reuse_cache.h`, does so for GPUs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from emit_c.code.loops import Call, Try
 from optimizer.identity import Identity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from emit_c.code.loops import Call, Try
     from emit_c.kernels.kernel import Scope
-    from emit_c.program.function import Function, Local
     from hlo.instruction import Instruction
+
+
+@dataclass(slots=True)
+class Local:
+    """Memory inside one instruction: from its first step to its last."""
+
+    bytes: int
+    kind: str
+    first: int
+    last: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +62,16 @@ class Calls:
 
 
 class KernelReuse:
-    """The calls that computed instructions, by what these compute."""
+    """The calls that computed instructions, by what these compute.
+
+    Attributes
+    ----------
+    known : by the key of their `Work`.
+    """
 
     def __init__(self) -> None:
+        self.known: dict[Any, Calls] = {}
         self._identity = Identity(is_layout_sensitive=True)
-        self._known: dict[Any, Calls] = {}
 
     def work(self, scope: Scope, instr: Instruction) -> Work:
         """What an instruction computes from values in memory.
@@ -90,37 +102,6 @@ class KernelReuse:
             places[here] = len(places)
         target = _numbered(scope.targets[instr], numbers)
         return Work((tuple(keys.values()), target), tuple(numbers))
-
-    def again(self, function: Function, work: Work) -> bool:
-        """Call what computed the same before; whether there is such."""
-        calls = self._known.get(work.key)
-        if calls is None:
-            return False
-        names = dict(zip(calls.pointers, work.pointers, strict=True))
-        begin = len(function.steps)
-        for name, each in calls.local.items():
-            names[name] = function.local(each.bytes, name, each.kind)
-            function.locals[names[name]].first += each.first
-        for step in calls.steps:
-            made = [replace(c, arguments=tuple(names.get(a, a) for a in c.arguments)) for c in step]
-            function.step(*made, uses=[a for call in made for a in call.arguments])
-        assert begin + len(calls.steps) == len(function.steps)
-        return True
-
-    def remember(self, function: Function, work: Work, begin: int) -> None:
-        """Keep the steps from one on, which computed an instruction, if they are only calls."""
-        steps = function.steps[begin:]
-        calls = [s for step in steps for s in step if isinstance(s, Call | Try)]
-        if len(calls) != sum(map(len, steps)):
-            return
-        known = {*work.pointers, *function.locals}
-        if any(a in function.declared and a not in known for c in calls for a in c.arguments):
-            return
-        local = {
-            name: replace(each, first=each.first - begin) for name, each in function.locals.items()
-        }
-        made = cast("Sequence[tuple[Call | Try, ...]]", steps)
-        self._known.setdefault(work.key, Calls(work.pointers, local, tuple(made)))
 
 
 def _numbered(tree: object, numbers: dict[str, int]) -> object:

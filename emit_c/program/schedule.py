@@ -7,15 +7,17 @@ some values get buffers: its outputs, and inside it what would else be computed 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from emit_c.code.loops import Call, If
+from emit_c.code.loops import Call, If, Try
 from emit_c.code.names import comment
 from emit_c.kernels.kernel import Kernel, Scope
 from emit_c.kernels.writing import write_loops
 from emit_c.program.buffers import renames
 from emit_c.program.control import CONTROL
 from emit_c.program.function import Function
+from emit_c.program.kernel_reuse import Calls
 from emit_c.program.placement import in_memory, read_from_memory
 from emit_c.program.sweeps import common_loops, write_sweeps
 from emit_c.program.trees import branch, leaves
@@ -24,6 +26,7 @@ from emit_c.table import Kernel as KernelEntry
 from hlo.error import HloError
 
 if TYPE_CHECKING:
+    from emit_c.program.kernel_reuse import Work
     from emit_c.program.module import ModuleWriter
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
@@ -82,11 +85,10 @@ class Schedule(Function):
             if instr not in self.module.memory.spared:
                 self.copy(leaves(target, shape), leaves(source, shape), shape)
         elif self._takes_kernels(instr):
-            reuse = self.module.reuse
-            work, begin = reuse.work(scope, instr), len(self.steps)
-            if not reuse.again(self, work):
+            work, begin = self.module.reuse.work(scope, instr), len(self.steps)
+            if not self._call_again(work):
                 self._write_kernels(scope, instr)
-                reuse.remember(self, work, begin)
+                self._remember(work, begin)
         scope.values[instr] = tree
 
     def _takes_kernels(self, instr: Instruction) -> bool:
@@ -97,6 +99,31 @@ class Schedule(Function):
         if instr.opcode == "fusion" or isinstance(entry, KernelEntry):
             return True
         return elemental(instr.opcode) and not memory.buffers.info.forwards(instr)
+
+    def _call_again(self, work: Work) -> bool:
+        """Make the calls that computed the same before; whether there are such."""
+        calls = self.module.reuse.known.get(work.key)
+        if calls is None:
+            return False
+        names = dict(zip(calls.pointers, work.pointers, strict=True))
+        for name, each in calls.local.items():
+            names[name] = self.local(each.bytes, name, each.kind)
+            self.locals[names[name]].first += each.first
+        for step in calls.steps:
+            made = [replace(c, arguments=tuple(names.get(a, a) for a in c.arguments)) for c in step]
+            self.step(*made, uses=[a for call in made for a in call.arguments])
+        return True
+
+    def _remember(self, work: Work, begin: int) -> None:
+        """Keep the steps from one on, which did some work, if they are only calls."""
+        steps = [tuple(s for s in step if isinstance(s, Call | Try)) for step in self.steps[begin:]]
+        if steps != self.steps[begin:]:
+            return
+        used = {a for step in steps for call in step for a in call.arguments}
+        if not used & self.declared.keys() <= {*work.pointers, *self.locals}:
+            return
+        local = {n: replace(each, first=each.first - begin) for n, each in self.locals.items()}
+        self.module.reuse.known[work.key] = Calls(work.pointers, local, tuple(steps))
 
     def _write_kernels(self, scope: Scope, instr: Instruction) -> None:
         if instr.opcode == "fusion":
