@@ -65,12 +65,12 @@ class WhileLoopConstantSinking:
         )
 
 
-def wanted(computation: Computation, known: dict[int, Instruction]) -> set[Instruction]:
+def wanted(computation: Computation, known: dict[int, Instruction]) -> list[Instruction]:
     """The instructions that take a known element, not only in order to pass it on."""
     used = {o for i in computation.instructions if i is not computation.root for o in i.operands}
     if not computation.root.shape.is_tuple:
         used |= {computation.root, *computation.root.operands}
-    return {t for t, i in elements_taken(computation).items() if i in known and t in used}
+    return [t for t, i in elements_taken(computation).items() if i in known and t in used]
 
 
 def sunk(site: Site, computation: Computation, known: dict[int, Instruction]) -> Computation:
