@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from hlo.error import HloError
 from interpreter.groups import find_group, group_of, permute_pairs
 from interpreter.lift import lifted
 from interpreter.plumbing import CONTEXT
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from hlo import attributes as a
     from hlo.instruction import Instruction
+    from hlo.shape import Shape
     from interpreter.frame import Frame
     from interpreter.table import Value
 
@@ -58,6 +60,36 @@ def _gathered(
 
 def _one_or_tuple(instr: Instruction, values: Sequence[Value]) -> Value:
     return tuple(values) if instr.shape.is_tuple else values[0]
+
+
+def _declared(instr: Instruction, shape: Shape, values: Sequence[Array], count: int) -> None:
+    """See that a group of so many devices makes arrays of the sizes that the module says.
+
+    Raises
+    ------
+    HloError
+        HLO119 if it doesn't: the module was written for groups of another size.
+    """
+    for value, (_, leaf) in zip(values, shape.leaves(), strict=True):
+        if value.shape != leaf.dims and not leaf.is_dynamic:
+            made = leaf.with_dims(value.shape).text_without_layout
+            message = f"{instr.name}: groups of {count} make {made}, not {leaf.text_without_layout}"
+            raise HloError("HLO119", message, instr.span)
+
+
+def _piece(instr: Instruction, x: Array, count: int, along: int, number: int) -> Array:
+    """One of so many equal pieces.
+
+    Raises
+    ------
+    HloError
+        HLO119 if there are no such pieces.
+    """
+    size, rest = divmod(x.shape[along], count)
+    if rest:
+        message = f"{instr.name}: dimension {along} of size {x.shape[along]} has no {count} pieces"
+        raise HloError("HLO119", message, instr.span)
+    return x.take(range(number * size, (number + 1) * size), along)
 
 
 def _summed(
@@ -109,14 +141,18 @@ def evaluate_reduce_scatter(
     XLA operation semantics, ReduceScatter.
     """
     sums, place, count = _summed(frame, instr, attrs, operands)
-    return _one_or_tuple(instr, [np.split(s, count, attrs.dimensions[0])[place] for s in sums])
+    made = [_piece(instr, s, count, attrs.dimensions[0], place) for s in sums]
+    _declared(instr, instr.shape, made, count)
+    return _one_or_tuple(instr, made)
 
 
 def _all_gather(
-    frame: Frame, instr: Instruction, attrs: a.AllGather, operands: tuple[Array, ...]
+    frame: Frame, instr: Instruction, attrs: a.AllGather, shape: Shape, operands: tuple[Array, ...]
 ) -> list[Array]:
     columns, _ = _gathered(frame, instr, attrs, operands)
-    return [np.concatenate(column, attrs.dimensions[0]) for column in columns]
+    made = [np.concatenate(column, attrs.dimensions[0]) for column in columns]
+    _declared(instr, shape, made, len(columns[0]))
+    return made
 
 
 @evaluates("all-gather")
@@ -129,7 +165,7 @@ def evaluate_all_gather(
     ----------
     XLA operation semantics, AllGather.
     """
-    return _one_or_tuple(instr, _all_gather(frame, instr, attrs, operands))
+    return _one_or_tuple(instr, _all_gather(frame, instr, attrs, instr.shape, operands))
 
 
 @evaluates("all-gather-start")
@@ -142,7 +178,7 @@ def evaluate_all_gather_start(
     ----------
     XLA operation semantics, AllGather; `HloInstruction` in XLA, kAllGatherStart.
     """
-    results = tuple(_all_gather(frame, instr, attrs, operands))
+    results = tuple(_all_gather(frame, instr, attrs, instr.shape.elements[1], operands))
     return (operands, results) if instr.shape.elements[1].is_tuple else (operands[0], results[0])
 
 
@@ -160,12 +196,17 @@ def evaluate_all_to_all(
     XLA operation semantics, AllToAll.
     """
     columns, place = _gathered(frame, instr, attrs, operands)
+    count = len(columns[0])
     if not attrs.dimensions:
+        if len(columns) != count:
+            message = f"{instr.name}: groups of {count} exchange {count} pieces, not {len(columns)}"
+            raise HloError("HLO119", message, instr.span)
         return _one_or_tuple(instr, columns[place])
     along = attrs.dimensions[0]
-    count = len(columns[0])
-    pieces = [[np.split(x, count, along)[place] for x in column] for column in columns]
-    return _one_or_tuple(instr, [np.concatenate(column, along) for column in pieces])
+    pieces = [[_piece(instr, x, count, along, place) for x in column] for column in columns]
+    made = [np.concatenate(column, along) for column in pieces]
+    _declared(instr, instr.shape, made, count)
+    return _one_or_tuple(instr, made)
 
 
 @evaluates("ragged-all-to-all")
@@ -180,6 +221,11 @@ def evaluate_ragged_all_to_all(
         for each member of the group, in order: where a slice begins in this input, how many rows
         it has, where it goes in the member's output, how many rows come from that member.
 
+    Raises
+    ------
+    HloError
+        HLO123 if a slice does not lie in the input, or does not fit into the output.
+
     References
     ----------
     XLA operation semantics, RaggedAllToAll.
@@ -191,6 +237,10 @@ def evaluate_ragged_all_to_all(
     for rows, _, starts, sizes, targets, _ in brought:
         mine = (column.reshape(len(group), -1)[place] for column in (starts, sizes, targets))
         for start, size, target in zip(*mine, strict=True):
+            inside = 0 <= start <= len(rows) - size and 0 <= target <= len(result) - size
+            if size < 0 or (size and not inside):
+                message = f"{instr.name}: {size} rows from {start} on do not go to {target}"
+                raise HloError("HLO123", message, instr.span)
             result[target : target + size] = rows[start : start + size]
     return result
 

@@ -327,3 +327,38 @@ ENTRY main { x = f32[] parameter(0)
     values: list[object] = [1e8, 1.0, -1e8, 1.0, 3.0, 1e-3, 7.0, 1e9]
     sums = {tuple(map(float, run(text, values, replicas=8))) for _ in range(5)}
     assert len(sums) == 1
+
+
+@pytest.mark.parametrize(
+    ("instruction", "message"),
+    [
+        ("s32[8] all-gather(x), dimensions={0}", r"groups of 1 make s32\[4\], not s32\[8\]"),
+        ("s32[2] reduce-scatter(x), dimensions={0}, to_apply=add", r"make s32\[4\], not s32\[2\]"),
+        ("s32[4] reduce-scatter(x), dimensions={0}, to_apply=add", "has no 3 pieces"),
+        ("s32[4] all-to-all(x), dimensions={0}", "has no 3 pieces"),
+        ("(s32[4], s32[4]) all-to-all(x, x)", "groups of 3 exchange 3 pieces, not 2"),
+    ],
+)
+def test_groups_of_another_size_than_the_module_was_written_for(
+    instruction: str, message: str
+) -> None:
+    devices = 3 if " 3 " in message else 1
+    with pytest.raises(HloError, match=message) as caught:
+        run(entry(instruction), data(devices), devices)
+    assert caught.value.code == "HLO119"
+
+
+@pytest.mark.parametrize(
+    ("start", "size", "target"), [(3, 2, 0), (0, 2, 3), (-1, 1, 0), (0, -1, 0)]
+)
+def test_ragged_slices_lie_in_their_arrays(start: int, size: int, target: int) -> None:
+    text = f"""ENTRY main {{
+  x = s32[4] parameter(0)
+  b = s32[1] constant({{{start}}})
+  n = s32[1] constant({{{size}}})
+  t = s32[1] constant({{{target}}})
+  ROOT r = s32[4] ragged-all-to-all(x, x, b, n, t, n), replica_groups={{}}
+}}"""
+    with pytest.raises(HloError, match="rows from") as caught:
+        run(text, data(1))
+    assert caught.value.code == "HLO123"
