@@ -14,9 +14,12 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from emit_c.code.indexing import Sum, counter, delinear, strides
 from emit_c.contraction.dims import Dim, Step, joined
 from emit_c.contraction.operands import element_as, product_type
+from emit_c.contraction.packing import constant_numbers, packed_constant
 from emit_c.contraction.phases import Phase, phases
 from emit_c.contraction.scratch import Scratch, summed
 from emit_c.contraction.tiling import Pointers, Tiling
@@ -58,10 +61,13 @@ def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[st
         _copy_input(body, made, source, pointer)
     with summed(body, instr, outputs[0], scratch, kind, tilings) as (target, output):
         for part, tiling in zip(parts, tilings, strict=True):
-            packed = scratch.array(kind, "packed", tiling.packed_size) if tiling.cached else ""
+            packed = made.packed_constant(body, source, part, tiling)
+            number = None if packed else made.kernel(body, source, part)
+            if not packed and tiling.cached:
+                packed = scratch.array(kind, "packed", tiling.packed_size)
             first, to = made.origin(source, part)
             pointers = Pointers(f"{pointer} + {first}", packed, f"{output} + {to}")
-            tiling.write(body, pointers, target, made.kernel(body, source, part))
+            tiling.write(body, pointers, target, number)
     return scratch.bytes
 
 
@@ -198,6 +204,21 @@ class _Convolution:
             return element_as(body, self.rhs, tuple(at), self.kind)
 
         return number
+
+    def packed_constant(
+        self, body: Body, source: _Input, part: Sequence[Phase], tiling: Tiling
+    ) -> str:
+        """Where the kernel lies packed, if it is a constant; else ""."""
+        numbers = constant_numbers(body, self.rhs)
+        if numbers is None or tiling.depth == 0:
+            return ""
+        feature = self.labels.kernel_output_feature
+        taken = {feature: np.arange(self.rhs.shape.dims[feature])}
+        for step, (dim, first, distance) in self._contraction(source, part):
+            taken[dim] = first + distance * np.arange(step.size)
+        chosen = numbers[np.ix_(*(taken[d] for d in range(numbers.ndim)))]
+        rows = chosen.transpose(tuple(taken)).reshape(len(taken[feature]), -1)
+        return packed_constant(body, tiling, rows, self.rhs)
 
     def origin(self, source: _Input, part: Sequence[Phase]) -> tuple[int, int]:
         """The elements of the input and of the output that a part begins with."""

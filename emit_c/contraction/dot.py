@@ -12,6 +12,7 @@ from emit_c.code.indexing import Sum, counter, delinear, strides
 from emit_c.contraction.dims import Dim, Step, joined
 from emit_c.contraction.few_rows import write_few_rows
 from emit_c.contraction.operands import element_as, operands_of, product_type
+from emit_c.contraction.packing import constant_numbers, packed_constant
 from emit_c.contraction.scratch import Scratch, summed
 from emit_c.contraction.tiling import Pointers, Tiling
 from emit_c.opcodes.folding import over
@@ -55,13 +56,16 @@ def write_whole_dot(body: Body, instr: Instruction, outputs: Sequence[str]) -> i
     if made.copied:
         pointer = scratch.array(kind, "copy", made.copy_size)
         made.copy(body, pointer)
-    packed = made.kernel_pointer(scratch)
+    packed = made.kernel_at_hand()
+    number = None if packed else made.number
+    if not packed and tiling.cached:
+        packed = scratch.array(kind, "packed", tiling.packed_size)
     if made.parts > 1:
         pointers = Pointers(pointer, packed, f"({kind} *){outputs[0]}")
-        tiling.write(body, pointers, kind, made.number)
+        tiling.write(body, pointers, kind, number)
         return scratch.bytes
     with summed(body, instr, outputs[0], scratch, kind, [tiling]) as (target, output):
-        tiling.write(body, Pointers(pointer, packed, output), target, made.number)
+        tiling.write(body, Pointers(pointer, packed, output), target, number)
     return scratch.bytes
 
 
@@ -195,12 +199,18 @@ class _Product:
         own = kernel.instr.shape.element_type is self.kind
         return kernel.count if plain and there and own else None
 
-    def kernel_pointer(self, scratch: Scratch) -> str:
-        """Where the kernel is read, or where it is packed as a whole; "" if parts of it are."""
-        tiling = self.tiling
-        if tiling.in_place:
+    def kernel_at_hand(self) -> str:
+        """Where the kernel is read in place, or lies packed already; "" if it must be packed."""
+        if self.tiling.in_place:
             return f"(const {self.kind} *){self.body.tree(self.kernel.instr)}"
-        return scratch.array(self.kind, "packed", tiling.packed_size) if tiling.cached else ""
+        numbers = constant_numbers(self.body, self.kernel.instr) if self.parts == 1 else None
+        if numbers is None:
+            return ""
+        kernel = self.kernel
+        numbers = numbers.transpose((*kernel.batch, *kernel.free, *kernel.contracting))
+        return packed_constant(
+            self.body, self.tiling, numbers.reshape(-1, kernel.depth), kernel.instr
+        )
 
     def number(self, feature: Sum, steps: Index) -> str:
         """A number of the kernel: features count its free dimensions at each place of the batch."""

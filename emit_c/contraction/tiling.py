@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from emit_c.code.indexing import Sum, counter, linear, unknown
 from emit_c.code.loops import Assign, For
@@ -20,6 +22,8 @@ from emit_c.opcodes.folding import over
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from emit_c.code.indexing import Index
     from emit_c.kernels.body import Body
@@ -136,14 +140,15 @@ class Tiling:
         body: Body,
         pointers: Pointers,
         target: ElementType,
-        kernel: Callable[[Sum, Index], str],
+        kernel: Callable[[Sum, Index], str] | None,
     ) -> None:
         """Pack the kernel, and go through the tiles.
 
         Parameters
         ----------
         target : the output's type.
-        kernel : gives the kernel's number for a feature and an index of the contraction.
+        kernel : gives the kernel's number for a feature and an index of the contraction; None if
+            the whole of it is packed already, or read in place.
         """
         write = self._write_places_first if self.cached else self._write_panels_first
         write(body, pointers, target, kernel)
@@ -153,12 +158,12 @@ class Tiling:
         body: Body,
         pointers: Pointers,
         target: ElementType,
-        kernel: Callable[[Sum, Index], str],
+        kernel: Callable[[Sum, Index], str] | None,
     ) -> None:
         """Pack the whole kernel; then go through places, and at each of them through the kernel."""
         panels, places = [d.size for d in self.panels], [d.size for d in self.places]
         names = "g" * (len(panels) + 1)
-        if not self.in_place:
+        if kernel is not None:
             with body.loops(names, [*panels, self.blocks], parallel=True) as (*at, block):
                 begin = self._begin(tuple(at), block)
                 self._pack(body, pointers.packed, begin, _Part(tuple(at), block, Sum(0)), kernel)
@@ -179,23 +184,29 @@ class Tiling:
         body: Body,
         pointers: Pointers,
         target: ElementType,
-        kernel: Callable[[Sum, Index], str],
+        kernel: Callable[[Sum, Index], str] | None,
     ) -> None:
         """Pack some panels of the kernel, and go through all places for them; then the next."""
         panels, places = [d.size for d in self.panels], [d.size for d in self.places]
         sizes = [*panels, self.blocks // self.group]
         with body.loops("g" * len(sizes), sizes, parallel=True) as (*at, group):
             size = self.group * self._chunk_size
-            packed = body.own(str(self.kind), "panel", size, self.kind.bytes)
-            here = replace(pointers, packed=packed)
+            here = pointers
+            if kernel is not None:
+                packed = body.own(str(self.kind), "panel", size, self.kind.bytes)
+                here = replace(pointers, packed=packed)
             with body.loops(["chunk"], [self.chunks]) as (chunk,):
                 part = _Part(tuple(at), group * self.group, chunk)
-                self._pack(body, packed, Sum(0), part, kernel)
+                if kernel is not None:
+                    self._pack(body, here.packed, Sum(0), part, kernel)
                 with body.loops("p" * len(places), places) as place:
                     for row, rows in self._each_row(body):
                         with body.loops(["block"], [self.group]) as (block,):
-                            begin = block * self._chunk_size
                             this = replace(part, block=part.block + block)
+                            begin = block * self._chunk_size
+                            if kernel is None:
+                                begin = self._begin(part.panel, this.block)
+                                begin = begin + chunk * self._chunk_size
                             self._tile(body, here, target, (place, row, this, begin), rows)
 
     def _each_row(self, body: Body) -> Iterator[tuple[Sum, int]]:
@@ -229,6 +240,21 @@ class Tiling:
             batch = d.feature >= self.stride
             begin = begin + here * (d.feature * self.depth if batch else d.feature)
         return begin
+
+    def packed_numbers(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """A kernel packed as a whole.
+
+        Parameters
+        ----------
+        numbers : shape (features, depth).
+        """
+        panels = [np.arange(d.size) * d.feature for d in self.panels]
+        along = np.arange(self.blocks * self.side)
+        inside = along < self.packed.size
+        features: Any = sum(np.ix_(*panels, along * inside * self.packed.feature))
+        chosen: Any = np.where(inside[:, None], numbers[features], numbers.dtype.type(0))
+        chosen = chosen.reshape(-1, self.blocks, self.side, self.depth)
+        return np.ascontiguousarray(chosen.swapaxes(-1, -2))
 
     def _pack(
         self,

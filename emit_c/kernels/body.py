@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hlo.attributes import GetTupleElement
     from hlo.element_type import ElementType
     from hlo.instruction import Computation, Instruction
+    from hlo.literal import Literal
     from hlo.shape import Shape
 
 Values = tuple[str, ...]
@@ -77,7 +78,10 @@ class Writer:
     raw : what is stored for wide values, by name, where that needs no conversion, or one only.
     trace : where it is noted what is written, if anybody wants to know.
     patience : the variable with which loops ask whether they have to stop; "" if they never do.
+    argument : gives the name in the kernel of a pointer that its caller has, of a C type.
     """
+
+    argument: Callable[[str, str, str], str]
 
     def __init__(self, names: Names, constants: Constants) -> None:
         self.names = names
@@ -332,6 +336,18 @@ class Body:
                 attrs: GetTupleElement = instr.attrs  # type: ignore[assignment]
                 return cast("tuple[object, ...]", tree)[attrs.index]
         return None
+
+    def literal(self, instr: Instruction) -> Literal | None:
+        """The value of a constant; None for other instructions."""
+        environment = self.environment
+        while instr in environment.aliases:
+            environment, instr = environment.aliases[instr]
+        return instr.attrs.literal if instr.opcode == "constant" else None  # type: ignore[attr-defined]
+
+    def constant(self, literal: Literal, name: str) -> str:
+        """The C pointer to a constant array, which the kernel is given: so others may share it."""
+        place = self.writer.constants.pointer(literal, name)
+        return self.writer.argument(f"const {literal.shape.element_type} *restrict ", place, name)
 
     def pointer(self, instr: Instruction) -> str:
         """The C pointer to an array that is in memory."""

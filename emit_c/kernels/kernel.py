@@ -67,6 +67,7 @@ class Kernel:
         self.scope = scope
         self.arguments: dict[str, Argument] = {}
         self.writer = Writer(self.names, constants)
+        self.writer.argument = self.argument
         self.body = Body(self.writer, self._environment(scope))
 
     def _environment(self, scope: Scope) -> Environment:

@@ -60,10 +60,11 @@ class Kernels:
     def add(self, kernel: Kernel, name: str, about: str, statements: Sequence[Statement]) -> str:
         """The name of a function with a kernel's body; an equal one, if there is one already."""
         _let_results_share(kernel)
-        parameters = ", ".join(f"{a.kind}{a.name}" for a in kernel.arguments.values()) or "void"
         status = "  return 0;\n" if kernel.writer.patience else ""
         folded = in_lanes(kernel.body, in_blocks(kernel.body, statements))
         parts = split(kernel, name, with_limits(kernel.body, folded))
+        _drop_unused(kernel, parts)
+        parameters = ", ".join(f"{a.kind}{a.name}" for a in kernel.arguments.values()) or "void"
         body = _without_unused(self._own(kernel, f"({parameters}) {{\n{text(parts)}{status}}}\n"))
         key = _anonymous(body, kernel)
         if key not in self._names:
@@ -86,6 +87,14 @@ def _let_results_share(kernel: Kernel) -> None:
         for pointer, argument in kernel.arguments.items():
             kind = argument.kind.replace("restrict ", "")
             kernel.arguments[pointer] = replace(argument, kind=kind)
+
+
+def _drop_unused(kernel: Kernel, statements: Sequence[Statement]) -> None:
+    """Take no pointers that nothing reads or writes through after all."""
+    words = set(_WORD.findall(text(statements)))
+    for pointer, argument in list(kernel.arguments.items()):
+        if argument.name not in words:
+            del kernel.arguments[pointer]
 
 
 def _without_unused(body: str) -> str:

@@ -1,0 +1,35 @@
+"""Kernels that are constants: packed once, when the module is written, and not at every call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hlo.literal import Literal
+from hlo.shape import array
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from emit_c.contraction.tiling import Tiling
+    from emit_c.kernels.body import Body
+    from hlo.instruction import Instruction
+
+
+def constant_numbers(body: Body, kernel: Instruction) -> NDArray[Any] | None:
+    """A kernel's numbers, if it is a constant and they are not all the same; else None."""
+    literal = body.literal(kernel)
+    if literal is None or body.writer.constants.scalar(literal) is not None:
+        return None
+    return literal.array
+
+
+def packed_constant(body: Body, tiling: Tiling, numbers: NDArray[Any], kernel: Instruction) -> str:
+    """The C pointer to a constant that holds a packed kernel.
+
+    Parameters
+    ----------
+    numbers : shape (features, depth).
+    """
+    packed = tiling.packed_numbers(numbers.astype(tiling.kind.dtype))
+    literal = Literal(array(tiling.kind, packed.shape), packed)
+    return body.constant(literal, f"{kernel.name}_packed")
