@@ -7,6 +7,7 @@ only printable ASCII, and no backslash or `??` that would join it with the next 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from emit_c.code.prelude import reserved
 from hlo.element_type import ELEMENT_TYPES
@@ -55,6 +56,7 @@ def _plain(line: str) -> str:
     return safe.replace("??", "? ?").replace("??", "? ?")
 
 
+@lru_cache(maxsize=4096)
 def identifier(name: str) -> str:
     """A C identifier that looks like a name."""
     word = re.sub(r"[^A-Za-z0-9]+", "_", name)[:LONGEST].strip("_")

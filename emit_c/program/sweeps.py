@@ -9,6 +9,7 @@ different folds, some of them are folded side by side, and each variable is an a
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from emit_c.code.indexing import Sum, counter, linear
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 Pointers = dict["Instruction", list[str]]
 
 
+# Several ask it of each fusion, one after the other.
+@lru_cache(maxsize=256)
 def common_loops(computation: Computation) -> Nest | None:
     """The loops of all that a fusion computes; None if it has no common ones, or plain ones."""
     root = computation.root
