@@ -1,0 +1,105 @@
+"""Sequences of reshapes and transposes, and what gives an array when it is rearranged by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from optimizer.make import constant, make, value_of
+
+if TYPE_CHECKING:
+    from hlo.attributes import Broadcast, Dimensions
+    from hlo.instruction import Instruction
+    from hlo.shape import Shape
+    from optimizer.make import Array
+
+REARRANGEMENTS = frozenset({"reshape", "transpose"})
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One reshape or transpose.
+
+    Attributes
+    ----------
+    order : a transpose's permutation; () for a reshape.
+    before, after : sizes of the dimensions.
+    """
+
+    order: tuple[int, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether everything stays where it is."""
+        return self.before == self.after and list(self.order) == sorted(self.order)
+
+
+Steps = tuple[Step, ...]
+
+
+def is_rearrangement(instr: Instruction) -> bool:
+    """Whether an instruction is a reshape or a transpose."""
+    return instr.opcode in REARRANGEMENTS
+
+
+def step_of(rearrangement: Instruction) -> Step:
+    """What a reshape or transpose does."""
+    is_transpose = rearrangement.opcode == "transpose"
+    order = cast("Dimensions", rearrangement.attrs).dimensions if is_transpose else ()
+    return Step(order, rearrangement.operands[0].shape.dims, rearrangement.shape.dims)
+
+
+def then(steps: Steps, step: Step) -> Steps:
+    """Steps and one more. Two reshapes are one, two transposes are one, and some are none."""
+    if steps and bool(steps[-1].order) == bool(step.order):
+        last = steps[-1]
+        order = tuple([last.order[d] for d in step.order])
+        steps, step = steps[:-1], Step(order, last.before, step.after)
+    return steps if step.is_idle else (*steps, step)
+
+
+def done(step: Step, x: Instruction) -> Instruction:
+    """An array after a step."""
+    if step.order:
+        return make("transpose", x, dimensions=step.order)
+    return make("reshape", x, shape=x.shape.with_dims(step.after))
+
+
+def is_free(instr: Instruction, steps: Steps) -> bool:
+    """Whether it costs nothing to make what gives an instruction when the steps are done to it.
+
+    Constants can be rearranged now, and broadcasts can be made in another shape.
+    """
+    if instr.opcode != "broadcast":
+        return value_of(instr) is not None
+    dims = cast("Broadcast", instr.attrs).dimensions
+    return list(dims) == sorted(dims) and _dims_before(dims, steps) is not None
+
+
+def _dims_before(dims: tuple[int, ...], steps: Steps) -> tuple[int, ...] | None:
+    """Where a broadcast's dimensions were before the steps; None if they were not in order."""
+    for step in reversed(steps):
+        if dims and not step.order:
+            return None
+        dims = tuple([step.order[d] for d in dims])
+    return dims if list(dims) == sorted(dims) else None
+
+
+def inverse(instr: Instruction, steps: Steps, like: Shape) -> Instruction:
+    """What gives an instruction for which `is_free` holds when the steps are done to it.
+
+    Parameters
+    ----------
+    like : the dimensions before the steps, and their layout.
+    """
+    shape = like.with_type(instr.shape.element_type)
+    if instr.opcode == "broadcast":
+        dims = _dims_before(cast("Broadcast", instr.attrs).dimensions, steps)
+        return make("broadcast", instr.operands[0], shape=shape, dimensions=dims)
+    value = cast("Array", value_of(instr))
+    for step in reversed(steps):
+        undone = sorted(range(len(step.order)), key=step.order.__getitem__)
+        value = value.transpose(undone) if undone else value.reshape(step.before)
+    return constant(value).with_(shape=shape)
