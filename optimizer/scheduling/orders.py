@@ -19,7 +19,7 @@ from optimizer.analysis.dataflow import Several, Value
 from optimizer.effects import effects
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from hlo.instruction import Computation, Instruction
     from optimizer.analysis.dataflow import Dataflow
@@ -69,10 +69,19 @@ class Graph:
         for instr, values in self.reads.items():
             for value in values:
                 readers.setdefault(value, []).append(instr)
+        place = {instr: n for n, instr in enumerate(self.instructions)}
+        # As the instructions stand, each needs earlier ones; only from here on may one need a later
+        # one, and then whoever comes behind it may need that too.
+        lowest = len(place)
         for instr, updated in self._updates(flow):
             for reader in readers.get(updated, ()):
-                if reader is not instr and not self._is_needed_by(instr, reader):
-                    self.needs[instr][reader] = None
+                start = min(place[instr], lowest)
+                behind = place[reader] >= start
+                if reader is instr or (behind and self._is_needed_by(instr, reader, place, start)):
+                    continue
+                self.needs[instr][reader] = None
+                if place[reader] > place[instr]:
+                    lowest = min(lowest, place[instr])
 
     def _updates(self, flow: Dataflow) -> Iterator[tuple[Instruction, Value]]:
         """Instructions that write over a value: in place, or as the next state of a loop."""
@@ -88,14 +97,17 @@ class Graph:
                 if join.target in self.reads.get(instr, ()):
                     yield instr, join.target
 
-    def _is_needed_by(self, instr: Instruction, other: Instruction) -> bool:
+    def _is_needed_by(
+        self, instr: Instruction, other: Instruction, place: Mapping[Instruction, int], start: int
+    ) -> bool:
+        """Whether `other` needs `instr`, which nothing does that stands before a place."""
         stack, seen = [other], {other}
         while stack:
             current = stack.pop()
             if current is instr:
                 return True
             for needed in self.needs[current]:
-                if needed not in seen:
+                if needed not in seen and place[needed] >= start:
                     seen.add(needed)
                     stack.append(needed)
         return False
