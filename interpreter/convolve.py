@@ -56,13 +56,13 @@ def evaluate_convolution(instr: Instruction, attrs: Convolution, lhs: Array, rhs
     Raises
     ------
     HloError
-        HLO100 for operands of which only some elements are stored.
+        HLO100 for a sparse operand, which is a tuple; one that is an array is whole.
 
     References
     ----------
     XLA operation semantics, ConvWithGeneralPadding (convolution).
     """
-    if attrs.sparsity_config is not None:
+    if isinstance(lhs, tuple) or isinstance(rhs, tuple):
         message = f"{instr.name}: cannot evaluate a convolution with sparsity_config"
         raise HloError("HLO100", message, instr.span)
     labels, window = attrs.dim_labels, attrs.window

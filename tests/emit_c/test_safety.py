@@ -202,3 +202,16 @@ ENTRY e {
     with pytest.raises(hlo.HloError, match="sparsity_config") as caught:
         interpreter.evaluate(module, *zeros)
     assert caught.value.code == "HLO100"
+
+
+def test_operands_that_are_whole_may_be_called_sparse():
+    text = """HloModule m
+ENTRY e {
+  x = f32[1,2] parameter(0)
+  k = f32[2,2] parameter(1)
+  ROOT c = f32[1,2] convolution(x, k), dim_labels=bf_io->bf,
+    sparsity_config={ rhs={sparsity=3x4 dimension=0 stride=1} }
+}"""
+    x, k = np.ones((1, 2), np.float32), np.ones((2, 2), np.float32)
+    assert interpreter.evaluate(hlo.parse(text), x, k).tolist() == [[2, 2]]
+    assert emit_c.compile(hlo.parse(text))(x, k).tolist() == [[2, 2]]
