@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from emit_c.custom_calls import factorizations as f
 from emit_c.custom_calls.lapack import Call, Letter, Matrix, batched
 from emit_c.custom_calls.table import kernel
+from interpreter.custom_calls.lapack_names import BEFORE_FFI, targets_before_ffi
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,19 +35,20 @@ def _sizes_only(*_sizes: str) -> Options:
     return {}
 
 
-# The name without its letter; the letters; the routine; ranks of its arrays; how to read options.
-_CALLS: tuple[tuple[str, str, Routine, tuple[int, ...], Callable[..., Options]], ...] = (
-    ("potrf", "sdcz", f.potrf, (2,), _triangle),
-    ("getrf", "sdcz", f.getrf, (2,), _sizes_only),
-    ("geqrf", "sdcz", f.geqrf, (2,), _sizes_only),
-    ("orgqr", "sd", f.orgqr, (2, 1), _sizes_only),
-    ("ungqr", "cz", f.orgqr, (2, 1), _sizes_only),
-    ("syevd", "sd", f.syevd, (2,), _triangle),
-    ("heevd", "cz", f.syevd, (2,), _triangle),
-    ("gesdd", "sdcz", f.gesdd, (2,), _vectors),
-)
-for _name, _letters, _routine, _ranks, _read in _CALLS:
-    kernel(*(f"lapack_{_letter}{_name}" for _letter in _letters))(batched(_routine, _ranks, _read))
+# How each is computed, and how its options are read.
+_ROUTINES: dict[str, tuple[Routine, Callable[..., Options]]] = {
+    "potrf": (f.potrf, _triangle),
+    "getrf": (f.getrf, _sizes_only),
+    "geqrf": (f.geqrf, _sizes_only),
+    "orgqr": (f.orgqr, _sizes_only),
+    "ungqr": (f.orgqr, _sizes_only),
+    "syevd": (f.syevd, _triangle),
+    "heevd": (f.syevd, _triangle),
+    "gesdd": (f.gesdd, _vectors),
+}
+for _name, (_routine, _read) in _ROUTINES.items():
+    _ranks = BEFORE_FFI[_name][1]
+    kernel(*targets_before_ffi(_name))(batched(_routine, _ranks, _read))
 
 
 @kernel("blas_strsm", "blas_dtrsm", "blas_ctrsm", "blas_ztrsm")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from emit_c.custom_calls.lapack import Call, Letter, Matrix, batched
 from emit_c.custom_calls.table import kernel
+from interpreter.custom_calls.lapack_names import ffi_targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,20 +23,17 @@ Results = tuple[Matrix | str, ...]
 
 
 def lapack_call(*names: str, ranks: Sequence[int]) -> Callable[[Routine], Routine]:
-    """Register a routine as the custom calls `lapack_<letter><name>_ffi`.
+    """Register a routine as custom calls.
 
     Parameters
     ----------
-    names : without the letter of the type. One that begins with "or" or "sy" is for real types,
-        one that begins with "un" or "he" for complex ones, and any other for all four.
+    names : as of `ffi_targets`.
     ranks : dimensions of each operand; those in front of them are the batch.
     """
 
     def register(routine: Routine) -> Routine:
         for name in names:
-            real_only, complex_only = name[:2] in ("or", "sy"), name[:2] in ("un", "he")
-            letters = "sd" if real_only else "cz" if complex_only else "sdcz"
-            kernel(*(f"lapack_{x}{name}_ffi" for x in letters))(batched(routine, ranks))
+            kernel(*ffi_targets(name))(batched(routine, ranks))
         return routine
 
     return register

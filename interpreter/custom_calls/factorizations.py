@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interpreter.custom_calls.lapack import LETTERS, blas, column_major, lapack, leading
+from interpreter.custom_calls.lapack_names import ffi_targets
 from interpreter.custom_calls.registry import config, custom_call
 
 if TYPE_CHECKING:
@@ -29,21 +30,17 @@ if TYPE_CHECKING:
 
 
 def lapack_call(*names: str, ranks: Sequence[int]) -> Callable[[Routine], Routine]:
-    """Register a routine on matrices as the custom calls `lapack_<letter><name>_ffi`.
+    """Register a routine on matrices as custom calls.
 
     Parameters
     ----------
-    names : without the letter of the type. One that begins with "or" or "sy" is for real types,
-        one that begins with "un" or "he" for complex ones, and any other for all four.
+    names : as of `ffi_targets`.
     ranks : dimensions of each operand; those in front of them are the batch.
     """
 
     def register(routine: Routine) -> Routine:
         for name in names:
-            real_only, complex_only = name[:2] in ("or", "sy"), name[:2] in ("un", "he")
-            letters = "sd" if real_only else "cz" if complex_only else "sdcz"
-            targets = [f"lapack_{letter}{name}_ffi" for letter in letters]
-            custom_call(*targets)(batched(routine, ranks))
+            custom_call(*ffi_targets(name))(batched(routine, ranks))
         return routine
 
     return register
