@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from optimizer.analysis.cost import traffic
@@ -41,18 +42,18 @@ class Kernel:
     handed: tuple[Instruction, ...] = ()
     count: int = 1
 
-    @property
+    @cached_property
     def outputs(self) -> tuple[Instruction, ...]:
         """The members whose values are stored."""
         return tuple(dict.fromkeys(self.values.values()))
 
-    @property
+    @cached_property
     def operands(self) -> dict[Instruction, None]:
         """What it reads."""
         inside = set(self.members)
         return dict.fromkeys(o for m in self.members for o in m.operands if o not in inside)
 
-    @property
+    @cached_property
     def bytes(self) -> int:
         """Bytes read and written."""
         read, written = traffic(self.members, self.outputs)

@@ -83,11 +83,10 @@ class Merger:
         if (first, second) in self.decisions:
             return None
         merge = Merge(self._policy, first, second, self._needed)
-        decision = self.decisions[first, second] = self._decide(merge)
-        if not decision:
-            return None
         between = self._graph.between(first, second)
-        assert between is not None
+        decision = self.decisions[first, second] = self._decide(merge, is_circle=between is None)
+        if not decision or between is None:
+            return None
         self._graph.merge(first, second, between, merge.kernel)
         del self.kernels[first], self.kernels[second]
         self.kernels[merge.kernel] = None
@@ -99,9 +98,9 @@ class Merger:
         result = instr is self._computation.root
         return result or not using or any(user not in parts for user in using)
 
-    def _decide(self, merge: Merge) -> FusionDecision:
+    def _decide(self, merge: Merge, *, is_circle: bool) -> FusionDecision:
         first, second = merge.first, merge.second
-        if self._graph.between(first, second) is None:
+        if is_circle:
             told = f"%{second.parts[0].name} needs something else that needs %{first.parts[0].name}"
             return FusionDecision(False, "cycle", told)
         if (changed := self._changed_between(first, second)) is not None:
