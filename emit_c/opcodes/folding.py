@@ -7,9 +7,11 @@ interpreter; its loop can run in vector lanes. Any other is inlined, and rounds 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
-from emit_c.code.indexing import Index, Within, conjunction, counter, linear
+from emit_c.code.indexing import Index, Sum, Within, conjunction, counter, linear
 from emit_c.code.loops import Assign, For, If, Statement, straight
 from emit_c.code.types import narrowed, store, wide
 from emit_c.opcodes.movement import define
@@ -18,12 +20,15 @@ from emit_c.opcodes.scalar import expression
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_c.code.indexing import Sum
     from emit_c.kernels.body import Body, Values
     from hlo import attributes as a
     from hlo.element_type import ElementType
     from hlo.instruction import Computation, Instruction
     from hlo.values import Window
+
+# Elements up to which each has statements of its own where a fold has no lanes, so that the loops
+# around it may have some.
+WRITTEN_OUT = 8
 
 # OpenMP's names for operations that may be split over vector lanes.
 _LANES = {"add": "+", "multiply": "*", "and": "&", "or": "|", "xor": "^", "maximum": "max",
@@ -213,15 +218,19 @@ def write_reduce(body: Body, instr: Instruction, index: Index) -> Values:
     types = [x.shape.element_type for x in arrays]
     fold = Fold(body, instr.called[0], types, [body.scalar(i) for i in initials], instr.name)
     dims = arrays[0].shape.dims
-    with (
-        body.block() as statements,
-        body.loops(
-            "r" * len(attrs.dimensions), [dims[d] for d in sorted(attrs.dimensions)]
-        ) as inner,
-    ):
+    sizes = [dims[d] for d in sorted(attrs.dimensions)]
+
+    def add(inner: Index) -> None:
         reduced, kept = iter(inner), iter(index)
         at = tuple(next(reduced if d in attrs.dimensions else kept) for d in range(len(dims)))
         fold.add([body.element(x, at) for x in arrays])
+
+    if fold.lanes is None and prod(sizes) <= WRITTEN_OUT:
+        for numbers in product(*map(range, sizes)):
+            add(tuple(map(Sum, numbers)))
+        return fold.results
+    with body.block() as statements, body.loops("r" * len(sizes), sizes) as inner:
+        add(inner)
     body.add(*in_lanes(statements, [fold]))
     return fold.results
 

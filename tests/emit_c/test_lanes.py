@@ -113,3 +113,28 @@ def test_folds_inside_of_other_statements():
         (made,) = lanes_of(around)
         inside = made.then if isinstance(made, If) else made.body
         assert len(inside) == 7
+
+
+@given(st.integers(1, 40), st.integers(1, 10), st.booleans())
+def test_short_folds_of_pairs_are_written_out(rows, columns, middle):
+    """The least element and its place, along rows or columns."""
+    dims, kept = ((columns, rows), "0") if middle else ((rows, columns), "1")
+    shape = f"[{dims[0]},{dims[1]}]"
+    module = hlo.parse(f"""HloModule m
+f {{
+  a = f32[] parameter(0)  i = s32[] parameter(1)
+  b = f32[] parameter(2)  j = s32[] parameter(3)
+  less = pred[] compare(b, a), direction=LT
+  x = f32[] select(less, b, a)  k = s32[] select(less, j, i)
+  ROOT t = (f32[], s32[]) tuple(x, k)
+}}
+ENTRY e {{
+  x = f32{shape} parameter(0)
+  i = s32{shape} iota(), iota_dimension={kept}
+  inf = f32[] constant(inf)  zero = s32[] constant(-1)
+  ROOT r = (f32[{rows}], s32[{rows}]) reduce(x, i, inf, zero), dimensions={{{kept}}}, to_apply=f
+}}""")
+    x = np.random.default_rng(0).choice([1, 2, np.nan, np.inf, -0.0], dims).astype(np.float32)
+    executable = emit_c.compile(module, optimize=False)
+    for mine, right in zip(executable(x), evaluate(module, x), strict=True):
+        np.testing.assert_array_equal(mine, right)
