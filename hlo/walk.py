@@ -78,9 +78,10 @@ def called_first(*starts: Computation) -> list[Computation]:
 def callers(module: Module) -> dict[Computation, list[Instruction]]:
     """Which instructions call each computation of a module, in order."""
     found: dict[Computation, list[Instruction]] = {c: [] for c in module.computations}
-    for instr in module.instructions():
-        for callee in dict.fromkeys(instr.called):
-            found[callee].append(instr)
+    for computation in module.computations:
+        for instr in computation.instructions if computation.callees else ():
+            for callee in dict.fromkeys(instr.called):
+                found[callee].append(instr)
     return found
 
 
