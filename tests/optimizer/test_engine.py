@@ -224,6 +224,18 @@ def test_guards_see_how_often_a_value_is_used():
     assert rewrite(twice, single, Log()) is twice
 
 
+def test_rules_are_tried_again_where_users_are_gone():
+    inner = Variable("inner")
+    pattern = negate(add(x, y).as_(inner))
+    single = RuleSet([Rule(pattern, add(negate(x), negate(y)), where=one_use(inner))])
+    body = "s = f32[2,3] add(x, y)\n n = f32[2,3] negate(s)\n e = f32[2,3] exponential(s)"
+    before, log = module(f"{body}\n ROOT r = f32[2,3] exponential(n)"), Log()
+    assert rewrite(before, single, log) is before
+    alone = parse_pipeline("dce").run(before, log)
+    after = rewrite(alone, single, log)
+    assert after.entry.root.operands[0].opcode == "add"
+
+
 def test_fused_computations_are_left_alone():
     text = """
 HloModule m

@@ -16,6 +16,7 @@ from optimizer.memory.check import check
 from optimizer.memory.copy_insertion import CopyInsertion
 from optimizer.scheduling.memory_scheduler import (
     HloMemoryScheduler,
+    as_scheduled,
     best_schedule,
     peak_bytes,
     scheduled,
@@ -86,6 +87,24 @@ def test_large_values_are_used_up_one_after_the_other(algorithm):
     module = hlo.parse(REDUCES)
     assert peak_bytes(module) >= 3 * 4000
     assert peak_bytes(scheduled(module, algorithm)) < 3 * 4000
+
+
+def test_what_fits_where_results_will_be_takes_no_memory():
+    text = """HloModule m
+less {
+  p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT c = pred[] compare(p, q), direction=LT
+}
+ENTRY e {
+  x = f32[100] parameter(0)
+  s = f32[100] sort(x), dimensions={0}, to_apply=less
+  w = f32[200] concatenate(x, s), dimensions={0}
+  ROOT r = f32[100] slice(w), slice={[50:150]}
+}"""
+    # %s may wait in the memory of %r; %w is larger than that.
+    module = hlo.parse(text)
+    assert peak_bytes(module) == assign(as_scheduled(module)).temporary_bytes == 800
 
 
 def test_control_dependencies_are_kept():
