@@ -1,1 +1,1 @@
-"""Kernels in the making: their bodies, the loops around these, and threads that share the loops."""
+"""Kernels in the making: their bodies, the loops around these, and lanes and threads for them."""
