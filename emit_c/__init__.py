@@ -22,6 +22,7 @@ from emit_c.executable.runtime import set_threads
 from emit_c.executable.strided import StridedExecutable, without_last_bitcasts
 from emit_c.program.emit import Program, emit
 from emit_c.table import emits_c
+from hlo.garbage import no_collection
 from hlo.verify import verify
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ for _module in walk_packages(__path__, f"{__name__}."):
 __all__ = ["Executable", "Program", "compile", "emit", "emits_c", "set_threads"]
 
 
+@no_collection()
 def compile(  # noqa: A001 - so it is named
     module: Module, *, optimize: bool = True, donate: bool = False
 ) -> Executable:

@@ -9,13 +9,13 @@ apart too, so a text with, say, a wrong result shape can be parsed, printed and 
 
 from __future__ import annotations
 
-import gc
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hlo.completion import settle_async, with_entry_layout
 from hlo.computation_text import check_result, read_computation
 from hlo.error import HloError, Source, Span
+from hlo.garbage import no_collection
 from hlo.header_text import read_header, read_stack_frames
 from hlo.instruction import Computation, Header, Module, StackFrames
 from hlo.names import NameSupply
@@ -48,17 +48,10 @@ def parse(text: str, name: str = "<string>") -> Module:
         HLO001 to HLO019, with the position, if this is no HLO text; and what `hlo.infer` raises
         where an instruction has no shape and its operands do not fit it.
     """
-    # A dump makes millions of small objects and hardly any garbage: the collector would only
-    # walk over them again and again.
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
+    with no_collection():
         source = Source(text, name)
         _check_characters(source)
         return _ModuleText(Scanner(source, blank_comments(source))).read()
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _check_characters(source: Source) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from hlo.garbage import no_collection
 from optimizer.calls.async_unwrapper import AsyncUnwrapper
 from optimizer.calls.call_inliner import CallInliner
 from optimizer.calls.computation_deduplicator import ComputationDeduplicator
@@ -200,4 +201,5 @@ def optimize(
     observers : who watches; if None, the verifier, after every pass that changes something.
     """
     watching = [Verify()] if observers is None else observers
-    return Log(observers=watching).run(pipeline(target, strict=strict), module)
+    with no_collection():
+        return Log(observers=watching).run(pipeline(target, strict=strict), module)
