@@ -18,6 +18,7 @@ from optimizer.analysis.alias import AliasInfo
 from optimizer.log import Log
 from optimizer.memory.buffer_assignment import BufferAssignment, shared
 from optimizer.memory.copy_insertion import with_copies
+from optimizer.memory.heap import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -117,7 +118,8 @@ class Memory:
     def settle(self) -> None:
         """Give everything its address."""
         assignment = self.assignment = BufferAssignment(self.buffers, self.scratch)
-        self.arena_bytes = assignment.temporary_bytes
+        # Behind them lies what threads need for themselves.
+        self.arena_bytes = aligned(assignment.temporary_bytes)
         for buffer in self.buffers:
             if buffer.fixed and buffer.fixed.kind == "constant":
                 continue

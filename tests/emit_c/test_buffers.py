@@ -17,6 +17,7 @@ from hlo_tools.generate.modules import random_module
 from optimizer import optimize
 from optimizer.memory.buffer_assignment import assign
 from optimizer.memory.check import check
+from optimizer.memory.heap import ALIGNMENT
 
 MODELS = sorted((Path(__file__).parents[1] / "models").glob("*.hlo"))
 
@@ -88,3 +89,30 @@ def test_several_results_may_lie_in_the_places_of_operands():
     kernel = source[source.rindex("static void") : source.index("void load_constants")]
     assert "y[i] = " in kernel
     assert "restrict" not in kernel
+
+
+def test_what_threads_need_for_themselves_is_aligned():
+    """It lies behind the temporary arrays, whatever room these take."""
+    module = hlo.parse(
+        """HloModule odd
+
+        less {
+          a = f64[] parameter(0)
+          b = f64[] parameter(1)
+          ROOT c = pred[] compare(a, b), direction=LT
+        }
+
+        ENTRY e {
+          x = s8[3001] parameter(0)
+          y = f64[3,50] parameter(1)
+          n = s8[3001] negate(x)
+          r = s8[3001] reverse(n), dimensions={0}
+          p = s8[7] slice(r), slice={[0:7]}
+          s = f64[3,50] sort(y), dimensions={1}, to_apply=less
+          ROOT t = (s8[7], f64[3,50]) tuple(p, s)
+        }"""
+    )
+    program = emit(module)
+    assert program.slot_bytes
+    assert program.arena_bytes
+    assert program.arena_bytes % ALIGNMENT == 0
