@@ -17,8 +17,8 @@ from emit_c.code.prelude import prelude
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-# Characters of kernels that are worth a compiler of their own: about ten kernels.
-LEAST_TEXT = 10_000
+# Characters of kernels that are worth a compiler of their own: some five kernels.
+LEAST_TEXT = 6_000
 # What the files share is no business of other libraries.
 _HIDDEN = "#pragma GCC visibility push(hidden)\n"
 _VISIBLE = "#pragma GCC visibility pop\n"
@@ -59,21 +59,13 @@ class Parts:
         called = _words(self.functions)
         unmovable = _VARIABLES | set(re.findall(r"\(\*(\w+)\)", self.foreign))
         moved = [n for n in words if n in called and not _reached(words, [n]) & unmovable]
-        count = min(most, sum(len(self.kernels[n]) for n in moved) // LEAST_TEXT)
+        # With what it calls, as a contraction its tiles.
+        sizes = {n: sum(len(self.kernels[k]) for k in _called(words, [n])) for n in moved}
+        count = min(most, sum(sizes.values()) // LEAST_TEXT)
         if count < 2:
             return (self.whole(),)
-        groups = self._spread(moved, count)
+        groups = _spread(sizes, count)
         return (*(self._kernels(group, words) for group in groups), self._rest(moved, words))
-
-    def _spread(self, names: Iterable[str], count: int) -> list[set[str]]:
-        """Groups of about the same length of text."""
-        groups: list[set[str]] = [set() for _ in range(count)]
-        sizes = [0] * count
-        for name in sorted(names, key=lambda n: -len(self.kernels[n])):
-            least = sizes.index(min(sizes))
-            groups[least].add(name)
-            sizes[least] += len(self.kernels[name])
-        return groups
 
     def _kernels(self, exported: set[str], words: Mapping[str, set[str]]) -> str:
         """A file of some kernels, which other files may call."""
@@ -101,20 +93,35 @@ class Parts:
         return f"{prelude(shared + own)}\n{_HIDDEN}{shared}{_VISIBLE}{own}"
 
 
+def _spread(sizes: Mapping[str, int], count: int) -> list[set[str]]:
+    """Groups of names of about the same size."""
+    groups: list[set[str]] = [set() for _ in range(count)]
+    filled = [0] * count
+    for name in sorted(sizes, key=lambda n: -sizes[n]):
+        least = filled.index(min(filled))
+        groups[least].add(name)
+        filled[least] += sizes[name]
+    return groups
+
+
 def _words(text: str) -> set[str]:
     return set(_WORD.findall(re.sub(r"//.*", "", text)))
 
 
 def _reached(words: Mapping[str, set[str]], names: Iterable[str]) -> set[str]:
     """All words of some kernels and of those that they call."""
-    stack, seen, found = list(names), set[str](), set[str]()
+    return {word for name in _called(words, names) for word in words[name]}
+
+
+def _called(words: Mapping[str, set[str]], names: Iterable[str]) -> set[str]:
+    """Some kernels and those that they call."""
+    stack, seen = list(names), set[str]()
     while stack:
         name = stack.pop()
         if name not in seen:
             seen.add(name)
-            found |= words[name]
             stack += [w for w in words[name] if w in words]
-    return found
+    return seen
 
 
 def _exported(name: str, text: str) -> str:

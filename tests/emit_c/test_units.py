@@ -102,3 +102,18 @@ ENTRY e {
 }"""
     for optimize in (False, True):
         assert emit_c.compile(hlo.parse(text), optimize=optimize)(1) == (8, 16)
+
+
+def test_what_a_kernel_calls_counts_as_its_text(monkeypatch):
+    text = """HloModule m
+ENTRY e {
+  a = f32[64,128] parameter(0)
+  b = f32[128,256] parameter(1)
+  c = f32[256,64] parameter(2)
+  d = f32[64,256] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT f = f32[64,64] dot(d, c), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}"""
+    parts = emit_c.emit(hlo.parse(text)).parts
+    called = [n for n in parts.kernels if f"{n}(" in parts.functions]
+    monkeypatch.setattr(units, "LEAST_TEXT", sum(len(parts.kernels[n]) for n in called))
+    assert len(parts.units(2)) == 3
