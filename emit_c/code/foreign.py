@@ -1,7 +1,8 @@
-"""Functions of other libraries that emitted code calls, through pointers that it gets when loaded.
+"""Functions of other libraries that emitted code calls.
 
-So the C file names no library, and the compiler needs none: `load_functions` takes the pointers,
-in the order of `Program.functions`.
+A library that Python loads calls them through pointers, so that it is linked with nothing:
+`load_functions` takes the pointers, in the order of `Program.functions`. A program of C is linked
+with the other library, so there the same names stand for its functions.
 """
 
 from __future__ import annotations
@@ -9,10 +10,25 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING
 
-from interpreter.custom_calls.lapack import library
+from interpreter.custom_calls.lapack import PREFIX, library, library_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping
+
+# What comes before prototypes: how a library that is linked may call its functions.
+_LINKED = """\
+// LAPACK's functions. Where a library's names for them are longer, as scipy_LAPACKE_sgetrf is,
+// compile with -D'PYHLO_LAPACK(name)=scipy_##name'.
+#ifndef PYHLO_LAPACK
+#define PYHLO_LAPACK(name) name
+#endif
+"""
+# For the compiler: a program takes them from the library that the interpreter calls.
+LINKED_LAPACK = (
+    f"-DPYHLO_LAPACK(name)={PREFIX}##name",
+    str(library_file()),
+    f"-Wl,-rpath,{library_file().parent}",
+)
 
 
 class Foreign:
@@ -20,7 +36,7 @@ class Foreign:
 
     Attributes
     ----------
-    declared : by the function's name, the declaration of the pointer to it.
+    declared : by the function's name, its declaration, with `{}` for what C calls it by.
     """
 
     def __init__(self) -> None:
@@ -31,32 +47,57 @@ class Foreign:
 
         Parameters
         ----------
-        declaration : of a pointer to it, with `{}` for the pointer's name: `s32 (*{})(s32, char)`.
+        declaration : with `{}` for that name: `s32 {}(s32, char)`.
         """
-        pointer = f"{name}_"
-        self.declared[name] = f"static {declaration.format(pointer)};\n"
-        return pointer
+        self.declared[name] = declaration
+        return _called(name)
 
     def text(self) -> str:
         """The pointers, and the function that takes them; nothing where no function is called."""
         if not self.declared:
             return ""
+        pointers = "".join(
+            f"static {declaration.format(f'(*{_called(name)})')};\n"
+            for name, declaration in self.declared.items()
+        )
         lines = "".join(
-            f"  {name}_ = (void *)functions[{i}];\n" for i, name in enumerate(self.declared)
+            f"  {_called(name)} = (void *)functions[{i}];\n" for i, name in enumerate(self.declared)
         )
         head = "void load_functions(void *const *functions)"
-        return f"{''.join(self.declared.values())}\n{head} {{\n{lines}}}\n"
+        return f"{pointers}\n{head} {{\n{lines}}}\n"
 
 
-def hand_over(loaded: ctypes.CDLL, names: Sequence[str]) -> None:
+def _called(name: str) -> str:
+    return f"{name}_"
+
+
+def prototypes(functions: Mapping[str, str]) -> str:
+    """The functions as the linker finds them; takes the place of `Foreign.text`.
+
+    Parameters
+    ----------
+    functions : declarations by name, as `Foreign.declared`.
+    """
+    if not functions:
+        return ""
+    lines = [_LINKED]
+    for name, declaration in functions.items():
+        linked = f"PYHLO_LAPACK({name})"
+        # Not a macro: a variable inside a kernel may have the function's own name.
+        alias = declaration.format(f"(*const {_called(name)})")
+        lines.append(f"{declaration.format(linked)};\nstatic {alias} = {linked};\n")
+    return "".join([*lines, "\n"])
+
+
+def hand_over(loaded: ctypes.CDLL, names: Iterable[str]) -> None:
     """Give a loaded library the functions that it calls, from the library of LAPACK.
 
     Parameters
     ----------
     names : such as "LAPACKE_sgetrf", without the prefix that OpenBLAS has in its wheel.
     """
-    if names:
-        found = [getattr(library(), f"scipy_{name}") for name in names]
+    found = [getattr(library(), f"{PREFIX}{name}") for name in names]
+    if found:
         addresses = [ctypes.cast(f, ctypes.c_void_p).value for f in found]
         loaded.load_functions.restype = None
-        loaded.load_functions((ctypes.c_void_p * len(names))(*addresses))
+        loaded.load_functions((ctypes.c_void_p * len(found))(*addresses))

@@ -2,7 +2,7 @@
 
 LAPACK works in place, so each operand is copied into the scratch memory first, and from there to
 the results. The functions themselves are those that the interpreter calls, in the shared library
-of the `scipy-openblas32` wheel; the C file gets pointers to them when it is loaded.
+of the `scipy-openblas32` wheel; see `emit_c.code.foreign` for how the C file finds them.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Call:
         """
         name = f"LAPACKE_{self.letter}{routine}"
         kinds = ", ".join(["s32", *map(_kind, arguments)])
-        function = self.body.writer.constants.foreign.function(name, f"s32 (*{{}})({kinds})")
+        function = self.body.writer.constants.foreign.function(name, f"s32 {{}}({kinds})")
         listed = ", ".join([str(COLUMN_MAJOR), *map(_text, arguments)])
         # A variable, since values that nobody reads are left out.
         return self.body.variable("s32", "info", f"{function}({listed})")
@@ -118,7 +118,7 @@ class Call:
         """Call a routine of BLAS, by its Fortran interface, which takes everything by address."""
         name = f"{self.letter}{routine}_"
         kinds = ", ".join(["const void *"] * len(arguments))
-        function = self.body.writer.constants.foreign.function(name, f"void (*{{}})({kinds})")
+        function = self.body.writer.constants.foreign.function(name, f"void {{}}({kinds})")
         self.body.call(function, *map(_address, arguments))
 
     def option(self, key: str) -> Letter:

@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import ctypes
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import Template
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from emit_c.code.foreign import prototypes
 from emit_c.code.names import Names, comment
 from emit_c.executable.compiler import MEANING
 from emit_c.executable.runtime import FOLDER, c_files
 from emit_c.program.emit import emit
-from hlo.error import HloError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,6 +38,25 @@ _C_NAMES = {
     **{f"s{bits}": f"int{bits}_t" for bits in (8, 16, 32, 64)},
     **{f"u{bits}": f"uint{bits}_t" for bits in (8, 16, 32, 64)},
 }  # fmt: skip
+
+# What a module that calls LAPACK has in its Makefile and its header, and any other has not.
+_WITH_LAPACK = {
+    "lapack_makefile": """\
+#
+# It calls LAPACK with 32-bit integers, through its C interface LAPACKE, and BLAS:
+#   make LAPACKLIBS=-lopenblas      one library may have all of them
+#   make LAPACKLIBS=DIR/libscipy_openblas.so 'LAPACKNAME=scipy_##name'
+#                                   and may call LAPACKE_sgetrf scipy_LAPACKE_sgetrf
+LAPACKLIBS ?= -llapacke -llapack -lblas
+LAPACKNAME ?= name
+""",
+    "lapack_flags": " '-DPYHLO_LAPACK(name)=$(LAPACKNAME)'",
+    "lapack_libraries": "$(LAPACKLIBS) ",
+    "lapack_header": """\
+// It calls LAPACK, so programs are linked with LAPACKE and BLAS as well (see the Makefile).
+//
+""",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +136,9 @@ def files(module: Module, name: str) -> dict[str, str]:
     Raises
     ------
     HloError
-        HLO181 if an instruction can't be emitted, or needs a library that is found from Python.
+        HLO181 if an instruction can't be emitted.
     """
     program = emit(module)
-    if program.functions:
-        needed = ", ".join(program.functions)
-        raise HloError("HLO181", f"{needed}: LAPACK is called from Python only")
     head = signature(module, name)
     texts = {
         "name": head.name,
@@ -138,9 +154,11 @@ def files(module: Module, name: str) -> dict[str, str]:
         "arguments": ", ".join([a.name for a in (*head.inputs, *head.outputs) if a] + ["0"]),
         "shown": _example_shown(head),
         "constants": _constants(program.constants),
+        **(_WITH_LAPACK if program.functions else dict.fromkeys(_WITH_LAPACK, "")),
         "loaded": ", ".join(f"constant_{k}" for k in range(len(program.constants))) or "0",
     }
-    source = re.sub(r"^(?=int run\(|void load_constants\()", "static ", program.source, flags=re.M)
+    whole = replace(program.parts, foreign=prototypes(program.functions)).whole()
+    source = re.sub(r"^(?=int run\(|void load_constants\()", "static ", whole, flags=re.M)
     made = {
         path.name.replace("module.", f"{head.name}."): Template(path.read_text()).substitute(texts)
         for path in sorted((FOLDER / "ahead").iterdir())

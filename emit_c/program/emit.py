@@ -49,7 +49,8 @@ class Program:
         same time as the others.
     constants : large arrays, to be handed to `load_constants` in this order.
     donated : for numbers of results, the argument that may give up its memory to it.
-    functions : those of other libraries that it calls, for `load_functions` in this order.
+    functions : declarations, by name, of those of other libraries that it calls; `load_functions`
+        takes them in this order.
     sites : where kernels are called, if their times are taken; by the number that they report.
     """
 
@@ -58,7 +59,7 @@ class Program:
     constants: tuple[NDArray[Any], ...]
     slot_bytes: int
     donated: Mapping[int, int]
-    functions: tuple[str, ...]
+    functions: Mapping[str, str]
     sites: tuple[Site, ...] = ()
 
     @property
@@ -98,9 +99,9 @@ def emit(module: Module, *, profile: bool = False) -> Program:
         writer.kernels.functions,
         f"{constants.loader()}\n{functions}",
     )
-    large, called, memory = tuple(constants.loaded), tuple(foreign.declared), writer.memory
+    large, memory = tuple(constants.loaded), writer.memory
     return Program(
-        parts, memory.arena_bytes, large, writer.slot_bytes, memory.donated, called,
+        parts, memory.arena_bytes, large, writer.slot_bytes, memory.donated, foreign.declared,
         tuple(writer.sites or ()),
     )  # fmt: skip
 

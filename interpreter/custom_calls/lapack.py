@@ -22,14 +22,20 @@ LETTERS = {
     np.dtype(np.complex128): "z",
 }
 COLUMN_MAJOR = 102  # LAPACK_COL_MAJOR, the first argument of every function
+PREFIX = "scipy_"  # of all names in the library
 
 
 @cache
 def library() -> ctypes.CDLL:
     """The shared library, loaded once."""
+    return ctypes.CDLL(str(library_file()))
+
+
+def library_file() -> Path:
+    """Where the shared library is."""
     folder = Path(scipy_openblas32.get_lib_dir())
     files = sorted(folder.glob(f"*{scipy_openblas32.get_library()}*"))
-    return ctypes.CDLL(str(next(f for f in files if f.suffix in (".so", ".dylib", ".dll"))))
+    return next(f for f in files if f.suffix in (".so", ".dylib", ".dll"))
 
 
 def lapack(routine: str, *arguments: int | str | np.ndarray[Any, Any]) -> int:
@@ -40,7 +46,7 @@ def lapack(routine: str, *arguments: int | str | np.ndarray[Any, Any]) -> int:
     routine : with its letter, such as "sgetrf"; arguments as LAPACKE's, without the order.
     arguments : numbers, letters, and arrays that are read and written in place.
     """
-    function = getattr(library(), f"scipy_LAPACKE_{routine}")
+    function = getattr(library(), f"{PREFIX}LAPACKE_{routine}")
     return int(function(COLUMN_MAJOR, *map(_argument, arguments)))
 
 
@@ -48,7 +54,7 @@ def blas(routine: str, *arguments: int | str | np.ndarray[Any, Any]) -> None:
     """Call a routine of BLAS by its Fortran interface, which takes everything by address."""
     converted = [_argument(value) for value in arguments]
     by_address = [a if isinstance(a, ctypes.c_void_p) else ctypes.byref(a) for a in converted]
-    getattr(library(), f"scipy_{routine}_")(*by_address)
+    getattr(library(), f"{PREFIX}{routine}_")(*by_address)
 
 
 def _argument(value: int | str | np.ndarray[Any, Any]) -> Any:

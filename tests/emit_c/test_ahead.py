@@ -1,6 +1,7 @@
 """The C files of a module: their function, its documentation, its names."""
 
 import re
+import shlex
 import shutil
 import subprocess
 
@@ -11,6 +12,7 @@ import hlo
 from emit_c.executable.ahead import files, signature
 from emit_c.executable.compiler import MEANING, find_compiler
 from interpreter import evaluate
+from interpreter.custom_calls.lapack import PREFIX, library_file
 
 NUMBERS = ", ".join(str(n) for n in range(2000))
 MODULE = f"""HloModule m
@@ -44,14 +46,18 @@ int main(void) {{
 """
 
 
+def write(made, folder):
+    for file, text in made.items():
+        (folder / file).write_text(text)
+
+
 @pytest.mark.parametrize("name", ["m", "exp", "int", "main", "run", "a.b-c", "x"])
 def test_a_program_in_c_gets_the_same_values(name, tmp_path):
     made = files(hlo.parse(MODULE), name)
     (header,) = (n for n in made if n.endswith(".h") and n != "runtime.h")
     function = header.removesuffix(".h")
     made["caller.c"] = CALLER.format(function)
-    for file, text in made.items():
-        (tmp_path / file).write_text(text)
+    write(made, tmp_path)
     units = [f"{function}.c", "runtime.c", "caller.c"]
     command = [*find_compiler(), *MEANING, "-Wall", "-Wextra", "-Werror", "-fopenmp-simd", "-O1"]
     subprocess.run(
@@ -91,13 +97,49 @@ def test_names_from_hlo_stay_names():
     assert head.parameters == "const float *int_1, float *result, void *workspace"
 
 
-def test_what_python_finds_is_refused():
-    text = """HloModule m
+# A function of LAPACK and one of BLAS, and an instruction that has the name of the first.
+LAPACK = """HloModule m
 ENTRY e {
-  x = f32[3,3] parameter(0)
-  ROOT r = (f32[3,3], s32[3], s32[]) custom-call(x), custom_call_target="lapack_sgetrf_ffi",
-    api_version=API_VERSION_TYPED_FFI
+  LAPACKE_sgetrf = f32[3,3] parameter(0)
+  y = f32[3,2] parameter(1)
+  g = (f32[3,3], s32[3], s32[]) custom-call(LAPACKE_sgetrf),
+    custom_call_target="lapack_sgetrf_ffi", api_version=API_VERSION_TYPED_FFI
+  a = f32[3,3] get-tuple-element(g), index=0
+  s = f32[3,2] custom-call(a, y), custom_call_target="lapack_strsm_ffi",
+    backend_config="{side = 76 : ui8, uplo = 85 : ui8, trans_x = 78 : ui8, diag = 78 : ui8}"
+  ROOT r = ((f32[3,3], s32[3], s32[]), f32[3,2]) tuple(g, s)
 }"""
-    with pytest.raises(hlo.HloError) as caught:
-        files(hlo.parse(text), "m")
-    assert caught.value.code == "HLO181"
+LAPACK_CALLER = """#include "m.h"
+#include <stdio.h>
+int main(void) {
+  float a[9] = {1, 2, 3, 4, 5, 6, 7, 8, 10}, b[6] = {1, 2, 3, 4, 5, 6}, lu[9], x[6];
+  int32_t pivots[3], info;
+  if (m(a, b, lu, pivots, &info, x, 0)) return 1;
+  for (int i = 0; i < 9; i++) printf("%a ", lu[i]);
+  for (int i = 0; i < 6; i++) printf("%a ", x[i]);
+  printf("%d %d %d %d\\n", pivots[0], pivots[1], pivots[2], info);
+}
+"""
+
+
+def test_lapack_is_linked(tmp_path):
+    # What the Makefile builds is the example.
+    write(files(hlo.parse(LAPACK), "m") | {"example.c": LAPACK_CALLER}, tmp_path)
+    library = library_file()
+    subprocess.run(
+        ["make", "-s", "example", "CFLAGS=-O1 -Werror", f"CC={shlex.join(find_compiler())}",
+         f"LAPACKLIBS={library} -Wl,-rpath,{library.parent}", f"LAPACKNAME={PREFIX}##name"],
+        cwd=tmp_path, check=True,
+    )  # fmt: skip
+    shown = subprocess.run([tmp_path / "example"], capture_output=True, text=True, check=True)
+    a = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 10]], np.float32)
+    b = np.arange(1, 7, dtype=np.float32).reshape(3, 2)
+    (lu, pivots, info), x = evaluate(hlo.parse(LAPACK), a, b)
+    numbers = shown.stdout.split()
+    assert [float.fromhex(n) for n in numbers[:15]] == [*lu.flat, *x.flat]
+    assert [int(n) for n in numbers[15:]] == [*pivots.tolist(), int(info)]
+
+
+def test_only_what_calls_lapack_is_linked_with_it():
+    for text in files(hlo.parse(MODULE), "m").values():
+        assert "LAPACK" not in text

@@ -56,6 +56,17 @@ def test_a_clean_module_passes_the_sanitizers(hlo):
     assert "equal to interpreter" in result.out
 
 
+def test_lapack_is_watched_too(hlo):
+    module = b"""HloModule m
+ENTRY e {
+  x = f32[3,3] parameter(0)
+  ROOT r = (f32[3,3], s32[3], s32[]) custom-call(x), custom_call_target="lapack_sgetrf_ffi"
+}"""
+    words = ("run", "-", "--seed", 1, "--platform", "c", "--sanitize")
+    result = hlo(*words, "--reference", "interpreter", stdin=module)
+    assert result.status == 0, result.err
+
+
 def test_a_mistake_is_shown_with_its_kernel(hlo, monkeypatch):
     good = sanitize.files
 

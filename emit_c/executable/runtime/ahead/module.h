@@ -9,7 +9,7 @@ extern "C" {
 
 ${documentation}
 //
-// Arrays are row-major, and as large as HLO says; none may overlap another that is written.
+${lapack_header}// Arrays are row-major, and as large as HLO says; none may overlap another that is written.
 // `workspace` is memory of ${name}_workspace() bytes, aligned to 64; a call with a null pointer
 // allocates it, and frees it again. Several threads may call the function at the same time, each
 // with a workspace of its own.
