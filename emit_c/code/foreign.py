@@ -23,12 +23,6 @@ _LINKED = """\
 #define PYHLO_LAPACK(name) name
 #endif
 """
-# For the compiler: a program takes them from the library that the interpreter calls.
-LINKED_LAPACK = (
-    f"-DPYHLO_LAPACK(name)={PREFIX}##name",
-    str(library_file()),
-    f"-Wl,-rpath,{library_file().parent}",
-)
 
 
 class Foreign:
@@ -87,6 +81,12 @@ def prototypes(functions: Mapping[str, str]) -> str:
         alias = declaration.format(f"(*const {_called(name)})")
         lines.append(f"{declaration.format(linked)};\nstatic {alias} = {linked};\n")
     return "".join([*lines, "\n"])
+
+
+def linked() -> tuple[str, ...]:
+    """The compiler's arguments for a program that calls the library of LAPACK of the interpreter."""
+    file = library_file()
+    return (f"-DPYHLO_LAPACK(name)={PREFIX}##name", str(file), f"-Wl,-rpath,{file.parent}")
 
 
 def hand_over(loaded: ctypes.CDLL, names: Iterable[str]) -> None:

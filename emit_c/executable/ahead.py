@@ -182,7 +182,7 @@ def _documentation(module: Module, head: Signature) -> str:
 
 def _constants(arrays: Iterable[NDArray[Any]]) -> str:
     """Large constants as words of C, in the order in which they are loaded."""
-    return "".join(_constant(k, array) for k, array in enumerate(arrays))
+    return "".join(f"{_constant(k, array)}\n" for k, array in enumerate(arrays))
 
 
 def _constant(number: int, array: NDArray[Any]) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from emit_c.code.foreign import LINKED_LAPACK
+from emit_c.code.foreign import linked
 from emit_c.executable.ahead import files, signature
 from emit_c.executable.calling import converted, nested, nesting
 from emit_c.executable.compiler import MEANING, OPTIMIZED, explain, find_compiler
@@ -119,7 +119,7 @@ def _build(module: Module, head: Signature, folder: Path) -> str:
     for name, text in texts.items():
         (folder / name).write_text(text)
     units = [str(folder / name) for name in (f"{_NAME}.c", "runtime.c", "main.c")]
-    lapack = LINKED_LAPACK if "PYHLO_LAPACK" in texts[f"{_NAME}.c"] else ()
+    lapack = linked() if "PYHLO_LAPACK" in texts[f"{_NAME}.c"] else ()
     flags = (*MEANING, *OPTIMIZED, *FLAGS)
     command = [*find_compiler(), *flags, "-o", str(folder / "main"), *units, *lapack, "-lm"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)

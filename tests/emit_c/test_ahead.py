@@ -140,6 +140,12 @@ def test_lapack_is_linked(tmp_path):
     assert [int(n) for n in numbers[15:]] == [*pivots.tolist(), int(info)]
 
 
+def test_no_line_is_empty_without_need():
+    for name, text in files(hlo.parse(MODULE), "m").items():
+        assert "\n\n\n" not in text, name
+        assert not text.startswith("\n"), name
+
+
 def test_only_what_calls_lapack_is_linked_with_it():
     for text in files(hlo.parse(MODULE), "m").values():
         assert "LAPACK" not in text

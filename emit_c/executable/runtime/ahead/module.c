@@ -1,4 +1,3 @@
-
 // ----------------------------------------------------------------- the function for C programs
 
 #include "${name}.h"
@@ -6,8 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-${constants}
-// Of the runtime library.
+${constants}// Of the runtime library.
 extern int64_t hlo_slots(void);
 
 static void begin(void) {
