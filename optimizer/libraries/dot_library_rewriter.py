@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from hlo.walk import names_of, rebuild, users
 from optimizer.effects import ordered, without_dead
 from optimizer.fusion.build import fused
-from optimizer.libraries.library import LIBRARIES
+from optimizer.libraries.library import LIBRARIES, configuration
 from optimizer.make import value_of
 from optimizer.passes import register
 from optimizer.settle import rebuild_unfused
@@ -63,8 +63,7 @@ class DotLibraryRewriter:
                     continue
                 steps = epilogue(instr, computation, using, library, taken)
                 members = [instr, *steps]
-                kind = library.kinds[instr.opcode]
-                config = f'{{"fusion_config":{{"kind":"{kind}"}}}}'
+                config = configuration(library.kinds[instr.opcode])
                 alone = [m for m in members if m.opcode not in ("broadcast", "constant")]
                 made = fused(members, members[-1:], names, alone, "kCustom")
                 origin = made.annotations.metadata or instr.annotations.metadata

@@ -9,12 +9,35 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hlo.error import HloError, did_you_mean
 from optimizer.analysis.cost import operations
-from optimizer.fusion.decision import FusionDecision
+from optimizer.asked import asked_for
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryDecision:
+    """Whether a library computes an instruction, or a kernel of our own.
+
+    Attributes
+    ----------
+    call : what the library's call is named; None where a kernel computes it.
+    rule : which rule decided, a word.
+    text : the reason with its numbers, a sentence.
+    """
+
+    call: str | None
+    rule: str
+    text: str
+
+    def __bool__(self) -> bool:
+        """Whether a library computes it."""
+        return self.call is not None
+
+    def __str__(self) -> str:
+        """One line."""
+        return f"{self.call or 'a kernel'} ({self.rule}): {self.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +46,7 @@ class Library:
 
     Attributes
     ----------
-    kinds : what a fusion is called that the library runs, by the opcode at its heart.
+    kinds : what the library's call is named, by the opcode at its heart.
     types : element types that it takes.
     epilogues : opcodes that it applies to the result before it is stored.
     steps : of those, at most.
@@ -39,21 +62,22 @@ class Library:
     loops: float
     call: float
 
-    def decide(self, instr: Instruction) -> FusionDecision:
+    def decide(self, instr: Instruction) -> LibraryDecision:
         """Whether to hand an instruction to the library, and the seconds that say so."""
         if instr.opcode not in self.kinds:
-            return FusionDecision(False, "opcode", f"the library has no {instr.opcode}")
+            return LibraryDecision(None, "opcode", f"the library has no {instr.opcode}")
         for shape in (instr.shape, *(operand.shape for operand in instr.operands)):
             name = shape.element_type.name
             if name not in self.types or shape.is_dynamic:
-                return FusionDecision(False, "type", f"the library does not take {shape}")
+                return LibraryDecision(None, "type", f"the library does not take {shape}")
         flops, _ = operations(instr)
         ours, theirs = flops / self.loops, self.call + flops / self.flops
         told = f"{flops} flops take {theirs * 1e6:.2f} us there, {ours * 1e6:.2f} us in loops"
-        return FusionDecision(theirs < ours, "cost", f"%{instr.name}: {told}")
+        call = self.kinds[instr.opcode] if theirs < ours else None
+        return LibraryDecision(call, "cost", f"%{instr.name}: {told}")
 
 
-def why_library(module: Module, name: str, target: str = "cpu") -> FusionDecision:
+def why_library(module: Module, name: str, target: str = "cpu") -> LibraryDecision:
     """The decision on an instruction: whether a library computes it, and why.
 
     Parameters
@@ -65,13 +89,17 @@ def why_library(module: Module, name: str, target: str = "cpu") -> FusionDecisio
     HloError
         HLO158 if there is no such instruction.
     """
-    wanted = name.removeprefix("%")
-    found = next((i for i in module.instructions() if i.name == wanted), None)
-    if found is None:
-        known = [instr.name for instr in module.instructions()]
-        message = f"there is no instruction `{wanted}`"
-        raise HloError("HLO158", message, notes=did_you_mean(wanted, known))
-    return LIBRARIES[target].decide(found)
+    found = asked_for(name, module.instructions(), module, "there is no instruction {}")
+    library = LIBRARIES[target]
+    for call in library.kinds.values():
+        if found.annotations.backend_config == configuration(call):
+            return LibraryDecision(call, "fusion", f"%{found.name} is such a call already")
+    return library.decide(found)
+
+
+def configuration(call: str) -> str:
+    """The backend configuration of a fusion that is a call of a library."""
+    return f'{{"fusion_config":{{"kind":"{call}"}}}}'
 
 
 CPU = Library(

@@ -1,4 +1,6 @@
-"""`hlo why fuse FILE A B`."""
+"""`hlo why fuse FILE A B`, and other questions."""
+
+import re
 
 TWICE = b"""HloModule m
 
@@ -51,7 +53,7 @@ def test_the_source_is_told(hlo) -> None:
 
 def test_why_library(hlo) -> None:
     asked = hlo("why", "library", "-", "%a", stdin=TWICE)
-    assert asked.out.startswith("not fused (opcode): the library has no exponential\n")
+    assert asked.out.startswith("a kernel (opcode): the library has no exponential\n")
     assert "HLO158" in hlo("why", "library", "-", "nothing", stdin=TWICE).err
     dot = b"""HloModule m
 ENTRY e {
@@ -59,5 +61,25 @@ ENTRY e {
   ROOT d = f32[64,64] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
 }"""
     asked = hlo("why", "library", "-", "d", stdin=dot)
-    assert asked.out.startswith("fused (cost): %d: 524288 flops take 10.99 us there, 65.54 us in")
-    assert hlo("why", "library", "-", "d", "--target", "gpu", stdin=dot).out.startswith("not fused")
+    assert asked.out.startswith("__ynn_fusion (cost): %d: 524288 flops take 10.99 us there, 65.54 ")
+    gpu = ("why", "library", "--target", "gpu", "-")
+    assert hlo(*gpu, "d", stdin=dot).out.startswith(
+        "a kernel (cost): %d: 524288 flops take 2.03 us"
+    )
+    large = hlo(*gpu, "d", stdin=dot.replace(b"64,64", b"512,512"))
+    assert large.out.startswith("__cublas$gemm (cost): %d: 268435456 flops take 19.90 us there, ")
+
+
+def test_a_library_call_says_that_it_is_one(hlo) -> None:
+    module = b"""HloModule m
+ENTRY e {
+  x = f32[512,512] parameter(0)
+  d = f32[512,512] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT s = f32[512,512] add(d, x)
+}"""
+    passes = "dot-library-rewriter{target=gpu}"
+    made = hlo("opt", "--passes", passes, "-", stdin=module).out
+    (name,) = re.findall(r"ROOT %(\S+) = .* fusion", made)
+    gpu = ("why", "library", "--target", "gpu", "-")
+    asked = hlo(*gpu, name, stdin=made.encode())
+    assert asked.out.startswith(f"__cublas$gemm (fusion): %{name} is such a call already\n")
