@@ -84,7 +84,7 @@ def prototypes(functions: Mapping[str, str]) -> str:
 
 
 def linked() -> tuple[str, ...]:
-    """The compiler's arguments for a program that calls the library of LAPACK of the interpreter."""
+    """The compiler's arguments for a program that calls the interpreter's library of LAPACK."""
     file = library_file()
     return (f"-DPYHLO_LAPACK(name)={PREFIX}##name", str(file), f"-Wl,-rpath,{file.parent}")
 
