@@ -1,104 +1,46 @@
-// Angles: sines and cosines of f32, and the arctangent. All is branch-free, so that it vectorises.
+// Angles: sines, cosines and tangents of f32, and the arctangent. All is branch-free, so that it
+// vectorises; and without tables, for many processors read those one lane after the other.
 
-// What 2^0, 2^1, ... leave when they are divided by 2 pi: 29 bits of it, and the rest.
-static const f64 turns_high[105] = {
-  0x1p0, 0x1p1, 0x1p2, 0x1.b7812aep0, 0x1.b7812aep1,
-  0x1.2b0bad5p-1, 0x1.2b0bad5p0, 0x1.2b0bad5p1, 0x1.2b0bad5p2, 0x1.87ef4acp1,
-  0x1.87ef4acp2, 0x1.7dbee05p2, 0x1.695e0b6p2, 0x1.409c618p2, 0x1.de321bbp1,
-  0x1.304999cp0, 0x1.304999cp1, 0x1.304999cp2, 0x1.9ce6fcap1, 0x1.58e8ec1p-3,
-  0x1.58e8ec1p-2, 0x1.58e8ec1p-1, 0x1.58e8ec1p0, 0x1.58e8ec1p1, 0x1.58e8ec1p2,
-  0x1.1fb222ep2, 0x1.5a8920fp1, 0x1.5a8920fp2, 0x1.22f28cbp2, 0x1.678ac84p1,
-  0x1.678ac84p2, 0x1.3cf5db4p2, 0x1.cf9802bp1, 0x1.ebc26b9p-1, 0x1.ebc26b9p0,
-  0x1.ebc26b9p1, 0x1.668ad94p0, 0x1.668ad94p1, 0x1.668ad94p2, 0x1.3af5fd4p2,
-  0x1.c7988a9p1, 0x1.abc6aacp-1, 0x1.abc6aacp0, 0x1.abc6aacp1, 0x1.9a6f588p-2,
-  0x1.9a6f588p-1, 0x1.9a6f588p0, 0x1.9a6f588p1, 0x1.09f4683p-3, 0x1.09f4683p-2,
-  0x1.09f4683p-1, 0x1.09f4683p0, 0x1.09f4683p1, 0x1.09f4683p2, 0x1.0392366p1,
-  0x1.0392366p2, 0x1.d412de4p0, 0x1.d412de4p1, 0x1.07cca42p0, 0x1.07cca42p1,
-  0x1.07cca42p2, 0x1.f5e64c5p0, 0x1.f5e64c5p1, 0x1.8f1a5c3p0, 0x1.8f1a5c3p1,
-  0x1.8f1a5c3p2, 0x1.8c15033p2, 0x1.860a512p2, 0x1.79f4edp2, 0x1.61ca24dp2,
-  0x1.3174946p2, 0x1.a192e71p1, 0x1.ee66398p-3, 0x1.ee66398p-2, 0x1.ee66398p-1,
-  0x1.ee66398p0, 0x1.ee66398p1, 0x1.711a111p0, 0x1.711a111p1, 0x1.711a111p2,
-  0x1.50146cdp2, 0x1.0e09247p2, 0x1.13e5275p1, 0x1.13e5275p2, 0x1.2b5532bp1,
-  0x1.2b5532bp2, 0x1.8915606p1, 0x1.8915606p2, 0x1.800b0b8p2, 0x1.6df661dp2,
-  0x1.49cd0e5p2, 0x1.017a677p2, 0x1.c35466cp0, 0x1.c35466cp1, 0x1.89a58c4p-1,
-  0x1.89a58c4p0, 0x1.89a58c4p1, 0x1.89a58c4p2, 0x1.812b633p2, 0x1.7037113p2,
-  0x1.4e4e6d3p2, 0x1.0a7d251p2, 0x1.05b529ep1, 0x1.05b529ep2, 0x1.e52a7a6p0};
-
-static const f64 turns_low[105] = {
-  0, 0, 0, 0x1.de973dcb3b39ap-29,
-  0x1.de973dcb3b39ap-28, 0x1.63d0d3e0a0805p-31, 0x1.63d0d3e0a0805p-30, 0x1.63d0d3e0a0805p-29,
-  0x1.63d0d3e0a0805p-28, 0x1.b6ed46a6de9d7p-28, 0x1.b6ed46a6de9d7p-27, 0x1.cb00b98118127p-28,
-  0x1.42a688f3e6e0ep-27, 0x1.fcf2e15a9c902p-27, 0x1.c62e48a01fba7p-29, 0x1.6af3cf0b7aae9p-29,
-  0x1.6af3cf0b7aae9p-28, 0x1.6af3cf0b7aae9p-27, 0x1.3635b62710adep-29, 0x1.6055432b92ab6p-34,
-  0x1.6055432b92ab6p-33, 0x1.6055432b92ab6p-32, 0x1.6055432b92ab6p-31, 0x1.6055432b92ab6p-30,
-  0x1.6055432b92ab6p-29, 0x1.3e838844c120cp-30, 0x1.8e8d6307fe2d3p-28, 0x1.8e8d6307fe2d3p-27,
-  0x1.29812b0596518p-28, 0x1.424df4f0ca3fdp-28, 0x1.424df4f0ca3fdp-27, 0x1.fc41b954634dfp-27,
-  0x1.c0a5086e55a96p-29, 0x1.7f853a9f9a315p-31, 0x1.7f853a9f9a315p-30, 0x1.7f853a9f9a315p-29,
-  0x1.bb436614df386p-30, 0x1.bb436614df386p-29, 0x1.bb436614df386p-28, 0x1.32e93587ae06dp-27,
-  0x1.baf0750455b7fp-28, 0x1.94b223b92432cp-30, 0x1.94b223b92432cp-29, 0x1.94b223b92432cp-28,
-  0x1.8afe657e60255p-32, 0x1.8afe657e60255p-31, 0x1.8afe657e60255p-30, 0x1.8afe657e60255p-29,
-  0x1.a4a0463fdc21ep-32, 0x1.a4a0463fdc21ep-31, 0x1.a4a0463fdc21ep-30, 0x1.a4a0463fdc21ep-29,
-  0x1.a4a0463fdc21ep-28, 0x1.a4a0463fdc21ep-27, 0x1.81ccb7e50e243p-28, 0x1.81ccb7e50e243p-27,
-  0x1.ecfcfcf3ac5b5p-29, 0x1.ecfcfcf3ac5b5p-28, 0x1.928b3199eca6ep-29, 0x1.928b3199eca6ep-28,
-  0x1.928b3199eca6ep-27, 0x1.cbc32a6a81c2ap-31, 0x1.cbc32a6a81c2ap-30, 0x1.aa5a6835bcfc4p-29,
-  0x1.aa5a6835bcfc4p-28, 0x1.aa5a6835bcfc4p-27, 0x1.98b53fbc918dep-28, 0x1.105b0f2f605c4p-27,
-  0x1.985bedd18f86fp-27, 0x1.50bb562bdbb89p-28, 0x1.90c24b3d550dep-28, 0x1.0d0356047b88ep-32,
-  0x1.0ec09a62d0debp-32, 0x1.0ec09a62d0debp-31, 0x1.0ec09a62d0debp-30, 0x1.0ec09a62d0debp-29,
-  0x1.0ec09a62d0debp-28, 0x1.999a7567eb471p-33, 0x1.999a7567eb471p-32, 0x1.999a7567eb471p-31,
-  0x1.aad91e1fcc375p-27, 0x1.9ab01764ce79fp-28, 0x1.255e6d79d485fp-31, 0x1.255e6d79d485fp-30,
-  0x1.81fad5a287dfcp-28, 0x1.81fad5a287dfcp-27, 0x1.ee6deadf7a37dp-29, 0x1.ee6deadf7a37dp-28,
-  0x1.6613ba5249063p-27, 0x1.0f35105d836b3p-29, 0x1.ff4057a19084p-27, 0x1.76267eb5efd66p-27,
-  0x1.8fcb337ab9ec9p-29, 0x1.8fcb337ab9ec9p-28, 0x1.dc40bb622ebdap-33, 0x1.dc40bb622ebdap-32,
-  0x1.dc40bb622ebdap-31, 0x1.dc40bb622ebdap-30, 0x1.eeb5fe4b5a7ddp-27, 0x1.5511cc0983ca1p-27,
-  0x1.0e4b3c2eb313cp-30, 0x1.bb389e7e7b936p-27, 0x1.dc2e18df8bea3p-28, 0x1.dc2e18df8bea3p-27,
-  0x1.8010098f35163p-30};
-
-// x less n quarters of a turn, at most half a quarter. A large x is 24 bits times a power of two, so
-// it is replaced by 24 bits times what that power leaves of whole turns. A quarter comes in three
-// parts, the first two of 26 bits, such that n times them is exact.
+// x in turns, less whole ones if it is large: the sum of two numbers, the second less than 1/16. A
+// large x is 24 digits times a power of two, and of the digits of 1 / (2 pi) those before that
+// power's point make whole turns. The next 29 make a product that is exact, 52 more the other.
 __attribute__((always_inline))
-static inline f64 less_quarters(f32 x, u64 *n) {
-  u32 bits = bits_f32(x) & 0x7fffffff;
-  s32 power = (s32)(bits >> 23) - 150;
-  s32 place = power < 0 ? 0 : power > 104 ? 104 : power;
-  f64 digits = __builtin_copysign((f64)(s32)((bits & 0x7fffff) | 0x800000), (f64)x);
-  f64 high = power < 0 ? (f64)x : digits * turns_high[place];
-  f64 low = power < 0 ? -0.0 : digits * turns_low[place];
-  f64 biased = high * 0x1.45f306dc9c883p-1 + 0x1.8p52;
-  f64 whole = biased - 0x1.8p52;
-  *n = bits_f64(biased);
-  f64 r = multiply_add_f64(whole, -0x1.921fb5p0, high);
-  r = multiply_add_f64(whole, -0x1.110b46p-26, r);
-  return multiply_add_f64(whole, -0x1.1a62633145c07p-54, r) + low;
+static inline f64 turns_f32(f32 x, f64 *low) {
+  s32 power = (s32)(bits_f32(x) >> 23 & 255) - 150;
+  s32 large = (u32)power < 105;
+  f64 digits = large ? from_bits_f32((bits_f32(x) & 0x807fffff) | 0x4b000000) : x;
+  u64 place = (u64)(u32)(large ? power : 0), shift = place & 63;
+  u64 first = place < 64 ? 0x28be60db9391054au : 0x7f09d5f47d4d3770u;
+  u64 second = place < 64 ? 0x7f09d5f47d4d3770u : 0x36d8a5664f10e410u;
+  u64 third = place < 64 ? 0x36d8a5664f10e410u : 0x7f9458eaf7aef158u;
+  first = first << shift | second >> 1 >> (63 - shift);
+  second = second << shift | third >> 1 >> (63 - shift);
+  u64 next = first << 29 | second >> 35;
+  *low = digits * (from_bits_f64(0x3e20000000000000 | next >> 12) - 0x1p-29);
+  return digits * (from_bits_f64(0x3ff0000000000000 | (first >> 35 << 23)) - 1.0);
 }
 
-// The sine of at most half a quarter (FreeBSD's C library).
-static inline f64 small_sine(f64 r) {
-  f64 square = r * r;
-  f64 p = 2.7183114939898219064e-6;
-  p = multiply_add_f64(p, square, -1.98393348360966317347e-4);
-  p = multiply_add_f64(p, square, 8.3333293858894631756e-3);
-  p = multiply_add_f64(p, square, -1.66666666416265235595e-1);
-  return r * multiply_add_f64(p, square, 1.0);
+// The sine of so many turns, a bit more than 1/4 at most, by the polynomial that is off by the least
+// share of it.
+static inline f64 sine_of_turns(f64 turns) {
+  f64 square = turns * turns;
+  f64 p = 3.621847162224294;
+  p = multiply_add_f64(p, square, -15.072731093854552);
+  p = multiply_add_f64(p, square, 42.05748115386308);
+  p = multiply_add_f64(p, square, -76.70582500348696);
+  p = multiply_add_f64(p, square, 81.60524879695492);
+  p = multiply_add_f64(p, square, -41.34170223788253);
+  return turns * multiply_add_f64(p, square, 6.283185307177335);
 }
 
-static inline f64 small_cosine(f64 r) {
-  f64 square = r * r;
-  f64 p = 2.43904487962774090654e-5;
-  p = multiply_add_f64(p, square, -1.38867637746099294692e-3);
-  p = multiply_add_f64(p, square, 4.16666233237390631894e-2);
-  p = multiply_add_f64(p, square, -4.99999997251031003120e-1);
-  return multiply_add_f64(p, square, 1.0);
-}
-
-// In every second quarter the sine is a cosine; in the second half of a turn it is negative.
+// Half a turn on, the sine is the same but for its sign. At 1.5 * 2^51 neighbours are half a turn
+// apart: so the sum's last bit says whether an odd number of halves is taken away.
 __attribute__((always_inline))
 static inline f32 sine_f32(f32 x) {
-  u64 n;
-  f64 r = less_quarters(x, &n);
-  f64 sine = small_sine(r), cosine = small_cosine(r);
-  f64 size = n & 1 ? cosine : sine;
-  f32 value = (f32)(n & 2 ? -size : size);
+  f64 low, high = turns_f32(x, &low);
+  f64 halves = high + 0x1.8p51;
+  f64 rest = (high - (halves - 0x1.8p51)) + low;
+  f32 value = (f32)sine_of_turns(from_bits_f64(bits_f64(rest) ^ bits_f64(halves) << 63));
   return x - x == 0 ? value : __builtin_nanf("");
 }
 
@@ -106,13 +48,13 @@ static inline f64 sine_f64(f64 x) {
   return __builtin_sin(x);
 }
 
+// The sine of a quarter of a turn less the angle.
 __attribute__((always_inline))
 static inline f32 cosine_f32(f32 x) {
-  u64 n;
-  f64 r = less_quarters(x, &n);
-  f64 sine = small_sine(r), cosine = small_cosine(r);
-  f64 size = n & 1 ? sine : cosine;
-  f32 value = (f32)((n + 1) & 2 ? -size : size);
+  f64 low, high = turns_f32(x, &low);
+  f64 halves = (high - 0.25) + 0x1.8p51;
+  f64 rest = ((halves - 0x1.8p51) + 0.25 - high) - low;
+  f32 value = (f32)sine_of_turns(from_bits_f64(bits_f64(rest) ^ bits_f64(halves) << 63));
   return x - x == 0 ? value : __builtin_nanf("");
 }
 
@@ -120,12 +62,15 @@ static inline f64 cosine_f64(f64 x) {
   return __builtin_cos(x);
 }
 
+// The quotient of sine and cosine; a quarter of a turn on they change places.
 __attribute__((always_inline))
 static inline f32 tangent_f32(f32 x) {
-  u64 n;
-  f64 r = less_quarters(x, &n);
-  f64 sine = small_sine(r), cosine = small_cosine(r);
-  f32 value = (f32)((n & 1 ? -cosine : sine) / (n & 1 ? sine : cosine));
+  f64 low, high = turns_f32(x, &low);
+  f64 quarters = high + 0x1.8p50;
+  f64 rest = (high - (quarters - 0x1.8p50)) + low;
+  f64 sine = sine_of_turns(rest), cosine = sine_of_turns(0.25 - __builtin_fabs(rest));
+  s32 odd = bits_f64(quarters) & 1;
+  f32 value = (f32)((odd ? -cosine : sine) / (odd ? sine : cosine));
   return x - x == 0 ? value : __builtin_nanf("");
 }
 
