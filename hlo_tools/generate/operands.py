@@ -10,8 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hlo.build import Builder
 from hlo.element_type import C64, C128, ELEMENT_TYPES, F32, F64, PRED, S32, ElementType
+from hlo.literal import literal
 from hlo.opcode import OPCODES
 from hlo.shape import Shape, array, tuple_of
 from hlo.table import OpTable
@@ -324,13 +327,22 @@ def _reduce(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
 
 
 def scalar_computation(kind: str, element_type: ElementType, names: NameSupply) -> Computation:
-    """A computation of two scalars: an operation, or a comparison in total order."""
+    """A computation of two scalars: an operation, or a comparison in total order.
+
+    The total order tells a NaN with a sign from one without, and no two processors agree on the
+    sign of a NaN that was computed. So a comparison makes all NaNs one first, as those of JAX do.
+    """
     builder = Builder(names.unique(kind.lower()), names)
     x, y = (builder.parameter(array(element_type)) for _ in range(2))
     if not kind.isupper():
         builder.add(kind, x, y)
     elif element_type.is_floating:
-        builder.add("compare", x, y, direction=kind, type="TOTALORDER")
+        nan = builder.constant(literal(np.nan, array(element_type)))
+        one, other = (
+            builder.add("select", builder.add("compare", v, v, direction="NE"), nan, v)
+            for v in (x, y)
+        )
+        builder.add("compare", one, other, direction=kind, type="TOTALORDER")
     else:
         builder.add("compare", x, y, direction=kind)
     return builder.build()

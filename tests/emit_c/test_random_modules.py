@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import emit_c
@@ -36,6 +36,8 @@ def check(seed, types, values, promise, *, optimize):
 
 @pytest.mark.parametrize(("optimize", "promise"), [(False, UNOPTIMIZED), (True, ROUNDING)])
 @settings(max_examples=EXAMPLES // 4)
+# A sort of NaNs whose sign is meaningless.
+@example(seed=41694384, values=tame)
 @given(seed=st.integers(0, 2**30), values=st.sampled_from([nasty, tame]))
 def test_a_random_module_gives_what_the_interpreter_gives(optimize, promise, seed, values):
     check(seed, TYPES, values, promise, optimize=optimize)

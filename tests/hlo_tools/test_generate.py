@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 from strategies.instances import Instance, arguments
 
+from hlo.build import module
 from hlo.element_type import BF16, F8E5M2, F16, F32, F64, S4, S8, S64, U8
 from hlo.error import HloError
+from hlo.names import NameSupply
 from hlo.opcode import OPCODES
 from hlo.shape import array, tuple_of
 from hlo.verify import verify
 from hlo_tools.generate.modules import random_module
-from hlo_tools.generate.operands import UnfitError, operands_for, random_shape
+from hlo_tools.generate.operands import UnfitError, operands_for, random_shape, scalar_computation
 from hlo_tools.generate.values import nasty, tame
 from interpreter import evaluate
 from optimizer.term import Application, Rest
@@ -88,3 +90,13 @@ def test_modules_are_well_formed_and_run():
 
 def test_a_seed_makes_the_same_module_again():
     assert str(random_module(Random(7))) == str(random_module(Random(7)))
+
+
+@pytest.mark.parametrize("direction", ["LT", "GT"])
+def test_comparisons_order_no_nan_before_another(direction):
+    compared = module(scalar_computation(direction, F32, NameSupply()))
+    nans = np.float32(np.nan), np.float32(-np.nan)
+    assert not any(evaluate(compared, x, y) for x in nans for y in nans)
+    for nan in nans:
+        assert evaluate(compared, nan, np.float32(np.inf)) == (direction == "GT")
+    assert evaluate(compared, np.float32(-0.0), np.float32(0.0)) == (direction == "LT")
