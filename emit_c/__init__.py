@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 import optimizer
 from emit_c.dynamic.executable import DynamicExecutable
 from emit_c.dynamic.padding import is_dynamic, to_static
+from emit_c.executable import remembered
+from emit_c.executable.built import build
 from emit_c.executable.executable import Executable
 from emit_c.executable.runtime import set_threads
 from emit_c.executable.strided import StridedExecutable, without_last_bitcasts
@@ -26,6 +28,9 @@ from hlo.garbage import no_collection
 from hlo.verify import verify
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from emit_c.executable.built import View
     from hlo.instruction import Instruction, Module
 
 # Files define their opcodes when they are imported.
@@ -37,7 +42,7 @@ __all__ = ["Executable", "Program", "compile", "emit", "emits_c", "set_threads"]
 
 @no_collection()
 def compile(  # noqa: A001 - so it is named
-    module: Module, *, optimize: bool = True, donate: bool = False
+    module: Module, *, optimize: bool = True, donate: bool = False, remember: bool = True
 ) -> Executable:
     """Verify, optimize, emit, compile and load a module.
 
@@ -48,6 +53,9 @@ def compile(  # noqa: A001 - so it is named
     donate : let results take the memory of those arguments that the module's `input_output_alias`
         names. These arrays then hold the results after a call. Without it a call leaves its
         arguments as they are.
+    remember : look into the user's cache for what was made of the same module before, and leave
+        there what is made. The cache knows the files of PyHLO, but not what a program changes in
+        its tables while it runs.
 
     Raises
     ------
@@ -60,13 +68,38 @@ def compile(  # noqa: A001 - so it is named
     verify(module, sound)
     if not donate and module.header.input_output_alias:
         module = replace(module, header=replace(module.header, input_output_alias=()))
-    static = to_static(module) if is_dynamic(module) else None
-    made = static.module if static else module
-    if optimize:
-        made = optimizer.optimize(made, target="cpu", observers=())
-        verify(made, sound)
-    if static:
-        return DynamicExecutable(module, static, made, emit(made))
+    if is_dynamic(module):
+        static = to_static(module)
+        program = emit(_optimized(static.module, sound) if optimize else static.module)
+        return DynamicExecutable(module, static, build(program), lambda: program.source)
+    key = remembered.key_of(module, optimize) if remember else ""
+    built = remembered.recall(key) if remember else None
+    if built is None:
+        program, views = _written(module, sound, optimize=optimize)
+        built = build(program, views)
+        if remember:
+            remembered.remember(key, built)
+    strided = StridedExecutable if built.views else Executable
+    return strided(
+        module.entry, built, lambda: _written(module, sound, optimize=optimize)[0].source
+    )
+
+
+def _written(
+    module: Module, sound: set[Instruction], *, optimize: bool
+) -> tuple[Program, Mapping[int, View]]:
+    """The C of a module, and how its results are to be seen.
+
+    Parameters
+    ----------
+    sound : instructions that are verified already.
+    """
+    made = _optimized(module, sound) if optimize else module
     made, views = without_last_bitcasts(made)
-    program = emit(made)
-    return StridedExecutable(made, program, views) if views else Executable(made, program)
+    return emit(made), views
+
+
+def _optimized(module: Module, sound: set[Instruction]) -> Module:
+    made = optimizer.optimize(module, target="cpu", observers=())
+    verify(made, sound)
+    return made

@@ -1,9 +1,12 @@
 """Hypothesis profiles, the `--bless` option, and what every test may ask for."""
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+
+from emit_c.executable import remembered
 
 settings.register_profile("dev", max_examples=20, deadline=None)
 settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True)
@@ -23,3 +26,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def bless(request: pytest.FixtureRequest) -> bool:
     """Whether golden tests shall rewrite what they expect."""
     return bool(request.config.getoption("--bless"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def build_always() -> Iterator[None]:
+    """Tests change tables, and look at what is built: nothing is taken from an earlier build."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(remembered, "cache_folder", _no_folder)
+        yield
+
+
+def _no_folder(_: str) -> None:
+    """What `cache_folder` says where nothing can be written."""

@@ -10,12 +10,12 @@ from emit_c.executable.executable import Executable
 from interpreter.arguments import checked_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from emit_c.dynamic.padding import Static
-    from emit_c.program.emit import Program
+    from emit_c.executable.built import Built
     from hlo.instruction import Module
     from hlo.shape import Shape
 
@@ -29,11 +29,12 @@ class DynamicExecutable(Executable):
     ----------
     module : as it was given.
     static : what was compiled in its place.
-    compiled : `static.module`, or what the optimizer made of it.
     """
 
-    def __init__(self, module: Module, static: Static, compiled: Module, program: Program) -> None:
-        super().__init__(compiled, program)
+    def __init__(
+        self, module: Module, static: Static, built: Built, written: Callable[[], str]
+    ) -> None:
+        super().__init__(static.module.entry, built, written)
         self._entry, self._static = module.entry, static
 
     def __call__(self, *arguments: Any) -> Value:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from emit_c.executable.built import View
     from hlo.instruction import Computation
     from hlo.shape import Shape
 
@@ -30,7 +31,11 @@ Leaf = tuple[Any, tuple[int, ...], int]  # dtype or None, dims, partner
 
 
 def caller(
-    run: Any, arena_bytes: int, entry: Computation, donated: Mapping[int, int]
+    run: Any,
+    arena_bytes: int,
+    entry: Computation,
+    donated: Mapping[int, int],
+    views: Mapping[int, View],
 ) -> Callable[..., Value]:
     """A module's function for Python.
 
@@ -38,13 +43,15 @@ def caller(
     ----------
     run : the library's function, of ctypes.
     donated : for numbers of results, the argument that gives up its memory to it.
+    views : of results, by their number: the function gives the arrays as they lie in memory.
     """
     given = tuple(
-        _leaf(s, 0 if k in donated.values() else -1)
+        _leaf(s, s.dims, 0 if k in donated.values() else -1)
         for k, s in enumerate(s for p in entry.parameters for _, s in p.shape.leaves())
     )
     results = tuple(
-        _leaf(s, donated.get(k, -1)) for k, (_, s) in enumerate(entry.root.shape.leaves())
+        _leaf(s, _lying(index, s, views), donated.get(k, -1))
+        for k, (index, s) in enumerate(entry.root.shape.leaves())
     )
     nested_as = nesting(entry.root.shape)
     convert = partial(converted, entry, tuple(k for k, leaf in enumerate(given) if leaf[2] >= 0))
@@ -55,10 +62,16 @@ def caller(
     return trampoline.Caller(address, arena_bytes, given, results, nested_as, convert, failure)
 
 
-def _leaf(shape: Shape, partner: int) -> Leaf:
+def _leaf(shape: Shape, dims: tuple[int, ...], partner: int) -> Leaf:
     if not shape.is_array:
         return None, (), -1
-    return shape.element_type.dtype, shape.dims, partner
+    return shape.element_type.dtype, dims, partner
+
+
+def _lying(index: Sequence[int], shape: Shape, views: Mapping[int, View]) -> tuple[int, ...]:
+    """The dimensions of a result as it lies in memory."""
+    view = views.get(sum(index)) if len(index) < 2 else None
+    return view.sizes if view else shape.dims
 
 
 def nesting(shape: Shape) -> Any:

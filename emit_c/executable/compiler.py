@@ -92,6 +92,18 @@ def _processor() -> str:
     return "\n".join(dict.fromkeys(line for line in lines if line.startswith(wanted)))
 
 
+def toolchain() -> tuple[str, ...]:
+    """What makes a library of C, and for what machine.
+
+    Raises
+    ------
+    HloError
+        HLO180 if there is no compiler.
+    """
+    compiler = find_compiler()
+    return (*compiler, _version(compiler), _processor())
+
+
 @cache
 def _own_folder() -> Path:
     """A folder of this process, where the cache can't be written."""
@@ -113,16 +125,15 @@ def library(
     HloError
         HLO180 if there is no compiler, HLO182 if it refuses a file.
     """
-    compiler = find_compiler()
-    key = "\0".join((*compiler, _version(compiler), _processor(), *flags, *linked, *units))
+    key = "\0".join((*toolchain(), *flags, *linked, *units))
     name = hashlib.sha256(key.encode()).hexdigest()[:32]
     folder = cache_folder("c") or _own_folder()
     made = folder / f"{name}.so"
     try:
         os.utime(made)  # it was used just now, so it is not the first to be removed
     except FileNotFoundError:
-        _compile((*compiler, *MEANING, *flags, "-w"), units, linked, made)
-        _trim(folder)
+        _compile((*find_compiler(), *MEANING, *flags, "-w"), units, linked, made)
+        trim(folder, "*.so")
     return made
 
 
@@ -166,10 +177,15 @@ def explain(messages: str, source: str) -> list[str]:
     return found[:20] or [messages.strip()[:2000]]
 
 
-def _trim(folder: Path) -> None:
-    """Keep the cache below its bound; files that vanish meanwhile are another process's work."""
+def trim(folder: Path, pattern: str) -> None:
+    """Keep a cache below its bound; files that vanish meanwhile are another process's work.
+
+    Parameters
+    ----------
+    pattern : of the names of its files.
+    """
     entries: list[tuple[float, int, Path]] = []
-    for path in folder.glob("*.so"):
+    for path in folder.glob(pattern):
         try:
             status = path.stat()
         except FileNotFoundError:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-import numpy as np
-
 from emit_c.code.foreign import hand_over
 from emit_c.executable.calling import caller, pointers
-from emit_c.executable.compiler import library
-from emit_c.executable.runtime import runtime, slots
+from emit_c.executable.runtime import runtime
 
 if TYPE_CHECKING:
-    from emit_c.program.emit import Program
-    from hlo.instruction import Module
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from emit_c.executable.built import Built
+    from hlo.instruction import Computation
     from hlo.shape import Shape
 
 Value = Any  # an array, None for a token, or a tuple of values
@@ -39,30 +40,22 @@ class Library:
     holds a digest of each large constant, they share the constants as well.
     """
 
-    def __init__(self, path: str, program: Program) -> None:
-        self.constants = [np.ascontiguousarray(c) for c in program.constants]
-        self.functions = ctypes.CDLL(path)
+    def __init__(self, built: Built) -> None:
+        runtime()
+        self.constants = built.constants
+        self.functions = ctypes.CDLL(str(built.library))
         self.functions.load_constants.restype = None
         self.functions.load_constants(pointers(self.constants))
-        hand_over(self.functions, program.functions)
+        hand_over(self.functions, built.functions)
 
 
-_LOADED: WeakValueDictionary[str, Library] = WeakValueDictionary()
+_LOADED: WeakValueDictionary[Path, Library] = WeakValueDictionary()
 
 
-def load(program: Program) -> Library:
-    """Compile a program, or find it compiled, and load it.
-
-    Raises
-    ------
-    HloError
-        HLO180 if there is no compiler, HLO182 if it refuses the source.
-    """
-    runtime()
-    path = str(library(program.parts.units(slots())))
-    found = _LOADED.get(path)
+def _load(built: Built) -> Library:
+    found = _LOADED.get(built.library)
     if found is None:
-        found = _LOADED.setdefault(path, Library(path, program))
+        found = _LOADED.setdefault(built.library, Library(built))
     return found
 
 
@@ -72,25 +65,33 @@ class Executable:
     Several threads may call it at once: each call has an arena of its own. The memory of a result
     is used again for a later one when nobody has the array any more.
 
+    Parameters
+    ----------
+    entry : what arguments it takes, and what result it gives.
+    written : writes the C that was compiled.
+
     Attributes
     ----------
-    source : the C that was compiled.
+    library : the file that the compiler made.
     memory : bytes that a call takes.
     """
 
-    def __init__(self, module: Module, program: Program) -> None:
-        self.module, self.source = module, program.source
-        self._library = load(program)
-        arena_bytes = program.arena_bytes + slots() * program.slot_bytes
-        leaves = [s for p in module.entry.parameters for _, s in p.shape.leaves()]
+    def __init__(self, entry: Computation, built: Built, written: Callable[[], str]) -> None:
+        self.library, self._library, self._written = built.library, _load(built), written
+        leaves = [s for p in entry.parameters for _, s in p.shape.leaves()]
         self.memory = Memory(
             arguments=sum(map(_bytes, leaves)),
-            results=sum(_bytes(s) for _, s in module.entry.root.shape.leaves()),
-            temporaries=arena_bytes,
-            constants=sum(c.nbytes for c in self._library.constants),
+            results=sum(_bytes(s) for _, s in entry.root.shape.leaves()),
+            temporaries=built.arena_bytes,
+            constants=sum(c.nbytes for c in built.constants),
         )
         run = self._library.functions.run
-        self._call = caller(run, arena_bytes, module.entry, program.donated)
+        self._call = caller(run, built.arena_bytes, entry, built.donated, built.views)
+
+    @cached_property
+    def source(self) -> str:
+        """The C that was compiled."""
+        return self._written()
 
     def __call__(self, *arguments: Any) -> Value:
         """The value of the module for some arguments, as `interpreter.evaluate` gives it.

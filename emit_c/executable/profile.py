@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from emit_c.executable.built import build
 from emit_c.executable.compiler import OPTIMIZED, library
 from emit_c.executable.executable import Executable
 from emit_c.executable.runtime import FOLDER, in_one_file, runtime, slots
@@ -153,7 +154,7 @@ def profile(module: Module, arguments: Iterable[Any]) -> Profile:
     """
     recorder = _recorder()
     program = emit(module, profile=True)
-    executable = Executable(module, program)
+    executable = Executable(module.entry, build(program), lambda: program.source)
     given = list(arguments)
     executable(*given)
     recorder.hlo_take_events(None, 0)

@@ -7,40 +7,21 @@ view, as `x.T` is, so it need not be compiled.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from emit_c.executable.built import View
 from emit_c.executable.executable import Executable
 from emit_c.opcodes.movement import memory_order
 from hlo.shape import tuple_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
-
-    from emit_c.program.emit import Program
+    from emit_c.executable.built import Built
     from hlo.instruction import Computation, Instruction, Module
 
 Value = Any  # an array, None for a token, or a tuple of values
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """An array seen in another order.
-
-    Attributes
-    ----------
-    sizes : of the dimensions as they lie in memory.
-    axes : where each dimension of the view is among them.
-    """
-
-    sizes: tuple[int, ...]
-    axes: tuple[int, ...]
-
-    def of(self, array: NDArray[Any]) -> NDArray[Any]:
-        """The view of an array that has the view's elements in the order of memory."""
-        return array.reshape(self.sizes).transpose(self.axes)
 
 
 def without_last_bitcasts(module: Module) -> tuple[Module, Mapping[int, View]]:
@@ -98,16 +79,11 @@ def _ending_with(entry: Computation, last: Instruction) -> Computation:
 
 
 class StridedExecutable(Executable):
-    """A module whose results are seen in the order that its layouts say.
+    """A module whose results are seen in the order that its layouts say."""
 
-    Parameters
-    ----------
-    views : as `without_last_bitcasts` gives them.
-    """
-
-    def __init__(self, module: Module, program: Program, views: Mapping[int, View]) -> None:
-        super().__init__(module, program)
-        self._views = views
+    def __init__(self, entry: Computation, built: Built, written: Callable[[], str]) -> None:
+        super().__init__(entry, built, written)
+        self._views = built.views
 
     def __call__(self, *arguments: Any) -> Value:
         """The value of the module for some arguments, as `interpreter.evaluate` gives it.

@@ -13,6 +13,7 @@ import emit_c
 import hlo
 import interpreter
 from emit_c.code.names import Names, comment, identifier
+from emit_c.executable.built import build
 from emit_c.executable.executable import Executable
 from emit_c.table import emits_c
 from hlo.annotations import Metadata
@@ -106,7 +107,7 @@ def test_no_name_of_a_rich_module_breaks_out(seed):
     nasty = rebuild_module(plain, renamed)
     x = np.arange(9, dtype=np.float32)[::-1].copy()
     expected = interpreter.evaluate(plain, x)
-    assert Executable(nasty, emit_c.emit(nasty))(x) == expected
+    assert Executable(nasty.entry, build(emit_c.emit(nasty)), str)(x) == expected
 
 
 @given(st.text())

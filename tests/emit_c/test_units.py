@@ -7,7 +7,7 @@ import pytest
 
 import emit_c
 import hlo
-from emit_c.executable import executable
+from emit_c.executable import built
 from emit_c.program import units
 from interpreter import evaluate
 
@@ -37,7 +37,7 @@ ENTRY e {{
 def many(monkeypatch):
     """Spread over files whatever can be."""
     monkeypatch.setattr(units, "LEAST_TEXT", 1)
-    monkeypatch.setattr(executable, "slots", lambda: 3)
+    monkeypatch.setattr(built, "slots", lambda: 3)
 
 
 @pytest.mark.usefixtures("many")
@@ -105,15 +105,16 @@ ENTRY e {
 
 
 def test_what_a_kernel_calls_counts_as_its_text(monkeypatch):
-    text = """HloModule m
-ENTRY e {
-  a = f32[64,128] parameter(0)
-  b = f32[128,256] parameter(1)
-  c = f32[256,64] parameter(2)
-  d = f32[64,256] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  ROOT f = f32[64,64] dot(d, c), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-}"""
-    parts = emit_c.emit(hlo.parse(text)).parts
-    called = [n for n in parts.kernels if f"{n}(" in parts.functions]
-    monkeypatch.setattr(units, "LEAST_TEXT", sum(len(parts.kernels[n]) for n in called))
-    assert len(parts.units(2)) == 3
+    kernels = {
+        "tile": "static void tile(void) {\n}\n",
+        "dot": "static void dot(void) {\n  tile();\n}\n",
+        "add": "static void add(void) {\n}\n",
+    }
+    functions = "int run(void) {\n  dot();\n  add();\n  return 0;\n}\n"
+    parts = units.Parts("", {}, "", kernels, functions)
+    monkeypatch.setattr(units, "LEAST_TEXT", len(kernels["dot"] + kernels["add"]) // 2 + 1)
+    with_tile, without, rest = parts.units(2)
+    assert "void dot(void) {" in with_tile
+    assert "void tile(void) {" in with_tile
+    assert "void add(void) {" in without
+    assert "int run(void) {" in rest

@@ -1,0 +1,84 @@
+"""A module that was built: what a process needs to load and call it.
+
+It holds nothing of the module itself, so that it can be kept on disk
+(`emit_c.executable.remembered`) and makes the optimizer, the emitter and the compiler superfluous
+when the same module is compiled again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from emit_c.executable.compiler import library
+from emit_c.executable.runtime import runtime, slots
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from emit_c.program.emit import Program
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An array seen in another order.
+
+    Attributes
+    ----------
+    sizes : of the dimensions as they lie in memory.
+    axes : where each dimension of the view is among them.
+    """
+
+    sizes: tuple[int, ...]
+    axes: tuple[int, ...]
+
+    def of(self, array: NDArray[Any]) -> NDArray[Any]:
+        """The view of an array that has the view's elements in the order of memory."""
+        return array.reshape(self.sizes).transpose(self.axes)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A compiled program.
+
+    Attributes
+    ----------
+    library : the file that the compiler made.
+    arena_bytes : of the memory that a call takes, with that of each thread.
+    donated, functions : as of `Program`.
+    constants : the bytes of its large constants.
+    views : by its number among the results, how an array is to be seen.
+    """
+
+    library: Path
+    arena_bytes: int
+    donated: Mapping[int, int]
+    functions: tuple[str, ...]
+    constants: tuple[NDArray[np.uint8], ...]
+    views: Mapping[int, View] = field(default_factory=dict[int, View])
+
+
+def build(program: Program, views: Mapping[int, View] | None = None) -> Built:
+    """Compile a program, or find it compiled.
+
+    Raises
+    ------
+    HloError
+        HLO180 if there is no compiler, HLO182 if it refuses the source.
+    """
+    runtime()
+    return Built(
+        library=library(program.parts.units(slots())),
+        arena_bytes=program.arena_bytes + slots() * program.slot_bytes,
+        donated=program.donated,
+        functions=tuple(program.functions),
+        constants=tuple(
+            np.ascontiguousarray(c).reshape(-1).view(np.uint8) for c in program.constants
+        ),
+        views=views or {},
+    )

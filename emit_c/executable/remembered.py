@@ -1,0 +1,124 @@
+"""Modules that were built before: a cache on disk, by all that decides what building gives.
+
+A process that compiles a module again, as a script does that is run again, needs neither the
+optimizer nor the emitter then. The key holds the module's text with its constants, the sources of
+PyHLO, the libraries whose arithmetic folds constants, the compiler, and how many threads there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import zipfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+
+from emit_c.executable.built import Built, View
+from emit_c.executable.compiler import toolchain, trim
+from emit_c.executable.runtime import slots
+from hlo.attributes import Constant
+from hlo.cache import cache_folder
+from hlo.print import Options, print_module
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hlo.instruction import Module
+    from hlo.literal import Literal
+
+# Modules with more constants than this are built again: most of their file would be numbers.
+MOST_CONSTANT_BYTES = 64 << 20
+_WRITTEN_BY_US = ("hlo", "interpreter", "optimizer", "emit_c")
+_SOURCES = {".py", ".c", ".h", ".lark"}
+_TEXT = Options(print_metadata=False, print_large_constants=False)
+
+
+def key_of(module: Module, *choices: object) -> str:
+    """A name for what building a module gives.
+
+    Parameters
+    ----------
+    choices : all else that decides it.
+    """
+    known = hashlib.sha256()
+    about = (print_module(module, _TEXT), _versions(), *toolchain(), slots(), *choices)
+    known.update("\0".join(map(str, about)).encode())
+    for instr in module.instructions():
+        if isinstance(instr.attrs, Constant):
+            for part in _bytes_of(instr.attrs.literal):
+                known.update(part)
+    return known.hexdigest()[:32]
+
+
+def _bytes_of(literal: Literal) -> Iterator[bytes]:
+    """What decides a literal's value, but for its shape."""
+    if literal.elided:
+        yield f"{{...}} from {literal.first}".encode()
+    elif literal.array is not None:
+        yield literal.array.tobytes()
+    for element in literal.elements:
+        yield from _bytes_of(element)
+
+
+@cache
+def _versions() -> str:
+    """What of PyHLO, and of the libraries whose arithmetic folds constants, this is."""
+    ours = hashlib.sha256()
+    root = Path(__file__).parents[2]
+    for folder in _WRITTEN_BY_US:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in _SOURCES:
+                ours.update(path.read_bytes())
+    return f"{ours.hexdigest()} {np.__version__} {ml_dtypes.__version__}"
+
+
+def recall(key: str) -> Built | None:
+    """What was built under a key; None where nothing was, or where its library is gone."""
+    folder = cache_folder("programs")
+    if folder is None:
+        return None
+    path = folder / f"{key}.npz"
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            about: dict[str, Any] = json.loads(bytes(arrays["about"]))
+            count = len(arrays.files) - 1
+            constants = tuple(arrays[f"constant{k}"] for k in range(count))
+        os.utime(about["library"])  # it was used just now, so it is not the first to be removed
+        os.utime(path)
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+    return Built(
+        library=Path(about["library"]),
+        arena_bytes=about["arena_bytes"],
+        donated={int(k): v for k, v in about["donated"].items()},
+        functions=tuple(about["functions"]),
+        constants=constants,
+        views={int(k): View(*map(tuple, v)) for k, v in about["views"].items()},
+    )
+
+
+def remember(key: str, built: Built) -> None:
+    """Write down what was built, for `recall`, where a file can be written."""
+    folder = cache_folder("programs")
+    if folder is None or sum(c.nbytes for c in built.constants) > MOST_CONSTANT_BYTES:
+        return
+    about = {
+        "library": str(built.library),
+        "arena_bytes": built.arena_bytes,
+        "donated": dict(built.donated),
+        "functions": built.functions,
+        "views": {k: (v.sizes, v.axes) for k, v in built.views.items()},
+    }
+    arrays = {f"constant{k}": c for k, c in enumerate(built.constants)}
+    arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    # Written under a name of its own, and then renamed: others never see half a file.
+    with tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False) as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+    Path(file.name).replace(folder / f"{key}.npz")
+    trim(folder, "*.npz")

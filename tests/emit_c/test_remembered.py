@@ -1,0 +1,135 @@
+"""What was built before is found again, and nothing else is."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import emit_c
+import hlo
+import optimizer
+from emit_c.executable import remembered
+from emit_c.executable.runtime import runtime
+from hlo.cache import cache_folder
+
+NUMBERS = ", ".join(str(n * n % 9973) for n in range(9000))
+TEXT = f"""HloModule m, input_output_alias={{ {{1}}: (0, {{}}, may-alias) }},
+  entry_computation_layout={{(f32[9000]{{0}}, f32[2,3]{{1,0}})->(f32[3,2]{{0,1}}, f32[9000]{{0}})}}
+ENTRY e {{
+  x = f32[9000]{{0}} parameter(0)
+  y = f32[2,3]{{1,0}} parameter(1)
+  c = f32[9000]{{0}} constant({{{NUMBERS}}})
+  d = f32[2,3]{{1,0}} add(y, y)
+  t = f32[3,2]{{0,1}} transpose(d), dimensions={{1,0}}
+  s = f32[9000]{{0}} add(x, c)
+  ROOT r = (f32[3,2]{{0,1}}, f32[9000]{{0}}) tuple(t, s)
+}}"""
+
+
+@pytest.fixture
+def programs(tmp_path, monkeypatch):
+    """An empty cache that is used; what all modules share is compiled before."""
+    runtime()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(remembered, "cache_folder", cache_folder)
+    return tmp_path / "pyhlo" / "programs"
+
+
+@pytest.fixture
+def refuse(monkeypatch):
+    """A function after which nothing can be optimized any more."""
+
+    def refused(*_, **__):
+        raise AssertionError("optimized again")
+
+    return lambda: monkeypatch.setattr(optimizer, "optimize", refused)
+
+
+def key(text):
+    return remembered.key_of(hlo.parse(text))
+
+
+@pytest.mark.parametrize("donate", [False, True])
+def test_what_was_built_is_not_built_again(programs, refuse, donate):
+    y = np.arange(6, dtype=np.float32).reshape(2, 3)
+    first = emit_c.compile(hlo.parse(TEXT), donate=donate)
+    source = first.source
+    want = first(np.ones(9000, np.float32), y)
+    refuse()
+    again = emit_c.compile(hlo.parse(TEXT), donate=donate)
+    x = np.ones(9000, np.float32)
+    found = again(x, y)
+    assert [f.tolist() for f in found] == [w.tolist() for w in want]
+    assert found[0].strides == want[0].strides == (4, 12)
+    assert np.shares_memory(found[1], x) == donate
+    assert again.memory == first.memory
+    assert len(list(programs.iterdir())) == 1
+    assert "add" in source
+
+
+def test_the_source_is_written_again_when_it_is_asked_for(programs):
+    sources = {emit_c.compile(hlo.parse(TEXT)).source for _ in range(2)}
+    assert len(sources) == 1
+    assert len(list(programs.iterdir())) == 1
+
+
+def test_its_key_is_of_all_that_decides_it(monkeypatch):
+    texts = [
+        TEXT,
+        TEXT.replace("add(x, c)", "subtract(x, c)"),
+        TEXT.replace(" 9604,", " -9604,"),
+        TEXT.replace(f"{{{NUMBERS}}}", "{...}"),
+        TEXT.replace("ENTRY e {", "ENTRY e {\n  dark = f32[99] constant({...})").replace(
+            f"{{{NUMBERS}}}", "{...}"
+        ),
+    ]
+    assert len({key(text) for text in texts}) == len(texts)
+    before = key(TEXT)
+    assert key(TEXT) == before
+    monkeypatch.setattr(remembered, "_versions", lambda: "another")
+    assert key(TEXT) != before
+
+
+def test_metadata_does_not_matter():
+    told = TEXT.replace("add(x, c)", 'add(x, c), metadata={op_name="plus"}')
+    assert key(told) == key(TEXT)
+
+
+@pytest.mark.parametrize("harm", [b"", b"no archive", None])
+def test_a_broken_file_is_written_anew(programs, harm):
+    emit_c.compile(hlo.parse(TEXT))
+    (path,) = programs.iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2] if harm is None else harm)
+    assert emit_c.compile(hlo.parse(TEXT)).memory.constants == 36_000
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.usefixtures("programs")
+def test_a_library_that_is_gone_is_compiled_again():
+    made = emit_c.compile(hlo.parse(TEXT))
+    made.library.unlink()
+    again = emit_c.compile(hlo.parse(TEXT))
+    assert again.library.exists()
+
+
+def test_large_constants_are_not_written_twice(programs, monkeypatch):
+    monkeypatch.setattr(remembered, "MOST_CONSTANT_BYTES", 35_999)
+    emit_c.compile(hlo.parse(TEXT))
+    assert not list(programs.iterdir())
+
+
+def test_nothing_is_left_where_that_is_not_wanted(programs):
+    emit_c.compile(hlo.parse(TEXT), remember=False)
+    assert not programs.exists()
+
+
+@pytest.mark.usefixtures("programs")
+def test_a_module_must_be_sound_though_its_text_was_seen():
+    module = hlo.parse(TEXT)
+    emit_c.compile(module)
+    stranger = hlo.parse(TEXT).entry.root
+    entry = replace(module.entry, root=stranger)
+    broken = replace(module, computations=(entry,), entry=entry)
+    with pytest.raises(hlo.HloError):
+        emit_c.compile(broken)
