@@ -3,7 +3,6 @@
 import random
 
 import pytest
-import strategies.ops_more  # noqa: F401 - it enters its generators
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies.ops import OPS, modules_of

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies.equal import assert_same
-from strategies.ops import OPS, modules_of
-from strategies.ops_more import NOT_EVALUATED, STARTS
+from strategies.ops import NOT_EVALUATED, OPS, STARTS, modules_of
 from strategies.values import values
 
 import hlo

@@ -15,7 +15,13 @@ from hlo.opcode import OPCODES
 from hlo.shape import array, tuple_of
 from hlo.verify import verify
 from hlo_tools.generate.modules import random_module
-from hlo_tools.generate.operands import UnfitError, operands_for, random_shape, scalar_computation
+from hlo_tools.generate.operands import (
+    TYPES,
+    UnfitError,
+    operands_for,
+    random_shape,
+    scalar_computation,
+)
 from hlo_tools.generate.values import nasty, tame
 from interpreter import evaluate
 from optimizer.term import Application, Rest
@@ -100,3 +106,11 @@ def test_comparisons_order_no_nan_before_another(direction):
     for nan in nans:
         assert evaluate(compared, nan, np.float32(np.inf)) == (direction == "GT")
     assert evaluate(compared, np.float32(-0.0), np.float32(0.0)) == (direction == "LT")
+
+
+def test_random_modules_have_every_type_and_control_flow():
+    made = [random_module(Random(seed)) for seed in range(80)]
+    types = {i.shape.element_type for m in made for i in m.instructions()}
+    opcodes = {i.opcode for m in made for i in m.instructions()}
+    assert types >= set(TYPES)
+    assert opcodes >= {"while", "conditional", "call", "reduce", "dot", "dynamic-update-slice"}

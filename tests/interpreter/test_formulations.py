@@ -61,7 +61,7 @@ HELD_BY = {
     "test_conversion.py::test_reduce_precision_is_a_conversion_and_back": "reduce-precision",
     "test_conversion.py::test_stochastic_convert_by_the_fraction": "stochastic-convert",
     "test_convolve.py::test_convolution": "convolution",
-    "test_custom_calls.py::test_potrf": "custom-call",
+    "test_factorizations.py::test_potrf": "custom-call",
     "test_devices.py::test_infeed_takes_and_outfeed_puts": "infeed outfeed",
     "test_devices.py::test_send_and_recv_with_the_host": "recv recv-done send send-done",
     "test_dynamic.py::test_a_dynamic_reshape_keeps_the_order": "dynamic-reshape",

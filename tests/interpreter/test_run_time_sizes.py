@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from strategies.ops import OPS, modules_of
-from strategies.ops_more import NOT_EVALUATED
+from strategies.ops import NOT_EVALUATED, OPS, modules_of
 
 import hlo
 import interpreter

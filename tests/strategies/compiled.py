@@ -7,6 +7,10 @@ import hlo
 import interpreter
 from interpreter.compare import BITS, compare
 
+# Computations that fold two numbers, of a type {T}.
+ADD = "add { x = {T}[] parameter(0)  y = {T}[] parameter(1)  ROOT s = {T}[] add(x, y) }"
+MAX = "max { x = {T}[] parameter(0)  y = {T}[] parameter(1)  ROOT s = {T}[] maximum(x, y) }"
+
 
 def arguments_for(module):
     """Small numbers for every parameter; whole ones are small enough to be indices."""

@@ -1,0 +1,124 @@
+"""Loops and branches, inside kernels and around them: C gives what the interpreter gives."""
+
+import pytest
+from strategies.compiled import check, entry
+
+from interpreter.compare import ROUNDING
+
+
+def test_map_with_branches_and_loops_inside():
+    before = """step { p = (s32[], s32[]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0  v = s32[] get-tuple-element(p), index=1
+  one = s32[] constant(1)  j = s32[] subtract(i, one)  w = s32[] add(v, v)
+  ROOT t = (s32[], s32[]) tuple(j, w) }
+more { p.1 = (s32[], s32[]) parameter(0)  i.1 = s32[] get-tuple-element(p.1), index=0
+  zero = s32[] constant(0)  ROOT g = pred[] compare(i.1, zero), direction=GT }
+up { a = s32[] parameter(0)  ROOT n = s32[] negate(a) }
+same { a.1 = s32[] parameter(0)  ROOT c = s32[] copy(a.1) }
+power { x = s32[] parameter(0)  y = s32[] parameter(1)
+  s = (s32[], s32[]) tuple(x, y)  w.1 = (s32[], s32[]) while(s), condition=more, body=step
+  v.1 = s32[] get-tuple-element(w.1), index=1  two = s32[] constant(2)
+  big = pred[] compare(x, two), direction=GT
+  ROOT r.1 = s32[] conditional(big, v.1, y), true_computation=up, false_computation=same }"""
+    check(entry("""m = s32[50] parameter(0)
+n = s32[50] parameter(1)
+ROOT q = s32[50] map(m, n), dimensions={0}, to_apply=power""", before))  # fmt: skip
+
+
+def test_while_turns_its_buffers_round():
+    before = """cond { p = (s32[], f32[4], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0  n = s32[] constant(5)
+  ROOT l = pred[] compare(i, n), direction=LT }
+body { q = (s32[], f32[4], f32[4]) parameter(0)
+  j = s32[] get-tuple-element(q), index=0  a = f32[4] get-tuple-element(q), index=1
+  b = f32[4] get-tuple-element(q), index=2  one = s32[] constant(1)  k = s32[] add(j, one)
+  c = f32[4] add(a, b)  ROOT t = (s32[], f32[4], f32[4]) tuple(k, b, c) }"""
+    for start in range(7):
+        check(entry(f"""z = s32[] constant({start})
+x = f32[4] parameter(0)
+y = f32[4] parameter(1)
+s = (s32[], f32[4], f32[4]) tuple(z, x, y)
+w = (s32[], f32[4], f32[4]) while(s), condition=cond, body=body
+f = f32[4] get-tuple-element(w), index=2
+ROOT r = (f32[4], (s32[], f32[4], f32[4])) tuple(f, w)""", before))  # fmt: skip
+
+
+@pytest.mark.parametrize("index", [-3, 0, 1, 2, 9])
+def test_conditional_takes_the_last_branch_out_of_range(index):
+    before = """a { x = f32[3] parameter(0)  ROOT n = f32[3] negate(x) }
+b { x.1 = f32[3] parameter(0)  ROOT n.1 = f32[3] exponential(x.1) }
+c { x.2 = f32[3] parameter(0)  ROOT n.2 = f32[3] add(x.2, x.2) }"""
+    check(
+        entry(
+            f"""i = s32[] constant({index})
+x.3 = f32[3] parameter(0)
+y = f32[3] parameter(1)
+ROOT r = f32[3] conditional(i, x.3, y, x.3), branch_computations={{a, b, c}}""",
+            before,
+        ),
+        ROUNDING,
+    )
+
+
+def test_a_loop_that_fills_an_array_updates_it_in_place():
+    before = """cond { p = (s32[], f32[40], f32[40], f32[40]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0  n = s32[] constant(40)
+  ROOT l = pred[] compare(i, n), direction=LT }
+body { q = (s32[], f32[40], f32[40], f32[40]) parameter(0)
+  j = s32[] get-tuple-element(q), index=0  xs = f32[40] get-tuple-element(q), index=1
+  ys = f32[40] get-tuple-element(q), index=2  zs = f32[40] get-tuple-element(q), index=3
+  one = s32[] constant(1)  k = s32[] add(j, one)
+  x = f32[1] dynamic-slice(xs, j), dynamic_slice_sizes={1}  e = f32[1] negate(x)
+  new = f32[40] dynamic-update-slice(ys, e, j)
+  kept = f32[1] dynamic-slice(zs, j), dynamic_slice_sizes={1}
+  other = f32[40] dynamic-update-slice(zs, kept, one)
+  ROOT t = (s32[], f32[40], f32[40], f32[40]) tuple(k, xs, new, other) }"""
+    executable = check(entry("""z = s32[] constant(0)
+x.1 = f32[40] parameter(0)
+y = f32[40] parameter(1)
+s = (s32[], f32[40], f32[40], f32[40]) tuple(z, x.1, y, y)
+w = (s32[], f32[40], f32[40], f32[40]) while(s), condition=cond, body=body
+f = f32[40] get-tuple-element(w), index=2
+ROOT r = (f32[40], (s32[], f32[40], f32[40], f32[40]), f32[40]) tuple(f, w, y)""",
+                             before))  # fmt: skip
+    # `zs` is read for the last time before it is updated, so the loop copies nothing.
+    body = executable.source.split("// computation body")[1].split("// computation")[0]
+    assert ", 160)" not in body
+    assert "__builtin_memcpy(new" not in executable.source
+
+
+HANDS_ON = """q = (s32[], f32[3]) parameter(0)
+  a = s32[] get-tuple-element(q), index=0  b = f32[3] get-tuple-element(q), index=1
+  c = f32[3] copy(b)  ROOT t = (s32[], f32[3]) tuple(a, c)"""
+
+
+@pytest.mark.parametrize("body", ["ROOT q = (s32[], f32[3]) parameter(0)", HANDS_ON])
+def test_a_loop_that_changes_nothing_ends(body):
+    before = f"""always {{ p = (s32[], f32[3]) parameter(0)  ROOT y = pred[] constant(true) }}
+same {{ {body} }}"""
+    check(entry("""i = s32[] constant(1)
+x = f32[3] parameter(0)
+s = (s32[], f32[3]) tuple(i, x)
+ROOT w = (s32[], f32[3]) while(s), condition=always, body=same""", before))  # fmt: skip
+
+
+def test_a_loop_over_scalars_runs_in_variables():
+    before = """cond { p = (s32[], f32[], pred[]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0  n = s32[] constant(40)
+  ROOT l = pred[] compare(i, n), direction=LT }
+half { a.1 = f32[] parameter(0)  h = f32[] constant(0.5)  ROOT m.1 = f32[] multiply(a.1, h) }
+twice { b = f32[] parameter(0)  ROOT t.1 = f32[] add(b, b) }
+body { q = (s32[], f32[], pred[]) parameter(0)
+  j = s32[] get-tuple-element(q), index=0  x = f32[] get-tuple-element(q), index=1
+  f = pred[] get-tuple-element(q), index=2
+  one = s32[] constant(1)  k = s32[] add(j, one)
+  c = f32[] conditional(f, x, x), true_computation=half, false_computation=twice
+  y = f32[] convert(j)  z = f32[] add(c, y)  g = pred[] not(f)
+  ROOT t = (s32[], f32[], pred[]) tuple(k, z, g) }"""
+    executable = check(entry("""o = s32[] constant(0)
+start = f32[] parameter(0)
+f.1 = pred[] constant(true)
+s = (s32[], f32[], pred[]) tuple(o, start, f.1)
+ROOT w = (s32[], f32[], pred[]) while(s), condition=cond, body=body""", before))  # fmt: skip
+    assert "body_computation" not in executable.source
+    assert "asked_to_stop(&patience)" in executable.source

@@ -1,0 +1,99 @@
+"""Folds over dimensions, windows and steps: C gives what the interpreter gives."""
+
+import numpy as np
+import pytest
+from strategies.compiled import ADD, MAX, check, entry
+
+import emit_c
+import hlo
+from interpreter.compare import BITS, ROUNDING, compare
+
+
+@pytest.mark.parametrize("dimensions", ["0", "1", "2", "0,2", "1,2", "0,1,2"])
+@pytest.mark.parametrize("element_type", ["f32", "s8", "bf16"])
+def test_reduce(dimensions, element_type):
+    kept = [str(n) for d, n in enumerate((5, 6, 40)) if str(d) not in dimensions.split(",")]
+    text = f"""x = {{T}}[5,6,40] parameter(0)
+z = {{T}}[] parameter(1)
+s = {{T}}[{",".join(kept)}] reduce(x, z), dimensions={{{dimensions}}}, to_apply=add
+m = {{T}}[{",".join(kept)}] reduce(x, z), dimensions={{{dimensions}}}, to_apply=max
+ROOT r = ({{T}}[{",".join(kept)}], {{T}}[{",".join(kept)}]) tuple(s, m)"""
+    made = entry(text, f"{ADD}\n{MAX}").replace("{T}", element_type)
+    check(made, BITS if element_type == "s8" else ROUNDING)
+
+
+def test_maximum_keeps_nan_and_knows_the_zeros():
+    text = entry("x = f32[4,64] parameter(0)\nz = f32[] constant(-inf)\n"
+                 "ROOT r = f32[4] reduce(x, z), dimensions={1}, to_apply=max", MAX)  # fmt: skip
+    module = hlo.parse(text.replace("{T}", "f32"))
+    x = np.full((4, 64), -0.0, np.float32)
+    x[0, 33] = np.nan
+    x[1, 63] = 0.0
+    x[2, 5] = np.inf
+    got = emit_c.compile(module, optimize=False)(x)
+    assert compare(got, np.array([np.nan, 0.0, np.inf, -0.0], np.float32)) is None
+
+
+def test_variadic_reduce_with_a_computation():
+    before = """best { v = f32[] parameter(0)  i = s32[] parameter(1)  w = f32[] parameter(2)
+  j = s32[] parameter(3)  g = pred[] compare(v, w), direction=GE
+  a = f32[] select(g, v, w)  b = s32[] select(g, i, j)  ROOT t = (f32[], s32[]) tuple(a, b) }"""
+    for shape, kept, dimension in (("6,20", "6", 1), ("6,20", "20", 0)):
+        check(entry(f"""x = f32[{shape}] parameter(0)
+n = s32[{shape}] iota(), iota_dimension={dimension}
+l = f32[] constant(-inf)
+z = s32[] constant(0)
+ROOT r = (f32[{kept}], s32[{kept}]) reduce(x, n, l, z), dimensions={{{dimension}}},
+  to_apply=best""",
+                    before))  # fmt: skip
+
+
+WINDOWED = {
+    "sum": ("add", "window={size=3 stride=2 pad=1_1}", "5"),
+    "dilated": ("max", "window={size=2 pad=2_0 lhs_dilate=2 rhs_dilate=3}", "16"),
+    "prefix": ("add", "window={size=9 pad=8_0}", "9"),
+}
+
+
+@pytest.mark.parametrize("name", WINDOWED)
+def test_reduce_window(name):
+    computation, window, size = WINDOWED[name]
+    text = f"""x = f32[9] parameter(0)
+z = f32[] parameter(1)
+ROOT r = f32[{size}] reduce-window(x, z), {window}, to_apply={computation}"""
+    check(entry(text, f"{ADD}\n{MAX}").replace("{T}", "f32"), ROUNDING)
+
+
+def test_select_and_scatter():
+    before = (
+        ADD.replace("{T}", "f32")
+        + """
+ge { x.1 = f32[] parameter(0)  y.1 = f32[] parameter(1)
+  ROOT g = pred[] compare(x.1, y.1), direction=GE }"""
+    )
+    check(entry("""x = f32[6,6] parameter(0)
+s = f32[3,2] parameter(1)
+z = f32[] parameter(2)
+ROOT r = f32[6,6] select-and-scatter(x, s, z), window={size=2x3 stride=2x3},
+  select=ge, scatter=add""",
+                before), ROUNDING)  # fmt: skip
+
+
+@pytest.mark.parametrize("reverse", ["true", "false"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_scan(reverse, axis):
+    before = """step { x = f32[4] parameter(0)  c = f32[4] parameter(1)  a = f32[4] add(x, c)
+  n = f32[4] negate(a)  ROOT t = (f32[4], f32[4]) tuple(n, a) }"""
+    shape = "5,4" if axis == 0 else "4,5"
+    check(entry(f"""x.1 = f32[{shape}] parameter(0)
+z = f32[4] parameter(1)
+ROOT r = (f32[{shape}], f32[4]) scan(x.1, z), dimensions={{{axis}}}, num_carries=1,
+  is_reverse={reverse}, to_apply=step""", before))  # fmt: skip
+
+
+def test_scalars_are_folded_as_they_are():
+    check(entry("""x = f32[] parameter(0)
+y = f32[] parameter(1)
+a = f32[] reduce(x, y), dimensions={}, to_apply=add
+b = f32[] reduce-window(x, y), window={}, to_apply=add
+ROOT r = (f32[], f32[]) tuple(a, b)""", ADD.replace("{T}", "f32")))  # fmt: skip

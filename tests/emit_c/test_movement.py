@@ -1,0 +1,68 @@
+"""What only moves elements, or reads their bits as others: C gives what the interpreter gives."""
+
+import pytest
+from strategies.compiled import check, entry
+
+MOVEMENT = {
+    "transpose": "x = {T}[2,3,4] parameter(0)\n"
+    "ROOT r = {T}[4,2,3] transpose(x), dimensions={2,0,1}",
+    "reshape": "x = {T}[4,6] parameter(0)\nROOT r = {T}[3,2,4] reshape(x)",
+    "slice": "x = {T}[9,5] parameter(0)\nROOT r = {T}[3,2] slice(x), slice={[1:9:3],[2:4]}",
+    "reverse": "x = {T}[4,5] parameter(0)\nROOT r = {T}[4,5] reverse(x), dimensions={1}",
+    "broadcast": "x = {T}[3] parameter(0)\nROOT r = {T}[2,3,2] broadcast(x), dimensions={1}",
+    "pad": "x = {T}[3,4] parameter(0)\nv = {T}[] parameter(1)\n"
+    "ROOT r = {T}[9,2] pad(x, v), padding=2_2_1x-1_-1",
+    "concatenate": "x = {T}[2,3] parameter(0)\ny = {T}[2,1] parameter(1)\n"
+    "z = {T}[2,0] parameter(2)\n"
+    "ROOT r = {T}[2,6] concatenate(x, y, z, y, y), dimensions={1}",
+    "bitcast": "x = {T}[2,3,4]{0,2,1} parameter(0)\nROOT r = {T}[12,2]{1,0} bitcast(x)",
+    "gather": "x = {T}[5,4] parameter(0)\ni = s32[3,2] parameter(1)\n"
+    "ROOT r = {T}[3,2,2] gather(x, i), offset_dims={1,2}, collapsed_slice_dims={}, "
+    "start_index_map={0,1}, index_vector_dim=1, slice_sizes={2,2}",
+    "dynamic-slice": "x = {T}[5,4] parameter(0)\ni = s32[] parameter(1)\nj = s32[] parameter(2)\n"
+    "ROOT r = {T}[2,3] dynamic-slice(x, i, j), dynamic_slice_sizes={2,3}",
+    "dynamic-update-slice": "x = {T}[5,4] parameter(0)\nu = {T}[2,2] parameter(1)\n"
+    "i = s64[] parameter(2)\nROOT r = {T}[5,4] dynamic-update-slice(x, u, i, i)",
+    "copy": "x = {T}[3] parameter(0)\nROOT r = {T}[3] copy(x)",
+    "nothing": "x = {T}[0,3] parameter(0)\nROOT r = {T}[3,0] transpose(x), dimensions={1,0}",
+    "scalar": "x = {T}[] parameter(0)\nROOT r = {T}[1,1] broadcast(x), dimensions={}",
+}
+
+
+@pytest.mark.parametrize("name", MOVEMENT)
+@pytest.mark.parametrize("element_type", ["f32", "s4", "bf16"])
+def test_movement(name, element_type):
+    check(entry(MOVEMENT[name].replace("{T}", element_type)))
+
+
+def test_iota_counts_in_every_dimension():
+    check(entry("a = s4[20] iota(), iota_dimension=0\nb = bf16[3,300] iota(), iota_dimension=1\n"
+                "ROOT r = (s4[20], bf16[3,300]) tuple(a, b)"))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("f32[3]", "s32[3]"),
+        ("f32[3]", "u8[3,4]"),
+        ("u8[3,4]", "f32[3]"),
+        ("u8[2]", "s4[2,2]"),
+        ("f64[2]", "bf16[2,4]"),
+        ("s4[3,2]", "s8[3]"),
+    ],
+)
+def test_bitcast_convert(source, target):
+    check(entry(f"x = {source} parameter(0)\nROOT r = {target} bitcast-convert(x)"))
+
+
+def test_elements_of_four_bits_have_room():
+    check(
+        entry("""x = s4[12,17] parameter(0)
+a = s4[12,17] negate(x)
+b = s4[17,12] transpose(a), dimensions={1,0}
+c = s4[17,12] add(b, b)
+d = s4[12,17] transpose(c), dimensions={1,0}
+e = s4[12,17] subtract(d, x)
+f = s4[17,12] transpose(e), dimensions={1,0}
+ROOT g = s4[12,17] transpose(f), dimensions={1,0}""")
+    )

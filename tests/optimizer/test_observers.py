@@ -1,0 +1,113 @@
+"""Fuel, and observers: they verify, check values, trace, dump, time and print."""
+
+import numpy as np
+import pytest
+from bodies import module, simplified
+
+import hlo
+from hlo.error import HloError
+from optimizer import Log, parse_pipeline
+from optimizer.make import make
+from optimizer.observers import CheckValues, Dump, Print, Timer, Trace, Verify
+from optimizer.pattern import (
+    negate,
+    slice_,
+    x,
+)
+from optimizer.rewrite import rewrite
+from optimizer.rule import Rule, RuleSet
+
+THREE = "a = f32[2,3] add(x, zeros)\n b = f32[2,3] negate(a)\n ROOT c = f32[2,3] negate(b)"
+
+
+def test_fuel_stops_after_so_many_rewrites():
+    texts = [str(simplified("algebraic-simplifier", THREE, fuel=n)) for n in range(4)]
+    assert texts[0] == str(module(THREE))
+    assert len(set(texts)) == 3
+    assert texts[2] == texts[3] == str(simplified("algebraic-simplifier", THREE))
+
+
+def test_a_skipped_rewrite_stays_undone():
+    after = simplified("fix(algebraic-simplifier,dce)", THREE, skip=frozenset({0}))
+    assert [i.opcode for i in after.entry.instructions].count("add") == 1
+    assert "negate" not in {i.opcode for i in after.entry.instructions}
+
+
+def test_trace_keeps_every_rewrite():
+    trace = Trace()
+    simplified("algebraic-simplifier", THREE, observers=[trace])
+    assert [(e.number, e.rule, e.old.name) for e in trace.events] == [
+        (0, "add(x, 0) => x", "a"),
+        (1, "negate(negate(x)) => x", "c"),
+    ]
+    assert "negate(negate(x)) => x: %c -> %x" in str(trace.events[1])
+
+
+class Breaking:
+    name = "breaking"
+
+    def run(self, before, log):  # noqa: ARG002
+        entry = before.entry
+        return hlo.Module(
+            before.name,
+            before.computations,
+            hlo.Computation(entry.name, entry.instructions[1:], entry.root),
+        )
+
+
+class Lying:
+    name = "lying"
+
+    def run(self, before, log):  # noqa: ARG002
+        wrong = make("negate", before.entry.root).with_(name="wrong")
+        entry = hlo.Computation("main", (*before.entry.instructions, wrong), wrong)
+        return hlo.Module(before.name, (entry,), entry, before.header)
+
+
+def test_verifier_says_which_pass_broke_the_module():
+    with pytest.raises(HloError) as caught:
+        Log(observers=[Verify()]).run(Breaking(), module(THREE))
+    assert "breaking" in str(caught.value)
+
+
+def test_verifier_says_which_rule_broke_the_module():
+    class Wrong:
+        name = "wrong"
+
+        def run(self, before, log):
+            rules = RuleSet([Rule(negate(x), slice_(x, slice=()), name="stand on your head")])
+            return rewrite(before, rules, log)
+
+    before = module("t = f32[3,2] reshape(x)\n ROOT n = f32[3,2] negate(t)")
+    with pytest.raises(HloError) as caught:
+        Log(observers=[Verify()]).run(Wrong(), before)
+    assert "ROOT n = f32[3,2] negate(t)" in str(caught.value)
+    assert "before `stand on your head` in the pass wrong" in str(caught.value)
+
+
+def test_changed_values_are_found():
+    ones = np.ones((2, 3), np.float32)
+    with pytest.raises(HloError) as caught:
+        Log(observers=[CheckValues([(ones, ones)])]).run(Lying(), module(THREE))
+    assert caught.value.code == "HLO153"
+    assert "lying" in caught.value.message
+
+
+def test_dumps_have_the_names_that_xla_gives(tmp_path):
+    run = parse_pipeline("algebraic-simplifier,cse,dce")
+    Log(observers=[Dump(tmp_path)]).run(run, module(THREE))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "module_0000.test.0000.pipeline.after_pipeline-start.before_algebraic-simplifier.txt",
+        "module_0000.test.0001.pipeline.after_algebraic-simplifier.before_cse.txt",
+    ]
+    assert all(hlo.parse(path.read_text()) for path in tmp_path.iterdir())
+
+
+def test_timer_and_printer():
+    timer, printed = Timer(), []
+    run = parse_pipeline("fix(algebraic-simplifier),dce")
+    Log(observers=[timer, Print(printed.append, ["algebraic-simplifier"])]).run(run, module(THREE))
+    assert timer.runs == {"algebraic-simplifier": 2, "fix": 1, "dce": 1, "pipeline": 1}
+    assert "algebraic-simplifier" in timer.report()
+    assert len(printed) == 1
+    assert printed[0].startswith("// after pipeline.fix.algebraic-simplifier\nHloModule test")
