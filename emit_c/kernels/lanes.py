@@ -77,7 +77,9 @@ def _fold_of(body: Body, loop: For, kinds: Mapping[str, str]) -> _Fold | None:
     starts = [neutral(op, kinds.get(name, "")) for op, name in loop.reductions]
     if not isinstance(loop.stop, int) or (loop.start, loop.step) != (0, 1) or not all(starts):
         return None
-    lanes = VECTOR_BYTES // max(ELEMENT_TYPES[kinds[name]].bytes for _, name in loop.reductions)
+    # Of the wider types two vectors, so that the others fill one.
+    sizes = {ELEMENT_TYPES[kinds[name]].bytes for _, name in loop.reductions}
+    lanes = min(VECTOR_BYTES // min(sizes), 2 * VECTOR_BYTES // max(sizes))
     while lanes > loop.stop:
         lanes //= 2
     if lanes < LEAST_LANES:

@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from emit_c.code.indexing import Index, Sum, Within, conjunction, counter, linear
 from emit_c.code.loops import Assign, For, If, Statement, straight
 from emit_c.code.types import narrowed, store, wide
+from emit_c.kernels.folds import joined, neutral
+from emit_c.opcodes.extremes import first_extreme
 from emit_c.opcodes.movement import define
 from emit_c.opcodes.scalar import expression
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from emit_c.kernels.body import Body, Values
+    from emit_c.opcodes.extremes import Extreme
     from hlo import attributes as a
     from hlo.element_type import ElementType
     from hlo.instruction import Computation, Instruction
@@ -121,6 +124,62 @@ class Fold:
         return ((_LANES[self.operation], self.names[0]),)
 
 
+class ExtremeFold(Fold):
+    """A fold that looks for the first extreme of a row: of numbers and places as words.
+
+    Parameters
+    ----------
+    initial : a number and place that the row's extreme is folded with at the end.
+    """
+
+    def __init__(
+        self, body: Body, instr: Instruction, extreme: Extreme, initial: Sequence[str]
+    ) -> None:
+        self.body, self.computation, self.operation = body, instr.called[0], "maximum"
+        self.types = [o.shape.element_type for o in instr.operands[:2]]
+        self.extreme, self.initial = extreme, initial
+        self.names = (body.variable("s64", instr.name, neutral("max", "s64")),)
+        if extreme.last_zero:
+            self.names += (body.variable("u32", "zero", neutral("max", "u32")),)
+
+    def add(self, values: Sequence[str]) -> None:
+        """Fold in one more number and its place."""
+        made = (self.extreme.word(*values), f"numbered_zero_f32({', '.join(values)})")
+        for name, kind, value in zip(self.names, ("s64", "u32"), made, strict=False):
+            word = self.body.let(kind, "word", value)
+            self.body.assign(name, joined("max", name, word))
+
+    @property
+    def lanes(self) -> tuple[tuple[str, str], ...]:
+        """For OpenMP."""
+        return tuple(("max", name) for name in self.names)
+
+    @property
+    def results(self) -> Values:
+        """The number and the place that were found."""
+        body, (word, *zero) = self.body, self.names
+        found = self.extreme.number(word, *(zero or [""]))
+        number = body.let(wide(self.types[0]), "found", found)
+        place = body.let(wide(self.types[1]), "place", f"extreme_place({word})")
+        return body.apply(self.computation, *self.initial, number, place)
+
+
+def fold_of(body: Body, instr: Instruction, **beside: Any) -> Fold:
+    """Variables for a reduce, with its initial values.
+
+    Parameters
+    ----------
+    beside : for many folds side by side: see `Fold`.
+    """
+    half = len(instr.operands) // 2
+    arrays, starts = instr.operands[:half], [body.scalar(i) for i in instr.operands[half:]]
+    extreme = None if beside else first_extreme(body, instr)
+    if extreme:
+        return ExtremeFold(body, instr, extreme, starts)
+    types = [x.shape.element_type for x in arrays]
+    return Fold(body, instr.called[0], types, starts, instr.name, **beside)
+
+
 def in_lanes(statements: Sequence[Statement], folds: Sequence[Fold]) -> tuple[Statement, ...]:
     """Let the innermost loop of some folds run in vector lanes, if it is straight code."""
     lanes = [fold.lanes for fold in folds]
@@ -214,9 +273,8 @@ def write_reduce(body: Body, instr: Instruction, index: Index) -> Values:
     """Fold the reduced dimensions, in row-major order, from the initial values on."""
     attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
     half = len(instr.operands) // 2
-    arrays, initials = instr.operands[:half], instr.operands[half:]
-    types = [x.shape.element_type for x in arrays]
-    fold = Fold(body, instr.called[0], types, [body.scalar(i) for i in initials], instr.name)
+    arrays = instr.operands[:half]
+    fold = fold_of(body, instr)
     dims = arrays[0].shape.dims
     sizes = [dims[d] for d in sorted(attrs.dimensions)]
 

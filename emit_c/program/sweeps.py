@@ -16,7 +16,7 @@ from emit_c.code.indexing import Sum, counter, linear
 from emit_c.code.loops import For, live, vectorized
 from emit_c.code.types import load, wide
 from emit_c.kernels.writing import write_loops
-from emit_c.opcodes.folding import COLUMNS, Fold, blocks, in_lanes, over
+from emit_c.opcodes.folding import COLUMNS, blocks, fold_of, in_lanes, over
 from emit_c.program.placement import in_memory
 from emit_c.table import elemental
 from optimizer.fusion.nest import LEAST_COLUMNS, nest_of
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from emit_c.code.loops import Statement
     from emit_c.kernels.body import Values
     from emit_c.kernels.kernel import Kernel
+    from emit_c.opcodes.folding import Fold
     from hlo.instruction import Computation, Instruction
     from optimizer.fusion.digits import Place
     from optimizer.fusion.nest import Nest
@@ -203,11 +204,7 @@ class _ByRows:
 
     def _fold(self, instr: Instruction) -> Fold:
         """Variables for a fold, with the initial values."""
-        arrays = _folded(instr)
-        types = [o.shape.element_type for o in arrays]
-        starts = [self.body.scalar(o) for o in instr.operands[len(arrays) :]]
-        beside = self._beside()
-        return Fold(self.body, instr.called[0], types, starts, instr.name, **beside)
+        return fold_of(self.body, instr, **self._beside())
 
     def _results(self, instr: Instruction, fold: Fold) -> Values:
         """What a row was folded to, for the row's elements to use."""

@@ -1,0 +1,155 @@
+"""Folds that find the first extreme of a row and its place: argmax and argmin.
+
+Such a fold has numbers and their places, which count up. If of two pairs its computation takes the
+one with the greater number, and of equal numbers the earlier one, then numbers and places can be
+folded as words, whose order is that of the numbers: by one maximum, in vector lanes.
+
+A computation may say this in many ways. But what only compares and chooses treats all numbers of
+one order alike: so it is tried on every order that two of them can have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from emit_c.code.types import wide
+from interpreter.device import Device
+from interpreter.frame import Frame
+from interpreter.lift import lifted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from emit_c.kernels.body import Body
+    from hlo import attributes as a
+    from hlo.element_type import ElementType
+    from hlo.instruction import Computation, Instruction
+
+# The longest row whose places fit into a word beside their numbers.
+MOST_PLACES = (1 << 31) - 1
+_CHOOSING = {"parameter", "compare", "select", "and", "or", "xor", "not", "maximum", "minimum",
+             "tuple"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """What is looked for: the greatest number of a type or the least one; NaN is either.
+
+    Attributes
+    ----------
+    last_zero : -0 and 0 are equal, so that the first one's place is found, but the last one itself.
+    """
+
+    element_type: ElementType
+    greatest: bool
+    last_zero: bool
+
+    def word(self, number: str, place: str) -> str:
+        """The word of a number at a place, in C."""
+        kind = wide(self.element_type)
+        if kind == "f32":
+            key = f"{'greatest' if self.greatest else 'least'}_key_f32({number})"
+            return f"extreme_word({key}, {place}, bits_f32({number}) >> 31)"
+        key = f"(s32)({number} ^ 0x80000000u)" if kind == "u32" else f"(s32){number}"
+        return f"extreme_word({key if self.greatest else f'~{key}'}, {place}, 0)"
+
+    def number(self, word: str, zero: str) -> str:
+        """The number of a word, in C; `zero` is as `last_zero` gives it for the last one."""
+        kind, key = wide(self.element_type), f"(s32)({word} >> 32)"
+        key = key if self.greatest else f"~{key}"
+        if kind == "f32":
+            return f"extreme_of_key_f32({key}, {f'{key} ? {word} : {zero}' if zero else word})"
+        return f"((u32){key} ^ 0x80000000u)" if kind == "u32" else f"({kind}){key}"
+
+
+def first_extreme(body: Body, instr: Instruction) -> Extreme | None:
+    """What a reduce looks for; None if it does something else."""
+    if len(instr.operands) != 4 or not _counts_up(body, instr):
+        return None
+    element_type = instr.operands[0].shape.element_type
+    is_number = element_type.is_floating or element_type.is_integer
+    if not is_number or wide(element_type) in ("f64", "s64", "u64"):
+        return None
+    if not _only_chooses(instr.called[0]):
+        return None
+    return _found(instr.called[0], element_type, instr.operands[1].shape.element_type)
+
+
+def _counts_up(body: Body, instr: Instruction) -> bool:
+    """Whether the second array holds the places in the row, and the row has some."""
+    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    places, first = instr.operands[1], body.literal(instr.operands[3])
+    if places.opcode != "iota" or first is None or first.array is None:
+        return False
+    iota: a.Iota = places.attrs  # type: ignore[assignment]
+    along = iota.iota_dimension
+    rest = (places.shape.dims[d] for d in attrs.dimensions if d != along)
+    if along not in attrs.dimensions or any(size != 1 for size in rest):
+        return False
+    kind = places.shape.element_type
+    size = places.shape.dims[along]
+    fits = kind.is_integer and 0 < size <= min(1 << (kind.bits - 1), MOST_PLACES)
+    return fits and int(first.array) == 0
+
+
+def _only_chooses(computation: Computation) -> bool:
+    """Whether a computation takes only comparisons and choices, numbers and places apart."""
+    sides: dict[Instruction, int] = {}
+    for instr in computation.instructions:
+        if instr.opcode not in _CHOOSING:
+            return False
+        if instr.opcode == "parameter":
+            sides[instr] = instr.attrs.number % 2  # type: ignore[attr-defined]
+        elif instr.opcode != "tuple":
+            found = {sides[o] for o in instr.operands if o in sides}
+            if len(found) > 1 or (found and instr.opcode in ("and", "or", "xor", "not")):
+                return False
+            if found and instr.opcode != "compare":
+                sides[instr] = found.pop()
+    return True
+
+
+def _found(computation: Computation, kind: ElementType, places: ElementType) -> Extreme | None:
+    """What the computation takes of all pairs of numbers, the left one at an earlier place."""
+    numbers = _every_order(kind)
+    x, y = (n.ravel() for n in np.meshgrid(numbers, numbers))
+    first, later = (np.full(x.shape, n, places.dtype) for n in (0, 1))
+    frame = Frame(Device())
+    with np.errstate(all="ignore"):
+        taken = lifted(frame, computation, x, first, y, later)
+        together = lifted(frame, computation, x, first, y, first)
+    for greatest in (True, False):
+        left, right = (_ranks(n, greatest=greatest) for n in (x, y))
+        better, unequal = right > left, right != left
+        number, place = np.where(better, y, x), np.where(better, later, first)
+        if not _same(taken[1], place) or not _same(together[0][unequal], number[unequal]):
+            continue
+        for last_zero in (False, True) if kind.is_floating else (False,):
+            zeros = (x == y) & (x == 0) & last_zero
+            if _same(taken[0], np.where(zeros, y, number)):
+                return Extreme(kind, greatest, last_zero)
+    return None
+
+
+def _every_order(kind: ElementType) -> NDArray[np.generic]:
+    """Numbers of a type, such that two of them have any order that two numbers can have."""
+    if not kind.is_floating:
+        return np.array([0, 1, 2], kind.dtype)
+    infinity, nan = np.array([np.inf, np.nan], np.float32)
+    numbers = np.array([-nan, -infinity, -1, -0.0, 0, 1, infinity, nan], np.float32)
+    return numbers.astype(kind.dtype)
+
+
+def _ranks(numbers: NDArray[np.generic], *, greatest: bool) -> NDArray[np.float64]:
+    """Numbers that are ordered as the words' keys are."""
+    ranks = np.asarray(numbers, np.float64) * (1 if greatest else -1)
+    # No number is as extreme as NaN, not even infinity.
+    ranks = np.where(np.isinf(ranks), np.copysign(1e300, ranks), ranks)
+    return np.where(np.isnan(ranks), np.inf, ranks)
+
+
+def _same(x: NDArray[np.generic], y: NDArray[np.generic]) -> bool:
+    return x.tobytes() == y.tobytes()

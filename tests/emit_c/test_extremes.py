@@ -1,0 +1,131 @@
+"""Argmax and argmin, folded as words: what folding one pair after the other gives."""
+
+import numpy as np
+import pytest
+
+import emit_c
+import hlo
+import interpreter
+from emit_c.executable.runtime import set_threads
+from emit_c.kernels import blocked, parallel
+from hlo.element_type import ELEMENT_TYPES
+from interpreter.compare import BITS, compare
+
+# How frontends write it: what is kept of the left pair (v, i) and the right one (w, j).
+JAX = """gt = pred[] compare(v, w), direction={first}
+  nan = pred[] compare(v, v), direction=NE
+  left = pred[] or(gt, nan)
+  value = {kind}[] select(left, v, w)
+  same = pred[] compare(v, w), direction=EQ
+  earlier = pred[] compare(i, j), direction=LT
+  both = pred[] and(same, earlier)
+  keep = pred[] or(left, both)
+  place = {places}[] select(keep, i, j)"""
+AT_LEAST = """keep = pred[] compare(v, w), direction={at_least}
+  value = {kind}[] select(keep, v, w)
+  place = {places}[] select(keep, i, j)"""
+LATER = """keep = pred[] compare(v, w), direction={first}
+  value = {kind}[] select(keep, v, w)
+  place = {places}[] select(keep, i, j)"""
+MIXED = """keep = pred[] compare(v, i), direction={first}
+  value = {kind}[] select(keep, v, w)
+  place = {places}[] select(keep, i, j)"""
+MODULE = """HloModule m
+f {{
+  v = {kind}[] parameter(0)  i = {places}[] parameter(1)
+  w = {kind}[] parameter(2)  j = {places}[] parameter(3)
+  {body}
+  ROOT t = ({kind}[], {places}[]) tuple(value, place)
+}}
+ENTRY e {{
+  x = {kind}[{dims}] parameter(0)
+  n = {places}[{dims}] iota(), iota_dimension={along}
+  start = {kind}[] constant({start})
+  zero = {places}[] constant({begin})
+  ROOT r = ({kind}[{kept}], {places}[{kept}]) reduce(x, n, start, zero), dimensions={{{along}}}, to_apply=f
+}}"""  # noqa: E501 - it is one instruction
+
+
+def module(body, dims, along, *, kind="f32", places="s32", greatest=True, start="0", begin=0):
+    first, at_least = ("GT", "GE") if greatest else ("LT", "LE")
+    parts = {"first": first, "at_least": at_least, "kind": kind, "places": places}
+    kept = ",".join(str(n) for d, n in enumerate(dims) if d != along)
+    parts |= {"dims": ",".join(map(str, dims)), "kept": kept, "along": along}
+    parts |= {"body": body.format(**parts), "start": start, "begin": begin}
+    return hlo.parse(MODULE.format(**parts))
+
+
+def special(dims, kind):
+    """Few numbers, so that most rows have several of their extremes."""
+    dtype = ELEMENT_TYPES[kind].dtype
+    generator = np.random.default_rng(7)
+    if kind[0] in "su":
+        info = np.iinfo(dtype)
+        return generator.choice([info.min, 0, 1, info.max], dims).astype(dtype)
+    numbers = [-np.inf, -1, -0.0, 0, 1, np.inf]
+    array = generator.choice(numbers, dims)
+    array[generator.random(dims) < 0.02] = np.nan
+    array[generator.random(dims) < 0.02] = -np.nan
+    # Rows whose extremes are zeros of both signs.
+    zeros = generator.random(dims[0]) < 0.3
+    array[zeros] = np.copysign(0, array[zeros])
+    array[generator.random(dims[0]) < 0.2] = -np.inf
+    return array.astype(dtype)
+
+
+def check(made, array, *, words):
+    executable = emit_c.compile(made, optimize=False)
+    assert ("extreme_word(" in executable.source) == words
+    wanted = interpreter.evaluate(made, array)
+    for got, truth in zip(executable(array), wanted, strict=True):
+        assert compare(got, truth, BITS) is None
+
+
+@pytest.mark.parametrize("start", ["-inf", "0", "nan", "-0"])
+@pytest.mark.parametrize("greatest", [True, False])
+@pytest.mark.parametrize(("body", "words"), [(JAX, True), (AT_LEAST, False), (LATER, False)])
+def test_floats(body, words, greatest, start):
+    """NaN stays the extreme in one of the bodies only, and one of them finds the last extreme."""
+    made = module(body, (60, 43), 1, greatest=greatest, start=start)
+    check(made, special((60, 43), "f32"), words=words)
+
+
+@pytest.mark.parametrize("kind", ["s8", "u8", "s16", "s32", "u32", "bf16", "f16"])
+@pytest.mark.parametrize("greatest", [True, False])
+def test_other_types(kind, greatest):
+    body = JAX if kind[-1] in "6" and kind[0] in "bf" else AT_LEAST
+    made = module(body, (40, 50), 1, kind=kind, places="s64", greatest=greatest)
+    check(made, special((40, 50), kind), words=True)
+
+
+@pytest.mark.parametrize("kind", ["s64", "f64"])
+def test_numbers_that_fit_into_no_word(kind):
+    body = JAX if kind == "f64" else AT_LEAST
+    check(module(body, (40, 50), 1, kind=kind), special((40, 50), kind), words=False)
+
+
+@pytest.mark.parametrize(
+    ("dims", "along"), [((5, 1), 1), ((9, 7), 1), ((30, 4, 5), 0), ((200,), 0)]
+)
+def test_other_rows(dims, along):
+    check(module(JAX, dims, along), special(dims, "f32"), words=along != 0 or len(dims) == 1)
+
+
+def test_places_that_do_not_count_up_to_what_fits():
+    check(module(JAX, (9, 200), 1, places="s8"), special((9, 200), "f32"), words=False)
+    check(module(JAX, (9, 20), 1, begin=3), special((9, 20), "f32"), words=False)
+    numbers = special((9, 20), "s32")
+    check(module(MIXED, (9, 20), 1, kind="s32"), numbers, words=False)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_one_long_row_in_blocks(monkeypatch, threads):
+    monkeypatch.setattr(parallel, "LEAST_WORK", 8)
+    monkeypatch.setattr(blocked, "LEAST_WORK", 8)
+    before = set_threads(threads)
+    try:
+        array = special((3001,), "f32")
+        check(module(JAX, (3001,), 0), array, words=True)
+        check(module(JAX, (3001,), 0), np.where(np.isnan(array), 0, array), words=True)
+    finally:
+        set_threads(before)
