@@ -54,7 +54,9 @@ def _typed(instr: Instruction, opcode: str) -> Instruction:
     """A collective as its own starting opcode, which yields operands and results, or just these."""
     shape = instr.shape
     if opcode != "all-reduce-start":
-        operands = [o.shape for o in instr.operands]
+        # Of a permute that works in place, the others are what it writes to, and offsets.
+        in_place = opcode == "collective-permute-start" and instr.attrs.slice_sizes  # type: ignore[attr-defined]
+        operands = [o.shape for o in (instr.operands[:1] if in_place else instr.operands)]
         source = tuple_of(*operands) if len(operands) > 1 else operands[0]
         shape = tuple_of(source, shape)
     return replace(instr, opcode=opcode, shape=shape)
