@@ -14,9 +14,8 @@ from emit_c.custom_calls.table import kernel
 from interpreter.custom_calls.lapack_names import BEFORE_FFI, targets_before_ffi
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from emit_c.custom_calls.lapack import Routine
     from emit_c.kernels.body import Body
     from hlo.instruction import Instruction
 
@@ -31,24 +30,13 @@ def _vectors(compute: str, full: str, *_sizes: str) -> Options:
     return {"mode": Letter(f"!{compute} ? 'N' : {full} ? 'A' : 'S'")}
 
 
-def _sizes_only(*_sizes: str) -> Options:
+def _nothing(*_sizes: str) -> Options:
     return {}
 
 
-# How each is computed, and how its options are read.
-_ROUTINES: dict[str, tuple[Routine, Callable[..., Options]]] = {
-    "potrf": (f.potrf, _triangle),
-    "getrf": (f.getrf, _sizes_only),
-    "geqrf": (f.geqrf, _sizes_only),
-    "orgqr": (f.orgqr, _sizes_only),
-    "ungqr": (f.orgqr, _sizes_only),
-    "syevd": (f.syevd, _triangle),
-    "heevd": (f.syevd, _triangle),
-    "gesdd": (f.gesdd, _vectors),
-}
-for _name, (_routine, _read) in _ROUTINES.items():
-    _ranks = BEFORE_FFI[_name][1]
-    kernel(*targets_before_ffi(_name))(batched(_routine, _ranks, _read))
+_READ = {"triangle": _triangle, "vectors": _vectors, "nothing": _nothing}
+for _name, _said in BEFORE_FFI.items():
+    kernel(*targets_before_ffi(_name))(batched(*f.ROUTINES[_name], _READ[_said]))
 
 
 @kernel("blas_strsm", "blas_dtrsm", "blas_ctrsm", "blas_ztrsm")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from emit_c.custom_calls.lapack import Call, Letter, Matrix, batched
 from emit_c.custom_calls.table import kernel
-from interpreter.custom_calls.lapack_names import ffi_targets
+from interpreter.custom_calls.lapack_names import RANKS, ffi_targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,38 +21,41 @@ if TYPE_CHECKING:
 
 Results = tuple[Matrix | str, ...]
 
+# What computes each routine, and the ranks of its arrays.
+ROUTINES: dict[str, tuple[Routine, tuple[int, ...]]] = {}
 
-def lapack_call(*names: str, ranks: Sequence[int]) -> Callable[[Routine], Routine]:
+
+def lapack_call(*names: str) -> Callable[[Routine], Routine]:
     """Register a routine as custom calls.
 
     Parameters
     ----------
-    names : as of `ffi_targets`.
-    ranks : dimensions of each operand; those in front of them are the batch.
+    names : as of `ffi_targets`; the first is a row of `RANKS`.
     """
 
     def register(routine: Routine) -> Routine:
         for name in names:
-            kernel(*ffi_targets(name))(batched(routine, ranks))
+            ROUTINES[name] = routine, RANKS[names[0]]
+            kernel(*ffi_targets(name))(batched(*ROUTINES[name]))
         return routine
 
     return register
 
 
-@lapack_call("potrf", ranks=(2,))
+@lapack_call("potrf")
 def potrf(call: Call, a: Matrix) -> Results:
     """Cholesky factor in one triangle, the other left as it was; info."""
     return a, call.lapack("potrf", call.option("uplo"), a.dims[0], a, a.leading)
 
 
-@lapack_call("getrf", ranks=(2,))
+@lapack_call("getrf")
 def getrf(call: Call, a: Matrix) -> Results:
     """LU factors in one matrix; the row, from 1, that each row changed places with; info."""
     pivots = call.array("pivots", [min(a.dims)], "s32")
     return a, pivots, call.lapack("getrf", *a.dims, a, a.leading, pivots)
 
 
-@lapack_call("trsm", ranks=(2, 2))
+@lapack_call("trsm")
 def trsm(call: Call, a: Matrix, b: Matrix) -> Results:
     """X in op(A) X = B, or in X op(A) = B, where A is triangular."""
     how = [call.option(key) for key in ("side", "uplo", "trans_x", "diag")]
@@ -62,14 +65,14 @@ def trsm(call: Call, a: Matrix, b: Matrix) -> Results:
     return (b,)
 
 
-@lapack_call("geqrf", ranks=(2,))
+@lapack_call("geqrf")
 def geqrf(call: Call, a: Matrix) -> Results:
     """R, and below it the reflectors whose product is Q; the factor of each; info, which is 0."""
     tau = call.array("tau", [min(a.dims)])
     return a, tau, call.lapack("geqrf", *a.dims, a, a.leading, tau)
 
 
-@lapack_call("geqp3", ranks=(2, 1))
+@lapack_call("geqp3")
 def geqp3(call: Call, a: Matrix, pivots: Matrix) -> Results:
     """As geqrf, for A with its columns sorted so that R's diagonal falls; the columns, from 1."""
     tau = call.array("tau", [min(a.dims)])
@@ -77,14 +80,14 @@ def geqp3(call: Call, a: Matrix, pivots: Matrix) -> Results:
     return a, pivots, tau
 
 
-@lapack_call("orgqr", "ungqr", ranks=(2, 1))
+@lapack_call("orgqr", "ungqr")
 def orgqr(call: Call, a: Matrix, tau: Matrix) -> Results:
     """The first columns of Q, from the reflectors that geqrf leaves; info, which is 0."""
     name = "orgqr" if call.letter in "sd" else "ungqr"
     return a, call.lapack(name, *a.dims, tau.dims[0], a, a.leading, tau)
 
 
-@lapack_call("ormqr", "unmqr", ranks=(2, 1, 2))
+@lapack_call("ormqr", "unmqr")
 def ormqr(call: Call, a: Matrix, tau: Matrix, c: Matrix) -> Results:
     """Q C, C Q, or either with the adjoint of Q, from the reflectors that geqrf leaves."""
     name, adjoint = ("ormqr", "'T'") if call.letter in "sd" else ("unmqr", "'C'")
@@ -94,7 +97,7 @@ def ormqr(call: Call, a: Matrix, tau: Matrix, c: Matrix) -> Results:
     return (c,)
 
 
-@lapack_call("syevd", "heevd", ranks=(2,))
+@lapack_call("syevd", "heevd")
 def syevd(call: Call, a: Matrix) -> Results:
     """Eigenvectors as columns; eigenvalues, which rise; info."""
     name = "syevd" if call.letter in "sd" else "heevd"
@@ -103,7 +106,7 @@ def syevd(call: Call, a: Matrix) -> Results:
     return a, values, call.lapack(name, *how, a.dims[0], a, a.leading, values)
 
 
-@lapack_call("gesdd", "gesvd", ranks=(2,))
+@lapack_call("gesdd", "gesvd")
 def gesdd(call: Call, a: Matrix) -> Results:
     """What is left of A; singular values, which fall; U and V^H as asked for; info."""
     m, n = a.dims
@@ -116,7 +119,7 @@ def gesdd(call: Call, a: Matrix) -> Results:
     return a, values, u, vh, info
 
 
-@lapack_call("geev", ranks=(2,))
+@lapack_call("geev")
 def geev(call: Call, a: Matrix) -> Results:
     """Eigenvalues, for real types their real and imaginary parts; left, right vectors; info."""
     n = a.dims[0]
@@ -145,7 +148,7 @@ def _complex_vectors(call: Call, packed: Matrix, imaginary: Matrix) -> Matrix:
     return vectors
 
 
-@lapack_call("gees", ranks=(2,))
+@lapack_call("gees")
 def gees(call: Call, a: Matrix) -> Results:
     """Schur form; Schur vectors; eigenvalues as of geev; how many were selected: none; info."""
     n = a.dims[0]
@@ -158,7 +161,7 @@ def gees(call: Call, a: Matrix) -> Results:
     return a, vectors, *values, f"{selected.name}[0]", info
 
 
-@lapack_call("gehrd", ranks=(2,))
+@lapack_call("gehrd")
 def gehrd(call: Call, a: Matrix) -> Results:
     """Hessenberg form, and below it the reflectors; the factor of each; info."""
     n = a.dims[0]
@@ -167,7 +170,7 @@ def gehrd(call: Call, a: Matrix) -> Results:
     return a, tau, call.lapack("gehrd", n, *range_, a, a.leading, tau)
 
 
-@lapack_call("sytrd", "hetrd", ranks=(2,))
+@lapack_call("sytrd", "hetrd")
 def sytrd(call: Call, a: Matrix) -> Results:
     """The reflectors; the diagonal and its neighbour of the tridiagonal form; factors; info."""
     name = "sytrd" if call.letter in "sd" else "hetrd"
@@ -179,7 +182,7 @@ def sytrd(call: Call, a: Matrix) -> Results:
     return a, diagonal, beside, tau, info
 
 
-@lapack_call("gtsv", ranks=(1, 1, 1, 2))
+@lapack_call("gtsv")
 def gtsv(call: Call, lower: Matrix, diagonal: Matrix, upper: Matrix, b: Matrix) -> Results:
     """X in T X = B for a tridiagonal T, behind what is left of its diagonals; info.
 

@@ -13,8 +13,6 @@ from interpreter.custom_calls.lapack_names import BEFORE_FFI, targets_before_ffi
 from interpreter.custom_calls.registry import custom_call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hlo.instruction import Instruction
     from interpreter.frame import Frame
     from interpreter.table import Value
@@ -30,24 +28,13 @@ def _vectors(compute: Any, full: Any, *_sizes: Any) -> Options:
     return {"mode": "N" if not compute else "A" if full else "S"}
 
 
-def _sizes_only(*_sizes: Any) -> Options:
+def _nothing(*_sizes: Any) -> Options:
     return {}
 
 
-# How each is computed, and how its options are read.
-_ROUTINES: dict[str, tuple[f.Routine, Callable[..., Options]]] = {
-    "potrf": (f.potrf, _triangle),
-    "getrf": (f.getrf, _sizes_only),
-    "geqrf": (f.geqrf, _sizes_only),
-    "orgqr": (f.orgqr, _sizes_only),
-    "ungqr": (f.orgqr, _sizes_only),
-    "syevd": (f.syevd, _triangle),
-    "heevd": (f.syevd, _triangle),
-    "gesdd": (f.gesdd, _vectors),
-}
-for _name, (_routine, _read) in _ROUTINES.items():
-    _ranks = BEFORE_FFI[_name][1]
-    custom_call(*targets_before_ffi(_name))(f.batched(_routine, _ranks, _read))
+_READ = {"triangle": _triangle, "vectors": _vectors, "nothing": _nothing}
+for _name, _said in BEFORE_FFI.items():
+    custom_call(*targets_before_ffi(_name))(f.batched(*f.ROUTINES[_name], _READ[_said]))
 
 
 @custom_call("blas_strsm", "blas_dtrsm", "blas_ctrsm", "blas_ztrsm")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interpreter.custom_calls.lapack import LETTERS, blas, column_major, lapack, leading
-from interpreter.custom_calls.lapack_names import ffi_targets
+from interpreter.custom_calls.lapack_names import RANKS, ffi_targets
 from interpreter.custom_calls.registry import config, custom_call
 
 if TYPE_CHECKING:
@@ -28,19 +28,22 @@ if TYPE_CHECKING:
     # Takes the type's letter, the options and one matrix of each operand; gives one of each result.
     Routine = Callable[..., tuple[Any, ...]]
 
+# What computes each routine, and the ranks of its arrays.
+ROUTINES: dict[str, tuple[Routine, tuple[int, ...]]] = {}
 
-def lapack_call(*names: str, ranks: Sequence[int]) -> Callable[[Routine], Routine]:
+
+def lapack_call(*names: str) -> Callable[[Routine], Routine]:
     """Register a routine on matrices as custom calls.
 
     Parameters
     ----------
-    names : as of `ffi_targets`.
-    ranks : dimensions of each operand; those in front of them are the batch.
+    names : as of `ffi_targets`; the first is a row of `RANKS`.
     """
 
     def register(routine: Routine) -> Routine:
         for name in names:
-            custom_call(*ffi_targets(name))(batched(routine, ranks))
+            ROUTINES[name] = routine, RANKS[names[0]]
+            custom_call(*ffi_targets(name))(batched(*ROUTINES[name]))
         return routine
 
     return register
@@ -84,14 +87,14 @@ def _letter(options: Options, key: str) -> str:
     return chr(value) if isinstance(value, int) else str(value)
 
 
-@lapack_call("potrf", ranks=(2,))
+@lapack_call("potrf")
 def potrf(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
     """Cholesky factor in one triangle, the other left as it was; info."""
     info = lapack(letter + "potrf", _letter(options, "uplo"), len(a), a, leading(a))
     return a, info
 
 
-@lapack_call("getrf", ranks=(2,))
+@lapack_call("getrf")
 def getrf(letter: str, _options: Options, a: Array) -> tuple[Any, ...]:
     """LU factors in one matrix; the row, from 1, that each row changed places with; info."""
     m, n = a.shape
@@ -100,7 +103,7 @@ def getrf(letter: str, _options: Options, a: Array) -> tuple[Any, ...]:
     return a, pivots, info
 
 
-@lapack_call("trsm", ranks=(2, 2))
+@lapack_call("trsm")
 def trsm(letter: str, options: Options, a: Array, b: Array) -> tuple[Any, ...]:
     """X in op(A) X = B, or in X op(A) = B, where A is triangular."""
     how = [_letter(options, key) for key in ("side", "uplo", "trans_x", "diag")]
@@ -109,7 +112,7 @@ def trsm(letter: str, options: Options, a: Array, b: Array) -> tuple[Any, ...]:
     return (b,)
 
 
-@lapack_call("geqrf", ranks=(2,))
+@lapack_call("geqrf")
 def geqrf(letter: str, _options: Options, a: Array) -> tuple[Any, ...]:
     """R, and below it the reflectors whose product is Q; the factor of each; info, which is 0."""
     m, n = a.shape
@@ -118,7 +121,7 @@ def geqrf(letter: str, _options: Options, a: Array) -> tuple[Any, ...]:
     return a, tau, info
 
 
-@lapack_call("geqp3", ranks=(2, 1))
+@lapack_call("geqp3")
 def geqp3(letter: str, _options: Options, a: Array, pivots: Array) -> tuple[Any, ...]:
     """As geqrf, for A with its columns sorted so that R's diagonal falls; the columns, from 1."""
     m, n = a.shape
@@ -127,7 +130,7 @@ def geqp3(letter: str, _options: Options, a: Array, pivots: Array) -> tuple[Any,
     return a, pivots, tau
 
 
-@lapack_call("orgqr", "ungqr", ranks=(2, 1))
+@lapack_call("orgqr", "ungqr")
 def orgqr(letter: str, _options: Options, a: Array, tau: Array) -> tuple[Any, ...]:
     """The first columns of Q, from the reflectors that geqrf leaves; info, which is 0."""
     name = "orgqr" if letter in "sd" else "ungqr"
@@ -136,7 +139,7 @@ def orgqr(letter: str, _options: Options, a: Array, tau: Array) -> tuple[Any, ..
     return a, info
 
 
-@lapack_call("ormqr", "unmqr", ranks=(2, 1, 2))
+@lapack_call("ormqr", "unmqr")
 def ormqr(letter: str, options: Options, a: Array, tau: Array, c: Array) -> tuple[Any, ...]:
     """Q C, C Q, or either with the adjoint of Q, from the reflectors that geqrf leaves."""
     name, adjoint = ("ormqr", "T") if letter in "sd" else ("unmqr", "C")
@@ -145,7 +148,7 @@ def ormqr(letter: str, options: Options, a: Array, tau: Array, c: Array) -> tupl
     return (c,)
 
 
-@lapack_call("syevd", "heevd", ranks=(2,))
+@lapack_call("syevd", "heevd")
 def syevd(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
     """Eigenvectors as columns; eigenvalues, which rise; info."""
     name = "syevd" if letter in "sd" else "heevd"
@@ -155,7 +158,7 @@ def syevd(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
     return a, values, info
 
 
-@lapack_call("gesdd", "gesvd", ranks=(2,))
+@lapack_call("gesdd", "gesvd")
 def gesdd(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
     """What is left of A; singular values, which fall; U and V^H as asked for; info."""
     job = _letter(options, "mode")
@@ -171,7 +174,7 @@ def gesdd(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
     return a, values, u, vh, info
 
 
-@lapack_call("geev", ranks=(2,))
+@lapack_call("geev")
 def geev(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
     """Eigenvalues, for real types their real and imaginary parts; left, right vectors; info."""
     n = len(a)
@@ -194,7 +197,7 @@ def _complex_vectors(packed: Array, imaginary: Array) -> Array:
     return vectors
 
 
-@lapack_call("gees", ranks=(2,))
+@lapack_call("gees")
 def gees(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
     """Schur form; Schur vectors; eigenvalues as of geev; how many were selected: none; info."""
     n = len(a)
@@ -210,7 +213,7 @@ def gees(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
     return a, vectors, *values, selected[0], info
 
 
-@lapack_call("gehrd", ranks=(2,))
+@lapack_call("gehrd")
 def gehrd(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
     """Hessenberg form, and below it the reflectors; the factor of each; info."""
     n = len(a)
@@ -219,7 +222,7 @@ def gehrd(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
     return a, tau, info
 
 
-@lapack_call("sytrd", "hetrd", ranks=(2,))
+@lapack_call("sytrd", "hetrd")
 def sytrd(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
     """The reflectors; the diagonal and its neighbour of the tridiagonal form; factors; info."""
     name = "sytrd" if letter in "sd" else "hetrd"
@@ -231,7 +234,7 @@ def sytrd(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
     return a, diagonal, beside, tau, info
 
 
-@lapack_call("gtsv", ranks=(1, 1, 1, 2))
+@lapack_call("gtsv")
 def gtsv(
     letter: str, _options: Options, lower: Array, diagonal: Array, upper: Array, b: Array
 ) -> tuple[Any, ...]:
