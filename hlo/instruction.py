@@ -13,7 +13,7 @@ asked, in `hlo.walk` and `optimizer`, and never stored here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from hlo.annotations import NO_ANNOTATIONS, Annotations
@@ -63,7 +63,7 @@ class Instruction:
 
     def with_(self, **changes: Any) -> Instruction:
         """A copy with some fields changed; it keeps its name unless told otherwise."""
-        return replace(self, **changes)
+        return Instruction(**{name: getattr(self, name) for name in _FIELDS} | changes)
 
     def rewired(
         self,
@@ -92,6 +92,9 @@ class Instruction:
         """One line: name, shape, opcode and the names of the operands."""
         operands = ", ".join("%" + operand.name for operand in self.operands)
         return f"%{self.name} = {self.shape} {self.opcode}({operands})"
+
+
+_FIELDS = tuple(f.name for f in fields(Instruction))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -14,6 +14,8 @@ from hlo.print_order import computation_order, fused_computations, instruction_o
 from hlo.value_print import print_value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hlo.attributes import AsyncStart
     from hlo.instruction import Computation, Instruction, Module
     from hlo.shape import Shape
@@ -87,10 +89,15 @@ def module_text(module: Module, **options: Any) -> str:
 
 def print_module(module: Module, options: Options = DEFAULT) -> str:
     """The text of a module."""
-    parts = [f"HloModule {module.name}", *_header(module.header), "\n\n"]
+    return "".join(module_parts(module, options))
+
+
+def module_parts(module: Module, options: Options = DEFAULT) -> Iterator[str]:
+    """The text of a module, piece by piece, for who needs only its beginning."""
+    yield from (f"HloModule {module.name}", *_header(module.header), "\n\n")
     frames = module.stack_frames
     if frames.file_names or frames.function_names:
-        parts.append(_stack_frames(module))
+        yield _stack_frames(module)
     hidden = {
         instr.called[0]
         for instr in module.instructions()
@@ -101,12 +108,12 @@ def print_module(module: Module, options: Options = DEFAULT) -> str:
         if computation in hidden:
             continue
         if computation is module.entry:
-            parts.append("ENTRY ")
+            yield "ENTRY "
         order = None
         if module.header.is_scheduled and computation not in fused:
             order = computation.instructions
-        parts += [print_computation(computation, options, order), "\n\n"]
-    return "".join(parts)
+        yield from _computation_parts(computation, options, order)
+        yield "\n\n"
 
 
 def _header(header: Header) -> list[str]:
@@ -141,17 +148,22 @@ def print_computation(
     order: tuple[Instruction, ...] | None = None,
 ) -> str:
     """The text of a computation, without a line break at its end."""
+    return "".join(_computation_parts(computation, options, order))
+
+
+def _computation_parts(
+    computation: Computation, options: Options, order: tuple[Instruction, ...] | None
+) -> Iterator[str]:
     percent = "%" if options.print_percent else ""
     head = f"{percent}{computation.name} "
     if options.print_program_shape:
         head += _signature(computation) + " "
-    lines = [head + "{"]
+    yield head + "{\n"
     for instr in order or instruction_order(computation):
         root = "ROOT " if instr is computation.root else ""
-        lines.append(f"  {root}{print_instruction(instr, options)}")
+        yield f"  {root}{print_instruction(instr, options)}\n"
     thread = computation.execution_thread
-    lines.append("}" + (f', execution_thread="{thread}"' if thread != "main" else ""))
-    return "\n".join(lines)
+    yield "}" + (f', execution_thread="{thread}"' if thread != "main" else "")
 
 
 def _signature(computation: Computation) -> str:

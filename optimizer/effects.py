@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hlo.opcode import OPCODES
 from hlo.walk import called_first
 
 if TYPE_CHECKING:
@@ -21,10 +22,16 @@ if TYPE_CHECKING:
 _ORDERING = frozenset({"opt-barrier", "after-all", "add-dependency"})
 # Each run gives other numbers, so leaving one out would change those that follow.
 _STATEFUL = frozenset({"rng"})
+# These never do anything but compute their value. Nearly all instructions are asked after.
+_HARMLESS = frozenset(
+    name for name, row in OPCODES.items() if row.pure and name not in {*_STATEFUL, "custom-call"}
+)
 
 
 def has_own_effect(instr: Instruction) -> bool:
     """Whether an instruction does something itself, whatever the computations do that it calls."""
+    if instr.opcode in _HARMLESS:
+        return False
     traits, attrs = instr.row.traits, instr.attrs
     if instr.opcode in _STATEFUL:
         return True
@@ -51,7 +58,8 @@ def effects() -> Callable[[Instruction], bool]:
 
     def computation_has(computation: Computation) -> bool:
         for each in [] if computation in known else called_first(computation):
-            known[each] = any(map(ask, each.instructions))
+            quiet = not each.callees and each.opcodes <= _HARMLESS
+            known[each] = not quiet and any(map(ask, each.instructions))
         return known[computation]
 
     def ask(instr: Instruction) -> bool:

@@ -65,7 +65,7 @@ def rewrite(
     def change(computation: Computation) -> Computation:
         if computation in settled:
             return computation
-        after = rewriter.settle(computation)
+        after = rewriter.settle(computation) if rules.may_fit(computation) else computation
         settled.add(after)
         return after
 

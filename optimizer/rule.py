@@ -41,7 +41,7 @@ from optimizer.term import (
 )
 
 if TYPE_CHECKING:
-    from hlo.instruction import Instruction
+    from hlo.instruction import Computation, Instruction
     from hlo.shape import Shape
     from optimizer.make import Number
 
@@ -266,6 +266,13 @@ class RuleSet:
             for pattern in rule.patterns
             if _may_match(pattern, operands)
         ]
+
+    def may_fit(self, computation: Computation) -> bool:
+        """Whether any rule may fit an instruction of a computation, by opcodes alone."""
+        return any(
+            self.candidates(i.opcode, *[o.opcode for o in i.operands])
+            for i in computation.instructions
+        )
 
     def matches(
         self, instr: Instruction, uses: Mapping[Instruction, int]

@@ -85,6 +85,15 @@ class Sum:
     constant: int
     terms: tuple[tuple[Atom, int], ...] = ()
 
+    # What is known of an array is looked up by index, so that sums are hashed again and again.
+    def __hash__(self) -> int:
+        """Of the constant and the terms."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.constant, self.terms))
+
     @cached_property
     def low(self) -> int:
         """The least value that it may have."""

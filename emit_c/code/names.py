@@ -52,6 +52,8 @@ def comment(text: str, width: int = 400) -> str:
 
 
 def _plain(line: str) -> str:
+    if line.isascii() and line.isprintable() and "\\" not in line and "??" not in line:
+        return line
     safe = "".join(c if " " <= c <= "~" and c != "\\" else f"<{ord(c):x}>" for c in line)
     return safe.replace("??", "? ?").replace("??", "? ?")
 
@@ -79,6 +81,9 @@ class Names:
             a name ends in the word, and no name inside a function does.
         """
         word = identifier(wanted)
+        if word.startswith("hlo_"):
+            # So begin the functions of libraries.
+            word = f"v_{word}"
         if kind is not None:
             word = f"{word}_{kind}"
         elif _GLOBAL.search(word):

@@ -19,7 +19,7 @@ from emit_c.program.schedule import write_function
 from emit_c.program.units import Parts
 from emit_c.table import emits_c
 from hlo.error import HloError
-from hlo.print import Options, print_module
+from hlo.print import Options, module_parts
 from hlo.walk import called_first
 
 if TYPE_CHECKING:
@@ -89,11 +89,8 @@ def emit(module: Module, *, profile: bool = False) -> Program:
     writer.memory.settle()
     functions = "\n".join(_silent(writer.settled(f)) for f in writer.functions.values())
     constants, foreign = writer.constants, writer.constants.foreign
-    head = print_module(module, _SHORT).rstrip().split("\n")
-    left_out = [f"... {len(head) - HEAD_LINES} more lines"] if len(head) > HEAD_LINES else []
-    about = comment("\n".join(head[:HEAD_LINES] + left_out))
     parts = Parts(
-        about,
+        _head(module),
         constants.definitions,
         foreign.text(),
         writer.kernels.functions,
@@ -104,6 +101,19 @@ def emit(module: Module, *, profile: bool = False) -> Program:
         parts, memory.arena_bytes, large, writer.slot_bytes, memory.donated, foreign.declared,
         tuple(writer.sites or ()),
     )  # fmt: skip
+
+
+def _head(module: Module) -> str:
+    """The module's text as a comment; of a long one, its beginning."""
+    lines = [""]
+    for part in module_parts(module, _SHORT):
+        first, *others = part.split("\n")
+        lines[-1] += first
+        lines += others
+        if len(lines) > HEAD_LINES:
+            count = sum(1 for _ in module.instructions())
+            return comment("\n".join([*lines[:HEAD_LINES], f"... {count} instructions in all"]))
+    return comment("\n".join(lines).rstrip())
 
 
 def _silent(function: str) -> str:
