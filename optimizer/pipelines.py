@@ -90,6 +90,8 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             ReshapeMover(),
             ConstantFolding(),
             ConditionalSimplifier(),
+            # A map whose branches became selects is nothing but elementwise instructions.
+            MapInliner(),
             Cse(),
         ),
     )
@@ -177,6 +179,8 @@ def layouts(target: Target, *, strict: bool = False) -> tuple[Pass, ...]:
             # What was a copy between layouts is a transpose now, which XLA's passes don't see.
             *stages.kept(stages.RELAID, strict=strict),
             ReshapeMover(),
+            # Branches are cheaper where they copied between layouts.
+            ConditionalSimplifier(),
             TupleSimplifier(),
             Dce(),
             Cse(is_layout_sensitive=True),

@@ -1,0 +1,63 @@
+"""What one pass of a pipeline makes possible, a later one does: a second run finds nothing more."""
+
+import pytest
+from strategies.equal import nameless
+
+import hlo
+from optimizer import optimize
+
+# The branches become a select, and then the map is only elementwise instructions.
+BRANCHES_IN_A_MAP = """
+HloModule m
+zero { t = () parameter(0)  ROOT z = f32[] constant(0) }
+one { u = () parameter(0)  ROOT o = f32[] constant(1) }
+larger {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  l = pred[] compare(a, b), direction=LT
+  s = s32[] convert(l)
+  n = () tuple()
+  ROOT c = f32[] conditional(s, n, n), branch_computations={zero, one}
+}
+ENTRY e {
+  x = f32[9] parameter(0)
+  y = f32[9] parameter(1)
+  ROOT m = f32[9] map(x, y), dimensions={0}, to_apply=larger
+}
+"""
+# A branch copies to another layout, which is no work once all arrays have the same.
+BRANCHES_OF_LAYOUTS = """
+HloModule m
+narrow {
+  p = (s32[], f32[10,3]{0,1}) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  four = s32[] constant(4)
+  j = s32[] add(i, four)
+  w = f32[10,3]{0,1} get-tuple-element(p), index=1
+  s = f32[4,3]{0,1} slice(w), slice={[0:4], [0:3]}
+  ROOT t = (f32[4,3]{0,1}, s32[]) tuple(s, j)
+}
+copied {
+  q = (s32[], f32[4,3]{1,0}) parameter(0)
+  k = s32[] get-tuple-element(q), index=0
+  v = f32[4,3]{1,0} get-tuple-element(q), index=1
+  c = f32[4,3]{0,1} copy(v)
+  n = s32[] negate(k)
+  ROOT u = (f32[4,3]{0,1}, s32[]) tuple(c, n)
+}
+ENTRY e {
+  f = pred[] parameter(0)
+  x = (s32[], f32[10,3]{0,1}) parameter(1)
+  y = (s32[], f32[4,3]{1,0}) parameter(2)
+  ROOT r = (f32[4,3]{0,1}, s32[]) conditional(f, x, y), true_computation=narrow,
+    false_computation=copied
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu"])
+@pytest.mark.parametrize("text", [BRANCHES_IN_A_MAP, BRANCHES_OF_LAYOUTS])
+def test_nothing_is_left_to_do(text, target):
+    once = optimize(hlo.parse(text), target)
+    assert not {"map", "conditional"} & {i.opcode for i in once.instructions()}
+    assert nameless(optimize(once, target)) == nameless(once)
