@@ -85,8 +85,14 @@ def turns(loop: For) -> int:
     return len(range(int(loop.start), int(loop.stop), int(loop.step)))
 
 
-def split(kernel: Kernel, name: str, statements: Sequence[Statement]) -> tuple[Statement, ...]:
+def split(
+    kernel: Kernel, name: str, statements: Sequence[Statement], before: Sequence[Statement] = ()
+) -> tuple[Statement, ...]:
     """A kernel's statements, with its parallel loops as functions of their own.
+
+    Parameters
+    ----------
+    before : those that have run before.
 
     Raises
     ------
@@ -96,7 +102,11 @@ def split(kernel: Kernel, name: str, statements: Sequence[Statement]) -> tuple[S
     found: list[Statement] = []
     for statement in statements:
         if isinstance(statement, For) and _is_worth_it(statement):
-            found.append(_Split(kernel, name, statement, found).call())
+            found.append(_Split(kernel, name, statement, (*before, *found)).call())
+        elif isinstance(statement, If):
+            known = (*before, *found)
+            both = (split(kernel, name, s, known) for s in (statement.then, statement.otherwise))
+            found.append(If(statement.condition, *both))
         else:
             found.append(statement)
     return tuple(found)

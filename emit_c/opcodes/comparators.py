@@ -64,6 +64,18 @@ class Key:
             return f"(~{word} & {mask:#x}u)"
         return f"({word} & {mask:#x}u)" if kind.kind == "signed" else word
 
+    def tells(self, element_type: ElementType) -> bool:
+        """Whether most elements of a type can be made from their keys: see `bits_of_word`."""
+        return element_type is self.element_type and element_type.bits == self.bits == 32
+
+    def bits_of_word(self, word: str) -> str:
+        """The bits, in C, of the element that is its own key, if there is one, for a word."""
+        if self.descending:
+            word = f"~{word}"
+        kind = self.element_type.kind
+        bits = word if kind == "unsigned" else f"({word} ^ 0x80000000u)"
+        return f"(u32)ordered_bits_f32((s32){bits})" if kind == "float" else bits
+
 
 def keys(comparator: Computation) -> tuple[Key, ...]:
     """The keys that a comparator compares, the most important first; none if it is another kind."""

@@ -2,12 +2,14 @@
 
 Where the comparator compares keys, each element becomes one word: its key above its number in the
 row (or above the element itself, if there is nothing else to move). Words are sorted digit by
-digit. Keys of 64 bits, and several keys, are sorted in turns, the least important bits first.
+digit. Keys of 64 bits, and several keys, are sorted in turns, the least important bits first. Keys
+alone are sorted where every element can be made from its own.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
+from math import prod
 from typing import TYPE_CHECKING
 
 from emit_c.code.indexing import counter, linear, unknown
@@ -15,9 +17,9 @@ from emit_c.code.loops import For, If, straight
 from emit_c.code.types import store
 from emit_c.kernels.body import Body, Environment
 from emit_c.opcodes.comparators import Key, keys
-from emit_c.opcodes.folding import over
 from emit_c.opcodes.merging import write_merge_sort
 from emit_c.opcodes.movement import bits_of, from_bits
+from emit_c.opcodes.words import FEW, Words
 from emit_c.table import Kernel, emits_c
 
 if TYPE_CHECKING:
@@ -25,34 +27,31 @@ if TYPE_CHECKING:
 
     from emit_c.code.indexing import Index, Sum
     from hlo import attributes as a
+    from hlo.element_type import ElementType
     from hlo.instruction import Instruction
     from hlo.shape import Shape
 
     Place = Callable[[Sum], Index]
     Part = tuple[Callable[[Sum], str], int]  # a key's word at a place of the row, and its bits
 
-# Rows up to which inserting is faster than counting digits.
-FEW = 40
-# Rows from which on digits of 11 bits pay, of which there are 2048 to count; else of 8.
-MANY = 4096
 # The k up to which the k least are kept sorted while a row is read.
 MOST_KEPT = 128
 # Keys that are compared with the worst one kept before any is looked at alone.
 BLOCK = 256
 
 
-def write_sort(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
-    """Sort by the comparator's keys, or by the comparator itself."""
+def write_sort(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
+    """Sort by the comparator's keys, or by the comparator itself; gives the bytes of scratch."""
     found = keys(instr.called[0])
     shape, axis = instr.operands[0].shape, _axis(instr)
-    if not found or shape.dims[axis] >= 1 << 31:
-        write_merge_sort(body, instr, outputs)
-        return
-    if len(instr.operands) == len(found) == 1 and shape.element_type.bits <= 32 >= found[0].bits:
-        _write_single_sort(body, instr, found[0], outputs[0])
-        return
     n = shape.dims[axis]
-    arrays = _Words(body, "u64", n)
+    if not found or n >= 1 << 31:
+        write_merge_sort(body, instr, outputs)
+        return 0
+    words = Words(body, n, shape.size // n)
+    if len(instr.operands) == len(found) == 1 and shape.element_type.bits <= 32 >= found[0].bits:
+        _write_single_sort(words, instr, found[0], outputs[0])
+        return words.scratch_bytes
     with _rows(body, shape, axis) as at:
 
         def value(key: Key) -> Callable[[Sum], str]:
@@ -60,13 +59,14 @@ def write_sort(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
                 body, instr, key, [body.element(o, at(j)) for o in instr.operands]
             )
 
-        order = arrays.order([part for key in found for part in _parts(key, value(key))])
-        with _each(body, n) as j:
+        order = _order(words, [part for key in found for part in _parts(key, value(key))])
+        with _each(words) as j:
             number = body.let("s64", "number", f"(u32){order}[{j.text}]")
             target = linear(at(j), shape.dims).text
             for output, operand in zip(outputs, instr.operands, strict=True):
                 element = body.element(operand, at(unknown(number, 0, n - 1)))
                 body.assign(f"{output}[{target}]", store(operand.shape.element_type, element))
+    return words.scratch_bytes
 
 
 def _axis(instr: Instruction) -> int:
@@ -100,92 +100,115 @@ def _rows(body: Body, shape: Shape, axis: int) -> Generator[Place]:
 
 
 @contextmanager
-def _each(body: Body, n: int) -> Generator[Sum]:
+def _each(words: Words) -> Generator[Sum]:
     """Run a block for every place of a row, in vector lanes where it is straight code."""
-    name = body.name("j")
-    with body.block() as statements:
-        yield counter(name, n)
-    body.add(over(name, n, statements))
+    name = words.body.name("j")
+    with words.body.block() as statements:
+        yield counter(name, words.n)
+    words.body.add(words.each(name, statements))
 
 
-class _Words:
-    """Two arrays of words in each thread's own memory, for one row."""
-
-    def __init__(self, body: Body, kind: str, n: int) -> None:
-        self.body, self.kind, self.n = body, kind, n
-        each = int(kind[1:]) // 8
-        self.words = body.own(kind, "words", n, each)
-        self.spare = body.own(kind, "spare", n, each) if n > FEW else self.words
-
-    def sorted(self, words: str, spare: str, low: int, bits: int) -> str:
-        """The array that holds the words, sorted by some bits."""
-        most = 11 if self.n >= MANY else 8
-        digits = -(-bits // most)
-        ways = f"{digits}, {-(-bits // digits)}"
-        call = f"radix_sort_{self.kind}({words}, {spare}, {self.n}, {low}, {ways})"
-        if self.n <= FEW:
-            call = f"insertion_sort_{self.kind}({words}, {self.n}, {low})"
-        return self.body.variable(f"{self.kind} *", "sorted", call)
-
-    def order(self, parts: Sequence[Part]) -> str:
-        """The array whose words end with the numbers of the row's elements, sorted by keys."""
-        body, done = self.body, ""
-        for word, bits in reversed(parts):
-            array = done or self.words
-            with _each(body, self.n) as j:
-                number = j
-                if done:
-                    name = body.let("s64", "number", f"(u32){done}[{j.text}]")
-                    number = unknown(name, 0, self.n - 1)
-                body.assign(
-                    f"{array}[{j.text}]", f"(u64){word(number)} << 32 | (u64)({number.text})"
-                )
-            spare = self.spare
-            if done and self.n > FEW:
-                spare = body.variable(
-                    "u64 *", "other", f"{done} == {self.words} ? {spare} : {self.words}"
-                )
-            done = self.sorted(array, spare, 32, bits)
-        return done
+def _order(words: Words, parts: Sequence[Part]) -> str:
+    """The array whose words end with the numbers of the row's elements, sorted by keys."""
+    body, n, done = words.body, words.n, ""
+    for word, bits in reversed(parts):
+        array = done or words.words
+        with _each(words) as j:
+            number = j
+            if done:
+                name = body.let("s64", "number", f"(u32){done}[{j.text}]")
+                number = unknown(name, 0, n - 1)
+            body.assign(f"{array}[{j.text}]", f"(u64){word(number)} << 32 | (u64)({number.text})")
+        spare = words.spare
+        if done and array != words.words and n > FEW:
+            spare = body.variable(
+                "u64 *", "other", f"{done} == {words.words} ? {spare} : {words.words}"
+            )
+        done = words.sorted("u64", array, spare, 32, bits)
+    return done
 
 
-def _write_single_sort(body: Body, instr: Instruction, key: Key, output: str) -> None:
-    """Sort words of an element's key and its bits: so the elements themselves are moved."""
-    operand, axis = instr.operands[0], _axis(instr)
-    kind, n = operand.shape.element_type, operand.shape.dims[axis]
-    low = 8 * kind.bytes
-    arrays = _Words(body, "u32" if low + key.bits <= 32 else "u64", n)
-    with _rows(body, operand.shape, axis) as at:
-        with _each(body, n) as j:
+def _write_single_sort(words: Words, instr: Instruction, key: Key, output: str) -> None:
+    """Sort the row's elements themselves, without their numbers."""
+    body, operand = words.body, instr.operands[0]
+    element_type, dims = operand.shape.element_type, operand.shape.dims
+    with _rows(body, operand.shape, _axis(instr)) as at:
+
+        def word(j: Sum) -> tuple[str, str]:
             value = body.element(operand, at(j))
-            word = f"({arrays.kind}){_key(body, instr, key, [value])} << {low}"
-            body.assign(f"{arrays.words}[{j.text}]", f"{word} | {bits_of(body, value, kind)}")
-        done = arrays.sorted(arrays.words, arrays.spare, low, key.bits)
-        with _each(body, n) as j:
-            made = store(kind, from_bits(body, f"{done}[{j.text}]", kind))
-            body.assign(f"{output}[{linear(at(j), operand.shape.dims).text}]", made)
+            return value, _key(body, instr, key, [value])
+
+        def put(j: Sum, bits: str) -> None:
+            made = store(element_type, from_bits(body, bits, element_type))
+            body.assign(f"{output}[{linear(at(j), dims).text}]", made)
+
+        if words.n <= FEW or not key.tells(element_type):
+            _sort_with_elements(words, element_type, key.bits, word, put)
+            return
+        array, spare = words.pair("u32")
+        lost = body.variable("u32", "lost", "0")
+        name = body.name("j")
+        with body.block() as statements:
+            value, key_word = word(counter(name, words.n))
+            made = body.let("u32", "key", key_word)
+            body.assign(f"{array}[{name}]", made)
+            bits = bits_of(body, value, element_type)
+            body.assign(lost, f"{lost} | ({key.bits_of_word(made)} ^ {bits})")
+        simd = straight(statements)
+        lanes = (("|", lost),) if simd else ()
+        body.add(For(name, words.n, tuple(statements), simd=simd, reductions=lanes))
+        with body.block() as by_both:
+            _sort_with_elements(words, element_type, key.bits, word, put)
+        with body.block() as by_key:
+            done = words.sorted("u32", array, spare, 0, key.bits)
+            with _each(words) as j:
+                put(j, key.bits_of_word(f"{done}[{j.text}]"))
+        body.add(If(lost, tuple(by_both), tuple(by_key)))
 
 
-def write_topk(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
+def _sort_with_elements(
+    words: Words, element_type: ElementType, bits: int,
+    word: Callable[[Sum], tuple[str, str]], put: Callable[[Sum, str], None],
+) -> None:  # fmt: skip
+    """Sort words of an element's key and its bits: for different elements may have the same key.
+
+    Parameters
+    ----------
+    word : gives the value of an element and its key; `put` stores one, given as its bits.
+    """
+    body, low = words.body, 8 * element_type.bytes
+    kind = "u32" if low + bits <= 32 else "u64"
+    array, spare = words.pair(kind)
+    with _each(words) as j:
+        value, key = word(j)
+        text = f"({kind}){key} << {low} | {bits_of(body, value, element_type)}"
+        body.assign(f"{array}[{j.text}]", text)
+    done = words.sorted(kind, array, spare, low, bits)
+    with _each(words) as j:
+        put(j, f"{done}[{j.text}]")
+
+
+def write_topk(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
     """The first k of each row of the last dimension, in order; of equal elements the first."""
     attrs: a.TopK = instr.attrs  # type: ignore[assignment]
     operand, k = instr.operands[0], attrs.k
     *others, n = operand.shape.dims
     key = Key(operand, 0, descending=attrs.largest, total=True)
     scans = k <= MOST_KEPT and 0 < k < n and key.bits <= 32
-    arrays = None if scans else _Words(body, "u64", n)
+    words = None if scans else Words(body, n, prod(others))
     with _rows(body, operand.shape, len(others)) as at:
 
         def word(j: Sum) -> str:
             return key.word(body.element(operand, at(j)))
 
-        order = arrays.order(_parts(key, word)) if arrays else _write_least(body, word, n, k)
-        with _each(body, k) as j:
+        order = _order(words, _parts(key, word)) if words else _write_least(body, word, n, k)
+        with body.lanes(["j"], [k]) as (j,):
             number = body.let("s64", "number", f"(u32){order}[{j.text}]")
             target = linear(at(j), (*others, k)).text
             element = body.element(operand, at(unknown(number, 0, n - 1)))
             body.assign(f"{outputs[0]}[{target}]", store(operand.shape.element_type, element))
             body.assign(f"{outputs[1]}[{target}]", f"(s32){number}")
+    return words.scratch_bytes if words else 0
 
 
 def _write_least(body: Body, word: Callable[[Sum], str], n: int, k: int) -> str:
@@ -194,7 +217,7 @@ def _write_least(body: Body, word: Callable[[Sum], str], n: int, k: int) -> str:
     Few blocks have a key below the worst of those that are kept: k log(n / k) of a random row.
     """
     least = body.variable("u64", "least", size=k)
-    with _each(body, k) as j:
+    with body.lanes(["j"], [k]) as (j,):
         body.assign(f"{least}[{j.text}]", "~(u64)0")
     block = body.variable("u32", "keys", size=min(BLOCK, n))
     whole = n // BLOCK * BLOCK

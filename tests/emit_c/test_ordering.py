@@ -6,6 +6,8 @@ import pytest
 import emit_c
 import hlo
 import interpreter
+from emit_c.executable.runtime import set_threads
+from emit_c.opcodes import words
 from emit_c.opcodes.comparators import keys
 from hlo.element_type import ELEMENT_TYPES
 from interpreter.compare import compare
@@ -221,3 +223,79 @@ b = s32[2,9] slice(n), slice={[0:2],[0:9]}
 ROOT r = (f32[2,9], s32[2,9]) tuple(a, b)
 }"""
     assert "keep_least" in agree(text, values("f32", (2, 900)), optimize=True)
+
+
+def random_bits(element_type, n, span):
+    """Numbers of any bits whatever, but NaN; `span` says how many of their highest bits vary."""
+    dtype = ELEMENT_TYPES[element_type].dtype
+    wide = np.random.default_rng(n).integers(0, 1 << 64, n, dtype=np.uint64)
+    kept = wide >> np.uint64(64 - 8 * dtype.itemsize) & ~np.uint64((1 << span) - 1)
+    array = kept.astype(f"u{dtype.itemsize}").view(dtype)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isnan(array.astype(np.float64)), dtype.type(1), array)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("span", [0, 12, 29])
+@pytest.mark.parametrize("element_type", ["f32", "bf16", "s32", "u32", "s64", "f64"])
+def test_a_long_row_goes_into_buckets(monkeypatch, element_type, span, threads):
+    """Of one word and of many, on any number of threads."""
+    monkeypatch.setattr(words, "LONG", 64)
+    n = 3001
+    array = random_bits(element_type, n, span % (8 * ELEMENT_TYPES[element_type].bytes))
+    order = ", type=TOTALORDER" if ELEMENT_TYPES[element_type].is_floating else ""
+    one = comparator(PLAIN.replace("{D}", "GT"), element_type, order)
+    one = one.replace("before", "one").replace(
+        "c = s32[] parameter(2)\nd = s32[] parameter(3)\n", ""
+    )
+    two = comparator(COMPARATORS["then the others"], element_type, order)
+    row, places = f"{element_type}[{n}]", f"s32[{n}]"
+    text = f"""ENTRY e {{
+x = {row} parameter(0)
+i = {places} parameter(1)
+s = {row} sort(x), dimensions={{0}}, to_apply=one, is_stable=true
+p = ({row}, {places}) sort(x, i), dimensions={{0}}, to_apply=before, is_stable=true
+v = {row} get-tuple-element(p), index=0
+w = {places} get-tuple-element(p), index=1
+ROOT t = ({row}, {places}, {row}) tuple(v, w, s)
+}}"""
+    before = set_threads(threads)
+    try:
+        source = agree(one + two + text, array, values("s32", (n,)))
+    finally:
+        set_threads(before)
+    assert "bucket_sort_u64(" in source
+    assert ("bucket_sort_u32(" in source) == (ELEMENT_TYPES[element_type].bits <= 32)
+
+
+@pytest.mark.parametrize("size", [300, 100_000])
+@pytest.mark.parametrize("special", [[], [-0.0, 0.0], [np.nan, -np.nan]])
+def test_keys_are_sorted_alone_if_they_tell_everything(size, special):
+    """JAX's order, in which zeros are equal, and NaN to NaN."""
+    text = """before {
+a = f32[] parameter(0)
+b = f32[] parameter(1)
+zero = f32[] constant(0)
+nan = f32[] constant(nan)
+ea = pred[] compare(a, zero), direction=EQ
+za = f32[] select(ea, zero, a)
+na = pred[] compare(a, a), direction=NE
+ka = f32[] select(na, nan, za)
+eb = pred[] compare(b, zero), direction=EQ
+zb = f32[] select(eb, zero, b)
+nb = pred[] compare(b, b), direction=NE
+kb = f32[] select(nb, nan, zb)
+ROOT l = pred[] compare(ka, kb), direction=LT, type=TOTALORDER
+}
+ENTRY e {
+x = f32[SIZE] parameter(0)
+ROOT s = f32[SIZE] sort(x), dimensions={0}, to_apply=before, is_stable=true
+}""".replace("SIZE", str(size))
+    generator = np.random.default_rng(4)
+    array = generator.standard_normal(size).astype(np.float32)
+    for number in special:
+        array[generator.integers(0, size, size // 9)] = number
+    kind = "bucket" if size > words.LONG else "radix"
+    source = agree(text, array)
+    assert f"{kind}_sort_u32(" in source
+    assert f"{kind}_sort_u64(" in source

@@ -10,22 +10,29 @@ static inline u64 order_bits_f64(f64 x) {
   return (u64)total_order_f64(x) ^ 0x8000000000000000u;
 }
 
-// Sort words by so many digits of `bits` bits, from bit `low` on, the lowest first: count how many
-// words have which digit, so that it is known where the first of each goes, then move all. Words
-// that are equal in these bits stay in order. The result is in one of the two arrays.
+// Move words to where a digit of theirs puts them, of `bits` bits from bit `low` on: count how many
+// words have which digit, so that it is known where the first of each goes, then move all. Words of
+// equal digits stay in order. If all have the same digit, nothing is moved, and this gives 0.
+static inline int sort_by_digit_$T(const $T *words, $T *sorted, s64 n, int low, int bits) {
+  u32 mask = (1u << bits) - 1, places[2048];
+  for (u32 digit = 0; digit <= mask; digit++) places[digit] = 0;
+  for (s64 i = 0; i < n; i++) places[words[i] >> low & mask]++;
+  if (places[words[0] >> low & mask] == n) return 0;
+  u32 before = 0;
+  for (u32 digit = 0; digit <= mask; digit++) {
+    u32 count = places[digit];
+    places[digit] = before;
+    before += count;
+  }
+  for (s64 i = 0; i < n; i++) sorted[places[words[i] >> low & mask]++] = words[i];
+  return 1;
+}
+
+// Sort words by so many digits of `bits` bits, from bit `low` on, the lowest first. The result is in
+// one of the two arrays.
 static $T *radix_sort_$T($T *words, $T *spare, s64 n, int low, int digits, int bits) {
-  u32 mask = (1u << bits) - 1;
   for (int shift = low; shift < low + digits * bits; shift += bits) {
-    u32 places[2048] = {0};
-    for (s64 i = 0; i < n; i++) places[words[i] >> shift & mask]++;
-    if (places[words[0] >> shift & mask] == n) continue;
-    u32 before = 0;
-    for (u32 digit = 0; digit <= mask; digit++) {
-      u32 count = places[digit];
-      places[digit] = before;
-      before += count;
-    }
-    for (s64 i = 0; i < n; i++) spare[places[words[i] >> shift & mask]++] = words[i];
+    if (!sort_by_digit_$T(words, spare, n, shift, bits)) continue;
     $T *sorted = spare;
     spare = words;
     words = sorted;
@@ -44,6 +51,105 @@ static $T *insertion_sort_$T($T *words, s64 n, int low) {
     words[place] = word;
   }
   return words;
+}
+
+// A long row on its way into buckets, one for each value of its words' first digit, which has at most
+// 11 bits from bit `shift` on. There are so many `places` for each chunk of the row: how many words of
+// the chunk have which digit, and then where the next one of them goes. `first` says where each
+// bucket begins, and the last one ends.
+struct buckets_$T {
+  $T *words, *spare;
+  u32 *places, *first;
+  s64 n, chunk;
+  int low, shift;
+  u32 mask;
+};
+
+static void count_digits_$T(void *arguments, s64 begin, s64 end, s64 slot) {
+  (void)slot;
+  const struct buckets_$T *given = arguments;
+  for (s64 c = begin; c < end; c++) {
+    u32 *places = given->places + c * 2048;
+    for (u32 digit = 0; digit <= given->mask; digit++) places[digit] = 0;
+    s64 last = (c + 1) * given->chunk < given->n ? (c + 1) * given->chunk : given->n;
+    for (s64 i = c * given->chunk; i < last; i++) {
+      places[given->words[i] >> given->shift & given->mask]++;
+    }
+  }
+}
+
+static void fill_buckets_$T(void *arguments, s64 begin, s64 end, s64 slot) {
+  (void)slot;
+  const struct buckets_$T *given = arguments;
+  for (s64 c = begin; c < end; c++) {
+    u32 *places = given->places + c * 2048;
+    s64 last = (c + 1) * given->chunk < given->n ? (c + 1) * given->chunk : given->n;
+    for (s64 i = c * given->chunk; i < last; i++) {
+      $T word = given->words[i];
+      given->spare[places[word >> given->shift & given->mask]++] = word;
+    }
+  }
+}
+
+// Sort the words of a bucket by the bits that it leaves, from `spare` to `words`.
+static void sort_bucket_$T($T *words, $T *spare, s64 n, int low, int bits) {
+  int digits = bits <= 8 ? 1 : 3;
+  if (n > 40 && bits > 0) {
+    $T *sorted = radix_sort_$T(spare, words, n, low, digits, (bits + digits - 1) / digits);
+    if (sorted != words) __builtin_memcpy(words, sorted, n * sizeof($T));
+  } else {
+    __builtin_memcpy(words, spare, n * sizeof($T));
+    insertion_sort_$T(words, n, low);
+  }
+}
+
+// Sort the buckets that begin in a part of the row.
+static void sort_buckets_$T(void *arguments, s64 begin, s64 end, s64 slot) {
+  (void)slot;
+  const struct buckets_$T *given = arguments;
+  u32 bucket = 0, behind = given->mask + 1;
+  while (bucket < behind) {
+    u32 middle = (bucket + behind) / 2;
+    if (given->first[middle] < begin) bucket = middle + 1;
+    else behind = middle;
+  }
+  for (; bucket <= given->mask && given->first[bucket] < end; bucket++) {
+    s64 first = given->first[bucket], n = given->first[bucket + 1] - first;
+    sort_bucket_$T(given->words + first, given->spare + first, n, given->low,
+                   given->shift - given->low);
+  }
+}
+
+// Sort a long row by the bits from `low` on, on several threads: by the highest digit first, from the
+// first bit on in which any two words differ, then each bucket by itself, in the cache. The row has so
+// many chunks, and `places` room for two more. The result is in `words`.
+static void bucket_sort_$T($T *words, $T *spare, u32 *places, s64 n, s64 chunks, int low) {
+  $T all = words[0], any = words[0];
+  #pragma omp simd reduction(& : all) reduction(| : any)
+  for (s64 i = 0; i < n; i++) {
+    all &= words[i];
+    any |= words[i];
+  }
+  u64 unequal = (u64)((all ^ any) >> low);
+  if (unequal == 0) return;
+  int bits = 64 - __builtin_clzll(unequal), width = bits < 11 ? bits : 11;
+  u32 *first = places + chunks * 2048;
+  struct buckets_$T given = {
+    words, spare, places, first, n, (n + chunks - 1) / chunks, low, low + bits - width,
+    (1u << width) - 1};
+  hlo_parallel(count_digits_$T, &given, chunks, 1);
+  u32 before = 0;
+  for (u32 digit = 0; digit <= given.mask; digit++) {
+    first[digit] = before;
+    for (s64 c = 0; c < chunks; c++) {
+      u32 count = places[c * 2048 + digit];
+      places[c * 2048 + digit] = before;
+      before += count;
+    }
+  }
+  first[given.mask + 1] = before;
+  hlo_parallel(fill_buckets_$T, &given, chunks, 1);
+  hlo_parallel(sort_buckets_$T, &given, n, 16384);
 }
 
 // Put the keys that are below the last of some sorted words among these, in place of the last one.

@@ -1,0 +1,83 @@
+"""Memory for the words of a row that is sorted, and how they are sorted.
+
+A long row that is the only one has its words in the kernel's scratch memory, so that all threads
+can sort parts of it. The words of others are in each thread's own memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from emit_c.opcodes.folding import over
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from emit_c.code.loops import For, Statement
+    from emit_c.kernels.body import Body
+
+# Rows up to which inserting is faster than counting digits.
+FEW = 40
+# Rows from which on digits of 11 bits pay, of which there are 2048 to count; else of 8.
+MANY = 4096
+# Rows from which on they are put into buckets first, if there is only one; of its chunks, which
+# threads take, each has at least half as many words.
+LONG = 1 << 16
+MOST_CHUNKS = 64
+
+
+class Words:
+    """Two arrays of words for a row, of 8 bytes each.
+
+    Attributes
+    ----------
+    n : how many words there are.
+    chunks : those of a long row; 0 for others.
+    scratch_bytes : of the kernel's scratch memory.
+    """
+
+    def __init__(self, body: Body, n: int, rows: int) -> None:
+        self.body, self.n = body, n
+        self.chunks = min(2 * n // LONG, MOST_CHUNKS) if rows == 1 and n >= LONG else 0
+        self.scratch_bytes = 0
+        self.words = self._array("u64", "words", n)
+        self.spare = self._array("u64", "spare", n) if n > FEW else self.words
+        self.places = self._array("u32", "places", 2048 * (self.chunks + 2)) if self.chunks else ""
+
+    def _array(self, kind: str, name: str, size: int) -> str:
+        each = int(kind[1:]) // 8
+        if not self.chunks:
+            return self.body.own(kind, name, size, each)
+        begin = self.scratch_bytes
+        self.scratch_bytes += -(-size * each // 64) * 64
+        return self.body.variable(f"{kind} *", name, f"({kind} *)(scratch + {begin})")
+
+    def pair(self, kind: str) -> tuple[str, str]:
+        """Both arrays, as words of another size."""
+        if kind == "u64":
+            return self.words, self.spare
+        first, second = (
+            self.body.variable(f"{kind} *", "words", f"({kind} *){array}")
+            for array in (self.words, self.spare)
+        )
+        return first, second
+
+    def each(self, name: str, statements: Sequence[Statement]) -> For:
+        """A loop over the row, whose turns threads may share where there are no other rows."""
+        return replace(over(name, self.n, statements), parallel=bool(self.chunks))
+
+    def sorted(self, kind: str, words: str, spare: str, low: int, bits: int) -> str:
+        """The array that holds words of a kind, sorted by some bits."""
+        body, n = self.body, self.n
+        if self.chunks:
+            row = (words, spare, self.places, str(n), str(self.chunks))
+            body.call(f"bucket_sort_{kind}", *row, str(low))
+            return words
+        most = 11 if n >= MANY else 8
+        digits = -(-bits // most)
+        ways = f"{digits}, {-(-bits // digits)}"
+        call = f"radix_sort_{kind}({words}, {spare}, {n}, {low}, {ways})"
+        if n <= FEW:
+            call = f"insertion_sort_{kind}({words}, {n}, {low})"
+        return body.variable(f"{kind} *", "sorted", call)
