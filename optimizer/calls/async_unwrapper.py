@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.element_type import BUFFER
 from hlo.walk import names_of, rebuild, rebuild_module
 from optimizer.effects import without
 from optimizer.make import make
@@ -42,17 +43,19 @@ class AsyncUnwrapper:
 
         def change(computation: Computation) -> Computation:
             plan: dict[Instruction, Instruction] = {}
-            gone: set[Instruction] = set()
+            gone: set[str] = set()
             for done in computation.instructions:
                 chain = chain_to(done) if done.opcode == "async-done" else []
-                if not chain or chain[0].opcode != "async-start":
+                if not chain or chain[0].opcode != "async-start" or _has_buffers([*chain, done]):
                     continue
                 made = call(chain, done)
                 new = made.with_(name=names.unique(done.name), annotations=done.annotations)
                 if log.rewrite("unwrap", done, new):
                     plan[done] = new
-                    gone.update(chain, (done,))
-            return without(rebuild(computation, plan), gone)
+                    gone.update(i.name for i in (*chain, done))
+            # By name: what starts with the end of another chain is rebuilt itself.
+            rebuilt = rebuild(computation, plan)
+            return without(rebuilt, [i for i in rebuilt.instructions if i.name in gone])
 
         return rebuild_module(module, change)
 
@@ -63,6 +66,11 @@ def chain_to(done: Instruction) -> list[Instruction]:
     while chain[0].opcode == "async-update":
         chain.insert(0, chain[0].operands[0])
     return chain
+
+
+def _has_buffers(chain: list[Instruction]) -> bool:
+    """Whether a buffer goes in or out: what runs beside others may take one, a call may not."""
+    return any(leaf.element_type is BUFFER for i in chain for _, leaf in i.shape.leaves())
 
 
 def call(chain: list[Instruction], done: Instruction) -> Instruction:

@@ -137,6 +137,20 @@ ENTRY e {
   ROOT r = f32[4] get-tuple-element(b), index=0
 }
 """
+# A call may not take a buffer.
+BUFFER_BESIDE = """
+HloModule m
+ENTRY e {
+  x = f32[10] parameter(0)
+  b = b(f32[10]) custom-call(x), custom_call_target="Pin",
+    output_to_operand_aliasing={{}: (0, {})}
+  start = ((b(f32[10])), b(f32[10])) custom-call-start(b), custom_call_target="foo",
+    output_to_operand_aliasing={{}: (0, {})}
+  done = b(f32[10]) custom-call-done(start)
+  ROOT u = f32[10] custom-call(done), custom_call_target="Unpin",
+    output_to_operand_aliasing={{}: (0, {})}
+}
+"""
 
 
 @pytest.mark.parametrize(
@@ -166,6 +180,8 @@ def test_pass_keeps_value(pass_name, text):
 
 
 @pytest.mark.parametrize("target", ["cpu", "gpu"])
-@pytest.mark.parametrize("text", [UNPACKED_BESIDE, FUSED_IN_A_LOOP, SENT_IN_THE_TURN_BEFORE])
+@pytest.mark.parametrize(
+    "text", [UNPACKED_BESIDE, FUSED_IN_A_LOOP, SENT_IN_THE_TURN_BEFORE, BUFFER_BESIDE]
+)
 def test_pipeline_leaves_modules_sound(text, target):
     verify(optimize(hlo.parse(text), target))
