@@ -4,7 +4,7 @@ static inline $C complex_$T($R real, $R imaginary) {
   return __builtin_complex(real, imaginary);
 }
 
-// By the definition: an infinity times a zero part gives NaN, as in XLA.
+// The product by its definition: an infinity times a zero part gives NaN, as in XLA.
 static inline $C multiply_$T($C x, $C y) {
   $R a = __real__ x, b = __imag__ x, c = __real__ y, d = __imag__ y;
   return complex_$T(a * c - b * d, a * d + b * c);

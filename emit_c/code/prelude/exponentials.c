@@ -31,7 +31,7 @@ static inline f32 small_expm1_f32(f32 r) {
   return multiply_add_f32(p * r, r, r);
 }
 
-// e^r likewise.
+// e^r for |r| <= ln(2) / 2, by the polynomial that is off by the least share of it.
 __attribute__((always_inline))
 static inline f32 small_exp_f32(f32 r) {
   f32 p = 1.381446724e-3f;
@@ -43,7 +43,7 @@ static inline f32 small_exp_f32(f32 r) {
   return multiply_add_f32(p, r, 1.0f);
 }
 
-// By the Taylor series.
+// e^r - 1 for |r| <= ln(2) / 2, by the Taylor series.
 __attribute__((always_inline))
 static inline f64 small_expm1_f64(f64 r) {
   f64 p = 1.0 / 6227020800;
@@ -137,7 +137,8 @@ static inline s32 exponent_f32(f32 x) {
   return (s32)(bits_f32(x) - 0x3f3504f3) >> 23;
 }
 
-// The same, as a number: its bits are put at the end of 2^52.
+// The e for which x = 2^e m with m in [sqrt(1/2), sqrt(2)), as a number: its bits, biased, are put at
+// the end of 2^52.
 static inline f64 exponent_f64(f64 x) {
   u64 biased = (bits_f64(x) + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd)) >> 52;
   return from_bits_f64(0x4330000000000000 | biased) - (0x1p52 + 1023.0);
@@ -171,7 +172,8 @@ static inline f32 log_f32(f32 x) {
   return x >= 0 ? value : __builtin_nanf("");
 }
 
-// The same with s = m / (2 + m), in whose square the series is short (FreeBSD's C library).
+// log(2^e (1 + m)) for 1 + m in [sqrt(1/2), sqrt(2)), by a polynomial in the square of
+// s = m / (2 + m), in which the series is short (FreeBSD's C library).
 __attribute__((always_inline))
 static inline f64 log_parts_f64(f64 e, f64 m) {
   f64 s = m / (2.0 + m), square = s * s, half = 0.5 * m * m;

@@ -4,14 +4,16 @@ static inline f32 load_bf16(bf16 x) {
   return from_bits_f32((u32)x << 16);
 }
 
-// Adding just under half of the last kept place, and 1 more if that place is odd, rounds to even.
+// x rounded to bf16: adding just under half of the last kept place, and 1 more if that place is odd,
+// rounds to even.
 static inline bf16 store_bf16(f32 x) {
   u32 bits = bits_f32(x);
   u32 rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
   return (bf16)(x != x ? (bits >> 16 & 0x8000) | 0x7fc0 : rounded);
 }
 
-// The same, in the place of the bits that are kept.
+// x rounded to bf16 and widened again: the bits that are kept stay in their place. Adding just under
+// half of the last one, and 1 more if that is odd, rounds to even.
 static inline f32 narrow_bf16(f32 x) {
   u32 bits = bits_f32(x);
   u32 rounded = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;

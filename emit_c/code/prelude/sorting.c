@@ -40,7 +40,7 @@ static $T *radix_sort_$T($T *words, $T *spare, s64 n, int low, int digits, int b
   return words;
 }
 
-// The same for few words: each moves down to its place among those before it.
+// Sort few words by their bits from bit `low` on: each moves down to its place among those before.
 static $T *insertion_sort_$T($T *words, s64 n, int low) {
   for (s64 i = 1; i < n; i++) {
     $T word = words[i];
