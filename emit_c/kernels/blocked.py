@@ -10,11 +10,13 @@ becomes
 The blocks depend on the size of the array alone, so that the result is the same on any number of
 threads. Sums in blocks are also more precise: rounding errors grow with the number of additions
 that a number goes through.
+
+Where columns are folded side by side, the variables are arrays, and each block has a row of parts.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from emit_c.code.loops import Assign, For, Let, Statement, Variable
@@ -27,23 +29,73 @@ if TYPE_CHECKING:
     from emit_c.kernels.body import Body
 
 MOST_BLOCKS = 512
+# Parts of all blocks together, which lie on the stack.
+MOST_PARTS = 1 << 15
 
 
 def in_blocks(body: Body, statements: Sequence[Statement]) -> list[Statement]:
-    """A kernel's statements, with large folds into scalars done in blocks."""
+    """A kernel's statements, with large folds done in blocks."""
     found: list[Statement] = []
     variables: dict[str, Variable] = {}
     for statement in statements:
-        if isinstance(statement, Variable) and statement.size is None:
+        if isinstance(statement, Variable):
             variables[statement.name] = statement
         folds = _folds(statement)
-        starts = {n: neutral(op, variables[n].kind) for op, n in folds if n in variables}
-        if isinstance(statement, For) and len(folds) == len(starts) > 0 and all(starts.values()):
-            kinds = {name: variables[name].kind for _, name in folds}
-            found += _blocked(body, statement, folds, kinds, starts)
+        known = [(op, variables[name]) for op, name in folds if name in variables]
+        starts = [neutral(op, variable.kind) for op, variable in known]
+        if isinstance(statement, For) and len(folds) == len(known) > 0 and all(starts):
+            parts = [_Folded(*pair, body.name("part"), body.name("parts")) for pair in known]
+            found += _blocked(body, statement, parts)
         else:
             found.append(statement)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """A variable, or an array of them, that is folded into, and the names of its parts."""
+
+    operation: str
+    variable: Variable
+    part: str
+    parts: str
+
+    @property
+    def start(self) -> str:
+        """What a part begins with."""
+        return neutral(self.operation, self.variable.kind)
+
+    @property
+    def width(self) -> int:
+        """How many are folded side by side."""
+        return self.variable.size or 1
+
+    def begin(self, block: str, column: str) -> list[Statement]:
+        """Declare the part of a block."""
+        kind = self.variable.kind
+        if self.variable.size is None:
+            return [Variable(kind, self.part, self.start)]
+        place = f"{self.parts} + {block} * {self.width}"
+        each = Assign(f"{self.part}[{column}]", self.start)
+        return [
+            Variable(f"{kind} *", self.part, place),
+            For(column, self.width, (each,), simd=True),
+        ]
+
+    def end(self, block: str) -> list[Statement]:
+        """Keep the part of a block."""
+        if self.variable.size is None:
+            return [Assign(f"{self.parts}[{block}]", self.part)]
+        return []
+
+    def together(self, block: str, column: str) -> Statement:
+        """Fold the part of a block into the whole."""
+        whole, operation = self.variable.name, self.operation
+        if self.variable.size is None:
+            return Assign(whole, joined(operation, whole, f"{self.parts}[{block}]"))
+        part = f"{self.parts}[{block} * {self.width} + {column}]"
+        made = joined(operation, f"{whole}[{column}]", part)
+        return For(column, self.width, (Assign(f"{whole}[{column}]", made),), simd=True)
 
 
 def _folds(statement: Statement) -> tuple[tuple[str, str], ...]:
@@ -57,28 +109,29 @@ def _folds(statement: Statement) -> tuple[tuple[str, str], ...]:
     return inner.reductions if plain and not statement.parallel else ()
 
 
-def _blocked(
-    body: Body, loop: For, folds: Sequence[tuple[str, str]], kinds: dict[str, str],
-    starts: dict[str, str],
-) -> list[Statement]:  # fmt: skip
+def _blocked(body: Body, loop: For, folds: Sequence[_Folded]) -> list[Statement]:
     n = turns(loop)
-    count = min(MOST_BLOCKS, work([loop]) // LEAST_WORK, n)
+    most = min(MOST_BLOCKS, MOST_PARTS // max(f.width for f in folds), n)
+    count = max(min(most, work([loop]) // LEAST_WORK), 1)
     size = -(-n // count)
     count = -(-n // size)
-    names = {name: body.name("part") for _, name in folds}
-    parts = {name: body.name("parts") for _, name in folds}
+    if count == 1:
+        return [loop]
     block, first, last, again = map(body.name, ("block", "first", "last", "block"))
-    inner = renamed(replace(loop, start=first, stop=last, turns=size), names)
+    column = body.name("column")
+    inner = renamed(
+        replace(loop, start=first, stop=last, turns=size),
+        {fold.variable.name: fold.part for fold in folds},
+    )
     turn = (
         Let("s64", first, f"{block} * {size}"),
         Let("s64", last, f"{first} + {size} < {n} ? {first} + {size} : {n}"),
-        *(Variable(kinds[name], names[name], starts[name]) for _, name in folds),
+        *(s for fold in folds for s in fold.begin(block, column)),
         inner,
-        *(Assign(f"{parts[name]}[{block}]", names[name]) for _, name in folds),
+        *(s for fold in folds for s in fold.end(block)),
     )
-    together = (Assign(name, joined(op, name, f"{parts[name]}[{again}]")) for op, name in folds)
     return [
-        *(Variable(kinds[name], parts[name], size=count) for _, name in folds),
+        *(Variable(f.variable.kind, f.parts, size=count * f.width) for f in folds),
         For(block, count, turn, parallel=True),
-        For(again, count, tuple(together)),
+        For(again, count, tuple(fold.together(again, column) for fold in folds)),
     ]

@@ -123,6 +123,12 @@ class Fold:
             return None
         return ((_LANES[self.operation], self.names[0]),)
 
+    @property
+    def columns(self) -> tuple[tuple[str, str], ...] | None:
+        """The same for many folds side by side, with the name of their array."""
+        lanes = self.lanes
+        return lanes and tuple((op, name.partition("[")[0]) for op, name in lanes)
+
 
 class ExtremeFold(Fold):
     """A fold that looks for the first extreme of a row: of numbers and places as words.
@@ -189,6 +195,15 @@ def in_lanes(statements: Sequence[Statement], folds: Sequence[Fold]) -> tuple[St
     return tuple(_in_lanes(s, together) for s in statements)
 
 
+def of_columns(statements: Sequence[Statement], folds: Sequence[Fold]) -> tuple[Statement, ...]:
+    """Say what the outermost loop over rows of columns folds, so that it may be cut into blocks."""
+    columns = [fold.columns for fold in folds]
+    if None in columns:
+        return tuple(statements)
+    together = tuple(pair for each in columns for pair in each or ())
+    return tuple(replace(s, reductions=together) if isinstance(s, For) else s for s in statements)
+
+
 def _in_lanes(statement: Statement, lanes: tuple[tuple[str, str], ...]) -> Statement:
     if isinstance(statement, If):
         return replace(statement, then=tuple(_in_lanes(s, lanes) for s in statement.then))
@@ -249,11 +264,12 @@ def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[str]) -
             *outer, block = place
             here = block * width + counter(column, width) + start
             fold = Fold(body, instr.called[0], types, starts, instr.name, size=width, place=column)
-            with body.loops("r" * last, reduced) as inner:
+            with body.block() as rows, body.loops("r" * last, reduced) as inner:
                 at = tuple(o + i for o, i in zip(outer, inner, strict=True))
                 with body.block() as statements:
                     fold.add([body.element(x, (*at, here)) for x in arrays])
                 body.add(over(column, width, statements))
+            body.add(*of_columns(rows, [fold]))
             with body.block() as statements:
                 result = (*(o for d, o in enumerate(outer) if d not in attrs.dimensions), here)
                 for output, kind, value in zip(outputs, types, fold.results, strict=True):

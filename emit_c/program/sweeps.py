@@ -16,7 +16,7 @@ from emit_c.code.indexing import Sum, counter, linear
 from emit_c.code.loops import For, live, vectorized
 from emit_c.code.types import load, wide
 from emit_c.kernels.writing import write_loops
-from emit_c.opcodes.folding import COLUMNS, blocks, fold_of, in_lanes, over
+from emit_c.opcodes.folding import COLUMNS, blocks, fold_of, in_lanes, of_columns, over
 from emit_c.program.placement import in_memory
 from emit_c.table import elemental
 from optimizer.fusion.nest import LEAST_COLUMNS, nest_of
@@ -268,12 +268,12 @@ class _ByColumns(_ByRows):
             self.counters[last] = block * self.width + column + self.start
             yield
 
-    def _through(self, statements: Sequence[Statement], folds: Sequence[Fold]) -> None:  # noqa: ARG002
+    def _through(self, statements: Sequence[Statement], folds: Sequence[Fold]) -> None:
         """The loops over what is folded, and inside them the one over columns."""
         loops: tuple[Statement, ...] = (self._over_columns(statements),)
         for name, size in reversed(self.inner):
             loops = (For(name, size, loops),)
-        self.body.add(*loops)
+        self.body.add(*(of_columns(loops, folds) if self.inner else loops))
 
     def _over_columns(self, statements: Sequence[Statement]) -> For:
         return over(self.column, self.width, live(statements))

@@ -112,3 +112,16 @@ def test_what_has_no_neutral_element_stays():
     complex_sum = [Variable("c64", "s", "0"), loop]
     assert blocked.in_blocks(None, complex_sum) == complex_sum
     assert blocked.in_blocks(None, [loop]) == [loop]
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("optimize", [False, True])
+@pytest.mark.parametrize("operation", ["add", "multiply", "maximum", "minimum"])
+@pytest.mark.parametrize("kind", ["f32", "s16"])
+def test_columns_side_by_side(kind, operation, optimize):
+    text = FOLD.format(kind, operation, "13,3,5", "0,1").replace("[] reduce(", "[5] reduce(")
+    module = hlo.parse(text)
+    executable = emit_c.compile(module, optimize=optimize)
+    assert re.search(r"^  \w+ parts\[\d+\];", executable.source, re.MULTILINE)
+    x, initial = few((13, 3, 5), kind), few((), kind)
+    np.testing.assert_array_equal(executable(x, initial), evaluate(module, x, initial))
