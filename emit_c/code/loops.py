@@ -191,9 +191,10 @@ def _line(statement: Let | Variable | Assign | Call | Try | Break) -> str:
     """A statement that has no others inside."""
     match statement:
         case Let(kind, name, value):
-            return f"const {kind} {name} = {value};"
+            return f"const {_declared(kind, name)} = {value};"
         case Variable(kind, name, value, size):
-            return f"{kind} {name}{'' if size is None else f'[{size}]'}{value and f' = {value}'};"
+            length = "" if size is None else f"[{size}]"
+            return f"{_declared(kind, name)}{length}{value and f' = {value}'};"
         case Assign(target, value):
             return f"{target} = {value};"
         case Call(function, arguments):
@@ -203,6 +204,10 @@ def _line(statement: Let | Variable | Assign | Call | Try | Break) -> str:
             return f"{{ const int status = {call}; if (status) return status; }}"
         case Break(condition):
             return f"if ({condition}) break;"
+
+
+def _declared(kind: str, name: str) -> str:
+    return f"{kind}{name}" if kind.endswith("*") else f"{kind} {name}"
 
 
 def _loop_lines(loop: For) -> Iterator[str]:

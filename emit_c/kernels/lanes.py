@@ -169,5 +169,6 @@ class _Fold:
             steps.append(For("k", count, (Assign("lanes[k]", made),), simd=count > 1))
         return (
             f"static inline {part.kind} {name}({part.kind} *lanes) {{\n"
+            "  // Half of the lanes are folded into the other half, until one is left.\n"
             f"{text(steps)}  return lanes[0];\n}}\n"
         )

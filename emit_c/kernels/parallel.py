@@ -164,7 +164,8 @@ class _Split:
         """The function of a range of turns."""
         parameters = (*self.given, *self._own, *_RANGE)
         listed = ", ".join(f"{kind}{parameter}" for kind, parameter in parameters)
-        return f"static void {name}({listed}) {{\n{text((*self.repeated, self._loop()))}}}\n"
+        body = text((*self.repeated, self._loop()))
+        return f"static void {name}({listed}) {{\n{_OF_TURNS}{body}}}\n"
 
     def _unpack(self, name: str, run: str) -> str:
         """The function that the runtime library calls."""
@@ -176,7 +177,7 @@ class _Split:
         values = ", ".join([*passed, *(n for _, n in _RANGE)])
         return (
             (f"struct {name} {{\n{members}}};\n\n" if fields else "")
-            + f"static void {name}(void *arguments, s64 begin, s64 end, s64 slot) {{\n"
+            + f"static void {name}(void *arguments, s64 begin, s64 end, s64 slot) {{\n{_OF_PART}"
             + ("" if self.uses_own else "  (void)slot;\n")
             + (f"  const struct {name} *given = arguments;\n" if fields else "  (void)arguments;\n")
             + f"  {run}({values});\n}}\n"
@@ -201,6 +202,11 @@ class _Split:
 
 
 _RANGE = (("s64 ", "begin"), ("s64 ", "end"))
+# Comments in the functions, since the HLO that they compute stands above the kernel, after them.
+_OF_TURNS = "  // Some turns of a loop of the next kernel, which one thread takes.\n"
+_OF_PART = (
+    "  // What a thread is given: the range of turns, and the kernel's arguments in a struct.\n"
+)
 
 
 def _joined(loop: For) -> tuple[list[For], tuple[Statement, ...]]:

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
 
 
-def call(function: Function, computation: Computation) -> Try:
+def call(function: Function, computation: Computation, role: str) -> Try:
     """The call of a computation's function."""
-    return Try(function.module.function(computation), HANDED_ON)
+    return Try(function.module.function(computation, role), HANDED_ON)
 
 
 def write_call(function: Function, instr: Instruction) -> None:
     """A call of the computation's function."""
-    function.step(call(function, instr.called[0]))
+    function.step(call(function, instr.called[0], f"called by %{instr.name}"))
 
 
 def write_conditional(function: Function, instr: Instruction) -> None:
@@ -38,7 +38,10 @@ def write_conditional(function: Function, instr: Instruction) -> None:
     index = instr.operands[0]
     pointer = str(function.scope.tree(index))
     is_pred = index.shape.element_type.name == "pred"
-    calls = [call(function, branch) for branch in instr.called]
+    calls = [
+        call(function, branch, f"branch {number} of %{instr.name}")
+        for number, branch in enumerate(instr.called)
+    ]
     chain: tuple[Statement, ...] = (calls[-1],)
     for number in reversed(range(len(calls) - 1)):
         holds = f"*{pointer}" if is_pred else f"*{pointer} == {number}"
@@ -80,9 +83,9 @@ def write_while(function: Function, instr: Instruction) -> None:
     loop = Forever(
         (
             Try("asked_to_stop", (f"&{patience}",)),
-            call(function, condition),
+            call(function, condition, f"the condition of %{instr.name}"),
             Break(f"!*{goes_on}"),
-            call(function, body),
+            call(function, body, f"the body of %{instr.name}"),
             *turn_in_swapped_places(function, instr, f"!*{goes_on}"),
         )
     )

@@ -85,7 +85,7 @@ def emit(module: Module, *, profile: bool = False) -> Program:
     writer = ModuleWriter(expanded, write_function, [] if profile else None)
     if any(i.opcode == "rng-get-and-update-state" for i in expanded.instructions()):
         writer.prologue = (Call("seed_random_state", ()),)
-    writer.function(expanded.entry, "run")
+    writer.function(expanded.entry, "the entry", "run")
     writer.memory.settle()
     functions = "\n".join(_silent(writer.settled(f)) for f in writer.functions.values())
     constants, foreign = writer.constants, writer.constants.foreign

@@ -199,7 +199,9 @@ class Function:
         if self.name == "run":
             # What the threads need for themselves lies behind the temporary arrays.
             if "own" in words:
-                whole = f"  u8 *own = arena + @arena bytes@;\n{whole}"
+                whole = (
+                    f"  u8 *own = arena + @arena bytes@;  // a part of it for each thread\n{whole}"
+                )
         else:
             arguments += ", u8 *own"
             unused += "" if "own" in words else "  (void)own;\n"

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from emit_c.code.constants import Constants
-from emit_c.code.names import Names
+from emit_c.code.names import Names, comment
 from emit_c.kernels.writing import Kernels
 from emit_c.program.buffers import Memory
 from emit_c.program.kernel_reuse import KernelReuse
@@ -33,6 +33,7 @@ class ModuleWriter:
     Attributes
     ----------
     functions : the texts of C functions by name, with addresses still to be filled in.
+    written : the names of these functions, by the computation that each runs.
     slot_bytes : memory that the neediest kernel takes for each thread.
     prologue : what the entry does first.
     memory : where everything lies.
@@ -54,15 +55,21 @@ class ModuleWriter:
         self.functions: dict[str, str] = {}
         self.slot_bytes = 0
         self.prologue: tuple[Statement, ...] = ()
-        self._names: dict[Computation, str] = {}
+        self.written: dict[Computation, str] = {}
 
-    def function(self, computation: Computation, name: str | None = None) -> str:
-        """The name of a computation's C function, which is written when it is first asked for."""
-        if computation not in self._names:
+    def function(self, computation: Computation, role: str, name: str | None = None) -> str:
+        """The name of a computation's C function, which is written when it is first asked for.
+
+        Parameters
+        ----------
+        role : what it is to its caller, such as "the body of %while".
+        """
+        if computation not in self.written:
             made = name or self.names.unique(computation.name, "computation")
-            self._names[computation] = made
-            self.functions[made] = self.write(self, computation, made)
-        return self._names[computation]
+            self.written[computation] = made
+            about = comment(f"computation {computation.name}, {role}")
+            self.functions[made] = about + self.write(self, computation, made)
+        return self.written[computation]
 
     def settled(self, text: str) -> str:
         """The text of functions with addresses in it."""

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from emit_c.code.loops import Call, If, Try
-from emit_c.code.names import comment
 from emit_c.kernels.kernel import Kernel, Scope
 from emit_c.kernels.writing import write_loops
 from emit_c.program.buffers import renames
@@ -41,7 +40,7 @@ def write_function(module: ModuleWriter, computation: Computation, name: str) ->
     """The text of a computation's C function, with addresses still to be filled in."""
     schedule = Schedule(module, computation, name)
     schedule.write()
-    return comment(f"computation {computation.name}") + schedule.finish()
+    return schedule.finish()
 
 
 class Schedule(Function):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def turn_in_swapped_places(
     function: Function, loop: Instruction, ended: str
 ) -> tuple[Statement, ...]:
-    """The second turn of a loop with swaps; nothing for one without.
+    """The second turn of a loop with swaps, after the first one; nothing for a loop without.
 
     Parameters
     ----------
@@ -46,14 +46,16 @@ def turn_in_swapped_places(
 
 
 def _swapped(function: Function, computation: Computation, swaps: Sequence[Swap]) -> str:
-    """The name of a computation's C function in which buffers have changed places."""
+    """The name of a second C function of a computation, in which buffers have changed places."""
     module = function.module
-    name = module.function(computation)
+    name = module.written[computation]
     exchanged: dict[str, str] = {}
     for swap in swaps:
         state, following = module.memory.place(swap.state), module.memory.place(swap.following)
         exchanged |= {state: following, following: state}
     text = PLACE.sub(lambda m: exchanged.get(m[0], m[0]), module.functions[name])
     other = module.names.unique(f"{computation.name}_swapped", "computation")
-    module.functions[other] = text.replace(f" {name}(", f" {other}(", 1)
+    about, rest = text.split("\n", 1)
+    rest = rest.replace(f" {name}(", f" {other}(", 1)
+    module.functions[other] = f"{about}, with buffers in each other's place\n{rest}"
     return other
