@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from hlo.shape import Shape
 
+# The most parts into which the windows of a scatter are cut, for threads to share, and the fewest
+# elements of one: all indices are gone through for each part.
+MOST_PARTS, LEAST_IN_PART = 4, 64
+
 
 def copy(body: Body, target: str, source: Instruction) -> None:
     """Copy an array that is in memory, unless it is updated where it is."""
@@ -67,7 +71,17 @@ def write_scatter(body: Body, instr: Instruction, outputs: Sequence[str]) -> Non
     inside = [n if d in attrs.update_window_dims else 1 for d, n in enumerate(update_dims)]
     outside = [n if d not in attrs.update_window_dims else 1 for d, n in enumerate(update_dims)]
     rank = range(len(update_dims))
-    with body.loops([f"u{d}" for d in rank], outside) as place:
+    last = len(update_dims) - 1
+    whole = any(
+        places.get(d) == last and d not in attrs.scatter_dims_to_operand_dims for d in window
+    )
+    parts = _parts(inside[last]) if whole else 1
+    if whole:
+        inside[last] //= parts
+    with (
+        body.loops(["part"], [parts], parallel=True) as (part,),
+        body.loops([f"u{d}" for d in rank], outside) as place,
+    ):
         batch = [part for d, part in enumerate(place) if d not in attrs.update_window_dims]
         starts = [Sum(0)] * len(dims)
         conditions: list[str] = []
@@ -82,11 +96,22 @@ def write_scatter(body: Body, instr: Instruction, outputs: Sequence[str]) -> Non
             starts[d] = starts[d] + batch[k - (k > attrs.index_vector_dim)]
         with (
             body.when(" && ".join(conditions)),
-            body.lanes([f"w{d}" for d in rank], inside) as offset,
+            body.lanes([f"w{d}" for d in rank], inside) as inner,
         ):
+            offset = (*inner[:-1], part * inside[last] + inner[last]) if whole else inner
             index = tuple(p + o for p, o in zip(place, offset, strict=True))
             at = [s + offset[places[d]] if d in places else s for d, s in enumerate(starts)]
             _combine(body, instr, outputs, tuple(at), index)
+
+
+def _parts(n: int) -> int:
+    """Into how many parts windows are cut, along n neighbours in memory.
+
+    Windows may overlap; but where they all begin at the first of these neighbours, an element of
+    the result is always in the same part.
+    """
+    counts = range(1, max(min(MOST_PARTS, n // LEAST_IN_PART), 1) + 1)
+    return max(k for k in counts if n % k == 0)
 
 
 def _combine(
