@@ -21,6 +21,8 @@ from optimizer.make import make
 from optimizer.passes import register
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hlo.instruction import Computation, Instruction, Module
     from optimizer.log import Log
 
@@ -43,18 +45,21 @@ class AsyncUnwrapper:
 
         def change(computation: Computation) -> Computation:
             plan: dict[Instruction, Instruction] = {}
-            gone: set[str] = set()
+            ends: dict[Instruction, Instruction] = {}
             for done in computation.instructions:
                 chain = chain_to(done) if done.opcode == "async-done" else []
-                if not chain or chain[0].opcode != "async-start" or _has_buffers([*chain, done]):
+                if not chain or not _can_be_called(chain, done):
                     continue
                 made = call(chain, done)
                 new = made.with_(name=names.unique(done.name), annotations=done.annotations)
                 if log.rewrite("unwrap", done, new):
                     plan[done] = new
-                    gone.update(i.name for i in (*chain, done))
+                    ends |= dict.fromkeys([*chain, done], done)
+            if not plan:
+                return computation
+            gone = {i.name for i in ends}
             # By name: what starts with the end of another chain is rebuilt itself.
-            rebuilt = rebuild(computation, plan)
+            rebuilt = rebuild(computation, plan | _waiting(computation, plan, ends))
             return without(rebuilt, [i for i in rebuilt.instructions if i.name in gone])
 
         return rebuild_module(module, change)
@@ -68,9 +73,53 @@ def chain_to(done: Instruction) -> list[Instruction]:
     return chain
 
 
-def _has_buffers(chain: list[Instruction]) -> bool:
-    """Whether a buffer goes in or out: what runs beside others may take one, a call may not."""
-    return any(leaf.element_type is BUFFER for i in chain for _, leaf in i.shape.leaves())
+def _can_be_called(chain: list[Instruction], done: Instruction) -> bool:
+    """Whether a call may do what is started.
+
+    A call takes no buffers; and where what is started begins to send or to receive, and its value
+    says what is under way, that would be ended in several places once it is inlined.
+    """
+    start = chain[0]
+    if start.opcode != "async-start":
+        return False
+    buffers = any(
+        leaf.element_type is BUFFER for i in (*chain, done) for _, leaf in i.shape.leaves()
+    )
+    return not buffers and all(
+        i.opcode not in ("send", "recv") for i in start.called[0].root.operands
+    )
+
+
+def _waiting(
+    computation: Computation,
+    calls: Mapping[Instruction, Instruction],
+    ends: Mapping[Instruction, Instruction],
+) -> dict[Instruction, Instruction]:
+    """What waited for one of some chains, or was one that waited, and waits for calls now.
+
+    A call runs where its chain ended. What came before that, and waited for the start alone, has
+    nothing to wait for any more.
+
+    Parameters
+    ----------
+    calls : by the end of the chain that each replaces.
+    ends : by all instructions of these chains, their ends.
+    """
+    place = {instr: k for k, instr in enumerate(computation.instructions)}
+    awaited: dict[Instruction, dict[Instruction, None]] = {}
+    for instr in computation.instructions:
+        waiting = ends.get(instr, instr)
+        for before in instr.control_predecessors:
+            end = ends.get(before, before)
+            if place[end] < place[waiting]:
+                awaited.setdefault(waiting, {})[end] = None
+        if instr.control_predecessors:
+            awaited.setdefault(waiting, {})
+    return {
+        instr: calls.get(instr, instr).with_(control_predecessors=tuple(before))
+        for instr, before in awaited.items()
+        if instr in calls or any(i in ends for i in instr.control_predecessors)
+    }
 
 
 def call(chain: list[Instruction], done: Instruction) -> Instruction:

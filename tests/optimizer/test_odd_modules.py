@@ -151,6 +151,40 @@ ENTRY e {
     output_to_operand_aliasing={{}: (0, {})}
 }
 """
+# The product waits for the start, but not for the end.
+STARTED_BEFORE = """
+HloModule m
+f { a = f32[4] parameter(0)  ROOT n = f32[4] negate(a) }
+ENTRY e {
+  x = f32[4] parameter(0)
+  start = ((f32[4]), f32[4], u32[]) async-start(x), calls=f
+  p = f32[4] multiply(x, x), control-predecessors={start}
+  done = f32[4] async-done(start)
+  ROOT s = f32[4] add(p, done)
+}
+"""
+# What is under way when the other computation ends is part of its value.
+SENT_BESIDE = """
+HloModule m
+sending {
+  a = f32[] parameter(0)
+  t = token[] parameter(1)
+  s = (f32[], u32[], token[]) send(a, t), channel_id=1
+  r = (f32[], u32[], token[]) recv(t), channel_id=1
+  ROOT o = ((f32[], u32[], token[]), (f32[], u32[], token[])) tuple(s, r)
+}
+ENTRY e {
+  x = f32[] parameter(0)
+  t = token[] after-all()
+  start = ((f32[], token[]), ((f32[], u32[], token[]), (f32[], u32[], token[])), s32[])
+    async-start(x, t), calls=sending
+  done = ((f32[], u32[], token[]), (f32[], u32[], token[])) async-done(start)
+  got = (f32[], u32[], token[]) get-tuple-element(done), index=1
+  y = f32[] get-tuple-element(got), index=0
+  u = token[] get-tuple-element(got), index=2
+  ROOT z = (f32[], token[]) tuple(y, u), control-predecessors={start}
+}
+"""
 
 
 @pytest.mark.parametrize(
@@ -165,6 +199,7 @@ ENTRY e {
         ("multi-output-fusion", HALF_OF_A_KERNEL_IS_DEAD),
         ("while_loop_unroller", FUSED_IN_A_LOOP),
         ("async-unwrapper,inline,copy-insertion", UNPACKED_BESIDE),
+        ("async-unwrapper", STARTED_BEFORE),
     ],
 )
 def test_pass_keeps_value(pass_name, text):
@@ -181,7 +216,11 @@ def test_pass_keeps_value(pass_name, text):
 
 @pytest.mark.parametrize("target", ["cpu", "gpu"])
 @pytest.mark.parametrize(
-    "text", [UNPACKED_BESIDE, FUSED_IN_A_LOOP, SENT_IN_THE_TURN_BEFORE, BUFFER_BESIDE]
+    "text",
+    [
+        *(UNPACKED_BESIDE, FUSED_IN_A_LOOP, SENT_IN_THE_TURN_BEFORE),
+        *(BUFFER_BESIDE, STARTED_BEFORE, SENT_BESIDE),
+    ],
 )
 def test_pipeline_leaves_modules_sound(text, target):
     verify(optimize(hlo.parse(text), target))
