@@ -114,6 +114,16 @@ class Try:
     arguments: tuple[str, ...]
 
 
+# Bytes from which on threads share the work of a copy.
+MANY_BYTES = 1 << 20
+
+
+def copied(target: str, source: str, size: int) -> Call:
+    """A call that copies some bytes."""
+    function = "copy_many" if size >= MANY_BYTES else "__builtin_memcpy"
+    return Call(function, (target, source, str(size)))
+
+
 Statement = Let | Variable | Assign | For | If | Forever | Break | Call | Try
 _STRAIGHT = (Let, Assign, Variable)
 _WORD = re.compile(r"[A-Za-z_]\w*")

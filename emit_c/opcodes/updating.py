@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from emit_c.code.indexing import Sum, linear, unknown
-from emit_c.code.loops import If
+from emit_c.code.loops import If, copied
 from emit_c.code.types import load, store, wide
 from emit_c.opcodes.folding import window_place
 from emit_c.opcodes.movement import vector_index, window_start
@@ -29,7 +29,7 @@ def copy(body: Body, target: str, source: Instruction) -> None:
     """Copy an array that is in memory, unless it is updated where it is."""
     size = source.shape.size * source.shape.element_type.bytes
     if body.pointer(source) != target:
-        body.call("__builtin_memcpy", target, body.pointer(source), str(size))
+        body.add(copied(target, body.pointer(source), size))
 
 
 def put(body: Body, array: str, shape: Shape, index: Index, value: str) -> None:

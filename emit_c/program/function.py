@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, cast
 
-from emit_c.code.loops import Call, Let, Statement, Try, text
+from emit_c.code.loops import Call, Let, Statement, Try, copied, text
 from emit_c.code.names import Names
 from emit_c.kernels.kernel import Argument, Kernel, Scope
 from emit_c.program.kernel_reuse import Local
@@ -147,8 +147,7 @@ class Function:
         for target, source, (_, leaf) in triples:
             size = leaf.size * leaf.element_type.bytes if leaf.is_array else 0
             if target and source and target != source and size:
-                call = Call("__builtin_memcpy", (target, source, str(size)))
-                self.step(call, uses=[target, source])
+                self.step(copied(target, source, size), uses=[target, source])
 
     def give_scratch(self, kernel: Kernel, size: int) -> None:
         """Give a kernel some bytes of the arena, if it needs any."""

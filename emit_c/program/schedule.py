@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from emit_c.code.loops import Call, If, Try
+from emit_c.code.loops import Call, If, Try, copied
 from emit_c.kernels.kernel import Kernel, Scope
 from emit_c.kernels.writing import write_loops
 from emit_c.program.buffers import renames
@@ -66,8 +66,7 @@ class Schedule(Function):
         arguments = [s for p in self.computation.parameters for _, s in p.shape.leaves()]
         for result, number in self.module.memory.donated.items():
             there, here, size = f"out[{result}]", f"in[{number}]", arguments[number].bytes
-            copy = Call("__builtin_memcpy", (there, here, str(size)))
-            self.step(If(f"{there} != {here}", (copy,)))
+            self.step(If(f"{there} != {here}", (copied(there, here, size),)))
 
     def _write_sequential(self, instr: Instruction) -> None:
         """An instruction outside of fusions: where it lies is known."""

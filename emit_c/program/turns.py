@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from emit_c.code.loops import Break, Call, If, Try
+from emit_c.code.loops import Break, If, Try, copied
 from emit_c.program.function import HANDED_ON
 from emit_c.program.module import PLACE
 from emit_c.program.trees import leaves
@@ -36,8 +36,8 @@ def turn_in_swapped_places(
     moves: list[Statement] = []
     for swap in swaps:
         shape, here = swap.source.shape, function.pointer(swap.source, swap.source.name)
-        size = str(shape.size * shape.element_type.bytes)
-        moves.append(Call("__builtin_memcpy", (str(there[swap.leaf]), str(here), size)))
+        size = shape.size * shape.element_type.bytes
+        moves.append(copied(str(there[swap.leaf]), str(here), size))
     return (
         Try(condition, HANDED_ON),
         If(ended, (*moves, Break("1"))),

@@ -45,3 +45,21 @@ def test_threads_share_the_windows_of_a_scatter(monkeypatch, body, parts):
         np.testing.assert_array_equal(executable(x, indices, updates), wanted)
     finally:
         set_threads(before)
+
+
+@pytest.mark.parametrize("rows", [100, 600])
+def test_threads_share_large_copies(rows):
+    text = f"""HloModule m
+ENTRY e {{
+x = f32[{rows},700] parameter(0)
+u = f32[1,700] parameter(1)
+i = s32[] parameter(2)
+z = s32[] constant(0)
+ROOT r = f32[{rows},700] dynamic-update-slice(x, u, i, z)
+}}"""
+    module = hlo.parse(text)
+    executable = emit_c.compile(module)
+    assert ("copy_many(" in executable.source) == (rows == 600)
+    x = np.random.default_rng(0).standard_normal((rows, 700)).astype(np.float32)
+    arguments = x, np.ones((1, 700), np.float32), np.int32(7)
+    np.testing.assert_array_equal(executable(*arguments), evaluate(module, *arguments))

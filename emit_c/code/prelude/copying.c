@@ -10,3 +10,20 @@ static void copy_rows(void *to, s64 to_rows, const void *from, s64 from_rows, s6
     __builtin_memcpy((u8 *)to + (target + r) * bytes, (const u8 *)from + (start + r) * bytes, bytes);
   }
 }
+
+// Copy an array of many bytes: several threads read and write more of them at once than one.
+struct copies {
+  u8 *to;
+  const u8 *from;
+};
+
+static void copy_part(void *arguments, s64 begin, s64 end, s64 slot) {
+  (void)slot;
+  const struct copies *given = arguments;
+  __builtin_memcpy(given->to + begin, given->from + begin, end - begin);
+}
+
+static inline void copy_many(void *to, const void *from, s64 bytes) {
+  struct copies given = {to, from};
+  hlo_parallel(copy_part, &given, bytes, 1 << 18);
+}
