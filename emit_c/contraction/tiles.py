@@ -1,72 +1,85 @@
-"""Register tiles: the innermost work of a contraction, as a C function of constant sizes.
+"""Register tiles: the innermost work of a contraction, as C functions that all modules share.
 
 A tile is a block of outputs, so many rows of so many vector lanes, that is summed up in registers.
-For each step of the contraction, every row adds a product of a number of the input and one of the
-kernel. One of them is the same for all lanes, or both differ from lane to lane; one of them is the
-same for all rows. Strides are constants, so that addresses cost no instructions. All rows are
-written out: a compiler takes twice as long for loops that it has to unroll first.
+For each step of the contraction, every row adds a product of two factors: a number or a vector that
+each row has for itself, and one that all rows share. All rows are written out: a compiler takes
+twice as long for loops that it has to unroll first.
+
+Sizes of loops and steps through memory are arguments. So a name says all there is to know of a
+tile, and what one module has compiled, no other one has to: see `emit_c.contraction.library`.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from math import prod
+from itertools import pairwise
+from textwrap import indent
 from typing import TYPE_CHECKING
 
-from emit_c.code.types import is_narrow, narrowed, store, wide
+from emit_c.code.types import narrowed, wide
 from emit_c.opcodes.scalar import converted
 from hlo.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hlo.element_type import ElementType
 
 # Bytes of the widest vectors, and of the narrowest that are worth having.
 VECTOR_BYTES, LEAST_VECTOR_BYTES = 64, 16
 # Rows whose sums fit into 32 registers, by how many vectors a row has; best first.
 MOST_ROWS = {2: 14, 3: 9, 4: 6, 8: 3, 1: 28}
-# Contractions of fewer steps are compiled with more effort.
-SHORT = 128
+# Rows that are reached from one pointer, by the multiples of a step that addresses may hold.
+REACHED = ("", " + row", " + row * 2", " + row_3")
+_NAME = re.compile(r"hlo_tile_([nrv])(\d*)([nrv])_(\d+)x(\d+)x(\d+)_(\d+)_([a-z]+\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """The sizes of a tile; steps are in elements.
+    """What a tile is; its name says it all.
 
     Attributes
     ----------
-    kind : the type in which products are summed up.
-    target : the type of the outputs.
+    each : what a row has for itself at a step: a number "n" or a vector "v", that lie so far apart
+        as the caller says; or "r", a number that is the neighbour of the last row's.
+    shared : what all rows have: a number "n", a vector "v"; or again "r".
     rows, vectors, lanes : outputs of a tile: rows * (vectors * lanes).
-    steps : size, and step in the input, of each loop of the contraction.
-    input_row, kernel_row, output_row : from row to row; 0 where all rows share a number.
-    kernel_step : from one step of the contraction to the next.
-    input_lanes, kernel_lanes : whether the numbers differ from lane to lane; then they are
-        neighbours.
-    output_lane : from lane to lane.
-    full : whether all lanes are outputs in every tile.
-    adds : whether tiles may have to add to what the output holds.
+    loops : of the contraction.
+    kind : the type in which products are summed up, and of everything in memory.
+    apart : from row to row of what rows have each, if the tile is made for that only.
     """
 
-    kind: ElementType
-    target: ElementType
+    each: str
+    shared: str
     rows: int
     vectors: int
     lanes: int
-    steps: tuple[tuple[int, int], ...]
-    input_row: int
-    kernel_row: int
-    output_row: int
-    kernel_step: int
-    input_lanes: bool
-    kernel_lanes: bool
-    output_lane: int
-    full: bool
-    adds: bool
+    loops: int
+    kind: ElementType
+    apart: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the C function. No name that comes from HLO begins so."""
+        size = f"{self.rows}x{self.vectors}x{self.lanes}"
+        each = self.each if self.apart is None else f"{self.each}{self.apart}"
+        return f"hlo_tile_{each}{self.shared}_{size}_{self.loops}_{self.kind}"
 
     @property
     def width(self) -> int:
         """Outputs of a row."""
         return self.vectors * self.lanes
+
+
+def tile_of(name: str) -> Tile | None:
+    """The tile of a name, if it is one."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return None
+    rows, vectors, lanes, loops = (int(n) for n in match.groups()[3:7])
+    apart = int(match[2]) if match[2] else None
+    return Tile(match[1], match[3], rows, vectors, lanes, loops, ELEMENT_TYPES[match[8]], apart)
 
 
 def shapes_for(count: int, kind: ElementType) -> list[tuple[int, int]]:
@@ -86,27 +99,41 @@ def rows_for(count: int, vectors: int) -> int:
     return -(-count // tiles)
 
 
-def tile_text(tile: Tile, name: str) -> str:
+def head(tile: Tile) -> str:
+    """The declaration of a tile's function, without what ends it.
+
+    It is given pointers to the factors that rows have each and share, and to the output; `steps`;
+    how many lanes are outputs, if it is not all; and whether to add to what the output holds. The
+    steps are how many tiles there are; from tile to tile in all three; from row to row in the first
+    one and in the output; and for every loop, outermost first, its size and what to add to both
+    pointers after a turn, when loops inside of it have moved them already.
+    """
+    kind = tile.kind
+    return (
+        f"void {tile.name}(const {kind} *restrict each, const {kind} *restrict shared,\n"
+        f"    {kind} *restrict output, const s64 *steps, s64 count, int adds)"
+    )
+
+
+def tile_text(tile: Tile, storage: str = "static ") -> str:
     """A C function that computes a tile.
 
-    It is given pointers to the tile's input, kernel and output; unless all lanes are outputs, how
-    many of them are; and if it may have to, whether to add to what the output holds.
     Multiplications and additions may be fused: the order in which a contraction is summed up is
     open anyway.
     """
-    last = ("" if tile.full else ", s64 count") + (", int adds" if tile.adds else "")
     vector = f"vector_size({tile.lanes * tile.kind.bytes}), aligned({tile.kind.bytes})"
-    # Short loops of known length are worth an effort.
-    level = '"O2", ' if prod(size for size, _ in tile.steps) < SHORT else ""
     return (
         f"// {tile.rows} rows of {tile.width} outputs, in registers.\n"
-        f'__attribute__((optimize({level}"fp-contract=fast")))\n'
-        f"static void {name}(const {tile.kind} *restrict input, "
-        f"const {tile.kind} *restrict kernel,\n"
-        f"    {tile.target} *restrict output{last}) {{\n"
+        '__attribute__((optimize("fp-contract=fast")))\n'
+        f"{storage}{head(tile)} {{\n"
         "#ifdef __clang__\n  #pragma clang fp contract(fast)\n#endif\n"
         f"  typedef {tile.kind} lanes __attribute__(({vector}));\n"
-        f"{_sums(tile)}{_contraction(tile)}{_storing(tile)}}}\n"
+        "  const s64 each_tile = steps[1], shared_tile = steps[2], output_tile = steps[3];\n"
+        "  const s64 output_row = steps[5];\n"
+        "  for (s64 tiles = steps[0]; tiles > 0; tiles--) {\n"
+        f"{indent(_sums(tile) + _contraction(tile) + _storing(tile), '  ')}"
+        "    each += each_tile, shared += shared_tile, output += output_tile;\n"
+        "  }\n}\n"
     )
 
 
@@ -119,95 +146,96 @@ def _sums(tile: Tile) -> str:
 
 
 def _contraction(tile: Tile) -> str:
-    """The loops that sum up."""
-    depth = len(tile.steps)
-    lines = [
-        f"{'  ' * k}for (s64 k{k} = 0; k{k} < {size}; k{k}++) {{"
-        for k, (size, _) in enumerate(tile.steps)
+    """The loops that sum up.
+
+    Rows are reached from a pointer for every four of them, so that the innermost loop has to move
+    few pointers, and needs no more than there are registers.
+    """
+    pointers = _pointers(tile)
+    lines = [f"const {tile.kind} *w = shared, *x_0 = each;"]
+    if tile.each != "r" and tile.apart is None:
+        lines.append("const s64 row = steps[4], row_3 = row * 3;")
+    lines += [
+        f"const {tile.kind} *{there} = {here} + row * {len(REACHED)};"
+        for here, there in pairwise(pointers)
     ]
-    place = "".join(f" + {_times(f'k{k}', step)}" for k, (_, step) in enumerate(tile.steps))
-    lines += [f"{'  ' * depth}{line}" for line in _step(tile, f"input{place}")]
-    lines += ["  " * k + "}" for k in reversed(range(depth))]
+    for k in range(tile.loops):
+        size, each, shared = (f"steps[{6 + 3 * k + n}]" for n in range(3))
+        if k == tile.loops - 1:
+            lines.append(f"const s64 each_step = {each}, shared_step = {shared};")
+        lines.append(f"for (s64 k{k} = {size}; k{k} > 0; k{k}--) {{")
+    lines += [f"  {line}" for line in _step(tile)]
+    each, shared = "each_step", "shared_step"
+    for k in reversed(range(tile.loops)):
+        lines.append("  " + " ".join(f"{x} += {each};" for x in pointers) + f" w += {shared};")
+        lines.append("}")
+        each, shared = (f"steps[{6 + 3 * (k - 1) + n}]" for n in (1, 2))
     return "".join(f"  {line}\n" for line in lines)
 
 
-def _step(tile: Tile, place: str) -> list[str]:
+def _pointers(tile: Tile) -> list[str]:
+    """The names of pointers to rows."""
+    one = tile.each == "r" or tile.apart is not None
+    return [f"x_{row}" for row in range(0, 1 if one else tile.rows, len(REACHED))]
+
+
+def _step(tile: Tile) -> list[str]:
     """One step of the contraction: a product for each row and vector."""
-    shared, x = _factors(tile, "x", tile.input_row, in_lanes=tile.input_lanes)
-    others, w = _factors(tile, "w", tile.kernel_row, in_lanes=tile.kernel_lanes)
-    products = (
-        " ".join(f"sum_{row}_{v} += {x[row][v]} * {w[row][v]};" for v in range(tile.vectors))
-        for row in range(tile.rows)
-    )
-    pointers = f"const {tile.kind} *x = {place}, *w = kernel;"
-    return [pointers, *shared, *others, *products, f"kernel += {tile.kernel_step};"]
-
-
-def _factors(
-    tile: Tile, name: str, stride: int, *, in_lanes: bool
-) -> tuple[list[str], list[list[str]]]:
-    """What is loaded once for all rows; and each row's factors, vector by vector."""
+    lines: list[str] = []
     starts = [v * tile.lanes for v in range(tile.vectors)]
-    if stride == 0 and in_lanes:
-        loaded = [f"{name}_{v} = *(const lanes *)({name} + {s})" for v, s in enumerate(starts)]
-        each = [f"{name}_{v}" for v in range(tile.vectors)]
-        return [f"const lanes {', '.join(loaded)};"], [each] * tile.rows
-    rows = [row * stride for row in range(tile.rows)]
-    if in_lanes:
-        return [], [[f"*(const lanes *)({name} + {row + s})" for s in starts] for row in rows]
-    return [], [[f"{name}[{row}]"] * tile.vectors for row in rows]
+    if tile.shared == "v":
+        loaded = [f"w_{v} = *(const lanes *)(w + {start})" for v, start in enumerate(starts)]
+        lines.append(f"const lanes {', '.join(loaded)};")
+    for row in range(tile.rows):
+        at = f"x_{row // len(REACHED) * len(REACHED)}{REACHED[row % len(REACHED)]}"
+        known = 1 if tile.each == "r" else tile.apart
+        at = at if known is None else f"x_0 + {row * known}"
+        products: list[str] = []
+        for v, start in enumerate(starts):
+            x = f"*(const lanes *)({at} + {start})" if tile.each == "v" else f"*({at})"
+            w = {"v": f"w_{v}", "n": "w[0]", "r": f"w[{row}]"}[tile.shared]
+            products.append(f"sum_{row}_{v} += {x} * {w};")
+        lines.append(" ".join(products))
+    return lines
 
 
 def _storing(tile: Tile) -> str:
-    """What becomes of the sums: whole vectors are stored if all lanes are outputs."""
-    registers = (
-        ", ".join(f"sum_{row}_{v}" for v in range(tile.vectors)) for row in range(tile.rows)
-    )
-    sums = ", ".join(f"{{{row}}}" for row in registers)
-    copied = [f"lanes row[{tile.rows}][{tile.vectors}] = {{{sums}}};"]
-    whole: list[str] = []
-    if tile.output_lane == 1 and tile.kind is tile.target:
-        whole = [_stored(tile, row, v) for row in range(tile.rows) for v in range(tile.vectors)]
-    elif tile.output_lane == 1 or tile.full:
-        whole = copied + _each_lane(tile, str(tile.width))
-    if tile.full:
-        return "".join(f"  {line}\n" for line in whole)
-    if whole:
-        whole = [f"if (count >= {tile.width}) {{", *(f"  {w}" for w in whole), "  return;", "}"]
-    lines = [*whole, f"if (count > {tile.width}) count = {tile.width};", *copied]
-    return "".join(f"  {line}\n" for line in [*lines, *_each_lane(tile, "count")])
-
-
-def _stored(tile: Tile, row: int, v: int) -> str:
-    """Store a vector, or add it to what is there."""
-    there = f"*(lanes *)(output + {row * tile.output_row + v * tile.lanes})"
-    value = f"sum_{row}_{v}"
-    return f"{there} = {f'adds ? {there} + {value} : {value}' if tile.adds else value};"
-
-
-def _each_lane(tile: Tile, count: str) -> list[str]:
-    """Store one number after the other, in the order of memory."""
-    place = f"output[{_times('i', tile.output_row)} + {_times('j', tile.output_lane)}]"
-    value = result("sum", tile.kind, tile.target)
-    if tile.adds and not is_narrow(tile.target):
-        value = f"({value}) + (adds ? {place} : 0)"
-    value = store(tile.target, value)
-    loops = [f"for (s64 i = 0; i < {tile.rows}; i++) {{", f"for (s64 j = 0; j < {count}; j++) {{"]
-    if tile.output_lane > tile.output_row:
-        loops.reverse()
-    return [
-        loops[0],
-        "  #pragma omp simd",
-        f"  {loops[1]}",
-        f"    const {tile.kind} sum = (({tile.kind} *)row[i])[j];",
-        f"    {place} = {value};",
+    """What becomes of the sums: registers are stored directly where that is all there is to do."""
+    each = [[f"sum_{row}_{v}" for v in range(tile.vectors)] for row in range(tile.rows)]
+    registers = ", ".join(f"{{{', '.join(sums)}}}" for sums in each)
+    lines = [f"{tile.kind} *to = output;", f"if (count >= {tile.width} && !adds) {{"]
+    for row, sums in enumerate(each):
+        stores = (f"*(lanes *)(to + {v * tile.lanes}) = {s};" for v, s in enumerate(sums))
+        lines.append(f"  {' '.join(stores)}{' to += output_row;' * (row < tile.rows - 1)}")
+    lines += [
+        "} else {",
+        f"  const lanes rows[{tile.rows}][{tile.vectors}] = {{{registers}}};",
+        f"  for (s64 i = 0; i < {tile.rows}; i++, to += output_row) {{",
+        f"    const {tile.kind} *sums = (const {tile.kind} *)rows[i];",
+        "    s64 j = 0;",
+        f"    for (; j + {tile.lanes} <= count; j += {tile.lanes}) {{",
+        "      lanes *there = (lanes *)(to + j);",
+        f"      *there = adds ? *there + rows[i][j / {tile.lanes}] : rows[i][j / {tile.lanes}];",
+        "    }",
+        "    for (; adds && j < count; j++) to[j] += sums[j];",
+        *_rest(tile),
         "  }",
         "}",
     ]
+    return "".join(f"  {line}\n" for line in lines)
 
 
-def _times(name: str, step: int) -> str:
-    return {0: "0", 1: name}.get(step, f"{name} * {step}")
+def _rest(tile: Tile) -> Iterator[str]:
+    """Store the lanes that fill no vector: a half of one, a quarter, and so on.
+
+    Each is a part of one register that was stored just now, or it would have to wait for that.
+    """
+    part = tile.lanes // 2
+    while part:
+        move = f" j += {part};" * (part > 1)
+        copy = f"__builtin_memcpy(to + j, sums + j, {part * tile.kind.bytes});"
+        yield f"    if (j < count && count & {part}) {{ {copy}{move} }}"
+        part //= 2
 
 
 def result(value: str, kind: ElementType, target: ElementType) -> str:

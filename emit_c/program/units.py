@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from emit_c.code.prelude import prelude
+from emit_c.contraction.library import definitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -50,7 +51,7 @@ class Parts:
         """All of it as one file."""
         constants = "".join(f"{definition}\n" for definition in self.constants.values())
         kernels = "\n".join(self.kernels.values())
-        code = f"{constants}{self.foreign}{kernels}\n{self.functions}"
+        code = f"{constants}{self.foreign}{definitions(kernels)}{kernels}\n{self.functions}"
         return f"{self.about}\n{prelude(code)}\n{code}"
 
     def units(self, most: int) -> tuple[str, ...]:
@@ -73,12 +74,13 @@ class Parts:
         constants = (
             _LOADED.sub(r"extern \1", text) for n, text in self.constants.items() if n in used
         )
-        kernels = (
+        kernels = [
             _exported(n, text) if n in exported else text
             for n, text in self.kernels.items()
             if n in used or n in exported
-        )
-        code = "".join(f"{text}\n" for text in (*constants, *kernels))
+        ]
+        library = definitions("".join(kernels))
+        code = "".join(f"{text}\n" for text in (*constants, library, *kernels))
         return f"{prelude(code)}\n{_HIDDEN}{code}"
 
     def _rest(self, moved: Iterable[str], words: Mapping[str, set[str]]) -> str:
@@ -87,9 +89,10 @@ class Parts:
         used = called | _reached(words, [n for n in called if n in words and n not in set(moved)])
         constants = (_LOADED.sub(r"\1", text) for n, text in self.constants.items() if n in used)
         declared = (_declaration(n, self.kernels[n]) for n in moved)
-        kernels = (t for n, t in self.kernels.items() if n in used and n not in set(moved))
+        kernels = [t for n, t in self.kernels.items() if n in used and n not in set(moved)]
+        library = definitions("".join(kernels))
         shared = "".join(f"{text}\n" for text in (*constants, *declared))
-        own = "".join(f"{text}\n" for text in (self.foreign, *kernels, self.functions))
+        own = "".join(f"{text}\n" for text in (self.foreign, library, *kernels, self.functions))
         return f"{prelude(shared + own)}\n{_HIDDEN}{shared}{_VISIBLE}{own}"
 
 

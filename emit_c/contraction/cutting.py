@@ -1,0 +1,249 @@
+"""How the outputs of a contraction are cut into register tiles, in numbers.
+
+Where a dimension is no multiple of a tile, the last tile begins earlier, and what it shares with
+the one before is computed twice, to the same bits. So all tiles of a contraction are the same
+function. Only tiles that add to the output must not meet: there the last one is smaller.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from emit_c.code.indexing import Sum, linear
+from emit_c.contraction.dims import Dim, Step, best_tile
+from emit_c.contraction.tiles import Tile, rows_for
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from emit_c.code.indexing import Index
+    from hlo.element_type import ElementType
+
+# A packed kernel of so many bytes stays in the cache while all places are gone through, and so
+# many bytes of a larger one's panels.
+CACHED, CACHED_PANELS = 1 << 19, 1 << 18
+# Panels that are packed together, so that the kernel is read in longer runs.
+WIDEST = 8
+# To write a tile's sums takes as long as so many products.
+FEW_STEPS = 64
+# It is worth it to compile a tile for the distance between rows where there are so many products,
+# or where an innermost loop of fewer turns would have to move more than one pointer each time.
+MANY_PRODUCTS, SHORT = 1 << 28, 32
+# To pack a kernel is not worth it for so few tiles below each other.
+FEW_TILES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the kernel: which panel, block of features and chunk of the steps."""
+
+    panel: Index
+    block: Sum
+    chunk: Sum
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Tiles that one call makes: how many, and from one to the next in input, kernel and output."""
+
+    tiles: int
+    input: int
+    kernel: int
+    output: int
+
+
+class Cutting:
+    """How an output is cut into tiles.
+
+    Parameters
+    ----------
+    dims : of the output; those of size 1 do not matter.
+    steps : of the contraction, outermost first.
+    kind : the type in which products are summed up.
+    exact : if given, sums of so many products are exact in that type; longer ones are added up in
+        the output.
+    stride : if given, the kernel lies in memory as [batch, steps, features], with so many features.
+
+    Attributes
+    ----------
+    lane, row : the dimensions that make up a tile.
+    share : of a processor's lanes that is used.
+    cached : whether the packed kernel stays in the cache while all places are gone through. If so,
+        it needs memory for `packed_size` numbers, and places are outermost; else panels of it are.
+    in_place : whether the kernel is not packed, but read where it is.
+    chunks : the outermost steps are taken in so many parts; if more than one, tiles add to what the
+        output holds already.
+    """
+
+    def __init__(
+        self,
+        dims: Sequence[Dim],
+        steps: Sequence[Step],
+        kind: ElementType,
+        exact: int | None = None,
+        stride: int | None = None,
+    ) -> None:
+        self.kind, self.steps, self.exact = kind, tuple(steps) or (Step(1, 0),), exact
+        self.stride = stride
+        dims = [d for d in dims if d.size != 1] or [Dim(1, 0, 1, 1)]
+        self.share, self.lane, self.row, (self.vectors, self.lanes) = best_tile(dims, kind)
+        self.width = self.vectors * self.lanes
+        self.rows = rows_for(self.row.size, self.vectors)
+        self.depth = prod(s.size for s in self.steps)
+        self._products = self.depth * prod(d.size for d in dims)
+        outer = [d for d in dims if d not in (self.lane, self.row)]
+        self.panels = [d for d in outer if d.feature]
+        self.places = [d for d in outer if not d.feature]
+        # What the kernel is packed along, and numbers that lie side by side then.
+        self.packed = next((d for d in (self.lane, self.row) if d.feature), Dim(1, 0, 0))
+        self.side = {self.lane: self.width, self.row: self.rows}.get(self.packed, 1)
+        self.blocks = -(-self.packed.size // self.side)
+        whole = prod(d.size for d in self.panels) * self.blocks * self.depth * self.side
+        self.cached = whole * kind.bytes <= CACHED or self.packed is not self.lane
+        self.in_place = self.cached and self._is_in_place()
+        self.packed_size = whole if self.cached and not self.in_place else 0
+        self.group = 1 if self.cached else _divisor(self.blocks, min(self.blocks // 8, WIDEST))
+        first = self.steps[0].size
+        self.chunk = self._outermost_steps(exact or self.depth)
+        self.chunks = first // self.chunk if first else 1
+
+    def _is_in_place(self) -> bool:
+        """Whether whole vectors of the kernel are read too rarely to be worth packing."""
+        below = prod(d.size for d in self.places) * -(-self.row.size // self.rows)
+        whole = self.lane.feature == 1 and self.lane.size % self.width == 0
+        return self.stride is not None and whole and below <= FEW_TILES
+
+    def _outermost_steps(self, most: int) -> int:
+        """How many of the outermost steps are taken at once, for at most so many products.
+
+        As many as keep the packed panels in the cache; but if those are few, because the number of
+        steps has no suitable divisor, then as many as there may be.
+        """
+        first = self.steps[0].size
+        if self.depth == 0:
+            return first
+        rest = self.depth // first
+        if not self.cached:
+            panels = self.group * self.side * self.kind.bytes
+            chunk = _divisor(first, min(most, CACHED_PANELS // panels) // rest)
+            if chunk * rest >= FEW_STEPS:
+                return chunk
+        return _divisor(first, most // rest)
+
+    @property
+    def reads_behind(self) -> bool:
+        """Whether tiles read behind the input's last number, in lanes that are not used."""
+        return self.lane.input != 0 and not self._is_covered(self.lane, self.width)
+
+    def _is_covered(self, dim: Dim, side: int) -> bool:
+        """Whether tiles of one size cover a dimension, and nothing else."""
+        return dim.size % side == 0 or (self.chunks == 1 and dim.size >= side)
+
+    @property
+    def _chunk_size(self) -> int:
+        """Numbers that a packed block has for one chunk of the steps."""
+        return self.depth // max(1, self.chunks) * self.side
+
+    @property
+    def _from_panel_to_panel(self) -> int:
+        """Numbers of the kernel from one of the innermost panels to the next."""
+        if self.in_place:
+            return self._apart_in_place(self.panels[-1])
+        return self.blocks * self.depth * self.side
+
+    def _apart_in_place(self, panel: Dim) -> int:
+        """Numbers from a panel to the next one, in a kernel that is read where it is."""
+        assert self.stride is not None
+        return panel.feature * (self.depth if panel.feature >= self.stride else 1)
+
+    def _is_stored_by_tiles(self, target: ElementType) -> bool:
+        """Whether outputs lie side by side, and have the type in which products are summed up."""
+        return self.lane.output == 1 and target is self.kind
+
+    @property
+    def _rows_of_the_kernel(self) -> bool:
+        """Whether it is the kernel of which each row has a number of its own."""
+        return self.row.feature != 0 and self.row.input == 0
+
+    def _walk(self, rows: int) -> tuple[Tile, tuple[int, ...]]:
+        """The tile, and the step from row to row; of each loop the size, and both steps."""
+        kernel_step = self.stride if self.in_place and self.stride else self.side
+        found: list[tuple[int, int, int]] = []
+        moved = 0  # by the loops inside
+        for size, step in reversed(
+            _joined((Step(self.chunk, self.steps[0].input), *self.steps[1:]))
+        ):
+            # The kernel lies in the order in which it is read.
+            found.insert(0, (size, step - moved, 0 if found else kernel_step))
+            moved = size * step
+        found = found or [(1, 0, 0)]
+        lanes = "v" if self.lane.input == 1 else "n", "v" if self.lane.feature else "n"
+        row = self.row.input
+        if self._rows_of_the_kernel:
+            lanes, row = ("r", lanes[0]), 1
+            found = [(size, kernel, step) for size, step, kernel in found]
+        elif self.row.feature:
+            lanes = lanes[0], "r"
+        known = self.vectors == 1 or found[-1][0] < SHORT or self._products >= MANY_PRODUCTS
+        known = known and lanes[0] == "n"
+        apart = row if known else None
+        tile = Tile(*lanes, rows, self.vectors, self.lanes, len(found), self.kind, apart)
+        return tile, (row, *(n for loop in found for n in loop))
+
+    def _run(self, tiles: int, apart: int) -> Run:
+        """Tiles beside each other, of blocks so many numbers apart."""
+        apart = apart if self.lane is self.packed else 0
+        return Run(tiles, self.width * self.lane.input, apart, self.width)
+
+    def _begin(self, panel: Index, block: Sum) -> Sum:
+        """Where a block begins in a kernel that is packed as a whole."""
+        sizes = (*(d.size for d in self.panels), self.blocks)
+        return linear((*panel, block), sizes) * (self.depth * self.side)
+
+    def _begin_in_place(self, part: Part, chunk: int) -> Sum:
+        """Where a block begins in a kernel that is read where it is."""
+        assert self.stride is not None
+        begin = part.block * self.width + chunk * (self.depth // self.chunks) * self.stride
+        for here, d in zip(part.panel, self.panels, strict=True):
+            begin = begin + here * self._apart_in_place(d)
+        return begin
+
+    def packed_numbers(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """A kernel packed as a whole.
+
+        Parameters
+        ----------
+        numbers : shape (features, depth).
+        """
+        panels = [np.arange(d.size) * d.feature for d in self.panels]
+        begin = np.arange(self.blocks) * self.side
+        if self._is_covered(self.packed, self.side):
+            begin = np.minimum(begin, self.packed.size - self.side)
+        along = (begin[:, None] + np.arange(self.side)).reshape(-1)
+        inside = along < self.packed.size
+        features: Any = sum(np.ix_(*panels, along * inside * self.packed.feature))
+        chosen: Any = np.where(inside[:, None], numbers[features], numbers.dtype.type(0))
+        chosen = chosen.reshape(-1, self.blocks, self.side, self.depth)
+        return np.ascontiguousarray(chosen.swapaxes(-1, -2))
+
+
+def _divisor(number: int, most: int) -> int:
+    """The largest divisor that is not above a bound; 1 if the bound is below."""
+    return next((n for n in range(min(number, most), 0, -1) if number % n == 0), min(number, 1))
+
+
+def _joined(steps: Sequence[Step]) -> tuple[tuple[int, int], ...]:
+    """Sizes and steps of loops, those joined through which one loop leads."""
+    found: list[tuple[int, int]] = []
+    for step in steps:
+        if found and found[-1][1] == step.input * step.size:
+            found[-1] = (found[-1][0] * step.size, step.input)
+        elif step.size != 1:
+            found.append((step.size, step.input))
+    return tuple(found)

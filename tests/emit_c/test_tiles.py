@@ -1,0 +1,82 @@
+"""Register tiles do not depend on the module: they are shared, and all of one size."""
+
+import re
+
+import numpy as np
+import pytest
+
+import emit_c
+import hlo
+import interpreter
+from emit_c.contraction.tiles import Tile, tile_of
+from hlo.element_type import ELEMENT_TYPES
+
+
+def compiled(text, *shapes):
+    """The C of a module that gives what the interpreter gives, for small whole numbers."""
+    module = hlo.parse(f"HloModule m\nENTRY e {{\n{text}\n}}")
+    generator = np.random.default_rng(0)
+    arguments = [generator.integers(-9, 9, shape).astype(np.float32) for shape in shapes]
+    executable = emit_c.compile(module, optimize=False)
+    found, want = executable(*arguments), interpreter.evaluate(module, *arguments)
+    for one, other in zip(found, want, strict=True):
+        np.testing.assert_array_equal(one, other)
+    return executable.source
+
+
+def tiles(source):
+    """The names of the tiles that a file defines."""
+    return re.findall(r"^static void (hlo_tile_\w+)\(", source, re.MULTILINE)
+
+
+@pytest.mark.parametrize("each", ["n", "n640", "r", "v"])
+@pytest.mark.parametrize("shared", "nrv")
+def test_a_name_says_what_a_tile_is(each, shared):
+    apart = int(each[1:]) if each[1:] else None
+    tile = Tile(each[0], shared, 13, 2, 16, 3, ELEMENT_TYPES["f32"], apart)
+    assert tile_of(tile.name) == tile
+    assert tile_of(f"{tile.name}_1") is None
+
+
+TWO = """x = f32[{n},64] parameter(0)  y = f32[64,{k}] parameter(1)  z = f32[{k},96] parameter(2)
+d = f32[{n},{k}] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+f = f32[{n},96] dot(d, z), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+ROOT r = (f32[{n},{k}], f32[{n},96]) tuple(d, f)"""
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(28, 128), (25, 128), (41, 126), (27, 127)])
+def test_dots_of_other_sizes_share_a_tile_that_covers_all_rows_and_lanes(rows, columns):
+    text = TWO.format(n=rows, k=columns)
+    source = compiled(text, (rows, 64), (64, columns), (columns, 96))
+    assert len(tiles(source)) == 1
+
+
+def test_tiles_that_add_do_not_meet():
+    """Sums of 8192 bytes are exact in f32 only in parts."""
+    text = """x = u8[41,8192] parameter(0)  y = u8[8192,100] parameter(1)
+ROOT d = s32[41,100] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}"""
+    module = hlo.parse(f"HloModule m\nENTRY e {{\n{text}\n}}")
+    generator = np.random.default_rng(0)
+    x, y = (generator.integers(0, 256, s).astype(np.uint8) for s in ((41, 8192), (8192, 100)))
+    executable = emit_c.compile(module, optimize=False)
+    assert len(tiles(executable.source)) == 2
+    np.testing.assert_array_equal(executable(x, y), x.astype(np.int32) @ y.astype(np.int32))
+
+
+def test_the_tiles_of_a_batch_of_small_matrices_are_one_call():
+    text = """x = f32[50,8,8] parameter(0)  y = f32[50,8,8] parameter(1)
+d = f32[50,8,8] dot(x, y), lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0},
+  rhs_contracting_dims={1}
+ROOT r = (f32[50,8,8]) tuple(d)"""
+    source = compiled(text, (50, 8, 8), (50, 8, 8))
+    kernel = source[source.index("static void d_kernel(") :]
+    call = re.search(r"^( *)hlo_tile_", kernel, re.MULTILINE)
+    assert call
+    assert call[1] == "  "  # not inside of a loop
+    assert "= {50, " in kernel
+
+
+def test_names_from_hlo_are_no_tiles():
+    name = Tile("n", "v", 14, 2, 16, 1, ELEMENT_TYPES["f32"]).name
+    text = TWO.format(n=28, k=128).replace("x = ", f"{name} = ").replace("(x,", f"({name},")
+    assert name in tiles(compiled(text, (28, 64), (64, 128), (128, 96)))
