@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 LEAST_WORK = 1 << 18
 # Nested loops become one until they have so many turns, enough for many threads.
 MANY_TURNS = 256
+# Blocks of turns fill whole vectors, of so many lanes.
+LANES, MOST_IN_BLOCK = 32, 4096
 # What a turn of a loop is guessed to do where a number is not known.
 _UNKNOWN_TURNS = 16
 _FUNCTION_WORK = 8
@@ -102,7 +104,8 @@ def split(
     found: list[Statement] = []
     for statement in statements:
         if isinstance(statement, For) and _is_worth_it(statement):
-            found.append(_Split(kernel, name, statement, (*before, *found)).call())
+            loop = _in_blocks(kernel, statement)
+            found.append(_Split(kernel, name, loop, (*before, *found)).call())
         elif isinstance(statement, If):
             known = (*before, *found)
             both = (split(kernel, name, s, known) for s in (statement.then, statement.otherwise))
@@ -110,6 +113,23 @@ def split(
         else:
             found.append(statement)
     return tuple(found)
+
+
+def _in_blocks(kernel: Kernel, loop: For) -> For:
+    """A loop over vectors as a loop over blocks of a constant size, where blocks fill it.
+
+    A compiler that knows the size writes the body once; for any range of turns it writes it three
+    times, for whole vectors and twice for what is left.
+    """
+    sizes = range(MOST_IN_BLOCK, 0, -LANES)
+    size = next((n for n in sizes if turns(loop) % n == 0), None)
+    if not loop.simd or loop.step != 1 or size is None:
+        return loop
+    block, inside = (kernel.body.name(f"{loop.name}_{word}") for word in ("block", "inside"))
+    start = f" + {loop.start}" if loop.start else ""
+    counter = Let("s64", loop.name, f"{block} * {size} + {inside}{start}")
+    lanes = For(inside, size, (counter, *loop.body), simd=True)
+    return For(block, turns(loop) // size, (lanes,), parallel=True)
 
 
 def _is_worth_it(loop: For) -> bool:

@@ -57,10 +57,11 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """The tiles along an axis: their size, and the counter of their first elements."""
+    """The tiles along an axis: their size, and the counters of them and of elements inside."""
 
     size: int
     name: str
+    counter: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +231,14 @@ def _tiles(nest: Nest, trace: Trace) -> dict[int, Tiles]:
                 sizes[k] = min(nest.axes[k].size, LONG)
         if min(sizes.values()) == 1:
             return {}
-        return {k: Tiles(n, nest.body.name(f"{nest.axes[k].name}_tile")) for k, n in sizes.items()}
+        return {k: Tiles(n, *_counters(nest, k)) for k, n in sizes.items()}
     return {}
+
+
+def _counters(nest: Nest, k: int) -> tuple[str, str]:
+    """Names for the counters of an axis that runs in tiles."""
+    axis = nest.axes[k].name
+    return nest.body.name(f"{axis}_tile"), nest.body.name(f"{axis}_inside")
 
 
 # --------------------------------------------------------------------------- pieces
@@ -319,9 +326,12 @@ def _write_inside(nest: Nest, ranges: tuple[Range, ...]) -> None:
         (low, high), tiles = ranges[k], nest.tiled[k]
         if high - low == 1:
             continue
-        loop = For(nest.axes[k].name, high, statements, start=low)
+        counter = nest.axes[k].name
+        loop = For(counter, high, statements, start=low)
         if high - low > tiles.size:
-            loop = replace(loop, start=tiles.name, stop=f"{tiles.name} + {tiles.size}")
+            # Its size stands in the loop: compilers do not see it in the difference of two names.
+            place = Let("s64", counter, f"{tiles.name} + {tiles.counter}")
+            loop = For(tiles.counter, tiles.size, (place, *statements))
         statements = _hoisted(loop)
     nest.body.add(*statements)
 

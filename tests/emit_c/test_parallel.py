@@ -61,10 +61,24 @@ def test_a_large_loop_becomes_a_call():
     made = kernel()
     (call,) = split(made, "k", [loop(LEAST_WORK * 4, parallel=True)])
     assert call.function == "hlo_parallel"
-    assert call.arguments[2:] == (str(LEAST_WORK * 4), str(LEAST_WORK))
+    assert call.arguments[2:] == (str(LEAST_WORK * 4 // 4096), str(LEAST_WORK // 4096 // 2))
     turns_text, part_text = made.writer.functions.values()
-    assert re.search(r"for \(s64 i = begin; i < end; i\+\+\)", turns_text)
+    assert re.search(r"for \(s64 i_block = begin; i_block < end; i_block\+\+\)", turns_text)
     assert "hlo" not in part_text
+
+
+@pytest.mark.parametrize(
+    ("turns", "block"), [(1 << 20, 4096), (10**6, 4000), (3 * 2**19, 4096), (10**6 + 1, None)]
+)
+def test_lanes_run_in_blocks_where_blocks_fill_the_loop(turns, block):
+    made = kernel()
+    lanes = For("i", turns, (Assign("x[i]", "exp_f32(y[i])"),), parallel=True, simd=True)
+    (call,) = split(made, "k", [lanes])
+    text = next(iter(made.writer.functions.values()))
+    assert call.arguments[2] == str(turns // (block or 1))
+    assert (f"i_inside < {block};" in text) == (block is not None)
+    assert (f"const s64 i = i_block * {block} + i_inside;" in text) == (block is not None)
+    assert ("for (s64 i = begin; i < end; i++)" in text) == (block is None)
 
 
 def test_few_outer_turns_are_joined_with_inner_ones():
