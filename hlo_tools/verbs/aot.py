@@ -1,7 +1,8 @@
 """Compile a module ahead of time: C files for programs in C or C++, which need no Python.
 
 The folder gets the module's C and its header with one documented function, the runtime library, a
-Makefile, and an example that calls the function: `make -C DIR && DIR/example`.
+Makefile, and an example that calls the function: `make -C DIR && DIR/example`. Where the module
+calls LAPACK, that of the system is linked, or another one (`make LAPACKLIBS=...`).
 """
 
 from __future__ import annotations
