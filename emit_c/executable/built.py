@@ -7,6 +7,7 @@ when the same module is compiled again.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from emit_c.executable.compiler import library
 from emit_c.executable.runtime import runtime, slots
+from emit_c.executable.tiles import compile_tiles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,6 +54,7 @@ class Built:
     arena_bytes : of the memory that a call takes, with that of each thread.
     donated, functions : as of `Program`.
     constants : the bytes of its large constants.
+    tiles : the register tiles that it calls.
     views : by its number among the results, how an array is to be seen.
     """
 
@@ -60,6 +63,7 @@ class Built:
     donated: Mapping[int, int]
     functions: tuple[str, ...]
     constants: tuple[NDArray[np.uint8], ...]
+    tiles: tuple[str, ...] = ()
     views: Mapping[int, View] = field(default_factory=dict[int, View])
 
 
@@ -72,13 +76,18 @@ def build(program: Program, views: Mapping[int, View] | None = None) -> Built:
         HLO180 if there is no compiler, HLO182 if it refuses the source.
     """
     runtime()
+    with ThreadPoolExecutor(1) as meanwhile:
+        tiles = meanwhile.submit(compile_tiles, program.parts.tiles)
+        made = library(program.parts.units(slots()))
+        tiles.result()
     return Built(
-        library=library(program.parts.units(slots())),
+        library=made,
         arena_bytes=program.arena_bytes + slots() * program.slot_bytes,
         donated=program.donated,
         functions=tuple(program.functions),
         constants=tuple(
             np.ascontiguousarray(c).reshape(-1).view(np.uint8) for c in program.constants
         ),
+        tiles=program.parts.tiles,
         views=views or {},
     )

@@ -125,16 +125,22 @@ def library(
     HloError
         HLO180 if there is no compiler, HLO182 if it refuses a file.
     """
-    key = "\0".join((*toolchain(), *flags, *linked, *units))
-    name = hashlib.sha256(key.encode()).hexdigest()[:32]
-    folder = cache_folder("c") or _own_folder()
-    made = folder / f"{name}.so"
+    made = library_path(units, flags, linked)
     try:
         os.utime(made)  # it was used just now, so it is not the first to be removed
     except FileNotFoundError:
         _compile((*find_compiler(), *MEANING, *flags, "-w"), units, linked, made)
-        trim(folder, "*.so")
+        trim(made.parent, "*.so")
     return made
+
+
+def library_path(
+    units: Sequence[str], flags: Sequence[str] = OPTIMIZED, linked: Sequence[str] = ("-lm",)
+) -> Path:
+    """Where the library of some C files is, or will be."""
+    key = "\0".join((*toolchain(), *flags, *linked, *units))
+    name = hashlib.sha256(key.encode()).hexdigest()[:32]
+    return (cache_folder("c") or _own_folder()) / f"{name}.so"
 
 
 def _compile(

@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 from emit_c.code.foreign import hand_over
 from emit_c.executable.calling import caller, pointers
 from emit_c.executable.runtime import runtime
+from emit_c.executable.tiles import load_tiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +43,7 @@ class Library:
 
     def __init__(self, built: Built) -> None:
         runtime()
+        load_tiles(built.tiles)
         self.constants = built.constants
         self.functions = ctypes.CDLL(str(built.library))
         self.functions.load_constants.restype = None

@@ -98,6 +98,7 @@ def recall(key: str) -> Built | None:
         arena_bytes=about["arena_bytes"],
         donated={int(k): v for k, v in about["donated"].items()},
         functions=tuple(about["functions"]),
+        tiles=tuple(about["tiles"]),
         constants=constants,
         views={int(k): View(*map(tuple, v)) for k, v in about["views"].items()},
     )
@@ -113,6 +114,7 @@ def remember(key: str, built: Built) -> None:
         "arena_bytes": built.arena_bytes,
         "donated": dict(built.donated),
         "functions": built.functions,
+        "tiles": built.tiles,
         "views": {k: (v.sizes, v.axes) for k, v in built.views.items()},
     }
     arrays = {f"constant{k}": c for k, c in enumerate(built.constants)}

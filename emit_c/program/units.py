@@ -3,7 +3,7 @@
 One file is what people read. Compilers are given a large module in several files, because one
 process takes a hundredth of a second for each kernel. Then kernels are spread over the files; each
 has the functions of the prelude and the constants that it needs, and the last file has the
-functions that call the kernels.
+functions that call the kernels. What does not depend on the module is declared in them only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from emit_c.code.prelude import prelude
-from emit_c.contraction.library import definitions
+from emit_c.contraction.library import called, declarations, definitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -49,13 +49,22 @@ class Parts:
 
     def whole(self) -> str:
         """All of it as one file."""
+        return self._one_file(definitions("".join(self.kernels.values())))
+
+    @property
+    def tiles(self) -> tuple[str, ...]:
+        """The names of the register tiles that kernels call."""
+        return called("".join(self.kernels.values()))
+
+    def _one_file(self, library: str) -> str:
+        """The same, with definitions or declarations of what does not depend on the module."""
         constants = "".join(f"{definition}\n" for definition in self.constants.values())
         kernels = "\n".join(self.kernels.values())
-        code = f"{constants}{self.foreign}{definitions(kernels)}{kernels}\n{self.functions}"
+        code = f"{constants}{self.foreign}{library}{kernels}\n{self.functions}"
         return f"{self.about}\n{prelude(code)}\n{code}"
 
     def units(self, most: int) -> tuple[str, ...]:
-        """It as at most so many files; as one where there is little of it."""
+        """It as at most so many files, without tiles; as one where there is little of it."""
         words = {name: _words(text) for name, text in self.kernels.items()}
         called = _words(self.functions)
         unmovable = _VARIABLES | set(re.findall(r"\(\*(\w+)\)", self.foreign))
@@ -64,7 +73,7 @@ class Parts:
         sizes = {n: sum(len(self.kernels[k]) for k in _called(words, [n])) for n in moved}
         count = min(most, sum(sizes.values()) // LEAST_TEXT)
         if count < 2:
-            return (self.whole(),)
+            return (self._one_file(declarations("".join(self.kernels.values()))),)
         groups = _spread(sizes, count)
         return (*(self._kernels(group, words) for group in groups), self._rest(moved, words))
 
@@ -79,9 +88,9 @@ class Parts:
             for n, text in self.kernels.items()
             if n in used or n in exported
         ]
-        library = definitions("".join(kernels))
-        code = "".join(f"{text}\n" for text in (*constants, library, *kernels))
-        return f"{prelude(code)}\n{_HIDDEN}{code}"
+        library = declarations("".join(kernels))
+        code = "".join(f"{text}\n" for text in (*constants, *kernels))
+        return f"{prelude(code)}\n{library}{_HIDDEN}{code}"
 
     def _rest(self, moved: Iterable[str], words: Mapping[str, set[str]]) -> str:
         """The file of everything else."""
@@ -90,7 +99,7 @@ class Parts:
         constants = (_LOADED.sub(r"\1", text) for n, text in self.constants.items() if n in used)
         declared = (_declaration(n, self.kernels[n]) for n in moved)
         kernels = [t for n, t in self.kernels.items() if n in used and n not in set(moved)]
-        library = definitions("".join(kernels))
+        library = declarations("".join(kernels))
         shared = "".join(f"{text}\n" for text in (*constants, *declared))
         own = "".join(f"{text}\n" for text in (self.foreign, library, *kernels, self.functions))
         return f"{prelude(shared + own)}\n{_HIDDEN}{shared}{_VISIBLE}{own}"

@@ -1,0 +1,84 @@
+"""Register tiles are compiled once for all modules, apart from these."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import emit_c
+import hlo
+from emit_c.executable import tiles
+from emit_c.executable.runtime import runtime
+
+DOT = """HloModule m
+ENTRY e {{
+  x = f32[{n},64] parameter(0)
+  y = f32[64,{k}] parameter(1)
+  ROOT d = f32[{n},{k}] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+}}"""
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """An empty cache, and no tiles that are loaded already."""
+    runtime()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(tiles, "_LOADED", {})
+    return tmp_path / "pyhlo" / "c"
+
+
+def multiplied(n, k):
+    """The names of the tiles with which a compiled module multiplies two matrices."""
+    module = hlo.parse(DOT.format(n=n, k=k))
+    generator = np.random.default_rng(0)
+    x, y = (generator.integers(-9, 9, s).astype(np.float32) for s in ((n, 64), (64, k)))
+    executable = emit_c.compile(module, optimize=False, remember=False)
+    np.testing.assert_array_equal(executable(x, y), x @ y)
+    return emit_c.emit(module).parts.tiles
+
+
+def test_modules_share_a_library(cache):
+    first = multiplied(28, 64)
+    assert len(list(cache.iterdir())) == 2
+    assert multiplied(42, 96) == first
+    assert len(list(cache.iterdir())) == 3
+
+
+def test_tiles_that_are_compiled_together_have_a_name_each(cache, monkeypatch):
+    monkeypatch.setattr(tiles, "FEW", 2)
+    names = emit_c.emit(hlo.parse(DOT.format(n=28, k=64))).parts.tiles
+    names += emit_c.emit(hlo.parse(DOT.format(n=30, k=64))).parts.tiles
+    names += emit_c.emit(hlo.parse(DOT.format(n=5, k=3))).parts.tiles
+    tiles.compile_tiles(names)
+    files = {path.stat().st_ino for path in cache.iterdir()}
+    assert (len(files), len(list(cache.iterdir()))) == (1, len(set(names)) + 1)
+    tiles.load_tiles(names[:1])
+    assert len(list(cache.iterdir())) == len(set(names)) + 1
+
+
+def test_files_may_have_one_name_each(cache, monkeypatch):
+    def refuse(*_):
+        raise OSError
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    multiplied(28, 64)
+    multiplied(30, 64)
+    assert len(list(cache.iterdir())) == 4
+
+
+def test_a_library_that_was_removed_is_made_again(cache, monkeypatch):
+    first = multiplied(28, 64)
+    for path in cache.iterdir():
+        path.unlink()
+    monkeypatch.setattr(tiles, "_LOADED", {})
+    tiles.load_tiles(first)
+    assert len(list(cache.iterdir())) == 1
+
+
+def test_the_file_that_people_read_holds_the_tiles():
+    parts = emit_c.emit(hlo.parse(DOT.format(n=28, k=64))).parts
+    (name,) = parts.tiles
+    assert f"static void {name}(" in parts.whole()
+    (unit,) = parts.units(1)
+    assert f"\nvoid {name}(" in unit
+    assert "sum_0_0" not in unit
