@@ -14,23 +14,25 @@ from emit_c.custom_calls.table import kernel
 from interpreter.custom_calls.lapack_names import BEFORE_FFI, targets_before_ffi
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from emit_c.kernels.body import Body
     from hlo.instruction import Instruction
 
     Options = dict[str, Any]
+    # Makes a C expression for an operand, which the kernel takes only if this is called.
+    Scalar = Callable[[], str]
 
 
-def _triangle(lower: str, *_sizes: str) -> Options:
-    return {"uplo": Letter(f"{lower} ? 'L' : 'U'"), "mode": "V"}
+def _triangle(lower: Scalar, *_sizes: Scalar) -> Options:
+    return {"uplo": Letter(f"{lower()} ? 'L' : 'U'"), "mode": "V"}
 
 
-def _vectors(compute: str, full: str, *_sizes: str) -> Options:
-    return {"mode": Letter(f"!{compute} ? 'N' : {full} ? 'A' : 'S'")}
+def _vectors(compute: Scalar, full: Scalar, *_sizes: Scalar) -> Options:
+    return {"mode": Letter(f"!{compute()} ? 'N' : {full()} ? 'A' : 'S'")}
 
 
-def _nothing(*_sizes: str) -> Options:
+def _nothing(*_sizes: Scalar) -> Options:
     return {}
 
 
@@ -48,12 +50,15 @@ def trsm(body: Body, instr: Instruction, outputs: Sequence[str]) -> int | None:
     """
     alpha = instr.operands[-3]
 
-    def read(left: str, lower: str, transpose: str, unit: str, *_others: str) -> Options:
+    def read(
+        left: Scalar, lower: Scalar, transpose: Scalar, unit: Scalar, *_others: Scalar
+    ) -> Options:
+        trans = transpose()
         return {
-            "side": Letter(f"{left} ? 'L' : 'R'"),
-            "uplo": Letter(f"{lower} ? 'L' : 'U'"),
-            "trans_x": Letter(f"{transpose} == 0 ? 'N' : {transpose} == 1 ? 'T' : 'C'"),
-            "diag": Letter(f"{unit} ? 'U' : 'N'"),
+            "side": Letter(f"{left()} ? 'L' : 'R'"),
+            "uplo": Letter(f"{lower()} ? 'L' : 'U'"),
+            "trans_x": Letter(f"{trans} == 0 ? 'N' : {trans} == 1 ? 'T' : 'C'"),
+            "diag": Letter(f"{unit()} ? 'U' : 'N'"),
         }
 
     def scaled(call: Call, a: Matrix, b: Matrix) -> f.Results:

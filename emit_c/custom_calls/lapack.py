@@ -8,6 +8,7 @@ of the `scipy-openblas32` wheel; see `emit_c.code.foreign` for how the C file fi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +68,7 @@ class Call:
     kind : the element type of the matrices.
     letter : LAPACK's for that type.
     scratch : bytes taken so far.
+    returned : the names of what routines have returned.
     """
 
     def __init__(self, body: Body, instr: Instruction, kind: str, options: Options) -> None:
@@ -75,6 +77,7 @@ class Call:
         self.letter = LETTERS[ELEMENT_TYPES[kind].dtype]
         self.real = ELEMENT_TYPES[kind].real.name
         self.scratch = 0
+        self.returned: list[str] = []
 
     def array(self, name: str, dims: Sequence[int], kind: str | None = None) -> Matrix:
         """A matrix or vector full of zeros."""
@@ -112,7 +115,8 @@ class Call:
         function = self.body.writer.constants.foreign.function(name, f"s32 {{}}({kinds})")
         listed = ", ".join([str(COLUMN_MAJOR), *map(_text, arguments)])
         # A variable, since values that nobody reads are left out.
-        return self.body.variable("s32", "info", f"{function}({listed})")
+        self.returned.append(self.body.variable("s32", "info", f"{function}({listed})"))
+        return self.returned[-1]
 
     def blas(self, routine: str, *arguments: int | Letter | Matrix) -> None:
         """Call a routine of BLAS, by its Fortran interface, which takes everything by address."""
@@ -186,13 +190,14 @@ def batched(
     Parameters
     ----------
     ranks : dimensions of each array; those in front of them are the batch.
-    read : makes options of the C expressions of operands that stand in front of the arrays; None
-        if the backend configuration holds the options.
+    read : makes options of the operands that stand in front of the arrays, each of which is given
+        as a function that makes a C expression for it; None if the backend configuration holds the
+        options.
     """
 
     def write(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
         front, arrays = instr.operands[: -len(ranks)], instr.operands[-len(ranks) :]
-        options = read(*map(body.scalar, front)) if read else config(instr)
+        options = read(*(partial(body.scalar, x) for x in front)) if read else config(instr)
         call = Call(body, instr, arrays[0].shape.element_type.name, options)
         batch = arrays[0].shape.dims[: arrays[0].shape.rank - ranks[0]]
         shapes = [s for _, s in instr.shape.leaves()]
@@ -203,6 +208,9 @@ def batched(
         with body.loops([f"b{d}" for d in range(len(batch))], batch) as at:
             pairs = zip(arrays, ranks, strict=True)
             results = routine(call, *(call.copied(x, at, rank) for x, rank in pairs))
+            for info in call.returned:
+                if info not in results[: len(outputs)]:
+                    body.call("(void)", info)
             for output, shape, result in zip(outputs, shapes, results, strict=False):
                 rank = shape.rank - len(batch)
                 with body.loops(["i", "j"][:rank], shape.dims[len(batch) :]) as index:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from emit_c.program.units import Parts
     from hlo.instruction import Module
     from hlo.shape import Shape
 
@@ -157,14 +158,24 @@ def files(module: Module, name: str) -> dict[str, str]:
         **(_WITH_LAPACK if program.functions else dict.fromkeys(_WITH_LAPACK, "")),
         "loaded": ", ".join(f"constant_{k}" for k in range(len(program.constants))) or "0",
     }
-    whole = replace(program.parts, foreign=prototypes(program.functions)).whole()
-    source = re.sub(r"^(?=int run\(|void load_constants\()", "static ", whole, flags=re.M)
+    parts = replace(
+        program.parts,
+        constants=_read(program.parts),
+        foreign=prototypes(program.functions),
+    )
+    source = re.sub(r"^(?=int run\(|void load_constants\()", "static ", parts.whole(), flags=re.M)
     made = {
         path.name.replace("module.", f"{head.name}."): Template(path.read_text()).substitute(texts)
         for path in sorted((FOLDER / "ahead").iterdir())
     }
     made[f"{head.name}.c"] = f"{source}\n{made[f'{head.name}.c']}"
     return made | c_files()
+
+
+def _read(parts: Parts) -> dict[str, str]:
+    """The constants that kernels read; compilers warn of others."""
+    words = set(re.findall(r"\w+", f"{''.join(parts.kernels.values())}{parts.functions}"))
+    return {name: text for name, text in parts.constants.items() if name in words}
 
 
 def _documentation(module: Module, head: Signature) -> str:

@@ -1,5 +1,7 @@
 """Custom calls in C: the same functions of LAPACK, and the same rest, as the interpreter calls."""
 
+import subprocess
+
 import numpy as np
 import pytest
 from strategies.compiled import check, entry
@@ -9,6 +11,8 @@ import hlo
 from emit_c.custom_calls.expansions import EXPANSIONS
 from emit_c.custom_calls.table import KERNELS
 from emit_c.dynamic.rules import CUSTOM_CALLS as RUN_TIME_SIZES
+from emit_c.executable.ahead import files
+from emit_c.executable.compiler import MEANING, find_compiler
 from interpreter.compare import ROUNDING
 from interpreter.custom_calls.registry import CUSTOM_CALLS
 
@@ -114,6 +118,20 @@ def test_a_matrix_that_has_no_factor_says_so():
     line = call("x", "(f32[2,2], s32[])", "lapack_spotrf_ffi", "{uplo = 76 : ui8}")
     executable = check(entry(f"x = f32[2,2] parameter(0)\n{line}"), arguments=[x])
     assert executable(x)[1] == 2
+
+
+def test_no_compiler_warns_of_them(tmp_path):
+    """Where nobody reads the info, or the sizes among the operands."""
+    lines = """one = s32[] constant(1)
+four = s32[] constant(4)
+x = f64[4,4] parameter(0)
+c = (f64[4,4], s32[]) custom-call(one, one, four, x), custom_call_target="lapack_dpotrf"
+q = (f64[4,4], f64[4]) custom-call(x), custom_call_target="Qr"
+ROOT r = ((f64[4,4], s32[]), (f64[4,4], f64[4])) tuple(c, q)"""
+    for name, text in files(hlo.parse(entry(lines)), "m").items():
+        (tmp_path / name).write_text(text)
+    command = [*find_compiler(), *MEANING, "-Wall", "-Wextra", "-Werror", "-fopenmp-simd", "-O1"]
+    subprocess.run([*command, "-c", "m.c"], cwd=tmp_path, check=True)
 
 
 def test_what_is_arithmetic_or_movement():
