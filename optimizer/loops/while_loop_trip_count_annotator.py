@@ -13,6 +13,7 @@ from hlo.walk import rebuild, rebuild_module
 from optimizer.loops.state import loop_of
 from optimizer.loops.trip_count import counter_of, induction_index, trip_count
 from optimizer.passes import register
+from optimizer.settings import settings
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
@@ -39,9 +40,12 @@ class WhileLoopTripCountAnnotator:
             plan: dict[Instruction, Instruction] = {}
             for loop in filter(None, map(loop_of, computation.instructions)):
                 instr, facts = loop.instr, known_facts(loop)
-                config = json.dumps(facts, separators=(",", ":")) if facts else ""
-                if config in ("", instr.annotations.backend_config):
+                # What was known before may be hidden now, as where a fusion counts. It still holds,
+                # for passes that change how often a loop runs take its notes away.
+                noted = settings(instr.annotations.backend_config) or {}
+                if noted | facts == noted:
                     continue
+                config = json.dumps(noted | facts, separators=(",", ":"))
                 new = instr.with_(annotations=replace(instr.annotations, backend_config=config))
                 if log.rewrite("annotate", instr, new):
                     plan[instr] = new
