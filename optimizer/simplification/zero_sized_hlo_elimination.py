@@ -5,7 +5,7 @@ ROOT d = f32[0,8] dot(x, y)      ROOT d = f32[0,8] constant({})
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -50,8 +50,10 @@ class ZeroSizedHloElimination:
                     continue
                 if prod(shape.dims[: shape.dims.index(0)]) > LONGEST:
                     continue
+                # What a backend was told of the instruction says nothing of a constant.
+                annotations = replace(instr.annotations, backend_config="")
                 new = constant(np.zeros(shape.dims, shape.element_type.dtype)).with_(
-                    name=names.unique("constant"), shape=shape, annotations=instr.annotations
+                    name=names.unique("constant"), shape=shape, annotations=annotations
                 )
                 if log.rewrite("empty", instr, new):
                     plan[instr] = new
