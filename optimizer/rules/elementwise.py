@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from hlo.opcode import OPCODES
 from optimizer.dimensions import static
 from optimizer.pattern import Constructor, broadcast, xs
-from optimizer.rule import rule
+from optimizer.rule import Guard, rule
 
 if TYPE_CHECKING:
     from hlo.attributes import Broadcast
@@ -22,7 +22,18 @@ if TYPE_CHECKING:
 ELEMENTWISE = Constructor(tuple(name for name, row in OPCODES.items() if row.elementwise))
 
 
-@rule(ELEMENTWISE(xs), where=static, xla="op(broadcast(A), broadcast(B)) => broadcast(op(A, B))")
+_OF_BROADCASTS = Guard(
+    "all operands are broadcasts",
+    lambda match: all(operand.opcode == "broadcast" for operand in match.root.operands),
+)
+
+
+# Nearly every instruction is asked, so what nearly none fulfils comes first.
+@rule(
+    ELEMENTWISE(xs),
+    where=_OF_BROADCASTS & static,
+    xla="op(broadcast(A), broadcast(B)) => broadcast(op(A, B))",
+)
 def operation_on_broadcasts(xs: Operands, root: Instruction) -> Instruction | None:
     """All operands repeat something along the same dimensions, or a scalar along all of them.
 
@@ -30,8 +41,6 @@ def operation_on_broadcasts(xs: Operands, root: Instruction) -> Instruction | No
     ----------
     XLA, `AlgebraicSimplifierVisitor::TryToSinkBroadcastAfterOpWithUniqueNonScalarOperand`.
     """
-    if any(x.opcode != "broadcast" for x in xs):
-        return None
     # Of one dimension each, or none: the longest says what is computed.
     dims = max((_dims(x) for x in xs), key=len)
     if any(_dims(x) not in (dims, ()) for x in xs) or root.shape.rank == len(dims):
