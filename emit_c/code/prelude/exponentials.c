@@ -89,14 +89,14 @@ static inline f32 in_logarithms_f32(f32 x, f32 bias) {
 // Comparisons are such that NaN goes through them, here and in what follows.
 __attribute__((always_inline))
 static inline f32 exp_f32(f32 x) {
-  f32 bounded = 89.0f < x ? 89.0f : x;
-  bounded = bounded < -104.0f ? -104.0f : bounded;
+  f32 bounded = x < -104.0f ? -104.0f : x;
   const f32 bias = 0x1.8p23f + 254.0f;
   f32 sum = in_logarithms_f32(bounded, bias);
   f32 p = small_exp_f32(less_logarithms_f32(bounded, sum - bias));
   p = x < -104.0f ? 0.0f : p;
   u32 exponents = bits_f32(sum), first = exponents >> 1;
-  return p * from_bits_f32(first << 23) * from_bits_f32((exponents - first) << 23);
+  f32 value = p * from_bits_f32(first << 23) * from_bits_f32((exponents - first) << 23);
+  return 89.0f < x ? __builtin_inff() : value;
 }
 
 __attribute__((always_inline))
