@@ -16,7 +16,7 @@ halves.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from emit_c.code.loops import Assign, For, Forever, If, Let, Statement, Variable, text
 from emit_c.kernels.folds import joined, neutral, renamed
@@ -65,6 +65,16 @@ def _in_lanes(body: Body, statement: Statement, kinds: Mapping[str, str]) -> Seq
             return (statement,)
 
 
+def _loads(statement: Statement) -> TypeGuard[Let]:
+    """Whether a statement loads an element, which is a number."""
+    return (
+        isinstance(statement, Let)
+        and statement.kind in ELEMENT_TYPES
+        and statement.kind != "pred"
+        and statement.value.endswith("]")
+    )
+
+
 def _innermost(loop: For) -> For | None:
     """The loop that folds, inside of others that do nothing else."""
     while not loop.reductions and len(loop.body) == 1 and isinstance(loop.body[0], For):
@@ -77,9 +87,10 @@ def _fold_of(body: Body, loop: For, kinds: Mapping[str, str]) -> _Fold | None:
     starts = [neutral(op, kinds.get(name, "")) for op, name in loop.reductions]
     if not isinstance(loop.stop, int) or (loop.start, loop.step) != (0, 1) or not all(starts):
         return None
-    # Of the wider types two vectors, so that the others fill one.
+    # Of the wider types two vectors, so that the others, or what is loaded, fill one.
     sizes = {ELEMENT_TYPES[kinds[name]].bytes for _, name in loop.reductions}
-    lanes = min(VECTOR_BYTES // min(sizes), 2 * VECTOR_BYTES // max(sizes))
+    loaded = {ELEMENT_TYPES[s.kind].bytes for s in loop.body if _loads(s)}
+    lanes = min(VECTOR_BYTES // min(sizes | loaded), 2 * VECTOR_BYTES // max(sizes))
     while lanes > loop.stop:
         lanes //= 2
     if lanes < LEAST_LANES:
