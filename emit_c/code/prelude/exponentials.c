@@ -163,10 +163,12 @@ static inline f32 log_parts_f32(f32 e, f32 m) {
 
 __attribute__((always_inline))
 static inline f32 log_f32(f32 x) {
+  // The same question as a number: asked twice, it would make two branches, with all that is between.
+  s32 small = x < 0x1p-126f;
   f32 scaled = x < 0x1p-126f ? x * 0x1p23f : x;
   s32 exponent = exponent_f32(scaled);
   f32 m = from_bits_f32(bits_f32(scaled) - ((u32)exponent << 23)) - 1.0f;
-  f32 value = log_parts_f32((f32)(x < 0x1p-126f ? exponent - 23 : exponent), m);
+  f32 value = log_parts_f32((f32)(exponent - (-small & 23)), m);
   value = x == __builtin_inff() ? x : value;
   value = x == 0 ? -__builtin_inff() : value;
   return x >= 0 ? value : __builtin_nanf("");
