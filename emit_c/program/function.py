@@ -34,7 +34,31 @@ HANDED_ON = ("in", "out", "arena", "own")
 # Instructions that a kernel's comment lists at most.
 MOST_LINES = 40
 _WORD = re.compile(r"\w+")
+_NAME = re.compile(r"%([\w.-]+)")
 _SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
+
+
+def _about(kernel: Kernel, instr: Instruction) -> list[str]:
+    """The HLO that a kernel computes, a line an instruction.
+
+    What a fusion calls its parameters, the C calls by the names of the operands, and so do these.
+    """
+    is_fusion = instr.opcode == "fusion"
+    computed = instr.called[0].instructions if is_fusion else kernel.writer.computed
+    others = [i for i in computed if i is not instr and i.opcode != "parameter"][:MOST_LINES]
+    inside = others if is_fusion else [*others, instr]
+    lines = [print_instruction(i, _SHORT) for i in inside]
+    if names := _operands(kernel.scope):
+        lines = [_NAME.sub(lambda m: f"%{names.get(m[1], m[1])}", line) for line in lines]
+    return [*lines, print_instruction(instr, _SHORT)] if is_fusion else lines
+
+
+def _operands(scope: Scope) -> dict[str, str]:
+    """For the names of parameters of what is fused, those of what they stand for."""
+    if scope.outer is None:
+        return {}
+    outer = _operands(scope.outer)
+    return {p.name: outer.get(o.name, o.name) for p, o in scope.arguments.items()}
 
 
 class Function:
@@ -159,11 +183,7 @@ class Function:
         self, kernel: Kernel, instr: Instruction, statements: Sequence[Statement]
     ) -> None:
         """Add a kernel to the module, and call it."""
-        computed = (
-            instr.called[0].instructions if instr.opcode == "fusion" else kernel.writer.computed
-        )
-        others = [i for i in computed if i is not instr and i.opcode != "parameter"]
-        about = "\n".join(print_instruction(i, _SHORT) for i in [*others[:MOST_LINES], instr])
+        about = "\n".join(_about(kernel, instr))
         if kernel.writer.own_bytes:
             kernel.arguments["own"] = Argument("u8 *", "own", "own")
             self.module.slot_bytes = max(self.module.slot_bytes, kernel.writer.own_bytes)

@@ -63,3 +63,14 @@ def test_equal_kernels_are_emitted_once():
     )
     # The first one reads the argument; the others write over what they read.
     assert executable.source.count("_kernel(f32 *restrict") == 3
+
+
+def test_a_fusion_is_told_by_the_names_of_its_operands():
+    fused = "fused {\na = f32[9] parameter(0)\nb = f32[9] parameter(1)\n"
+    fused += "n = f32[9] negate(b)\nROOT s = f32[9] subtract(a, n)\n}"
+    text = entry("""x = f32[9] parameter(0)
+y.1 = f32[9] parameter(1)
+ROOT r = f32[9] fusion(x, y.1), kind=kLoop, calls=fused""", fused)  # fmt: skip
+    lines = check(text).source.split("\n")
+    kernel = lines.index("// %n = f32[9]{0} negate(%y.1)")
+    assert lines[kernel + 1] == "// %s = f32[9]{0} subtract(%x, %n)"
