@@ -85,9 +85,8 @@ def _can_be_called(chain: list[Instruction], done: Instruction) -> bool:
     buffers = any(
         leaf.element_type is BUFFER for i in (*chain, done) for _, leaf in i.shape.leaves()
     )
-    return not buffers and all(
-        i.opcode not in ("send", "recv") for i in start.called[0].root.operands
-    )
+    root = start.called[0].root
+    return not buffers and all(i.opcode not in ("send", "recv") for i in (root, *root.operands))
 
 
 def _waiting(

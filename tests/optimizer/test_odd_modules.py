@@ -185,6 +185,19 @@ ENTRY e {
   ROOT z = (f32[], token[]) tuple(y, u), control-predecessors={start}
 }
 """
+RECEIVED_BESIDE = """
+HloModule m
+receiving {
+  t = token[] parameter(0)
+  ROOT r = (f32[], u32[], token[]) recv(t), channel_id=1
+}
+ENTRY e {
+  t = token[] after-all()
+  start = ((token[]), (f32[], u32[], token[]), s32[]) async-start(t), calls=receiving
+  done = (f32[], u32[], token[]) async-done(start)
+  ROOT y = f32[] get-tuple-element(done), index=0
+}
+"""
 
 
 @pytest.mark.parametrize(
@@ -219,7 +232,7 @@ def test_pass_keeps_value(pass_name, text):
     "text",
     [
         *(UNPACKED_BESIDE, FUSED_IN_A_LOOP, SENT_IN_THE_TURN_BEFORE),
-        *(BUFFER_BESIDE, STARTED_BEFORE, SENT_BESIDE),
+        *(BUFFER_BESIDE, STARTED_BEFORE, SENT_BESIDE, RECEIVED_BESIDE),
     ],
 )
 def test_pipeline_leaves_modules_sound(text, target):
