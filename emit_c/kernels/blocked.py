@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from emit_c.code.loops import Assign, For, Let, Statement, Variable
-from emit_c.kernels.folds import joined, neutral, renamed
+from emit_c.kernels.folds import all_joined, neutral, renamed
 from emit_c.kernels.parallel import LEAST_WORK, turns, work
 
 if TYPE_CHECKING:
@@ -88,14 +88,13 @@ class _Folded:
             return [Assign(f"{self.parts}[{block}]", self.part)]
         return []
 
-    def together(self, block: str, column: str) -> Statement:
-        """Fold the part of a block into the whole."""
-        whole, operation = self.variable.name, self.operation
+    def whole_and_part(self, block: str, column: str) -> tuple[str, str, str]:
+        """How the part of a block is folded into the whole."""
+        whole = self.variable.name
         if self.variable.size is None:
-            return Assign(whole, joined(operation, whole, f"{self.parts}[{block}]"))
+            return self.operation, whole, f"{self.parts}[{block}]"
         part = f"{self.parts}[{block} * {self.width} + {column}]"
-        made = joined(operation, f"{whole}[{column}]", part)
-        return For(column, self.width, (Assign(f"{whole}[{column}]", made),), simd=True)
+        return self.operation, f"{whole}[{column}]", part
 
 
 def _folds(statement: Statement) -> tuple[tuple[str, str], ...]:
@@ -133,5 +132,13 @@ def _blocked(body: Body, loop: For, folds: Sequence[_Folded]) -> list[Statement]
     return [
         *(Variable(f.variable.kind, f.parts, size=count * f.width) for f in folds),
         For(block, count, turn, parallel=True),
-        For(again, count, tuple(fold.together(again, column) for fold in folds)),
+        For(again, count, _together(folds, again, column)),
     ]
+
+
+def _together(folds: Sequence[_Folded], block: str, column: str) -> tuple[Statement, ...]:
+    """Fold the parts of a block into the whole; folds side by side are all of one width."""
+    joined = all_joined([fold.whole_and_part(block, column) for fold in folds])
+    if folds[0].variable.size is None:
+        return joined
+    return (For(column, folds[0].width, joined, simd=True),)

@@ -1,4 +1,8 @@
-"""What folds are made of: their operations, what leaves a number as it is, other variables."""
+"""What folds are made of: their operations, what leaves a number as it is, other variables.
+
+The operations are OpenMP's, and one more: `first` comes after a `max`, and folds the places of
+numbers to the least place of those that are the maximum.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import TYPE_CHECKING
 from emit_c.code.loops import Assign, For, If, Let, Statement, Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _INTEGER = re.compile(r"[su](8|16|32|64)$")
@@ -29,6 +33,8 @@ def neutral(operation: str, kind: str) -> str:
 
 
 def _neutral_integer(operation: str, kind: str, bits: int) -> str:
+    if operation == "first":
+        return _extreme(kind, bits, largest=True)
     if operation in ("|", "^"):
         return "0"
     if operation == "&":
@@ -49,6 +55,20 @@ def joined(operation: str, x: str, y: str) -> str:
     if operation in ("max", "min"):
         return f"{y} {'>' if operation == 'max' else '<'} {x} ? {y} : {x}"
     return f"{x} {operation} {y}"
+
+
+def all_joined(folds: Sequence[tuple[str, str, str]]) -> tuple[Assign, ...]:
+    """Statements that fold others into some variables: each an operation, a variable, the other."""
+    found: list[Assign] = []
+    for number, (operation, x, y) in enumerate(folds):
+        if operation == "first":
+            # The places are compared while the variable still has the maximum of those before.
+            _, most, other = folds[number - 1]
+            earlier = f"({other} > {most}) | (({other} == {most}) & ({y} < {x}))"
+            found.insert(-1, Assign(x, f"{earlier} ? {y} : {x}"))
+        else:
+            found.append(Assign(x, joined(operation, x, y)))
+    return tuple(found)
 
 
 def renamed(statement: For, names: Mapping[str, str]) -> For:

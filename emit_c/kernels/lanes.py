@@ -18,12 +18,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeGuard
 
-from emit_c.code.loops import Assign, For, Forever, If, Let, Statement, Variable, text
-from emit_c.kernels.folds import joined, neutral, renamed
+from emit_c.code.loops import Assign, Call, For, Forever, If, Let, Statement, Variable, text
+from emit_c.kernels.folds import all_joined, neutral, renamed
 from hlo.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from emit_c.kernels.body import Body
 
@@ -55,7 +55,10 @@ def _in_lanes(body: Body, statement: Statement, kinds: Mapping[str, str]) -> Seq
     match statement:
         case For() if (loop := _innermost(statement)) is not None:
             fold = _fold_of(body, loop, kinds)
-            return (statement,) if fold is None else fold.statements(body, statement)
+            if fold is None:
+                known_to_openmp = all(op != "first" for op, _ in loop.reductions)
+                return (statement if known_to_openmp else _one_by_one(statement),)
+            return fold.statements(body, statement)
         case For() | Forever():
             return (replace(statement, body=in_lanes(body, statement.body, kinds)),)
         case If(_, then, otherwise):
@@ -80,6 +83,12 @@ def _innermost(loop: For) -> For | None:
     while not loop.reductions and len(loop.body) == 1 and isinstance(loop.body[0], For):
         loop = loop.body[0]
     return loop if loop.reductions else None
+
+
+def _one_by_one(loop: For) -> For:
+    """Loops around one another, of which none runs in lanes."""
+    inner = tuple(_one_by_one(s) if isinstance(s, For) else s for s in loop.body)
+    return replace(loop, simd=False, reductions=(), body=inner)
 
 
 def _fold_of(body: Body, loop: For, kinds: Mapping[str, str]) -> _Fold | None:
@@ -137,7 +146,7 @@ class _Fold:
             *(Variable(part.kind, part.lanes, size=self.lanes) for part in self.parts),
             For(self.lane, self.lanes, tuple(begun), simd=True),
             *self._nested(nest),
-            *(s for part in self.parts for s in self._together(body, part)),
+            *self._together(body),
         ]
 
     def _nested(self, nest: For) -> tuple[Statement, ...]:
@@ -161,25 +170,28 @@ class _Fold:
         """The loop that folds into one of the lanes each time."""
         return renamed(loop, {part.variable: f"{part.lanes}[{lane}]" for part in self.parts})
 
-    def _together(self, body: Body, part: _Part) -> tuple[Statement, ...]:
-        """Fold the lanes into the variable."""
-        wanted = f"{_NAMES[part.operation]}_of_lanes"
-        function = body.function(wanted, lambda name: self._halves(part, name))
-        all_lanes = body.name("folded")
-        made = joined(part.operation, part.variable, all_lanes)
-        called = Let(part.kind, all_lanes, f"{function}({part.lanes})")
-        return called, Assign(part.variable, made)
+    def _together(self, body: Body) -> Iterator[Statement]:
+        """Fold the lanes into the variables; places together with the numbers that are theirs."""
+        groups: list[list[_Part]] = []
+        for part in self.parts:
+            if part.operation == "first":
+                groups[-1].append(part)
+            else:
+                groups.append([part])
+        for group in groups:
+            named = [(part, f"lanes{k}" if k else "lanes") for k, part in enumerate(group)]
+            wanted = f"{_NAMES[group[0].operation]}_of_lanes"
+            function = body.function(wanted, lambda name, named=named: self._halves(named, name))
+            yield Call(function, tuple(part.lanes for part in group))
+            yield from all_joined([(p.operation, p.variable, f"{p.lanes}[0]") for p in group])
 
-    def _halves(self, part: _Part, name: str) -> str:
-        """A C function that folds lanes into one: half of them into the other half, and so on."""
+    def _halves(self, parts: Sequence[tuple[_Part, str]], name: str) -> str:
+        """A C function that folds lanes into the first: half into the other half, and so on."""
         steps: list[Statement] = []
         count = self.lanes
         while count > 1:
             count //= 2
-            made = joined(part.operation, "lanes[k]", f"lanes[k + {count}]")
-            steps.append(For("k", count, (Assign("lanes[k]", made),), simd=count > 1))
-        return (
-            f"static inline {part.kind} {name}({part.kind} *lanes) {{\n"
-            "  // Half of the lanes are folded into the other half, until one is left.\n"
-            f"{text(steps)}  return lanes[0];\n}}\n"
-        )
+            made = all_joined([(p.operation, f"{n}[k]", f"{n}[k + {count}]") for p, n in parts])
+            steps.append(For("k", count, made, simd=count > 1))
+        parameters = ", ".join(f"{part.kind} *{lanes}" for part, lanes in parts)
+        return f"static inline void {name}({parameters}) {{\n{text(steps)}}}\n"

@@ -1,8 +1,8 @@
 """Folds that find the first extreme of a row and its place: argmax and argmin.
 
 Such a fold has numbers and their places, which count up. If of two pairs its computation takes the
-one with the greater number, and of equal numbers the earlier one, then numbers and places can be
-folded as words, whose order is that of the numbers: by one maximum, in vector lanes.
+one with the greater number, and of equal numbers the earlier one, then the row may be folded in any
+order: the numbers' keys, integers of the same order, to the maximum, and with them the places.
 
 A computation may say this in many ways. But what only compares and chooses treats all numbers of
 one order alike: so it is tried on every order that two of them can have.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hlo.element_type import ElementType
     from hlo.instruction import Computation, Instruction
 
-# The longest row whose places fit into a word beside their numbers.
+# The longest row whose places fit into 31 bits.
 MOST_PLACES = (1 << 31) - 1
 _CHOOSING = {"parameter", "compare", "select", "and", "or", "xor", "not", "maximum", "minimum",
              "tuple"}  # fmt: skip
@@ -47,22 +47,42 @@ class Extreme:
     greatest: bool
     last_zero: bool
 
-    def word(self, number: str, place: str) -> str:
-        """The word of a number at a place, in C."""
-        kind = wide(self.element_type)
-        if kind == "f32":
-            key = f"{'greatest' if self.greatest else 'least'}_key_f32({number})"
-            return f"extreme_word({key}, {place}, bits_f32({number}) >> 31)"
-        key = f"(s32)({number} ^ 0x80000000u)" if kind == "u32" else f"(s32){number}"
-        return f"extreme_word({key if self.greatest else f'~{key}'}, {place}, 0)"
+    @property
+    def has_zeros(self) -> bool:
+        """Whether there are two zeros of one key."""
+        return self.element_type.is_floating
 
-    def number(self, word: str, zero: str) -> str:
-        """The number of a word, in C; `zero` is as `last_zero` gives it for the last one."""
-        kind, key = wide(self.element_type), f"(s32)({word} >> 32)"
+    @property
+    def key_type(self) -> str:
+        """The C type of the keys."""
+        return "s64" if wide(self.element_type) in ("f64", "s64", "u64") else "s32"
+
+    def key(self, number: str) -> str:
+        """The key of a number, in C."""
+        kind = wide(self.element_type)
+        if self.has_zeros:
+            return f"{'greatest' if self.greatest else 'least'}_key_{kind}({number})"
+        key = f"({self.key_type}){_signed(kind, number)}"
+        return key if self.greatest else f"~{key}"
+
+    def number(self, key: str, zero: str = "") -> str:
+        """The number of a key, in C; where that is 0, the numbered zero has its sign."""
+        kind = wide(self.element_type)
         key = key if self.greatest else f"~{key}"
-        if kind == "f32":
-            return f"extreme_of_key_f32({key}, {f'{key} ? {word} : {zero}' if zero else word})"
-        return f"((u32){key} ^ 0x80000000u)" if kind == "u32" else f"({kind}){key}"
+        if self.has_zeros:
+            return f"extreme_of_key_{kind}({key}, {zero})"
+        return f"({kind}){_signed(kind, key)}"
+
+    def numbered_zero(self, number: str, place: str) -> str:
+        """Of a zero its place and sign, in C; the largest is that of the zero that is found."""
+        place = f"(u32){place}" if self.last_zero else f"(0x7fffffff - (u32){place})"
+        return f"numbered_zero_{wide(self.element_type)}({number}, {place})"
+
+
+def _signed(kind: str, number: str) -> str:
+    """An integer as a signed one of the same order, or back again, in C."""
+    signs = {"u32": "0x80000000u", "u64": "0x8000000000000000u"}
+    return f"({number} ^ {signs[kind]})" if kind in signs else f"({number})"
 
 
 def first_extreme(body: Body, instr: Instruction) -> Extreme | None:
@@ -71,9 +91,7 @@ def first_extreme(body: Body, instr: Instruction) -> Extreme | None:
         return None
     element_type = instr.operands[0].shape.element_type
     is_number = element_type.is_floating or element_type.is_integer
-    if not is_number or wide(element_type) in ("f64", "s64", "u64"):
-        return None
-    if not _only_chooses(instr.called[0]):
+    if not is_number or not _only_chooses(instr.called[0]):
         return None
     return _found(instr.called[0], element_type, instr.operands[1].shape.element_type)
 
@@ -144,7 +162,7 @@ def _every_order(kind: ElementType) -> NDArray[np.generic]:
 
 
 def _ranks(numbers: NDArray[np.generic], *, greatest: bool) -> NDArray[np.float64]:
-    """Numbers that are ordered as the words' keys are."""
+    """Numbers that are ordered as the keys are."""
     ranks = np.asarray(numbers, np.float64) * (1 if greatest else -1)
     # No number is as extreme as NaN, not even infinity.
     ranks = np.where(np.isinf(ranks), np.copysign(1e300, ranks), ranks)

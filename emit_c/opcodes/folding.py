@@ -54,7 +54,15 @@ class Fold:
     initial : values to begin with.
     size, place : for many folds side by side, whose variables are arrays of `size`; the loop's
         counter says which one is meant.
+
+    Attributes
+    ----------
+    names : of the variables.
+    lanes : how vector lanes are put together, as in `For.reductions`; None where they can't be.
     """
+
+    names: tuple[str, ...]
+    lanes: tuple[tuple[str, str], ...] | None
 
     def __init__(
         self, body: Body, computation: Computation, types: Sequence[ElementType],
@@ -77,6 +85,9 @@ class Fold:
             self.names = tuple(f"{array}[{place}]" for array in arrays)
             starts = [Assign(n, v) for n, v in zip(self.names, values, strict=True)]
             body.add(For(place, size, tuple(starts), simd=True))
+        self.lanes = None
+        if self.operation is not None and not types[0].is_complex:
+            self.lanes = ((_LANES[self.operation], self.names[0]),)
 
     def _key(self, value: str) -> str:
         return f"{self.operation}_key_{wide(self.types[0])}({value})"
@@ -117,13 +128,6 @@ class Fold:
         return narrowed(self.types[0], value)
 
     @property
-    def lanes(self) -> tuple[tuple[str, str], ...] | None:
-        """For OpenMP: how vector lanes are put together; None where they can't be."""
-        if self.operation is None or self.types[0].is_complex:
-            return None
-        return ((_LANES[self.operation], self.names[0]),)
-
-    @property
     def columns(self) -> tuple[tuple[str, str], ...] | None:
         """The same for many folds side by side, with the name of their array."""
         lanes = self.lanes
@@ -131,7 +135,7 @@ class Fold:
 
 
 class ExtremeFold(Fold):
-    """A fold that looks for the first extreme of a row: of numbers and places as words.
+    """A fold that looks for the first extreme of a row: of the numbers' keys and their places.
 
     Parameters
     ----------
@@ -144,29 +148,33 @@ class ExtremeFold(Fold):
         self.body, self.computation, self.operation = body, instr.called[0], "maximum"
         self.types = [o.shape.element_type for o in instr.operands[:2]]
         self.extreme, self.initial = extreme, initial
-        self.names = (body.variable("s64", instr.name, neutral("max", "s64")),)
-        if extreme.last_zero:
-            self.names += (body.variable("u32", "zero", neutral("max", "u32")),)
+        kinds = [("max", extreme.key_type), ("first", "s32")]
+        kinds += [("max", "u32")] if extreme.has_zeros else []
+        wanted = (instr.name, "place", "zero")
+        self.lanes = tuple(
+            (operation, body.variable(kind, name, neutral(operation, kind)))
+            for (operation, kind), name in zip(kinds, wanted, strict=False)
+        )
+        self.names = tuple(name for _, name in self.lanes)
 
     def add(self, values: Sequence[str]) -> None:
         """Fold in one more number and its place."""
-        made = (self.extreme.word(*values), f"numbered_zero_f32({', '.join(values)})")
-        for name, kind, value in zip(self.names, ("s64", "u32"), made, strict=False):
-            word = self.body.let(kind, "word", value)
-            self.body.assign(name, joined("max", name, word))
-
-    @property
-    def lanes(self) -> tuple[tuple[str, str], ...]:
-        """For OpenMP."""
-        return tuple(("max", name) for name in self.names)
+        body, (number, place) = self.body, values
+        most, first, *zero = self.names
+        key = body.let(self.extreme.key_type, "key", self.extreme.key(number))
+        body.assign(first, f"{key} > {most} ? (s32){place} : {first}")
+        body.assign(most, joined("max", most, key))
+        if zero:
+            word = body.let("u32", "word", self.extreme.numbered_zero(number, place))
+            body.assign(zero[0], joined("max", zero[0], word))
 
     @property
     def results(self) -> Values:
         """The number and the place that were found."""
-        body, (word, *zero) = self.body, self.names
-        found = self.extreme.number(word, *(zero or [""]))
+        body, (most, first, *zero) = self.body, self.names
+        found = self.extreme.number(most, *zero)
         number = body.let(wide(self.types[0]), "found", found)
-        place = body.let(wide(self.types[1]), "place", f"extreme_place({word})")
+        place = body.let(wide(self.types[1]), "place", first)
         return body.apply(self.computation, *self.initial, number, place)
 
 
