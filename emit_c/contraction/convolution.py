@@ -10,6 +10,7 @@ laid across lanes; and where places are neighbours in memory and features are fe
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
@@ -17,13 +18,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from emit_c.code.indexing import Sum, counter, delinear, strides
+from emit_c.contraction.copying import write_row
 from emit_c.contraction.dims import Dim, Step, joined
 from emit_c.contraction.operands import element_as, product_type
 from emit_c.contraction.packing import constant_numbers, packed_constant
 from emit_c.contraction.phases import Phase, phases
 from emit_c.contraction.scratch import Scratch, summed
 from emit_c.contraction.tiling import Pointers, Tiling
-from emit_c.opcodes.folding import over
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -260,6 +261,5 @@ def _copy_input(body: Body, made: _Convolution, source: _Input, copy: str) -> No
         place = Sum(0)
         for d, i in enumerate(at):
             place = place + (i + source.low[d]) * steps[d]
-        with body.block() as statements:
-            body.assign(f"{copy}[{place.text}]", element_as(body, lhs, tuple(at), made.kind))
-        body.add(over(lane, sizes[-1], statements))
+        value = partial(element_as, body, lhs, tuple(at), made.kind)
+        write_row(body, made.kind, (lane, sizes[-1]), (copy, place), value)

@@ -6,9 +6,11 @@ which depends on what is laid across vector lanes: the kernel's free dimensions,
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from emit_c.code.indexing import Sum, counter, delinear, strides
+from emit_c.contraction.copying import write_row
 from emit_c.contraction.dims import Dim, Step, joined
 from emit_c.contraction.few_rows import write_few_rows
 from emit_c.contraction.operands import element_as, operands_of, product_type
@@ -244,10 +246,14 @@ class _Product:
             at, place = [Sum(0)] * len(sizes), Sum(0)
             for d, i in zip(self.order, (*outer, counter(lane, sizes[-1])), strict=True):
                 at[d], place = i, place + i * into[d]
+            if self.parts == 1:
+                value = partial(element_as, body, instr, tuple(at), self.element)
+                write_row(body, self.kind, (lane, sizes[-1]), (pointer, place), value)
+                return
             with body.block() as statements:
                 value = element_as(body, instr, tuple(at), self.element)
                 for part in range(self.parts):
-                    number = f"__{('real', 'imag')[part]}__ {value}" if self.parts > 1 else value
+                    number = f"__{('real', 'imag')[part]}__ {value}"
                     body.assign(f"{pointer}[{(place * self.parts + part).text}]", number)
             body.add(over(lane, sizes[-1], statements))
 

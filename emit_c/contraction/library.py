@@ -11,34 +11,36 @@ from typing import TYPE_CHECKING
 
 from emit_c.code.prelude import prelude
 from emit_c.contraction.tiles import head, tile_of, tile_text
+from emit_c.contraction.transposing import is_transpose, transpose_head, transpose_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from emit_c.contraction.tiles import Tile
-
-_NAME = re.compile(r"\bhlo_tile_\w+")
+_NAME = re.compile(r"\bhlo_(?:tile|transpose)_\w+")
 
 
 def called(code: str) -> tuple[str, ...]:
     """The names of those that some code calls, in the order in which it does first."""
-    return tuple(name for name in dict.fromkeys(_NAME.findall(code)) if tile_of(name))
+    found = dict.fromkeys(_NAME.findall(code))
+    return tuple(name for name in found if tile_of(name) or is_transpose(name))
 
 
 def definitions(code: str) -> str:
     """The text of those that some code calls."""
-    return "".join(f"{tile_text(tile)}\n" for tile in _tiles(called(code)))
+    return "".join(f"{_text(name, 'static ')}\n" for name in called(code))
 
 
 def declarations(code: str) -> str:
     """What code must know of those that it calls."""
-    return "".join(f"{head(tile)};\n" for tile in _tiles(called(code)))
+    tiles = ((name, tile_of(name)) for name in called(code))
+    return "".join(f"{head(tile) if tile else transpose_head(name)};\n" for name, tile in tiles)
 
 
 def exported(names: Iterable[str]) -> str:
     """A file of some of them, for others to call."""
-    return prelude("") + "".join(f"\n{tile_text(tile, '')}" for tile in _tiles(names))
+    return prelude("") + "".join(f"\n{_text(name, '')}" for name in names)
 
 
-def _tiles(names: Iterable[str]) -> Iterator[Tile]:
-    return (tile for tile in map(tile_of, names) if tile)
+def _text(name: str, storage: str) -> str:
+    tile = tile_of(name)
+    return tile_text(tile, storage) if tile else transpose_text(name, storage)

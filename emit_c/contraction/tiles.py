@@ -119,12 +119,13 @@ def tile_text(tile: Tile, storage: str = "static ") -> str:
     """A C function that computes a tile.
 
     Multiplications and additions may be fused: the order in which a contraction is summed up is
-    open anyway.
+    open anyway. Where an innermost loop is short, its place among cache lines and the registers of
+    the loops around it decide, and it takes some more effort of a compiler to get these right.
     """
     vector = f"vector_size({tile.lanes * tile.kind.bytes}), aligned({tile.kind.bytes})"
     return (
         f"// {tile.rows} rows of {tile.width} outputs, in registers.\n"
-        '__attribute__((optimize("fp-contract=fast")))\n'
+        '__attribute__((optimize("O2", "fp-contract=fast")))\n'
         f"{storage}{head(tile)} {{\n"
         "#ifdef __clang__\n  #pragma clang fp contract(fast)\n#endif\n"
         f"  typedef {tile.kind} lanes __attribute__(({vector}));\n"

@@ -9,11 +9,13 @@ around. See `emit_c.contraction.cutting` and `emit_c.contraction.tiles`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING
 
 from emit_c.code.indexing import Sum, counter, linear, unknown
 from emit_c.code.loops import Assign, For
 from emit_c.code.types import is_narrow, store
+from emit_c.contraction.copying import column_of, row_of
 from emit_c.contraction.cutting import Cutting, Part, Run
 from emit_c.contraction.tiles import result
 from emit_c.opcodes.folding import over
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from emit_c.code.indexing import Index
+    from emit_c.contraction.copying import Column
     from emit_c.contraction.dims import Dim
     from emit_c.kernels.body import Body
     from hlo.element_type import ElementType
@@ -190,38 +193,99 @@ class Tiling(Cutting):
         """
         first = self.steps[0].size if self.cached else self.chunk
         sizes = [first, *(s.size for s in self.steps[1:])]
-        lane = body.name("j")
+        column = self._column(body, part, sizes, kernel)
+        if column is not None:
+            self._pack_columns(body, (packed, begin), (part, sizes), kernel, column)
+            return
         with body.loops(["t" for _ in sizes] + ["block"], [*sizes, self.group]) as (*steps, block):
-            place = begin + linear(
-                (block, *steps, counter(lane, self.side)), (self.group, *sizes, self.side)
-            )
-            number = part.block + block
-            first = self._first(body, number, self.packed, self.side)
-            along = first + counter(lane, self.side)
-            rest = not self._is_covered(self.packed, self.side)
-            at = (steps[0] + part.chunk * self.chunk, *steps[1:])
-            name = lane
-            with body.block() as statements, body.watched() as trace:
-                if rest:
-                    # The last block has fewer; its index must not seem to go beyond them.
-                    name = body.let("s64", "along", along.text)
-                    along = unknown(name, 0, self.packed.size - 1)
-                feature = along * self.packed.feature
-                for here, d in zip(part.panel, self.panels, strict=True):
-                    feature = feature + here * d.feature
-                body.assign(f"{packed}[{place.text}]", kernel(feature, at))
-            made = over(lane, self.side, statements)
-            far = (f >= FAR for load in trace.loads for a, f in load.terms if a.text == name)
-            made = replace(made, simd=made.simd and not any(far))
+            place = begin + linear((block, *steps), (self.group, *sizes)) * self.side
+            here = replace(part, block=part.block + block)
+            self._pack_row(body, (packed, place), here, tuple(steps), kernel)
+
+    def _pack_row(
+        self,
+        body: Body,
+        to: tuple[str, Sum],
+        part: Part,
+        steps: Index,
+        kernel: Callable[[Sum, Index], str],
+    ) -> None:
+        """Copy what lies side by side."""
+        packed, place = to
+        lane = name = body.name("j")
+        first = self._first(body, part.block, self.packed, self.side)
+        along, count = first + counter(lane, self.side), str(self.side)
+        rest = not self._is_covered(self.packed, self.side)
+        there = f"{packed}[{(place + counter(lane, self.side)).text}]"
+        with body.block() as statements, body.watched() as trace:
             if rest:
-                there = number * -self.side + self.packed.size
-                made = replace(made, stop=_smaller(there, self.side))
-                # Whatever is in lanes without outputs is multiplied, and that must not be slow, as
-                # it is with numbers near 0.
-                nothing = Assign(f"{packed}[{place.text}]", "0")
-                body.add(made, For(lane, self.side, (nothing,), start=made.stop))
-            else:
-                body.add(made)
+                # The last block has fewer; its index must not seem to go beyond them.
+                name = body.let("s64", "along", along.text)
+                along = unknown(name, 0, self.packed.size - 1)
+                count = _smaller(part.block * -self.side + self.packed.size, self.side)
+            body.assign(there, kernel(*self._of_kernel(part, along, steps)))
+        row = row_of(statements, trace, self.kind, name)
+        if row and row.step == 1:
+            begin = row.first + first if rest else row.first
+            row.copy(body, f"{packed} + {place.text}", begin, count, self.kind.bytes)
+        else:
+            made = over(lane, count if rest else self.side, statements)
+            far = (f >= FAR for load in trace.loads for a, f in load.terms if a.text == name)
+            body.add(replace(made, simd=made.simd and not any(far)))
+        if rest:
+            # Whatever is in lanes without outputs is multiplied, and that must not be slow, as it
+            # is with numbers near 0.
+            body.add(For(lane, self.side, (Assign(there, "0"),), start=count))
+
+    def _of_kernel(self, part: Part, along: Sum, steps: Index) -> tuple[Sum, Index]:
+        """The feature and the index of the contraction, for what is packed side by side."""
+        feature = along * self.packed.feature
+        for here, d in zip(part.panel, self.panels, strict=True):
+            feature = feature + here * d.feature
+        return feature, (steps[0] + part.chunk * self.chunk, *steps[1:])
+
+    def _column(
+        self,
+        body: Body,
+        part: Part,
+        sizes: Sequence[int],
+        kernel: Callable[[Sum, Index], str],
+    ) -> Column | None:
+        """How the kernel is read, if its last dimension of the contraction is innermost there."""
+        steps = [counter(body.name("t"), size) for size in sizes]
+        along = unknown(body.name("j"), 0, self.packed.size - 1)
+        with body.block() as statements, body.watched() as trace:
+            body.assign("packed", kernel(*self._of_kernel(part, along, tuple(steps))))
+        return column_of(statements, trace, self.kind, along, list(zip(steps, sizes, strict=True)))
+
+    def _pack_columns(
+        self,
+        body: Body,
+        to: tuple[str, Sum],
+        what: tuple[Part, Sequence[int]],
+        kernel: Callable[[Sum, Index], str],
+        column: Column,
+    ) -> None:
+        """Copy block after block, and transpose each."""
+        (packed, begin), (part, sizes) = to, what
+        outer, inner = sizes[: -column.loops], sizes[-column.loops :]
+        depth = prod(inner)
+        rest = not self._is_covered(self.packed, self.side)
+        with body.loops(["block"], [self.group]) as (block,):
+            here = replace(part, block=part.block + block)
+            first = self._first(body, here.block, self.packed, self.side)
+            count = str(self.side)
+            if rest:
+                count = _smaller(here.block * -self.side + self.packed.size, self.side)
+            with body.loops(["t" for _ in outer], outer) as steps:
+                place = begin + linear((block, *steps), (self.group, *outer)) * (depth * self.side)
+                with body.block(), body.watched() as trace:
+                    kernel(*self._of_kernel(here, first, (*steps, *(Sum(0) for _ in inner))))
+                into = f"{packed} + {place.text}"
+                if rest:
+                    size = depth * self.side * self.kind.bytes
+                    body.call("__builtin_memset", into, "0", str(size))
+                column.transpose(body, into, trace.loads[0], (depth, count, self.side))
 
     def _tile(
         self,

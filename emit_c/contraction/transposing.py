@@ -1,0 +1,96 @@
+"""Transposes of blocks that are packed, as C functions that all modules share.
+
+A square of numbers that fits into registers is transposed by perfect shuffles. Number j of vector i
+lies at place i * n + j; to interleave the first half of the vectors with the second one rotates the
+bits of that place by one, and after as many times as j has bits, i and j have changed places.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Bits of numbers, and how many of them a vector has.
+LANES = {32: 16, 64: 8}
+_NAME = re.compile(r"hlo_transpose_u(32|64)")
+
+
+def transpose_name(bits: int) -> str:
+    """The C function for numbers of so many bits."""
+    return f"hlo_transpose_u{bits}"
+
+
+def is_transpose(name: str) -> bool:
+    """Whether a function is one of these."""
+    return _NAME.fullmatch(name) is not None
+
+
+def transpose_head(name: str) -> str:
+    """The declaration of a function, without what ends it.
+
+    It writes number `from[c * from_column + r]` to `to[r * to_row + c]`.
+    """
+    kind = name.rpartition("_")[2]
+    return (
+        f"void {name}({kind} *restrict to, const {kind} *restrict from,\n"
+        "    s64 rows, s64 columns, s64 to_row, s64 from_column)"
+    )
+
+
+def transpose_text(name: str, storage: str = "static ") -> str:
+    """The C function: squares in registers, and number by number what is left."""
+    kind = name.rpartition("_")[2]
+    count = LANES[int(kind[1:])]
+    each = f"vector_size(64), aligned({64 // count})"
+    loaded = [f"v0_{k} = *(const lanes *)(at + {k} * from_column)" for k in range(count)]
+    stored = [f"*(lanes *)(there + {k} * to_row) = v{_stages(count)}_{k};" for k in range(count)]
+    return (
+        f"// Rows from columns, in squares of {count} numbers a side.\n"
+        f"{storage}{transpose_head(name)} {{\n"
+        f"  typedef {kind} lanes __attribute__(({each}));\n"
+        "  s64 r = 0;\n"
+        "#if defined(__clang__) || __GNUC__ >= 12\n"
+        f"  for (; r + {count} <= rows; r += {count}) {{\n"
+        "    s64 c = 0;\n"
+        f"    for (; c + {count} <= columns; c += {count}) {{\n"
+        f"      const {kind} *at = from + c * from_column + r;\n"
+        f"      {kind} *there = to + r * to_row + c;\n"
+        f"{_lines(f'const lanes {one};' for one in loaded)}{_lines(_shuffles(count))}"
+        f"{_lines(stored)}"
+        "    }\n"
+        "    for (; c < columns; c++) {\n"
+        f"      for (s64 k = r; k < r + {count}; k++) {{\n"
+        "        to[k * to_row + c] = from[c * from_column + k];\n"
+        "      }\n"
+        "    }\n"
+        "  }\n"
+        "#endif\n"
+        "  for (; r < rows; r++) {\n"
+        "    for (s64 c = 0; c < columns; c++) to[r * to_row + c] = from[c * from_column + r];\n"
+        "  }\n"
+        "}\n"
+    )
+
+
+def _stages(count: int) -> int:
+    return count.bit_length() - 1
+
+
+def _lines(statements: Iterable[str]) -> str:
+    return "".join(f"      {line}\n" for line in statements)
+
+
+def _shuffles(count: int) -> list[str]:
+    """The vectors of each stage from those of the one before."""
+    half, lines = count // 2, list[str]()
+    for stage in range(_stages(count)):
+        for k in range(half):
+            pair = f"v{stage}_{k}, v{stage}_{k + half}"
+            for part in range(2):
+                chosen = (f"{j}, {j + count}" for j in range(part * half, (part + 1) * half))
+                made = f"__builtin_shufflevector({pair}, {', '.join(chosen)})"
+                lines.append(f"const lanes v{stage + 1}_{2 * k + part} = {made};")
+    return lines
