@@ -162,7 +162,8 @@ class ExtremeFold(Fold):
         body, (number, place) = self.body, values
         most, first, *zero = self.names
         key = body.let(self.extreme.key_type, "key", self.extreme.key(number))
-        body.assign(first, f"{key} > {most} ? (s32){place} : {first}")
+        here = place if wide(self.types[1]) == "s32" else f"(s32){place}"
+        body.assign(first, f"{key} > {most} ? {here} : {first}")
         body.assign(most, joined("max", most, key))
         if zero:
             word = body.let("u32", "word", self.extreme.numbered_zero(number, place))
