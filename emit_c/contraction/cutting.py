@@ -32,9 +32,10 @@ CACHED, CACHED_PANELS = 1 << 19, 1 << 18
 WIDEST = 8
 # To write a tile's sums takes as long as so many products.
 FEW_STEPS = 64
-# It is worth it to compile a tile for the distance between rows where there are so many products,
-# or where an innermost loop of fewer turns would have to move more than one pointer each time.
-MANY_PRODUCTS, SHORT = 1 << 28, 32
+# It is worth it to compile a tile for the distance between rows where there are so many products;
+# and where there are some, if a tile has to move several pointers after few of them: if rows have
+# one vector, or an innermost loop fewer turns than this.
+MANY_PRODUCTS, SOME_PRODUCTS, SHORT = 1 << 28, 1 << 18, 32
 # To pack a kernel is not worth it for so few tiles below each other.
 FEW_TILES = 3
 
@@ -190,7 +191,8 @@ class Cutting:
             found = [(size, kernel, step) for size, step, kernel in found]
         elif self.row.feature:
             lanes = lanes[0], "r"
-        known = self.vectors == 1 or found[-1][0] < SHORT or self._products >= MANY_PRODUCTS
+        pressed = self.vectors == 1 or found[-1][0] < SHORT
+        known = self._products >= (SOME_PRODUCTS if pressed else MANY_PRODUCTS)
         known = known and lanes[0] == "n"
         apart = row if known else None
         tile = Tile(*lanes, rows, self.vectors, self.lanes, len(found), self.kind, apart)

@@ -235,7 +235,8 @@ class Tiling(Cutting):
         if rest:
             # Whatever is in lanes without outputs is multiplied, and that must not be slow, as it
             # is with numbers near 0.
-            body.add(For(lane, self.side, (Assign(there, "0"),), start=count))
+            size = f"({self.side} - {count}) * {self.kind.bytes}"
+            body.call("__builtin_memset", f"{packed} + {place.text} + {count}", "0", size)
 
     def _of_kernel(self, part: Part, along: Sum, steps: Index) -> tuple[Sum, Index]:
         """The feature and the index of the contraction, for what is packed side by side."""
