@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from interpreter.complexes import multiply
 from interpreter.conversion import converted
 from interpreter.table import evaluates
 from interpreter.widths import narrowed, type_of, widened
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
     Array = NDArray[Any]
+
+# Products of complex numbers that are in memory at the same time.
+_MENDED_AT_ONCE = 1 << 20
 
 
 class Roles(NamedTuple):
@@ -74,7 +78,25 @@ def matrix_product(lhs: Array, rhs: Array, result: ElementType) -> Array:
     # Sums of 2^21 products of 16-bit integers are exact in f64, for which there is a BLAS.
     computed = np.dtype(np.float64) if exact and lhs.shape[-1] <= 1 << 21 else dtype
     product = np.matmul(_as(lhs, computed), _as(rhs, computed))
+    if dtype.kind == "c":
+        _mend_infinities(product, _as(lhs, dtype), _as(rhs, dtype))
     return narrowed(product.astype(np.int64) if exact else product, result)
+
+
+def _mend_infinities(product: Array, lhs: Array, rhs: Array) -> None:
+    """Sum complex numbers by the definition of their product where the sums are not finite.
+
+    BLAS multiplies each sum by 1 + 0i, which makes NaN of an infinity; but not for all sizes.
+    """
+    places = np.nonzero(~np.isfinite(product))
+    batch, depth = product.shape[:-2], lhs.shape[-1]
+    rows = np.broadcast_to(lhs, (*batch, *lhs.shape[-2:]))
+    columns = np.broadcast_to(rhs, (*batch, *rhs.shape[-2:])).swapaxes(-1, -2)
+    at_once = max(1, _MENDED_AT_ONCE // max(depth, 1))
+    for begin in range(0, len(places[0]), at_once):
+        *within, row, column = (p[begin : begin + at_once] for p in places)
+        terms = multiply(rows[(*within, row)], columns[(*within, column)])
+        product[(*within, row, column)] = terms.sum(axis=-1)
 
 
 def _as(array: Array, dtype: np.dtype[Any]) -> Array:

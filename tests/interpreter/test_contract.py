@@ -190,3 +190,15 @@ def test_infinities_follow_ieee() -> None:
     got = run(f"dot(p0, p1), {text}", lhs, rhs)
     assert compare(values("f32", [[np.nan, np.inf], [1e38, np.inf]]), got) is None
     assert ELEMENT_TYPES["f32"].dtype == got.dtype
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 40])
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_infinities_are_multiplied_by_the_definition(size: int, dtype: Any) -> None:
+    """Whatever BLAS does after it has summed up, and whatever the size."""
+    x = np.full((size, size), 1 + 1j, dtype)
+    x[0, 0] = complex(np.inf, 0)
+    y = np.full((size, size), 2 + 3j, dtype)
+    got = run("dot(p0, p1), lhs_contracting_dims={1}, rhs_contracting_dims={0}", x, y)
+    assert (got[0] == complex(np.inf, np.inf)).all()
+    assert np.isfinite(got[1:]).all()
