@@ -21,6 +21,7 @@ from emit_c.opcodes.merging import write_merge_sort
 from emit_c.opcodes.movement import bits_of, from_bits
 from emit_c.opcodes.words import FEW, Words
 from emit_c.table import Kernel, emits_c
+from hlo.walk import post_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -52,21 +53,61 @@ def write_sort(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
     if len(instr.operands) == len(found) == 1 and shape.element_type.bits <= 32 >= found[0].bits:
         _write_single_sort(words, instr, found[0], outputs[0])
         return words.scratch_bytes
+    told = _told(instr, found) if n > FEW else None
     with _rows(body, shape, axis) as at:
+        lost = body.variable("u32", "lost", "0") if told else ""
 
         def value(key: Key) -> Callable[[Sum], str]:
-            return lambda j: _key(
-                body, instr, key, [body.element(o, at(j)) for o in instr.operands]
-            )
+            def word(j: Sum) -> str:
+                values = [body.element(o, at(j)) for o in instr.operands]
+                made = _key(body, instr, key, values)
+                if told:
+                    made = body.let("u32", "key", made)
+                    _note_loss(body, lost, key, made, values[instr.operands.index(told)])
+                return made
 
-        order = _order(words, [part for key in found for part in _parts(key, value(key))])
-        with _each(words) as j:
-            number = body.let("s64", "number", f"(u32){order}[{j.text}]")
-            target = linear(at(j), shape.dims).text
-            for output, operand in zip(outputs, instr.operands, strict=True):
-                element = body.element(operand, at(unknown(number, 0, n - 1)))
-                body.assign(f"{output}[{target}]", store(operand.shape.element_type, element))
+            return word
+
+        order = _order(words, [part for key in found for part in _parts(key, value(key))], lost)
+
+        def put(known: Instruction | None) -> None:
+            with _each(words) as j:
+                number = body.let("s64", "number", f"(u32){order}[{j.text}]")
+                target = linear(at(j), shape.dims).text
+                for output, operand in zip(outputs, instr.operands, strict=True):
+                    kind = operand.shape.element_type
+                    if operand is known:
+                        bits = found[0].bits_of_word(f"(u32)({order}[{j.text}] >> 32)")
+                        element = from_bits(body, bits, kind)
+                    else:
+                        element = body.element(operand, at(unknown(number, 0, n - 1)))
+                    body.assign(f"{output}[{target}]", store(kind, element))
+
+        with body.block() as fetched:
+            put(None)
+        if told:
+            with body.block() as made:
+                put(told)
+            body.add(If(lost, tuple(fetched), tuple(made)))
+        else:
+            body.add(*fetched)
     return words.scratch_bytes
+
+
+def _told(instr: Instruction, found: Sequence[Key]) -> Instruction | None:
+    """The operand whose elements can be made from the only key, so that they need no fetching."""
+    if len(found) > 1:
+        return None
+    parameters = [i for i in post_order(found[0].value) if i.opcode == "parameter"]
+    read: set[int] = {i.attrs.number // 2 for i in parameters}  # type: ignore[attr-defined]
+    operand = instr.operands[min(read)]
+    return operand if len(read) == 1 and found[0].tells(operand.shape.element_type) else None
+
+
+def _note_loss(body: Body, lost: str, key: Key, word: str, value: str) -> None:
+    """Note whether an element can't be made from its key's word."""
+    bits = bits_of(body, value, key.element_type)
+    body.assign(lost, f"{lost} | ({key.bits_of_word(word)} ^ {bits})")
 
 
 def _axis(instr: Instruction) -> int:
@@ -100,20 +141,20 @@ def _rows(body: Body, shape: Shape, axis: int) -> Generator[Place]:
 
 
 @contextmanager
-def _each(words: Words) -> Generator[Sum]:
+def _each(words: Words, lost: str = "") -> Generator[Sum]:
     """Run a block for every place of a row, in vector lanes where it is straight code."""
     name = words.body.name("j")
     with words.body.block() as statements:
         yield counter(name, words.n)
-    words.body.add(words.each(name, statements))
+    words.body.add(words.each(name, statements, lost))
 
 
-def _order(words: Words, parts: Sequence[Part]) -> str:
+def _order(words: Words, parts: Sequence[Part], lost: str = "") -> str:
     """The array whose words end with the numbers of the row's elements, sorted by keys."""
     body, n, done = words.body, words.n, ""
     for word, bits in reversed(parts):
         array = done or words.words
-        with _each(words) as j:
+        with _each(words, lost) as j:
             number = j
             if done:
                 name = body.let("s64", "number", f"(u32){done}[{j.text}]")
@@ -147,16 +188,11 @@ def _write_single_sort(words: Words, instr: Instruction, key: Key, output: str) 
             return
         array, spare = words.pair("u32")
         lost = body.variable("u32", "lost", "0")
-        name = body.name("j")
-        with body.block() as statements:
-            value, key_word = word(counter(name, words.n))
+        with _each(words, lost) as j:
+            value, key_word = word(j)
             made = body.let("u32", "key", key_word)
-            body.assign(f"{array}[{name}]", made)
-            bits = bits_of(body, value, element_type)
-            body.assign(lost, f"{lost} | ({key.bits_of_word(made)} ^ {bits})")
-        simd = straight(statements)
-        lanes = (("|", lost),) if simd else ()
-        body.add(For(name, words.n, tuple(statements), simd=simd, reductions=lanes))
+            body.assign(f"{array}[{j.text}]", made)
+            _note_loss(body, lost, key, made, value)
         with body.block() as by_both:
             _sort_with_elements(words, element_type, key.bits, word, put)
         with body.block() as by_key:

@@ -63,9 +63,17 @@ class Words:
         )
         return first, second
 
-    def each(self, name: str, statements: Sequence[Statement]) -> For:
-        """A loop over the row, whose turns threads may share where there are no other rows."""
-        return replace(over(name, self.n, statements), parallel=bool(self.chunks))
+    def each(self, name: str, statements: Sequence[Statement], lost: str = "") -> For:
+        """A loop over the row, whose turns threads may share where there are no other rows.
+
+        Parameters
+        ----------
+        lost : a variable that collects the bits of all turns, if there is one.
+        """
+        loop = over(name, self.n, statements)
+        if lost:
+            return replace(loop, reductions=(("|", lost),) if loop.simd else ())
+        return replace(loop, parallel=bool(self.chunks))
 
     def sorted(self, kind: str, words: str, spare: str, low: int, bits: int) -> str:
         """The array that holds words of a kind, sorted by some bits."""

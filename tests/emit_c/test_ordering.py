@@ -290,7 +290,15 @@ ROOT l = pred[] compare(ka, kb), direction=LT, type=TOTALORDER
 ENTRY e {
 x = f32[SIZE] parameter(0)
 ROOT s = f32[SIZE] sort(x), dimensions={0}, to_apply=before, is_stable=true
-}""".replace("SIZE", str(size))
+}"""
+    pairs = text.replace(
+        "zero = f32[]", "c = s32[] parameter(2)\nd = s32[] parameter(3)\nzero = f32[]"
+    )
+    pairs = pairs.replace("sort(x)", "sort(x, i)").replace(
+        "ROOT s = f32[SIZE]", "ROOT s = (f32[SIZE], s32[SIZE])"
+    )
+    pairs = pairs.replace("ROOT s", "i = s32[SIZE] iota(), iota_dimension=0\nROOT s")
+    text, pairs = (t.replace("SIZE", str(size)) for t in (text, pairs))
     generator = np.random.default_rng(4)
     array = generator.standard_normal(size).astype(np.float32)
     for number in special:
@@ -299,3 +307,4 @@ ROOT s = f32[SIZE] sort(x), dimensions={0}, to_apply=before, is_stable=true
     source = agree(text, array)
     assert f"{kind}_sort_u32(" in source
     assert f"{kind}_sort_u64(" in source
+    assert "if (lost) {" in agree(pairs, array)
