@@ -47,7 +47,7 @@ def key_of(module: Module, *choices: object) -> str:
     choices : all else that decides it.
     """
     known = hashlib.sha256()
-    about = (print_module(module, _TEXT), _versions(), *toolchain(), slots(), *choices)
+    about = (print_module(module, _TEXT), _versions(), toolchain().key, slots(), *choices)
     known.update("\0".join(map(str, about)).encode())
     for instr in module.instructions():
         if isinstance(instr.attrs, Constant):

@@ -130,3 +130,15 @@ def test_wrong_arguments_are_refused():
     executable = emit_c.compile(hlo.parse(TEXT), optimize=False)
     with pytest.raises(hlo.HloError):
         executable(np.zeros(999, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("version", "own"),
+    [
+        ("cc (Debian 12.2.0-14) 12.2.0\nCopyright (C) 2022 Free Software Foundation, Inc.", True),
+        ("Debian clang version 14.0.6\nTarget: x86_64-pc-linux-gnu", False),
+    ],
+)
+def test_only_gcc_is_given_the_flags_that_only_gcc_knows(monkeypatch, version, own):
+    monkeypatch.setattr(compiler, "_version", lambda _: version)
+    assert set(compiler.OF_GCC).issubset(compiler.toolchain().command) == own
