@@ -36,6 +36,8 @@ FEW_STEPS = 64
 # and where there are some, if a tile has to move several pointers after few of them: if rows have
 # one vector, or an innermost loop fewer turns than this.
 MANY_PRODUCTS, SOME_PRODUCTS, SHORT = 1 << 28, 1 << 18, 32
+# Contractions of fewer products share few tiles: these take longer to compile than they can save.
+FEW_PRODUCTS, FEW_ROWS, FEW_LOOPS = 1 << 17, (8, 4, 2, 1), 3
 # To pack a kernel is not worth it for so few tiles below each other.
 FEW_TILES = 3
 
@@ -95,9 +97,11 @@ class Cutting:
         dims = [d for d in dims if d.size != 1] or [Dim(1, 0, 1, 1)]
         self.share, self.lane, self.row, (self.vectors, self.lanes) = best_tile(dims, kind)
         self.width = self.vectors * self.lanes
-        self.rows = rows_for(self.row.size, self.vectors)
         self.depth = prod(s.size for s in self.steps)
         self._products = self.depth * prod(d.size for d in dims)
+        self.rows = rows_for(self.row.size, self.vectors)
+        if self._products < FEW_PRODUCTS:
+            self.rows = next(n for n in FEW_ROWS if n <= self.rows)
         outer = [d for d in dims if d not in (self.lane, self.row)]
         self.panels = [d for d in outer if d.feature]
         self.places = [d for d in outer if not d.feature]
@@ -184,6 +188,8 @@ class Cutting:
             found.insert(0, (size, step - moved, 0 if found else kernel_step))
             moved = size * step
         found = found or [(1, 0, 0)]
+        if self._products < FEW_PRODUCTS:
+            found = [(1, 0, 0)] * (FEW_LOOPS - len(found)) + found
         lanes = "v" if self.lane.input == 1 else "n", "v" if self.lane.feature else "n"
         row = self.row.input
         if self._rows_of_the_kernel:

@@ -12,8 +12,8 @@ from emit_c.executable.runtime import runtime
 
 DOT = """HloModule m
 ENTRY e {{
-  x = f32[{n},64] parameter(0)
-  y = f32[64,{k}] parameter(1)
+  x = f32[{n},256] parameter(0)
+  y = f32[256,{k}] parameter(1)
   ROOT d = f32[{n},{k}] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
 }}"""
 
@@ -31,7 +31,7 @@ def multiplied(n, k):
     """The names of the tiles with which a compiled module multiplies two matrices."""
     module = hlo.parse(DOT.format(n=n, k=k))
     generator = np.random.default_rng(0)
-    x, y = (generator.integers(-9, 9, s).astype(np.float32) for s in ((n, 64), (64, k)))
+    x, y = (generator.integers(-9, 9, s).astype(np.float32) for s in ((n, 256), (256, k)))
     executable = emit_c.compile(module, optimize=False, remember=False)
     np.testing.assert_array_equal(executable(x, y), x @ y)
     return emit_c.emit(module).parts.tiles

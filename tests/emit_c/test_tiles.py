@@ -80,3 +80,18 @@ def test_names_from_hlo_are_no_tiles():
     name = Tile("n", "v", 14, 2, 16, 1, ELEMENT_TYPES["f32"]).name
     text = TWO.format(n=28, k=128).replace("x = ", f"{name} = ").replace("(x,", f"({name},")
     assert name in tiles(compiled(text, (28, 64), (64, 128), (128, 96)))
+
+
+def test_small_contractions_share_few_tiles():
+    sizes = [(9, 20), (11, 24), (13, 28), (26, 31)]
+    lines, results = [], []
+    for k, (rows, columns) in enumerate(sizes):
+        lines.append(f"x{k} = f32[{rows},6] parameter({2 * k})")
+        lines.append(f"y{k} = f32[6,{columns}] parameter({2 * k + 1})")
+        contracted = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+        lines.append(f"d{k} = f32[{rows},{columns}] dot(x{k}, y{k}), {contracted}")
+        results.append((f"f32[{rows},{columns}]", f"d{k}"))
+    shapes, names = (", ".join(column) for column in zip(*results, strict=True))
+    lines.append(f"ROOT r = ({shapes}) tuple({names})")
+    arguments = [shape for rows, columns in sizes for shape in ((rows, 6), (6, columns))]
+    assert len(tiles(compiled("\n".join(lines), *arguments))) == 1
