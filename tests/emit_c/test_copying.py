@@ -1,6 +1,7 @@
 """What is packed without a change is copied by calls, and transposed where it lies otherwise."""
 
 import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import emit_c
 import hlo
 import interpreter
+from emit_c.executable.compiler import MEANING, find_compiler
 
 TYPES = {"f32": np.float32, "f64": np.float64, "s32": np.int32}
 
@@ -75,3 +77,11 @@ ENTRY e { p = f32[64,80] parameter(0)  i = s32[] parameter(1)  x = f32[30,40] pa
     for optimize in (False, True):
         found = emit_c.compile(module, optimize=optimize)(p, np.int32(9), x)
         np.testing.assert_array_equal(found, x @ p[9:49])
+
+
+@pytest.mark.parametrize("effort", ["-O1", "-O2", "-O3"])
+def test_a_compiler_finds_nothing_to_warn_of(effort, tmp_path):
+    source = product(TRANSPOSED.format(t="f32", d=576, n=13), (40, 576), (13, 576))
+    (tmp_path / "module.c").write_text(source)
+    flags = [*MEANING, effort, "-fopenmp-simd", "-Wall", "-Wextra", "-Werror", "-c", "module.c"]
+    subprocess.run([*find_compiler(), *flags], cwd=tmp_path, check=True)
