@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from emit_c.code.indexing import Sum, counter, delinear, strides
-from emit_c.contraction.copying import write_row
+from emit_c.contraction.copying import write_columns, write_row
 from emit_c.contraction.dims import Dim, Step, joined
 from emit_c.contraction.operands import element_as, product_type
 from emit_c.contraction.packing import constant_numbers, packed_constant
@@ -251,15 +251,27 @@ def _copy_input(body: Body, made: _Convolution, source: _Input, copy: str) -> No
             groups.append([d])
     # Innermost what is written in a row; the others as they are read.
     groups[:-1] = sorted(groups[:-1])
+    # If other elements are neighbours where they are read, squares of both are transposed.
+    near = next((g for g in groups[:-1] if read[g[-1]] == 1), None)
+    if near and read[groups[-1][-1]] > 1:
+        groups = [*(g for g in groups if g is not near), near]
+        groups[-2:] = reversed(groups[-2:])
     sizes = [prod(dims[d] for d in group) for group in groups]
-    lane = body.name("i")
-    with body.loops("i" * (len(groups) - 1), sizes[:-1], parallel=True) as outer:
+
+    def element(counters: Sequence[Sum]) -> tuple[Sum, Callable[[], str]]:
+        """Its place in the copy, and what is written there."""
         at = [Sum(0)] * len(dims)
-        for number, group in zip((*outer, counter(lane, sizes[-1])), groups, strict=True):
+        for number, group in zip(counters, groups, strict=True):
             for d, i in zip(group, delinear(number, [dims[d] for d in group]), strict=True):
                 at[d] = i
         place = Sum(0)
         for d, i in enumerate(at):
             place = place + (i + source.low[d]) * steps[d]
-        value = partial(element_as, body, lhs, tuple(at), made.kind)
+        return place, partial(element_as, body, lhs, tuple(at), made.kind)
+
+    if near and write_columns(body, made.kind, sizes, (copy, steps[near[-1]]), element):
+        return
+    lane = body.name("i")
+    with body.loops("i" * (len(groups) - 1), sizes[:-1], parallel=True) as outer:
+        place, value = element((*outer, counter(lane, sizes[-1])))
         write_row(body, made.kind, (lane, sizes[-1]), (copy, place), value)

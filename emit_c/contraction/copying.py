@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from emit_c.code.indexing import Sum, counter
+from emit_c.code.indexing import Sum, counter, unknown
 from emit_c.code.loops import Assign, Let
 from emit_c.contraction.transposing import LANES, transpose_name
 from emit_c.opcodes.folding import over
@@ -74,7 +74,7 @@ class Column:
             f"({kind} *)({to})",
             f"(const {kind} *)({self.pointer} + {first.text})",
             *(str(rows), columns, str(row), str(self.apart)),
-            work=2 * rows * row,
+            work=2 * rows * (int(columns) if columns.isdigit() else row),
         )
 
 
@@ -101,6 +101,45 @@ def write_row(
         row.copy(body, f"{pointer} + {first.text}", row.first, str(size), kind.bytes)
     else:
         body.add(over(name, size, statements))
+
+
+def write_columns(
+    body: Body,
+    kind: ElementType,
+    sizes: Sequence[int],
+    to: tuple[str, int],
+    element: Callable[[Sequence[Sum]], tuple[Sum, Callable[[], str]]],
+) -> bool:
+    """Write elements that are neighbours in another direction than where they are read.
+
+    Parameters
+    ----------
+    sizes : of all loops; of the last two, the first one counts what is read side by side, the
+        second one what is written so.
+    to : the array, and elements there between what is read side by side.
+    element : gives an element's place and value from the counters.
+
+    Returns
+    -------
+    bool
+        whether there is a call that does it; otherwise, nothing is written.
+    """
+    (pointer, row), (rows, columns) = to, sizes[-2:]
+    down, across = unknown(body.name("i"), 0, rows - 1), unknown(body.name("j"), 0, columns - 1)
+    zeros = [Sum(0)] * (len(sizes) - 2)
+    with body.block() as statements, body.watched() as trace:
+        place, value = element((*zeros, down, across))
+        body.assign(f"{pointer}[{place.text}]", value())
+    column = column_of(statements, trace, kind, across, [(down, rows)])
+    if column is None:
+        return False
+    with body.loops("i" * len(zeros), sizes[:-2], parallel=True) as outer:
+        place, value = element((*outer, Sum(0), Sum(0)))
+        with body.block(), body.watched() as first:
+            value()
+        there = f"{pointer} + {place.text}"
+        column.transpose(body, there, first.loads[0], (rows, str(columns), row))
+    return True
 
 
 def row_of(

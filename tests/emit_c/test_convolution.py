@@ -114,6 +114,21 @@ def test_tiled(name, element_type):
     assert "static void hlo_tile" in check(*CASES[name], element_type).source
 
 
+@pytest.mark.parametrize("element_type", ["f32", "bf16"])
+@pytest.mark.parametrize("pad", ["0_0x0_0", "1_1x2_0"])
+def test_features_go_before_places_by_transposes(element_type, pad):
+    rows = 30 + (pad != "0_0x0_0") * 2
+    executable = check(
+        "2,32,40,20", "3,3,20,2", f"2,{rows},{rows + 8},2",
+        f"window={{size=3x3 pad={pad}}}, dim_labels=b01f_01io->b01f", element_type,
+    )  # fmt: skip
+    # What has to be converted is not copied as it is.
+    calls = re.findall(
+        r"^ +hlo_transpose_u32\(.*, 20, (40|1280), \d+, 20\);$", executable.source, re.M
+    )
+    assert len(calls) == (element_type != "bf16")
+
+
 def test_holes_of_a_dilated_base_are_not_multiplied():
     executable = check("1,9,8", "3,8,32", "1,17,32",
                        "window={size=3 pad=1_1 lhs_dilate=2}, dim_labels=b0f_0io->b0f")  # fmt: skip
