@@ -29,7 +29,7 @@ class NameSupply:
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._unseen = iter(taken)
-        self._taken: set[str] = set()
+        self._taken: dict[str, set[int]] = {}
         self._next: dict[str, int] = {}
 
     def unique(self, wanted: str) -> str:
@@ -37,23 +37,24 @@ class NameSupply:
 
         `add.3` stands for number 3 of `add`, and a bare `add` for number 0.
         """
-        self._taken.update(self._unseen)
+        for name in self._unseen:
+            self._unique(name)
+        return self._unique(wanted)
+
+    def _unique(self, wanted: str) -> str:
         root, numbered, digits = wanted.rpartition(".")
         # XLA, too, takes longer numbers for part of the name.
         if root and len(digits) <= _MOST_DIGITS and digits.isascii() and digits.isdigit():
             number = int(digits)
         else:
             root, numbered, number = wanted, "", 0
-        if not self._is_taken(root, number):
-            name = f"{root}.{number}" if numbered else wanted
-        else:
-            free = self._next.get(root, 0)
-            while self._is_taken(root, free):
-                free += 1
-            self._next[root] = free + 1
-            name = f"{root}.{free}" if free or numbered else root
-        self._taken.add(name)
-        return name
-
-    def _is_taken(self, root: str, number: int) -> bool:
-        return f"{root}.{number}" in self._taken or (number == 0 and root in self._taken)
+        taken = self._taken.setdefault(root, set())
+        if number not in taken:
+            taken.add(number)
+            return f"{root}.{number}" if numbered else wanted
+        free = self._next.get(root, 0)
+        while free in taken:
+            free += 1
+        taken.add(free)
+        self._next[root] = free + 1
+        return f"{root}.{free}" if free or numbered else root
