@@ -3,6 +3,7 @@
 import os
 import re
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from emit_c.executable.runtime import runtime, set_threads, slots
 from emit_c.kernels.kernel import Kernel, Scope
 from emit_c.kernels.parallel import LEAST_WORK, split, turns, work
 
+TASKS = Path("/proc/self/task")
 EXP = """HloModule m
 ENTRY e {{
   x = f32[{0}] parameter(0)
@@ -158,6 +160,20 @@ def test_a_child_has_threads_of_its_own():
         os._exit(0 if all((executable(x) == want).all() for _ in range(10)) else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert (executable(x) == want).all()
+
+
+@pytest.mark.skipif(not TASKS.is_dir(), reason="threads can't be listed")
+@pytest.mark.skipif(slots() < 2, reason="there is one thread")
+def test_threads_of_the_pool_keep_off_the_processor_of_the_caller():
+    executable, x = add(), np.ones((1, 1 << 18), np.float32)
+    mine = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {max(mine)})
+        executable(x)
+    finally:
+        os.sched_setaffinity(0, mine)
+    masks = [os.sched_getaffinity(int(task.name)) for task in TASKS.iterdir()]
+    assert masks.count(mine - {max(mine)}) >= slots() - 1
 
 
 def test_the_number_of_threads_has_bounds():

@@ -4,6 +4,8 @@
 // wait for the others: it takes chunks itself until there are none left. So a loop is never slower
 // than without threads by more than what it takes to wake them, however busy the machine is; there
 // is no barrier that all threads must reach.
+//
+// Where the system lets it, threads keep off the processor of the one that asks (`make_way`).
 #define _GNU_SOURCE
 #include "runtime.h"
 
@@ -21,7 +23,7 @@ struct loop {
   void *arguments;
   int64_t n, chunk;
   int64_t next;         // the first turn that nobody has taken; changed atomically
-  int64_t helpers;      // how many other threads are at it; changed under the lock, read without
+  int64_t others;       // how many other threads are at it; changed under the lock, read without
   struct loop *older;
 };
 
@@ -36,6 +38,7 @@ static pthread_cond_t work = PTHREAD_COND_INITIALIZER, finished = PTHREAD_COND_I
 static struct loop *loops;           // those that have turns left, the youngest first
 static int64_t started = 1;          // slots that have a thread; slot 0 is the caller's
 static int64_t sleepers;             // threads that wait for `work`
+static pthread_t helpers[MOST_SLOTS]; // by slot
 static int64_t slots, threads;
 static int64_t published;            // counts loops; what idle threads look at before they sleep
 static _Thread_local int64_t inside; // 1 + slot while this thread runs a part: no loop in it is split
@@ -46,12 +49,34 @@ static inline void pause_briefly(void) {
 #endif
 }
 
+#ifdef __linux__
+static cpu_set_t processors;         // those that the first caller may use
+static int avoided = -1;             // the one that the helpers keep off
+
+// A thread that sleeps is often woken on the processor of the one that wakes it. If that one then
+// goes on computing there, both share one processor while others idle, for longer than most loops
+// take. So helpers may use every processor but the caller's.
+static void make_way(void) {
+  int here = sched_getcpu();
+  if (here == avoided || here < 0 || !CPU_ISSET(here, &processors)) return;
+  avoided = here;
+  cpu_set_t others = processors;
+  CPU_CLR(here, &others);
+  if (CPU_COUNT(&others) == 0) return;
+  for (int64_t slot = 1; slot < started; slot++) {
+    pthread_setaffinity_np(helpers[slot], sizeof others, &others);
+  }
+}
+#else
+static void make_way(void) {}
+#endif
+
 static void count_slots(void) {
   const char *chosen = getenv("PYHLO_THREADS");
   int64_t n = chosen ? atoll(chosen) : 0;
 #ifdef __linux__
-  cpu_set_t set;
-  if (n < 1 && sched_getaffinity(0, sizeof set, &set) == 0) n = CPU_COUNT(&set);
+  if (sched_getaffinity(0, sizeof processors, &processors)) CPU_ZERO(&processors);
+  if (n < 1) n = CPU_COUNT(&processors);
 #endif
   if (n < 1) n = sysconf(_SC_NPROCESSORS_ONLN);
   slots = n < 1 ? 1 : n > MOST_SLOTS ? MOST_SLOTS : n;
@@ -126,12 +151,12 @@ static void *help(void *number) {
       wait_for_work(seen);
       continue;
     }
-    loop->helpers++;
+    loop->others++;
     pthread_mutex_unlock(&lock);
     take_part(loop, slot);
     pthread_mutex_lock(&lock);
-    __atomic_store_n(&loop->helpers, loop->helpers - 1, __ATOMIC_RELEASE);
-    if (loop->helpers == 0) pthread_cond_broadcast(&finished);
+    __atomic_store_n(&loop->others, loop->others - 1, __ATOMIC_RELEASE);
+    if (loop->others == 0) pthread_cond_broadcast(&finished);
   }
   return NULL;
 }
@@ -142,10 +167,12 @@ static void start_threads(int64_t wanted) {
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   while (started < wanted) {
-    pthread_t thread;
-    if (pthread_create(&thread, &attributes, help, (void *)(intptr_t)started)) break;
+    if (pthread_create(&helpers[started], &attributes, help, (void *)(intptr_t)started)) break;
     started++;
   }
+#ifdef __linux__
+  avoided = -1;
+#endif
   pthread_attr_destroy(&attributes);
 }
 
@@ -155,6 +182,7 @@ static void publish(struct loop *loop, int64_t wanted) {
   loop->older = loops;
   loops = loop;
   __atomic_store_n(&published, published + 1, __ATOMIC_RELAXED);
+  make_way();
   if (sleepers) pthread_cond_broadcast(&work);
   pthread_mutex_unlock(&lock);
 }
@@ -165,13 +193,13 @@ static void withdraw(struct loop *loop) {
   struct loop **place = &loops;
   while (*place != loop) place = &(*place)->older;
   *place = loop->older;
-  if (loop->helpers) {
+  if (loop->others) {
     pthread_mutex_unlock(&lock);
-    for (int i = 0; i < SPINS && __atomic_load_n(&loop->helpers, __ATOMIC_ACQUIRE); i++) {
+    for (int i = 0; i < SPINS && __atomic_load_n(&loop->others, __ATOMIC_ACQUIRE); i++) {
       pause_briefly();
     }
     pthread_mutex_lock(&lock);
-    while (loop->helpers) pthread_cond_wait(&finished, &lock);
+    while (loop->others) pthread_cond_wait(&finished, &lock);
   }
   pthread_mutex_unlock(&lock);
 }
