@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def one_use(variable: Variable) -> Guard:
     """Nobody else uses it, so it disappears when it is replaced."""
-    return Guard(f"one_use({variable})", lambda match: match.uses.get(match[variable], 1) == 1)
+    return Guard(f"one_use({variable})", lambda match: match.has_one_use(match[variable]))
 
 
 @guard

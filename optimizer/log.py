@@ -74,14 +74,15 @@ class Settled:
 
     Attributes
     ----------
-    instructions : those that no rule fitted. They need not be tried again while they stay the same
-        objects, for then all that they are computed from stays too; but its users may change.
-    uses : how many instructions used each one then.
+    instructions : those that no rule fitted, each with what rules asked of uses: which others have
+        one use. They need not be tried again while they stay the same objects, for then all that
+        they are computed from stays too, and while the answers stay the same.
     """
 
     computations: set[Computation] = field(default_factory=set["Computation"])
-    instructions: set[Instruction] = field(default_factory=set["Instruction"])
-    uses: dict[Instruction, int] = field(default_factory=dict["Instruction", int])
+    instructions: dict[Instruction, dict[Instruction, bool]] = field(
+        default_factory=dict["Instruction", dict["Instruction", bool]]
+    )
 
 
 @dataclass

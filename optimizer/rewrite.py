@@ -14,7 +14,6 @@ over the annotations (metadata, sharding) of the one that it replaces.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,7 @@ from optimizer.settle import rebuild_unfused
 from optimizer.term import CONSTANT_OPCODES
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Mapping
 
     from hlo.annotations import Annotations
     from hlo.instruction import Computation, Instruction, Module
@@ -85,7 +84,12 @@ class Rewriter:
     ) -> None:
         self.rules, self.log, self.names = rules, log, names
         self.strict, self.layout_sensitive = strict, layout_sensitive
-        self.settled = log.settled.setdefault((rules, strict, layout_sensitive), Settled())
+        key = (rules, strict, layout_sensitive)
+        if key not in log.settled:
+            # What no rule fits where layouts may change, none fits where they must stay.
+            free = log.settled.get((rules, strict, False), Settled())
+            log.settled[key] = Settled(set(free.computations), dict(free.instructions))
+        self.settled = log.settled[key]
 
     def settle(self, computation: Computation) -> Computation:
         """Sweep over a computation until nothing changes."""
@@ -97,15 +101,20 @@ class Rewriter:
         return computation
 
     def replacement(
-        self, instr: Instruction, uses: Counter[Instruction], known: Container[Instruction]
+        self,
+        instr: Instruction,
+        uses: Mapping[Instruction, int],
+        known: Container[Instruction],
+        asked: dict[Instruction, bool],
     ) -> tuple[str, Instruction] | None:
         """The name of the first rule that applies, and what it makes of an instruction.
 
         Parameters
         ----------
         known : instructions that are there already.
+        asked : where rules write down what they ask of uses; see `optimizer.rule.Match`.
         """
-        for rule, match, pattern in self.rules.matches(instr, uses):
+        for rule, match, pattern in self.rules.matches(instr, uses, asked):
             if self.strict and rule.promise != BITS and touches_floats(pattern, instr):
                 continue
             new = rule.replacement(match)
@@ -140,7 +149,15 @@ def forgets_its_size(instr: Instruction) -> bool:
 
 
 class Sweep:
-    """One walk through a computation."""
+    """One walk through a computation.
+
+    Attributes
+    ----------
+    became : what stands for instructions of the old computation, where that is something else.
+    order : the instructions of the new one.
+    tied : those that stay what they are.
+    uses : how many instructions use each one; being the root counts as a use.
+    """
 
     def __init__(self, rewriter: Rewriter, computation: Computation) -> None:
         self.rewriter, self.computation = rewriter, computation
@@ -148,75 +165,72 @@ class Sweep:
         self.became: dict[Instruction, Instruction] = {}
         self.order: dict[Instruction, None] = {}
         self.tied = ordered(computation)
-        self.uses = Counter([computation.root])
+        self.uses = {computation.root: 1}
         for instr in computation.instructions:
             self.count(instr)
 
     def count(self, user: Instruction) -> None:
         """Count an instruction as a user of its operands, once each."""
-        for operand in set(user.operands):
-            self.uses[operand] += 1
+        uses, operands = self.uses, user.operands
+        for operand in operands if len(operands) < 2 else set(operands):
+            uses[operand] = uses.get(operand, 0) + 1
 
     def run(self) -> Computation:
         """The computation after the walk; the same object if nothing changed."""
-        self.settled.difference_update(self.near_other_uses())
+        became, order, tied = self.became, self.order, self.tied
         for old in self.computation.instructions:
-            instr = self.updated(old)
-            if instr not in self.settled and old not in self.tied:
+            instr = self.updated(old) if became else old
+            if old not in tied and not self.is_settled(instr):
                 instr = self.rewritten(instr)
-            self.order[instr] = None
-            self.became[old] = instr
-        self.rewriter.settled.uses.update(self.uses)
-        instructions = tuple(self.order)
+            order[instr] = None
+            if instr is not old:
+                became[old] = instr
+        instructions = tuple(order)
         if instructions == self.computation.instructions:
             return self.computation
-        root = self.became[self.computation.root]
+        root = became.get(self.computation.root, self.computation.root)
         return replace(self.computation, instructions=instructions, root=root)
 
-    def near_other_uses(self) -> dict[Instruction, int]:
-        """Instructions that a rule may fit now that something has other users than before."""
-        before, uses, reach = self.rewriter.settled.uses, self.uses, self.rewriter.rules.reach
-        near = {
-            instr: reach
-            for instr in self.computation.instructions
-            if before.get(instr, uses[instr]) != uses[instr]
-        }
-        for instr in self.computation.instructions if near else ():
-            distance = max([near.get(o, 0) for o in instr.operands], default=0) - 1
-            if distance > near.get(instr, 0):
-                near[instr] = distance
-        return near
+    def is_settled(self, instr: Instruction) -> bool:
+        """Whether no rule fitted before, nor would one now that other instructions use others."""
+        asked = self.settled.get(instr)
+        if not asked:
+            return asked is not None
+        uses = self.uses
+        return all((uses.get(i, 1) == 1) is once for i, once in asked.items())
 
     def updated(self, old: Instruction) -> Instruction:
         """The instruction over what became of its operands; it keeps its name."""
         became = self.became
-        operands = tuple([became[o] for o in old.operands])
-        before = tuple([became[p] for p in old.control_predecessors])
-        if (operands, before) == (old.operands, old.control_predecessors):
+        changed = became.keys()
+        if changed.isdisjoint(old.operands) and changed.isdisjoint(old.control_predecessors):
             return old
+        operands = tuple([became.get(o, o) for o in old.operands])
+        before = tuple([became.get(p, p) for p in old.control_predecessors])
         new = old.rewired(operands, before, old.called)
-        self.uses[new] = self.uses[old]
+        self.uses[new] = self.uses.get(old, 0)
         return new
 
     def rewritten(self, instr: Instruction) -> Instruction:
         """What the first rule that applies makes of an instruction; itself if none does."""
-        found = self.rewriter.replacement(instr, self.uses, self.order)
+        asked: dict[Instruction, bool] = {}
+        found = self.rewriter.replacement(instr, self.uses, self.order, asked)
         if found is None:
-            self.settled.add(instr)
+            self.settled[instr] = asked
             return instr
         rule, root = found
         made = self.adopt(root, instr)
         new = made.get(root, root)
         fresh = [i for i in made.values() if i is not new]
         if any(map(forgets_its_size, made.values())):
-            self.settled.add(instr)
+            self.settled[instr] = asked
             return instr
         if not self.rewriter.log.rewrite(rule, instr, *fresh, new):
             return instr
         self.order.update(dict.fromkeys(made.values()))
         # Who used the old one will use the new one. What the old one used keeps its count until
         # the next sweep, so that a guard may see too many uses, but never too few.
-        self.uses[new] += self.uses[instr]
+        self.uses[new] = self.uses.get(new, 0) + self.uses.get(instr, 0)
         for each in made.values():
             self.count(each)
         return new

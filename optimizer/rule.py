@@ -57,17 +57,25 @@ class Match:
     ----------
     found : what the variables stand for, by name.
     uses : how many instructions use each instruction; being the root counts as a use.
+    asked : of which instructions it was asked whether they have one use, with the answer: all that
+        a match depends on and that may change while its root stays the same object.
     """
 
     root: Instruction
     found: Bindings
     uses: Mapping[Instruction, int]
+    asked: dict[Instruction, bool]
 
     def __getitem__(self, variable: Any) -> Any:
         """What a variable stands for; anything else stands for itself."""
         if isinstance(variable, Variable | ConstantVariable | AttributeVariable | Rest):
             return self.found[variable.name]
         return variable
+
+    def has_one_use(self, instr: Instruction) -> bool:
+        """Whether just one instruction uses another."""
+        once = self.asked[instr] = self.uses.get(instr, 1) == 1
+        return once
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,19 +246,13 @@ def _operands(application: Application, match: Match, like: Shape) -> list[Instr
 
 
 class RuleSet:
-    """Rules in the order in which they are tried, found by opcodes.
-
-    Attributes
-    ----------
-    reach : how many levels of instructions the left sides look at, at most.
-    """
+    """Rules in the order in which they are tried, found by opcodes."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules = tuple(rules)
         names = [rule.name for rule in self.rules]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two rules are called {twice}")
-        self.reach = max((_levels(rule.left) for rule in self.rules), default=0)
         # Which rules may fit an opcode over certain opcodes is asked for again and again.
         self.candidates = lru_cache(maxsize=None)(self._candidates)
 
@@ -275,20 +277,23 @@ class RuleSet:
         )
 
     def matches(
-        self, instr: Instruction, uses: Mapping[Instruction, int]
+        self,
+        instr: Instruction,
+        uses: Mapping[Instruction, int],
+        asked: dict[Instruction, bool] | None = None,
     ) -> Iterator[tuple[Rule, Match, Application]]:
-        """Every rule whose left side fits an instruction, guards not yet asked, in order."""
+        """Every rule whose left side fits an instruction, guards not yet asked, in order.
+
+        Parameters
+        ----------
+        uses, asked : as in `Match`.
+        """
+        asked = {} if asked is None else asked
         opcodes = [operand.opcode for operand in instr.operands]
         for candidate, pattern in self.candidates(instr.opcode, *opcodes):
             found: Bindings = {}
             if pattern.mismatch(instr, found) is None:
-                yield candidate, Match(instr, found, uses), pattern
-
-
-def _levels(side: Term) -> int:
-    """How many levels of instructions a pattern looks at."""
-    below = side.operands if isinstance(side, Application) else ()
-    return 1 + max(map(_levels, below), default=0)
+                yield candidate, Match(instr, found, uses, asked), pattern
 
 
 def _may_match(pattern: Application, opcodes: tuple[str, ...]) -> bool:
