@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from optimizer.analysis.cost import traffic
 from optimizer.effects import effects, ordered
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
-    from hlo.attributes import GetTupleElement
+    from hlo.attributes import Fusion, GetTupleElement
     from hlo.instruction import Computation, Instruction
     from optimizer.fusion.policy import Policy
 
@@ -77,7 +77,9 @@ def mergeable(
 
 def _is_loop(instr: Instruction, policy: Policy) -> bool:
     if instr.opcode == "fusion":
-        return instr.attrs.kind in ("kLoop", "kInput")  # type: ignore[attr-defined]
+        attrs = cast("Fusion", instr.attrs)
+        # What shares buffers was made so on purpose, and keeps outputs that nobody uses.
+        return attrs.kind in ("kLoop", "kInput") and not attrs.output_to_operand_aliasing
     return instr.opcode in policy.roots and _is_plain(instr, policy)
 
 

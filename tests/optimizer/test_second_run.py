@@ -53,10 +53,32 @@ ENTRY e {
     false_computation=copied
 }
 """
+# Of the fusion in place, an output that nobody uses depends on what is like its first one: merged
+# with others it would lose that output, and then merge with `n`.
+FUSION_IN_PLACE = """
+HloModule m
+in_place {
+  a = f32[2,1] parameter(0)
+  b = f32[2,1] parameter(1)
+  s = f32[2,1] add(a, a)
+  ROOT t = (f32[2,1], f32[2,1]) tuple(s, b)
+}
+ENTRY e {
+  x = f32[2,1] parameter(0)
+  n = f32[2,1] negate(x)
+  c = f32[2,1] custom-call(n), custom_call_target="C"
+  f = (f32[2,1], f32[2,1]) fusion(x, c), kind=kLoop, calls=in_place,
+    output_to_operand_aliasing={{1}: (1, {})}
+  g = f32[2,1] get-tuple-element(f), index=0
+  h = f32[2,1] sine(g)
+  i = f32[2,1] custom-call(h), custom_call_target="C"
+  ROOT r = f32[2,1] add(i, c)
+}
+"""
 
 
 @pytest.mark.parametrize("target", ["cpu", "gpu"])
-@pytest.mark.parametrize("text", [BRANCHES_IN_A_MAP, BRANCHES_OF_LAYOUTS])
+@pytest.mark.parametrize("text", [BRANCHES_IN_A_MAP, BRANCHES_OF_LAYOUTS, FUSION_IN_PLACE])
 def test_nothing_is_left_to_do(text, target):
     once = optimize(hlo.parse(text), target)
     assert not {"map", "conditional"} & {i.opcode for i in once.instructions()}
