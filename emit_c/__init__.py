@@ -20,9 +20,11 @@ from emit_c.dynamic.padding import is_dynamic, to_static
 from emit_c.executable import remembered
 from emit_c.executable.built import build
 from emit_c.executable.executable import Executable
-from emit_c.executable.runtime import set_threads
+from emit_c.executable.libraries import compilers
+from emit_c.executable.runtime import set_threads, slots
 from emit_c.executable.strided import StridedExecutable, without_last_bitcasts
 from emit_c.program.emit import Program, emit
+from emit_c.program.units import Units
 from emit_c.table import emits_c
 from hlo.garbage import no_collection
 from hlo.verify import verify
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
 # Files define their opcodes when they are imported.
 for _module in walk_packages(__path__, f"{__name__}."):
     import_module(_module.name)
+
+# Instructions of a module whose kernels are worth several compilers.
+LARGE = 60
 
 __all__ = ["Executable", "Program", "compile", "emit", "emits_c", "set_threads"]
 
@@ -75,8 +80,12 @@ def compile(  # noqa: A001 - so it is named
     key = remembered.key_of(module, optimize) if remember else ""
     built = remembered.recall(key) if remember else None
     if built is None:
-        program, views = _written(module, sound, optimize=optimize)
-        built = build(program, views)
+        with compilers() as running:
+            # What is not remembered either was most likely not compiled before.
+            units = Units(slots(), running.take if remember else None)
+            running.prepare(_busy_compilers(module) if remember else 0)
+            program, views = _written(module, sound, optimize=optimize, units=units)
+            built = build(program, views, running)
         if remember:
             remembered.remember(key, built)
     strided = StridedExecutable if built.views else Executable
@@ -85,18 +94,25 @@ def compile(  # noqa: A001 - so it is named
     )
 
 
+def _busy_compilers(module: Module) -> int:
+    """How many compilers a module will keep busy, as far as one can tell before it is optimized."""
+    large = sum(1 for _ in module.instructions()) >= LARGE
+    return slots() if large else 1
+
+
 def _written(
-    module: Module, sound: set[Instruction], *, optimize: bool
+    module: Module, sound: set[Instruction], *, optimize: bool, units: Units | None = None
 ) -> tuple[Program, Mapping[int, View]]:
     """The C of a module, and how its results are to be seen.
 
     Parameters
     ----------
     sound : instructions that are verified already.
+    units : hands out files while others are still being written.
     """
     made = _optimized(module, sound) if optimize else module
     made, views = without_last_bitcasts(made)
-    return emit(made), views
+    return emit(made, units=units), views
 
 
 def _optimized(module: Module, sound: set[Instruction]) -> Module:

@@ -46,6 +46,11 @@ class Foreign:
         self.declared[name] = declaration
         return _called(name)
 
+    @property
+    def called(self) -> list[str]:
+        """What the functions are called by in C."""
+        return [_called(name) for name in self.declared]
+
     def text(self) -> str:
         """The pointers, and the function that takes them; nothing where no function is called."""
         if not self.declared:

@@ -20,8 +20,8 @@ import numpy as np
 
 from emit_c.code.foreign import prototypes
 from emit_c.code.names import Names, comment
-from emit_c.executable.compiler import MEANING
 from emit_c.executable.runtime import FOLDER, c_files
+from emit_c.executable.toolchain import MEANING
 from emit_c.program.emit import emit
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from emit_c.executable.compiler import library
+from emit_c.executable.libraries import library
 from emit_c.executable.runtime import runtime, slots
 from emit_c.executable.tiles import compile_tiles
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from emit_c.executable.compilers import Compilers
     from emit_c.program.emit import Program
 
 
@@ -67,8 +68,16 @@ class Built:
     views: Mapping[int, View] = field(default_factory=dict[int, View])
 
 
-def build(program: Program, views: Mapping[int, View] | None = None) -> Built:
+def build(
+    program: Program,
+    views: Mapping[int, View] | None = None,
+    running: Compilers | None = None,
+) -> Built:
     """Compile a program, or find it compiled.
+
+    Parameters
+    ----------
+    running : compilers that may be at work on some of its files already.
 
     Raises
     ------
@@ -78,7 +87,7 @@ def build(program: Program, views: Mapping[int, View] | None = None) -> Built:
     runtime()
     with ThreadPoolExecutor(1) as meanwhile:
         tiles = meanwhile.submit(compile_tiles, program.parts.tiles)
-        made = library(program.parts.units(slots()))
+        made = library(program.files(slots()), running=running)
         tiles.result()
     return Built(
         library=made,

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from emit_c.executable.built import build
-from emit_c.executable.compiler import OPTIMIZED, library
 from emit_c.executable.executable import Executable
+from emit_c.executable.libraries import library
 from emit_c.executable.runtime import FOLDER, in_one_file, runtime, slots
+from emit_c.executable.toolchain import OPTIMIZED
 from emit_c.program.emit import emit
 
 if TYPE_CHECKING:

@@ -20,8 +20,9 @@ import ml_dtypes
 import numpy as np
 
 from emit_c.executable.built import Built, View
-from emit_c.executable.compiler import toolchain, trim
+from emit_c.executable.libraries import trim
 from emit_c.executable.runtime import slots
+from emit_c.executable.toolchain import toolchain
 from hlo.attributes import Constant
 from hlo.cache import cache_folder
 from hlo.print import Options, print_module

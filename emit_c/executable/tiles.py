@@ -11,7 +11,7 @@ import ctypes
 from typing import TYPE_CHECKING
 
 from emit_c.contraction.library import exported
-from emit_c.executable.compiler import library, library_path
+from emit_c.executable.libraries import library, library_path
 from emit_c.executable.runtime import slots
 
 if TYPE_CHECKING:

@@ -38,11 +38,18 @@ _SAME_ORDER = {"copy", "opt-barrier", "domain", "reshape", "add-dependency"}
 
 
 class Kernels:
-    """The kernels of a module, in the order in which they are first needed."""
+    """The kernels of a module, in the order in which they are first needed.
+
+    Attributes
+    ----------
+    functions : their texts by name, each after those of the functions that belong to it alone.
+    entries : the names of the kernels themselves.
+    """
 
     def __init__(self, names: Names) -> None:
         self.names = names
         self.functions: dict[str, str] = {}
+        self.entries: set[str] = set()
         self._names: dict[str, str] = {}
 
     def _own(self, kernel: Kernel, body: str) -> str:
@@ -72,6 +79,7 @@ class Kernels:
             self._names[key] = unique
             result = "int" if kernel.writer.patience else "void"
             self.functions[unique] = f"{comment(about)}static {result} {unique}{body}"
+            self.entries.add(unique)
         return self._names[key]
 
 

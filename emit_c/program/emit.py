@@ -16,7 +16,7 @@ from emit_c.program.buffers import ready
 from emit_c.program.expand import expand
 from emit_c.program.module import ModuleWriter
 from emit_c.program.schedule import write_function
-from emit_c.program.units import Parts
+from emit_c.program.units import Parts, Units
 from emit_c.table import emits_c
 from hlo.error import HloError
 from hlo.print import Options, module_parts
@@ -52,6 +52,7 @@ class Program:
     functions : declarations, by name, of those of other libraries that it calls; `load_functions`
         takes them in this order.
     sites : where kernels are called, if their times are taken; by the number that they report.
+    units : what files were handed out already, if any were.
     """
 
     parts: Parts
@@ -61,19 +62,25 @@ class Program:
     donated: Mapping[int, int]
     functions: Mapping[str, str]
     sites: tuple[Site, ...] = ()
+    units: Units | None = None
 
     @property
     def source(self) -> str:
         """The C file."""
         return self.parts.whole()
 
+    def files(self, most: int) -> tuple[str, ...]:
+        """The C as files for that many compilers."""
+        return (self.units or Units(most)).files(self.parts)
 
-def emit(module: Module, *, profile: bool = False) -> Program:
+
+def emit(module: Module, *, profile: bool = False, units: Units | None = None) -> Program:
     """Write a module as C.
 
     Parameters
     ----------
     profile : let it take the time of every call of a kernel.
+    units : hands out files while others are still being written.
 
     Raises
     ------
@@ -82,7 +89,7 @@ def emit(module: Module, *, profile: bool = False) -> Program:
     """
     expanded = ready(expand(module))
     check(expanded)
-    writer = ModuleWriter(expanded, write_function, [] if profile else None)
+    writer = ModuleWriter(expanded, write_function, [] if profile else None, units)
     if any(i.opcode == "rng-get-and-update-state" for i in expanded.instructions()):
         writer.prologue = (Call("seed_random_state", ()),)
     writer.function(expanded.entry, "the entry", "run")
@@ -94,12 +101,13 @@ def emit(module: Module, *, profile: bool = False) -> Program:
         constants.definitions,
         foreign.text(),
         writer.kernels.functions,
+        writer.kernels.entries,
         f"{constants.loader()}\n{functions}",
     )
     large, memory = tuple(constants.loaded), writer.memory
     return Program(
         parts, memory.arena_bytes, large, writer.slot_bytes, memory.donated, foreign.declared,
-        tuple(writer.sites or ()),
+        tuple(writer.sites or ()), units,
     )  # fmt: skip
 
 

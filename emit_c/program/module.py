@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from emit_c.code.loops import Statement
     from emit_c.program.sites import Site
+    from emit_c.program.units import Units
     from hlo.instruction import Computation, Module
 
 # Where an address is to be filled in.
@@ -29,6 +30,7 @@ class ModuleWriter:
     ----------
     write : writes the C function of a computation, of a name; gives its text.
     sites : where kernels are called, if their times are to be taken.
+    units : the files that compilers are given, which may be cut off before the end.
 
     Attributes
     ----------
@@ -45,8 +47,9 @@ class ModuleWriter:
         module: Module,
         write: Callable[[ModuleWriter, Computation, str], str],
         sites: list[Site] | None = None,
+        units: Units | None = None,
     ) -> None:
-        self.write, self.sites = write, sites
+        self.write, self.sites, self.units = write, sites, units
         self.memory = Memory(module)
         self.names = Names()
         self.constants = Constants(self.names)
@@ -70,6 +73,13 @@ class ModuleWriter:
             about = comment(f"computation {computation.name}, {role}")
             self.functions[made] = about + self.write(self, computation, made)
         return self.written[computation]
+
+    def look(self) -> None:
+        """Let compilers have what is written."""
+        if self.units:
+            kernels, constants = self.kernels, self.constants
+            foreign = constants.foreign.called
+            self.units.look(kernels.functions, kernels.entries, constants.definitions, foreign)
 
     def settled(self, text: str) -> str:
         """The text of functions with addresses in it."""

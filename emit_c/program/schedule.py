@@ -60,6 +60,7 @@ class Schedule(Function):
             except HloError as error:
                 raise error.at(instr.span) from None
             self.settle_local(instr)
+            self.module.look()
 
     def _take_donated(self) -> None:
         """Bring donated arguments to where the results will be, if they are not there."""

@@ -10,7 +10,7 @@ import pytest
 
 import hlo
 from emit_c.executable.ahead import files, signature
-from emit_c.executable.compiler import MEANING, find_compiler
+from emit_c.executable.toolchain import MEANING, find_compiler
 from interpreter import evaluate
 from interpreter.custom_calls.lapack import PREFIX, library_file
 

@@ -9,7 +9,7 @@ import pytest
 import emit_c
 import hlo
 import interpreter
-from emit_c.executable.compiler import MEANING, find_compiler
+from emit_c.executable.toolchain import MEANING, find_compiler
 
 TYPES = {"f32": np.float32, "f64": np.float64, "s32": np.int32}
 

@@ -12,7 +12,7 @@ from emit_c.custom_calls.expansions import EXPANSIONS
 from emit_c.custom_calls.table import KERNELS
 from emit_c.dynamic.rules import CUSTOM_CALLS as RUN_TIME_SIZES
 from emit_c.executable.ahead import files
-from emit_c.executable.compiler import MEANING, find_compiler
+from emit_c.executable.toolchain import MEANING, find_compiler
 from interpreter.compare import ROUNDING
 from interpreter.custom_calls.registry import CUSTOM_CALLS
 

@@ -79,6 +79,6 @@ def test_the_file_that_people_read_holds_the_tiles():
     parts = emit_c.emit(hlo.parse(DOT.format(n=28, k=64))).parts
     (name,) = parts.tiles
     assert f"static void {name}(" in parts.whole()
-    (unit,) = parts.units(1)
+    unit = parts.declaring()
     assert f"\nvoid {name}(" in unit
     assert "sum_0_0" not in unit

@@ -52,8 +52,8 @@ def test_the_values_are_the_same():
 
 def test_each_file_has_what_it_needs(monkeypatch):
     monkeypatch.setattr(units, "LEAST_TEXT", 1)
-    parts = emit_c.emit(hlo.parse(SEVERAL)).parts
-    *kernels, rest = parts.units(3)
+    program = emit_c.emit(hlo.parse(SEVERAL))
+    *kernels, rest = program.files(3)
     assert len(kernels) == 3
     defined = [re.findall(r"^void (\w+_kernel)\(.*\{$", text, re.MULTILINE) for text in kernels]
     declared = re.findall(r"^void (\w+_kernel)\(.*;$", rest, re.MULTILINE)
@@ -65,9 +65,9 @@ def test_each_file_has_what_it_needs(monkeypatch):
 
 
 def test_a_small_module_is_one_file():
-    parts = emit_c.emit(hlo.parse(SEVERAL)).parts
-    assert parts.units(8) == (parts.whole(),)
-    assert parts.units(1) == (parts.whole(),)
+    program = emit_c.emit(hlo.parse(SEVERAL))
+    assert program.files(8) == (program.source,)
+    assert program.files(1) == (program.source,)
 
 
 @pytest.mark.usefixtures("many")
@@ -111,9 +111,9 @@ def test_what_a_kernel_calls_counts_as_its_text(monkeypatch):
         "add": "static void add(void) {\n}\n",
     }
     functions = "int run(void) {\n  dot();\n  add();\n  return 0;\n}\n"
-    parts = units.Parts("", {}, "", kernels, functions)
+    parts = units.Parts("", {}, "", kernels, {"dot", "add"}, functions)
     monkeypatch.setattr(units, "LEAST_TEXT", len(kernels["dot"] + kernels["add"]) // 2 + 1)
-    with_tile, without, rest = parts.units(2)
+    with_tile, without, rest = units.Units(2).files(parts)
     assert "void dot(void) {" in with_tile
     assert "void tile(void) {" in with_tile
     assert "void add(void) {" in without

@@ -11,7 +11,7 @@ import pytest
 
 from emit_c import set_threads
 from emit_c.executable import sanitize
-from emit_c.executable.compiler import find_compiler
+from emit_c.executable.toolchain import find_compiler
 from hlo_tools.watching import duration
 
 ADD = b"""HloModule my.module

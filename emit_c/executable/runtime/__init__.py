@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from emit_c.executable.compiler import library
+from emit_c.executable.libraries import library
 
 FOLDER = Path(__file__).parent
 OUT_OF_MEMORY = 2  # HLO_OUT_OF_MEMORY in runtime.h

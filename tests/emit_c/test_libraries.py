@@ -9,7 +9,8 @@ import pytest
 
 import emit_c
 import hlo
-from emit_c.executable import compiler
+from emit_c.executable import libraries as made
+from emit_c.executable import toolchain
 from emit_c.executable.runtime import runtime
 
 TEXT = """HloModule m
@@ -40,7 +41,7 @@ def test_a_module_is_compiled_once(cache, monkeypatch):
     def refuse(*_):
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(compiler, "_compile", refuse)
+    monkeypatch.setattr(made, "compilers", refuse)
     executable = emit_c.compile(hlo.parse(TEXT), optimize=False)
     x = np.arange(1000, dtype=np.float32)
     assert (executable(x) == x * 2 * x - x * 2).all()
@@ -62,7 +63,7 @@ def test_a_full_cache_loses_what_was_used_longest_ago(cache, monkeypatch):
     emit_c.compile(hlo.parse(TEXT), optimize=False)
     (old,) = libraries(cache)
     os.utime(cache / old, (1, 1))
-    monkeypatch.setattr(compiler, "CACHE_BYTES", 20_000)
+    monkeypatch.setattr(made, "CACHE_BYTES", 20_000)
     emit_c.compile(hlo.parse(TEXT.replace("subtract", "divide")), optimize=False)
     assert old not in libraries(cache)
     assert len(libraries(cache)) == 1
@@ -109,7 +110,7 @@ def test_a_compilers_message_is_shown_with_its_kernel(cache):
     del cache
     source = "static void add_kernel(void) {\n  wrong;\n}\n\nvoid run(void) {\n  add_kernel();\n}\n"
     with pytest.raises(hlo.HloError) as caught:
-        compiler.library([source])
+        made.library([source])
     assert caught.value.code == "HLO182"
     assert any("add_kernel" in note and "wrong" in note for note in caught.value.notes)
 
@@ -140,5 +141,5 @@ def test_wrong_arguments_are_refused():
     ],
 )
 def test_only_gcc_is_given_the_flags_that_only_gcc_knows(monkeypatch, version, own):
-    monkeypatch.setattr(compiler, "_version", lambda _: version)
-    assert set(compiler.OF_GCC).issubset(compiler.toolchain().command) == own
+    monkeypatch.setattr(toolchain, "_version", lambda _: version)
+    assert set(toolchain.OF_GCC).issubset(toolchain.toolchain().command) == own

@@ -1,0 +1,166 @@
+"""Processes of the system's C compiler, of which some wait until there is something to compile.
+
+To start one takes as long as to compile a few kernels, and a module is optimized by one thread,
+while other processors idle. So some are started before anything is written: their files begin by
+including what comes out of a pipe, which nothing ever does; it is closed when the text is there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Self
+
+from emit_c.executable.places import place
+from emit_c.executable.toolchain import MEANING, SHARED
+from hlo.error import HloError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from emit_c.executable.toolchain import Toolchain
+
+# How a process names a file that it has open.
+_OPEN = Path("/dev/fd")
+
+
+@dataclass(slots=True)
+class _Compiler:
+    """A compiler of one file.
+
+    Attributes
+    ----------
+    text : the file.
+    made : what the compiler makes of it.
+    gate : the end of a pipe that it waits for to be closed; None where it does not wait.
+    """
+
+    process: subprocess.Popen[str]
+    text: Path
+    made: Path
+    gate: int | None = None
+
+    def begin(self) -> None:
+        """Let it compile what the file holds, or fail if there is none."""
+        if self.gate is not None:
+            os.close(self.gate)
+            self.gate = None
+
+
+class Compilers:
+    """Compilers of the files of one library; as a context, it ends when they all have.
+
+    Parameters
+    ----------
+    flags : for compiling.
+    folder : where temporary files may lie.
+    """
+
+    def __init__(self, toolchain: Toolchain, flags: Sequence[str], folder: Path) -> None:
+        self._toolchain, self._flags = toolchain, flags
+        self._command = (*toolchain.command, *MEANING, *flags, "-w")
+        self._folder = TemporaryDirectory(dir=folder, prefix="build-")
+        self._all: list[_Compiler] = []
+        self._waiting: list[_Compiler] = []
+        self._busy: dict[str, _Compiler] = {}  # by text
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are, until the context ends."""
+        return Path(self._folder.name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for compiler in self._all:
+            with compiler.process:
+                compiler.begin()
+        self._folder.cleanup()
+
+    def prepare(self, count: int) -> None:
+        """Start some compilers that wait for a file."""
+        for _ in range(count if _OPEN.is_dir() else 0):
+            text = self._path(".c")
+            out, gate = os.pipe()
+            waits = text.with_suffix(".wait.c")
+            waits.write_text(f'#include "{_OPEN}/{out}"\n#include "{text.name}"\n')
+            self._waiting.append(self._start(waits, text, (out,)))
+            self._waiting[-1].gate = gate
+            os.close(out)
+
+    def take(self, unit: str) -> None:
+        """Compile a file; others can be compiled at the same time."""
+        if self._waiting:
+            compiler = self._waiting.pop()
+            compiler.text.write_text(unit)
+            compiler.begin()
+        else:
+            text = self._path(".c")
+            text.write_text(unit)
+            compiler = self._start(text, text)
+        self._busy[unit] = compiler
+
+    def link(self, units: Iterable[str], linked: Sequence[str] | None = None) -> Path:
+        """The library of some files; it is gone when the context ends.
+
+        Parameters
+        ----------
+        linked : flags; those of modules are left out.
+
+        Raises
+        ------
+        HloError
+            HLO182 if the compiler refuses one.
+        """
+        units = dict.fromkeys(units)
+        for unit in units:
+            if unit not in self._busy:
+                self.take(unit)
+        for unit in units:
+            _finish(self._busy[unit].process, unit)
+        objects = [str(self._busy[unit].made) for unit in units]
+        made = self._path(".so")
+        linked = self._toolchain.linked if linked is None else linked
+        command = [*self._command, *SHARED, "-o", str(made), *objects, *linked]
+        _finish(_process(command), "")
+        return made
+
+    def _start(self, given: Path, text: Path, handed_down: Sequence[int] = ()) -> _Compiler:
+        made = text.with_suffix(".o")
+        command = [*self._command, "-fPIC", "-c", "-o", str(made), str(given)]
+        self._all.append(_Compiler(_process(command, handed_down), text, made))
+        return self._all[-1]
+
+    def _path(self, suffix: str) -> Path:
+        return self.folder / f"part{len(self._all)}{suffix}"
+
+
+def _process(command: Sequence[str], handed_down: Sequence[int] = ()) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        pass_fds=handed_down,
+    )
+
+
+def _finish(process: subprocess.Popen[str], unit: str) -> None:
+    messages = process.communicate()[0]
+    if process.returncode:
+        notes = explain(messages, unit)
+        raise HloError("HLO182", "the C compiler refuses the emitted code", notes=notes)
+
+
+def explain(messages: str, source: str) -> list[str]:
+    """The compiler's errors, each with its place, and what the kernel there computes."""
+    found: list[str] = []
+    for number, message in re.findall(r"^[^:\n]*:(\d+):.*?error: (.*)$", messages, re.MULTILINE):
+        where = place(source, int(number))
+        found += [f"{message}: {where}", *where.about]
+    return found[:20] or [messages.strip()[:2000]]

@@ -1,0 +1,124 @@
+"""The system's C compiler: which one it is, and with which flags it is called."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from hlo.error import HloError
+
+OPTIMIZED = (
+    *("-O1", "-fopenmp-simd", "-march=native", "-mprefer-vector-width=512"),
+    *("-fno-math-errno", "-fno-trapping-math"),
+    # At -O1, gcc leaves out the vzeroupper before calls of the C library, whose SSE code then
+    # takes 30 times as long.
+    "-fexpensive-optimizations",
+)
+# What only gcc understands. To find out which bits of numbers are known takes it a sixth of its
+# time, and vectors gain nothing; the plugin is for code that is optimized when it is linked. The
+# assembler may begin while the compiler is still at work.
+OF_GCC = ("-fno-tree-bit-ccp", "-fno-use-linker-plugin", "-pipe")
+# What the emitted code means: integers wrap around, bytes of the arena have the type that was last
+# written, and products are rounded before they are added to.
+MEANING = ("-std=c11", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing")
+# The library of threads is loaded first, and its symbols are found when the module is loaded.
+SHARED = (
+    "-fPIC",
+    "-shared",
+    *(("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ()),
+)
+# A module's library needs nothing of what programs begin with, and finds memcpy and its like loaded
+# by Python; half of the linker's time would go into looking at them.
+LINKED = ("-lm",)
+LINKED_BY_GCC = ("-nostdlib", "-lm", "-lgcc")
+COMPILERS = ("cc", "gcc", "clang")
+
+
+def find_compiler() -> tuple[str, ...]:
+    """The system's C compiler, as the beginning of a command: $CC, else cc, gcc or clang.
+
+    Raises
+    ------
+    HloError
+        HLO180 if there is none.
+    """
+    chosen = shlex.split(os.environ.get("CC", ""))
+    if chosen:
+        if shutil.which(chosen[0]):
+            return tuple(chosen)
+        raise HloError("HLO180", f"there is no C compiler: $CC is {chosen[0]!r}", notes=_ADVICE)
+    for name in COMPILERS:
+        if shutil.which(name):
+            return (name,)
+    raise HloError(
+        "HLO180", f"there is no C compiler: none of {', '.join(COMPILERS)}", notes=_ADVICE
+    )
+
+
+_ADVICE = (
+    "Debian, Ubuntu: apt install gcc; Fedora: dnf install gcc; macOS: xcode-select --install",
+    "another compiler can be named by the environment variable CC",
+)
+
+
+@cache
+def _version(compiler: tuple[str, ...]) -> str:
+    found = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=False)
+    return found.stdout
+
+
+@cache
+def _processor() -> str:
+    """What the code is compiled for: a home folder may be shared by machines of many kinds."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().split("\n")
+    except OSError:
+        return platform.platform() + platform.processor()
+    wanted = ("model name", "flags", "Features", "CPU part")
+    return "\n".join(dict.fromkeys(line for line in lines if line.startswith(wanted)))
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """What makes a library of C, and for what machine.
+
+    Attributes
+    ----------
+    command : the compiler, with the flags that only this one understands.
+    linked : flags for what a module's library is linked with.
+    version : as it tells it.
+    processor : what code is made for.
+    """
+
+    command: tuple[str, ...]
+    linked: tuple[str, ...]
+    version: str
+    processor: str
+
+    @property
+    def key(self) -> str:
+        """All of it, for the key of a cache."""
+        return "\0".join((*self.command, *self.linked, self.version, self.processor))
+
+
+def toolchain() -> Toolchain:
+    """What makes a library of C here.
+
+    Raises
+    ------
+    HloError
+        HLO180 if there is no compiler.
+    """
+    compiler = find_compiler()
+    version = _version(compiler)
+    # Its name may be `cc`, but it says whose work it is.
+    gcc = "Free Software Foundation" in version
+    linked = LINKED_BY_GCC if gcc and sys.platform == "linux" else LINKED
+    return Toolchain((*compiler, *(OF_GCC if gcc else ())), linked, version, _processor())

@@ -1,0 +1,75 @@
+"""Compilers that are started early make what others make, and none of them is left behind."""
+
+import ctypes
+from pathlib import Path
+
+import pytest
+
+import emit_c
+import hlo
+from emit_c.executable import compilers as processes
+from emit_c.executable.libraries import compilers
+from emit_c.program import units
+
+TWO = (
+    "int two(void) { return 2; }\n",
+    "int two(void);\nint four(void) { return two() * two(); }\n",
+)
+
+
+def four(path, tmp_path):
+    kept = path.rename(tmp_path / "four.so")
+    return ctypes.CDLL(str(kept)).four()
+
+
+def open_files():
+    return sum(1 for _ in Path("/dev/fd").iterdir())
+
+
+@pytest.mark.parametrize("waiting", [0, 1, 2, 3])
+def test_files_are_compiled_by_those_that_wait_and_by_others(waiting, tmp_path):
+    with compilers() as running:
+        running.prepare(waiting)
+        running.take(TWO[0])
+        assert four(running.link(TWO), tmp_path) == 4
+
+
+def test_where_files_that_are_open_have_no_name_none_wait(tmp_path, monkeypatch):
+    monkeypatch.setattr(processes, "_OPEN", tmp_path / "missing")
+    with compilers() as running:
+        running.prepare(2)
+        assert four(running.link(TWO), tmp_path) == 4
+
+
+def test_those_that_nothing_was_given_to_end():
+    before = open_files()
+    with compilers() as running:
+        running.prepare(2)
+        folder = Path(running.folder)
+        assert folder.exists()
+    assert not folder.exists()
+    assert open_files() == before
+
+
+def test_an_error_has_the_line_of_the_text():
+    wrong = "static void add_kernel(void) {\n  wrong;\n}\n"
+    with compilers() as running:
+        running.prepare(1)
+        with pytest.raises(hlo.HloError) as caught:
+            running.link([wrong])
+    assert caught.value.code == "HLO182"
+    assert any("line 2, in add_kernel" in note for note in caught.value.notes)
+
+
+def test_files_that_are_handed_out_early_are_the_same(monkeypatch):
+    monkeypatch.setattr(units, "FIRST_CUT", 1)
+    lines = [f"a{k} = f32[{k},9] parameter({k})  b{k} = f32[{k},9] sine(a{k})" for k in range(1, 9)]
+    lines[0] = "a0 = f32[3,9] parameter(0)  b0 = f32[3,9] tanh(a0)  " + lines[0]
+    text = "HloModule m\nENTRY e {{\n{}\nROOT r = tuple({})\n}}"
+    module = hlo.parse(text.format("\n".join(lines), ", ".join(f"b{k}" for k in range(9))))
+    early: list[str] = []
+    program = emit_c.emit(module, units=units.Units(2, early.append))
+    files = program.files(2)
+    assert len(early) > 2
+    assert files[: len(early)] == tuple(early)
+    assert emit_c.emit(module).files(2) == files
