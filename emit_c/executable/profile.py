@@ -171,7 +171,7 @@ def profile(module: Module, arguments: Iterable[Any]) -> Profile:
 @cache
 def _recorder() -> ctypes.CDLL:
     """The library of runtime/profile.c, in which modules find its functions."""
-    path = library([(FOLDER / "profile.c").read_text()], ("-O2",), ("-pthread",))
+    path = library([(FOLDER / "profile.c").read_text()], ("-O2", "-pthread"), ())
     loaded = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     loaded.hlo_take_events.restype = ctypes.c_int64
     loaded.hlo_take_events.argtypes = [ctypes.c_void_p, ctypes.c_int64]

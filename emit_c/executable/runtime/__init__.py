@@ -60,7 +60,7 @@ def runtime() -> Runtime:
     HloError
         HLO180 if there is no compiler, HLO182 if it fails.
     """
-    path = library([in_one_file("runtime.c")], ("-O2",), ("-pthread",))
+    path = library([in_one_file("runtime.c")], ("-O2", "-pthread"), ())
     threads = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     threads.hlo_slots.restype = ctypes.c_int64
     threads.hlo_set_threads.restype = ctypes.c_int64
