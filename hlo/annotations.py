@@ -6,7 +6,7 @@ Nothing here changes a value. Passes carry it along; the printer writes it after
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -69,6 +69,12 @@ class Annotations:
     metadata: Metadata | None = None
     backend_config: str = ""
     origin: str = field(default="")
+
+    def inherited(self, sharding: Sharding | None = None) -> Annotations:
+        """What another instruction takes over: all but what is about one backend or one shape."""
+        if sharding is self.sharding and not self.backend_config:
+            return self
+        return replace(self, sharding=sharding, backend_config="")
 
 
 NO_ANNOTATIONS = Annotations()

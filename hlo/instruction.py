@@ -13,7 +13,7 @@ asked, in `hlo.walk` and `optimizer`, and never stored here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hlo.annotations import NO_ANNOTATIONS, Annotations
@@ -61,9 +61,31 @@ class Instruction:
         """What the opcode table says of the opcode."""
         return OPCODES[self.opcode]
 
-    def with_(self, **changes: Any) -> Instruction:
+    def with_(
+        self,
+        *,
+        name: str | None = None,
+        opcode: str | None = None,
+        shape: Shape | None = None,
+        operands: tuple[Instruction, ...] | None = None,
+        attrs: Attrs | None = None,
+        called: tuple[Computation, ...] | None = None,
+        control_predecessors: tuple[Instruction, ...] | None = None,
+        annotations: Annotations | None = None,
+        span: Span | None = None,
+    ) -> Instruction:
         """A copy with some fields changed; it keeps its name unless told otherwise."""
-        return Instruction(**{name: getattr(self, name) for name in _FIELDS} | changes)
+        return Instruction(
+            self.name if name is None else name,
+            self.opcode if opcode is None else opcode,
+            self.shape if shape is None else shape,
+            self.operands if operands is None else operands,
+            self.attrs if attrs is None else attrs,
+            self.called if called is None else called,
+            self.control_predecessors if control_predecessors is None else control_predecessors,
+            self.annotations if annotations is None else annotations,
+            self.span if span is None else span,
+        )
 
     def rewired(
         self,
@@ -71,11 +93,7 @@ class Instruction:
         control_predecessors: tuple[Instruction, ...],
         called: tuple[Computation, ...],
     ) -> Instruction:
-        """A copy that uses, follows and calls others.
-
-        Every pass does this to most of a module, so it is spelled out: `with_` takes three times
-        as long.
-        """
+        """A copy that uses, follows and calls others."""
         return Instruction(
             self.name,
             self.opcode,
@@ -92,9 +110,6 @@ class Instruction:
         """One line: name, shape, opcode and the names of the operands."""
         operands = ", ".join("%" + operand.name for operand in self.operands)
         return f"%{self.name} = {self.shape} {self.opcode}({operands})"
-
-
-_FIELDS = tuple(f.name for f in fields(Instruction))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

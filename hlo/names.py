@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ class NameSupply:
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._unseen = iter(taken)
-        self._taken: dict[str, set[int]] = {}
+        self._taken: defaultdict[str, set[int]] = defaultdict(set)
         self._next: dict[str, int] = {}
 
     def unique(self, wanted: str) -> str:
@@ -38,23 +40,30 @@ class NameSupply:
         `add.3` stands for number 3 of `add`, and a bare `add` for number 0.
         """
         for name in self._unseen:
-            self._unique(name)
-        return self._unique(wanted)
+            root, number, _ = _parts(name)
+            self._take(root, number)
+        root, number, is_numbered = _parts(wanted)
+        number = self._take(root, number)
+        return f"{root}.{number}" if number or is_numbered else root
 
-    def _unique(self, wanted: str) -> str:
-        root, numbered, digits = wanted.rpartition(".")
-        # XLA, too, takes longer numbers for part of the name.
-        if root and len(digits) <= _MOST_DIGITS and digits.isascii() and digits.isdigit():
-            number = int(digits)
-        else:
-            root, numbered, number = wanted, "", 0
-        taken = self._taken.setdefault(root, set())
-        if number not in taken:
-            taken.add(number)
-            return f"{root}.{number}" if numbered else wanted
-        free = self._next.get(root, 0)
-        while free in taken:
-            free += 1
-        taken.add(free)
-        self._next[root] = free + 1
-        return f"{root}.{free}" if free or numbered else root
+    def _take(self, root: str, number: int) -> int:
+        """Take a number of a root, or the first free one if somebody has it."""
+        taken = self._taken[root]
+        if number in taken:
+            number = self._next.get(root, 0)
+            while number in taken:
+                number += 1
+            self._next[root] = number + 1
+        taken.add(number)
+        return number
+
+
+# Pass after pass takes the same names of one module.
+@lru_cache(maxsize=1 << 14)
+def _parts(name: str) -> tuple[str, int, bool]:
+    """What stands before the number of a name, the number, and whether it is written."""
+    root, _, digits = name.rpartition(".")
+    # XLA, too, takes longer numbers for part of the name.
+    if root and len(digits) <= _MOST_DIGITS and digits.isascii() and digits.isdigit():
+        return root, int(digits), True
+    return name, 0, False

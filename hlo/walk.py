@@ -125,7 +125,11 @@ def rebuild(
         return computation
     sweep = _Sweep(plan, called)
     for instr in computation.instructions:
-        sweep.settle(instr)
+        # What an instruction needs stands before it, so it can be put there at once.
+        if instr in plan:
+            sweep.settle(instr)
+        elif instr not in sweep.done:
+            sweep.put(instr)
     instructions, root = tuple(sweep.order), sweep.done[computation.root]
     if instructions == computation.instructions and root is computation.root:
         return computation
@@ -146,6 +150,8 @@ class _Sweep:
         # Replaced instructions that their replacements need themselves.
         self.kept: Plan = {}
         self.replacing: set[Instruction] = set()
+        # What something else stands for: where it is not used, nothing changes.
+        self.changed: set[Instruction] = set()
 
     def settle(self, start: Instruction) -> None:
         """Find what stands for an instruction, after what that needs itself."""
@@ -157,6 +163,7 @@ class _Sweep:
                 stack.pop()
             elif target in self.done:
                 self.done[instr] = self.done[target]
+                self.changed.add(instr)
                 stack.pop()
             elif target is not instr and instr not in self.replacing:
                 self.replacing.add(instr)
@@ -164,25 +171,35 @@ class _Sweep:
             elif pending := [n for n in _needs(instr) if n not in self.done and n not in self.kept]:
                 stack += reversed(pending)
             else:
-                made = self.updated(instr)
-                (self.done if target is instr else self.kept)[instr] = made
-                self.order[made] = None
+                self.put(instr)
                 stack.pop()
+
+    def put(self, instr: Instruction) -> None:
+        """Add an instruction, whose operands are settled, to the order."""
+        made = self.updated(instr)
+        (self.kept if instr in self.replacing else self.done)[instr] = made
+        self.order[made] = None
+        if made is not instr:
+            self.changed.add(instr)
 
     def updated(self, instr: Instruction) -> Instruction:
         """The instruction with what now stands for its operands; itself where nothing changed."""
-        done, kept, called = self.done, self.kept, self.called
-        operands = tuple([done.get(o) or kept[o] for o in instr.operands])
-        before = tuple([done.get(p) or kept[p] for p in instr.control_predecessors])
-        callees = tuple([called.get(c, c) for c in instr.called])
-        same = (operands, before, callees) == (
-            instr.operands,
-            instr.control_predecessors,
-            instr.called,
-        )
-        if same:
+        unused, called = self.changed.isdisjoint, self.called
+        if (
+            unused(instr.operands)
+            and unused(instr.control_predecessors)
+            and called.keys().isdisjoint(instr.called)
+        ):
             return instr
-        return instr.rewired(operands, before, callees)
+        return instr.rewired(
+            tuple([self.now(o) for o in instr.operands]),
+            tuple([self.now(p) for p in instr.control_predecessors]),
+            tuple([called.get(c, c) for c in instr.called]),
+        )
+
+    def now(self, instr: Instruction) -> Instruction:
+        """What stands for a settled instruction."""
+        return self.done.get(instr) or self.kept[instr]
 
 
 def rebuild_module(

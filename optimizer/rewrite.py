@@ -139,7 +139,7 @@ def inherited(instr: Instruction, old: Instruction) -> Annotations:
     """What a new instruction takes over: all but what is about one backend, or another shape."""
     fits = instr.shape.compatible(old.shape)
     sharding = old.annotations.sharding if fits else None
-    return replace(old.annotations, sharding=sharding, backend_config="")
+    return old.annotations.inherited(sharding)
 
 
 def forgets_its_size(instr: Instruction) -> bool:
@@ -245,8 +245,7 @@ class Sweep:
         stays = any(old in instr.operands for instr in unknown)
         for instr in unknown:
             keeps = instr is root and instr.opcode == old.opcode and not stays
-            made[instr] = replace(
-                instr,
+            made[instr] = instr.with_(
                 name=old.name if keeps else self.rewriter.names.unique(instr.opcode),
                 operands=tuple([made.get(o, o) for o in instr.operands]),
                 annotations=inherited(instr, old),

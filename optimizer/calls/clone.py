@@ -37,8 +37,7 @@ def inlined(
     became = dict(zip(computation.parameters, arguments, strict=True))
     for instr in computation.instructions:
         if instr not in became:
-            copy = replace(
-                instr,
+            copy = instr.with_(
                 name=names.unique(instr.name),
                 operands=tuple([became[o] for o in instr.operands]),
                 control_predecessors=after + tuple([became[p] for p in instr.control_predecessors]),
@@ -68,8 +67,7 @@ def cloned(
     """
     became: dict[Instruction, Instruction] = {}
     for instr in computation.instructions:
-        became[instr] = replace(
-            instr,
+        became[instr] = instr.with_(
             name=names.unique(f"{instr.name}.clone"),
             operands=tuple([became[o] for o in instr.operands]),
             control_predecessors=tuple([became[p] for p in instr.control_predecessors]),

@@ -7,7 +7,7 @@ two fusions share a body.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.walk import rebuild, rebuild_module
@@ -47,7 +47,7 @@ class ComputationDeduplicator:
                     continue
                 called = tuple([first(c) for c in instr.called])
                 if called != instr.called and log.rewrite("share", instr):
-                    plan[instr] = replace(instr, called=called)
+                    plan[instr] = instr.with_(called=called)
             return rebuild(computation, plan)
 
         return rebuild_module(module, change)

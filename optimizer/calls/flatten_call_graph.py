@@ -7,11 +7,12 @@ element (`to_apply` of a reduce, a fusion's body) stay shared: they own no buffe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.walk import names_of, rebuild, rebuild_module
 from optimizer.calls.clone import cloned
+from optimizer.calls.unfolding import LIMIT, explodes
 from optimizer.passes import register
 
 if TYPE_CHECKING:
@@ -28,8 +29,7 @@ class FlattenCallGraph:
 
     Attributes
     ----------
-    limit : of instructions that are cloned. A chain of computations each of which calls the
-        one before twice has exponentially many call sites.
+    limit : of instructions that are cloned. A small module of which more would be is left as it is.
 
     References
     ----------
@@ -37,21 +37,20 @@ class FlattenCallGraph:
     """
 
     name = "flatten-call-graph"
-    limit: int = 1_000_000
+    limit: int = LIMIT
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with a tree of sequential calls."""
+        if explodes(module, SEQUENTIAL, self.limit):
+            return module
         names = names_of(module)
         taken: set[Computation] = set()
-        budget = self.limit
 
         def own(computation: Computation) -> Computation:
             """The computation itself at its first call site, then copies of it."""
-            nonlocal budget
             if computation not in taken:
                 taken.add(computation)
                 return computation
-            budget -= len(computation.instructions)
             copy = cloned(computation, names, callees)
             # A copy has its caller too: what copies that caller must copy the copy again.
             taken.add(copy)
@@ -65,14 +64,18 @@ class FlattenCallGraph:
         def change(computation: Computation) -> Computation:
             plan: dict[Instruction, Instruction] = {}
             for instr in computation.instructions:
-                if instr.opcode not in SEQUENTIAL or budget <= 0:
-                    continue
-                shared = set(instr.called) & taken or len(set(instr.called)) < len(instr.called)
-                if shared and not log.rewrite("clone", instr):
+                if _is_shared(instr, taken) and not log.rewrite("clone", instr):
                     continue
                 called = callees(instr)
                 if called != instr.called:
-                    plan[instr] = replace(instr, called=called)
+                    plan[instr] = instr.with_(called=called)
             return rebuild(computation, plan)
 
         return rebuild_module(module, change)
+
+
+def _is_shared(instr: Instruction, taken: set[Computation]) -> bool:
+    """Whether an instruction calls what is called elsewhere, or twice here."""
+    called = set(instr.called)
+    shared = not called.isdisjoint(taken) or len(called) < len(instr.called)
+    return shared and instr.opcode in SEQUENTIAL

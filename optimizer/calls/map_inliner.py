@@ -11,7 +11,7 @@ instructions and constants is inlined, each scalar made an array of the map's di
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.shape import array
@@ -68,8 +68,7 @@ def over_arrays(instr: Instruction, names: NameSupply) -> Instruction:
         if scalar in became:
             continue
         shape = array(scalar.shape.element_type, dims)
-        made = replace(
-            scalar,
+        made = scalar.with_(
             name=names.unique(scalar.name),
             operands=tuple([became[o] for o in scalar.operands]),
             control_predecessors=(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hlo.shape import array
@@ -31,8 +30,7 @@ def applied(body: Computation, operands: Sequence[Instruction]) -> list[Instruct
     for scalar in body.instructions:
         if scalar in became or scalar.opcode == "tuple":
             continue
-        made = replace(
-            scalar,
+        made = scalar.with_(
             operands=tuple([became[o] for o in scalar.operands]),
             control_predecessors=(),
         )

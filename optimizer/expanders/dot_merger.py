@@ -11,7 +11,7 @@ merged pair may put two other dots behind each other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from hlo.walk import names_of, rebuild, rebuild_module
@@ -145,13 +145,12 @@ def merged(
     operands = (shared, both) if side == 0 else (both, shared)
     product = first.with_(operands=operands, shape=first.shape.with_dims(tuple(dims)))
     slices = cut(product, place, 0, width), cut(product, place, width, total)
-    origin = replace(first.annotations, sharding=None, backend_config="")
+    origin = first.annotations.inherited()
     there = {first, second, shared, *others}
     made: dict[Instruction, Instruction] = {}
     for part in slices:
         for new in new_below(part, there | made.keys()):
-            made[new] = replace(
-                new,
+            made[new] = new.with_(
                 name=names.unique(new.opcode),
                 operands=tuple([made.get(o, o) for o in new.operands]),
                 annotations=origin,

@@ -10,7 +10,7 @@ Instructions with dimensions of run-time size are left alone: they are the dynam
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.annotations import Annotations
@@ -158,12 +158,11 @@ def adopted(
     fresh = new_below(root, there)
     made = list(named(fresh, old, names).values())
     keeps = root.opcode == old.opcode and not any(old in instr.operands for instr in fresh)
-    last = replace(
-        made[-1],
+    last = made[-1].with_(
         name=old.name if keeps else made[-1].name,
         shape=old.shape,
         control_predecessors=old.control_predecessors,
-        annotations=replace(old.annotations, backend_config=""),
+        annotations=old.annotations.inherited(old.annotations.sharding),
     )
     return [*made[:-1], last]
 
@@ -190,8 +189,7 @@ def named(
     origin = Annotations(metadata=old.annotations.metadata)
     made: dict[Instruction, Instruction] = {}
     for instr in order:
-        made[instr] = replace(
-            instr,
+        made[instr] = instr.with_(
             name=names.unique(instr.opcode),
             operands=tuple([made.get(o, o) for o in instr.operands]),
             annotations=origin,

@@ -8,7 +8,7 @@ makes custom calls of the name TopK, which are this opcode in its library's dres
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from hlo.element_type import S32
@@ -102,7 +102,7 @@ def replacements(
     sizes = {each.shape.dims[-1] for each in slices}
     if len(sizes) != 1:
         return []
-    origin = replace(sort.annotations, sharding=None, backend_config="")
+    origin = sort.annotations.inherited()
     found = make("topk", sort.operands[0], k=sizes.pop(), largest=True)
     found = found.with_(name=names.unique("topk"), annotations=origin, span=sort.span)
     pairs: list[tuple[Instruction, Instruction]] = []

@@ -105,7 +105,7 @@ class Normalizer:
         before = tuple(self.done[p] for p in instr.control_predecessors)
         if (operands, before) == (instr.operands, instr.control_predecessors):
             return self.put(instr)
-        return self.put(replace(instr, operands=operands, control_predecessors=before))
+        return self.put(instr.with_(operands=operands, control_predecessors=before))
 
     def forget(self, placed: int, viewed: int) -> None:
         """Drop the last instructions and views: what they were made for is not done."""
@@ -128,7 +128,7 @@ class Normalizer:
         """An instruction that yields the same bytes, row-major."""
         opcode = instr.opcode
         if opcode == "constant":
-            return replace(instr, shape=in_memory(instr.shape), attrs=_in_memory(instr))
+            return instr.with_(shape=in_memory(instr.shape), attrs=_in_memory(instr))
         operands = list(map(self.in_memory, instr.operands))
         if opcode in ("copy", "transpose"):
             return self.moved(instr, operands[0])
@@ -182,8 +182,7 @@ class Normalizer:
     ) -> Instruction:
         """An instruction in the place of another; it keeps the name if it keeps the opcode."""
         opcode = opcode or instr.opcode
-        return replace(
-            instr,
+        return instr.with_(
             name=instr.name if opcode == instr.opcode else self.names.unique(opcode),
             opcode=opcode,
             shape=shape,
@@ -196,7 +195,7 @@ class Normalizer:
         """A new instruction with a name of its own, and the metadata of another."""
         annotations = Annotations(metadata=origin.annotations.metadata)
         name = self.names.unique(instr.opcode)
-        return replace(instr, name=name, annotations=annotations, span=origin.span)
+        return instr.with_(name=name, annotations=annotations, span=origin.span)
 
     def put(self, instr: Instruction) -> Instruction:
         """Append an instruction to the order, if it is not there yet."""

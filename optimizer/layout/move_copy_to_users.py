@@ -10,7 +10,7 @@ are copies from one layout to another, one copy is left of two.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from optimizer.layout.flow import result_order
@@ -66,7 +66,7 @@ def sunk(user: Instruction, alone: set[Instruction], names: NameSupply) -> Instr
         operands=tuple(o.operands[0] if o in moved else o for o in user.operands),
         shape=with_order(user.shape, order),
     )
-    return replace(copy, operands=(made,), shape=user.shape)
+    return copy.with_(operands=(made,), shape=user.shape)
 
 
 def is_move(instr: Instruction) -> bool:

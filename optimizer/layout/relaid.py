@@ -63,8 +63,8 @@ class Builder:
         new = (shape, operands, before, called)
         if new == (instr.shape, instr.operands, instr.control_predecessors, instr.called):
             return instr
-        return replace(
-            instr, shape=shape, operands=operands, control_predecessors=before, called=called
+        return instr.with_(
+            shape=shape, operands=operands, control_predecessors=before, called=called
         )
 
     def operand(self, instr: Instruction, number: int, result: Shape) -> Instruction:
@@ -101,8 +101,8 @@ class Builder:
     def new(self, origin: Instruction, instr: Instruction) -> Instruction:
         """A new instruction with a name, and the metadata of what it copies."""
         annotations = Annotations(metadata=origin.annotations.metadata)
-        named = replace(
-            instr, name=self.names.unique(instr.opcode), annotations=annotations, span=origin.span
+        named = instr.with_(
+            name=self.names.unique(instr.opcode), annotations=annotations, span=origin.span
         )
         self.order.append(named)
         return named

@@ -68,7 +68,7 @@ class DotLibraryRewriter:
                 made = fused(members, members[-1:], names, alone, "kCustom")
                 origin = made.annotations.metadata or instr.annotations.metadata
                 annotations = replace(made.annotations, metadata=origin, backend_config=config)
-                new = replace(made, annotations=annotations)
+                new = made.with_(annotations=annotations)
                 if log.rewrite("library", members[-1], new):
                     plan[members[-1]] = new
                     taken |= set(alone)

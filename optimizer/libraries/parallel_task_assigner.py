@@ -66,7 +66,7 @@ class ParallelTaskAssigner:
                 if known is None:
                     continue
                 text = json.dumps(noted | known, separators=(",", ":"))
-                new = replace(instr, annotations=replace(instr.annotations, backend_config=text))
+                new = instr.with_(annotations=replace(instr.annotations, backend_config=text))
                 if log.rewrite("partition", instr, new):
                     plan[instr] = new
             return rebuild(computation, plan)

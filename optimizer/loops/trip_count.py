@@ -9,7 +9,7 @@ induction variable alone is followed through some turns by the interpreter.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from hlo.build import module
@@ -207,7 +207,7 @@ def alone(computation: Computation, wanted: Instruction) -> Computation | None:
         elif instr.shape.dims or instr.called or not is_known(instr):
             return None
         else:
-            became[instr] = replace(instr, operands=tuple([became[o] for o in instr.operands]))
+            became[instr] = instr.with_(operands=tuple([became[o] for o in instr.operands]))
     body = tuple(dict.fromkeys(became.values()))
     return Computation(computation.name, body, became[wanted])
 

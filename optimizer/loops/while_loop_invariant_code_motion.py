@@ -8,7 +8,7 @@ body { s = (s32[], f32[4]) parameter(0)         e = f32[4] exponential(x)
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.walk import called_first, users
@@ -126,6 +126,6 @@ def copies(site: Site, worth: set[Instruction]) -> dict[Instruction, Instruction
         elif instr in needed and instr.opcode != "parameter":
             operands = tuple([became[o] for o in instr.operands])
             name = site.names.unique(instr.name)
-            became[instr] = replace(instr, name=name, operands=operands)
+            became[instr] = instr.with_(name=name, operands=operands)
     users_of = users(body)
     return {i: became[i] for i in body.instructions if i in worth and set(users_of[i]) - worth}

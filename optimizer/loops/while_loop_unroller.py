@@ -111,8 +111,7 @@ def turn(body: Computation, values: list[Instruction], site: Site) -> list[Instr
     became = {instr: values[i] for instr, i in taken.items()}
     for instr in body.instructions:
         if instr not in became and instr not in (state, body.root):
-            became[instr] = replace(
-                instr,
+            became[instr] = instr.with_(
                 name=site.names.unique(instr.name),
                 operands=tuple([became[o] for o in instr.operands]),
                 control_predecessors=tuple([became[p] for p in instr.control_predecessors]),

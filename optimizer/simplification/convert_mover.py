@@ -9,7 +9,7 @@ would be converted than before: widening ones stay above broadcasts, narrowing o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from optimizer.passes import register
@@ -72,7 +72,7 @@ def widened_below(
     moved = move.with_(
         name=names.unique(move.name), operands=narrow, shape=_with_type(move.shape, narrow[0].shape)
     )
-    return replace(move.operands[0], operands=(moved,), shape=move.shape)
+    return move.operands[0].with_(operands=(moved,), shape=move.shape)
 
 
 def narrowed_above(
@@ -92,7 +92,7 @@ def narrowed_above(
         )
         for operand in move.operands
     )
-    return replace(move, operands=operands, shape=convert.shape)
+    return move.with_(operands=operands, shape=convert.shape)
 
 
 def _with_type(shape: Shape, like: Shape) -> Shape:

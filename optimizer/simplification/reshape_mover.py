@@ -165,7 +165,7 @@ def elementwise(instr: Instruction, steps: Steps, bare: Plan, names: NameSupply)
         for o in instr.operands
     ]
     shape = source.with_type(instr.shape.element_type)
-    notes = replace(instr.annotations, sharding=None, backend_config="")
+    notes = instr.annotations.inherited()
     return instr.with_(operands=tuple(operands), shape=shape, annotations=notes)
 
 
@@ -184,5 +184,5 @@ def rearranged(
 
 def fresh(new: Instruction, old: Instruction, names: NameSupply) -> Instruction:
     """A new instruction with a name, and the old one's place in the user's source."""
-    notes = replace(old.annotations, sharding=None, backend_config="")
+    notes = old.annotations.inherited()
     return new.with_(name=names.unique(new.opcode), annotations=notes, span=old.span)

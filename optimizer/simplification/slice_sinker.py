@@ -10,7 +10,7 @@ That is 10 sums, not 17; and where slices do not overlap it is one instruction, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hlo.walk import Plan, names_of, rebuild
@@ -88,5 +88,5 @@ def on_sources(instr: Instruction, names: NameSupply) -> Instruction:
         name=names.unique(instr.opcode),
         operands=sources,
         shape=sources[0].shape.with_type(instr.shape.element_type),
-        annotations=replace(instr.annotations, sharding=None, backend_config=""),
+        annotations=instr.annotations.inherited(),
     )

@@ -5,7 +5,7 @@ ROOT d = f32[0,8] dot(x, y)      ROOT d = f32[0,8] constant({})
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -51,7 +51,7 @@ class ZeroSizedHloElimination:
                 if prod(shape.dims[: shape.dims.index(0)]) > LONGEST:
                     continue
                 # What a backend was told of the instruction says nothing of a constant.
-                annotations = replace(instr.annotations, backend_config="")
+                annotations = instr.annotations.inherited(instr.annotations.sharding)
                 new = constant(np.zeros(shape.dims, shape.element_type.dtype)).with_(
                     name=names.unique("constant"), shape=shape, annotations=annotations
                 )
