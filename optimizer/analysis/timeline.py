@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 # They run their computations as sequences of instructions, each with memory of its own.
 SEQUENTIAL = frozenset({"async-start", "call", "conditional", "while"})
+_MANY = "it leaves a module as it is that would become too large"
 
 
 def can_be_planned(module: Module) -> bool:
@@ -111,7 +112,7 @@ class Timeline:
                     if callee in self.site:
                         told = f"%{callee.name} is run by %{instr.name} and by"
                         message = f"{told} %{self.site[callee].name}"
-                        notes = ["run the pass flatten-call-graph first"]
+                        notes = [f"run the pass flatten-call-graph first; {_MANY}"]
                         raise HloError("HLO170", message, instr.span, notes)
                     self.site[callee] = instr
                     self._computation(callee)

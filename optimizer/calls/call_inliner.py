@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from hlo.walk import callers, names_of, rebuild, rebuild_module
 from optimizer.calls.clone import inlined, reachable
+from optimizer.calls.unfolding import LIMIT, explodes
 from optimizer.effects import effects
 from optimizer.origin import op_name
 from optimizer.passes import register
@@ -36,6 +37,8 @@ class CallInliner:
     Attributes
     ----------
     single_call_site : only computations that one instruction alone calls.
+    limit : of instructions that this may add to a small module. Of more, all but those calls of
+        `single_call_site` stay.
 
     References
     ----------
@@ -44,10 +47,12 @@ class CallInliner:
 
     name = "inline"
     single_call_site: bool = False
+    limit: int = LIMIT
 
     def run(self, module: Module, log: Log) -> Module:
         """The module without calls."""
         names, acts = names_of(module), effects()
+        single = self.single_call_site or explodes(module, {"call"}, self.limit)
         sites = {c.name: len(found) for c, found in callers(module).items()}
 
         def inlines(instr: Instruction, thread: str) -> bool:
@@ -56,7 +61,7 @@ class CallInliner:
             body = instr.called[0]
             if body.execution_thread != thread:
                 return False
-            if self.single_call_site and sites.get(body.name, 1) > 1:
+            if single and sites.get(body.name, 1) > 1:
                 return False
             needed = reachable(body)
             return all(i in needed or not acts(i) for i in body.instructions)
