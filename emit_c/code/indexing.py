@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import gcd
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -141,9 +142,22 @@ class Sum:
             return whole, rest
         if rest.low < 0:
             whole, rest = Sum(0), self
-        return whole + Sum(0, ((Quotient(rest, divisor), 1),)), Sum(
-            0, ((Remainder(rest, divisor), 1),)
-        )
+        quotient, remainder = rest._divided_in_steps(divisor)
+        return whole + quotient, remainder
+
+    def _divided_in_steps(self, divisor: int) -> tuple[Sum, Sum]:
+        """The same of what the divisor does not divide: (8 i + j) / 32 is i / 4 where j is below 8.
+
+        So the coarse part i is divided by less, and the fine part j is left.
+        """
+        for step in sorted({gcd(f, divisor) for _, f in self.terms}, reverse=True):
+            many = tuple((a, f // step) for a, f in self.terms if f % step == 0)
+            coarse = Sum(self.constant // step, many)
+            fine = Sum(self.constant % step, tuple((a, f) for a, f in self.terms if f % step))
+            if step > 1 and coarse.low >= 0 and fine.low >= 0 and fine.high < step:
+                quotient, remainder = coarse._divided(divisor // step)
+                return quotient, remainder * step + fine
+        return Sum(0, ((Quotient(self, divisor), 1),)), Sum(0, ((Remainder(self, divisor), 1),))
 
     @cached_property
     def text(self) -> str:
