@@ -36,13 +36,13 @@ class Kernel(NamedTuple):
         return [_array(text, self.high, generator) for text in self.shapes]
 
 
-_NUMPY = {"f32": np.float32, "f64": np.float64, "s32": np.int32, "u32": np.uint32}
+_NUMPY = {"f32": np.float32, "f64": np.float64, "s8": np.int8, "s32": np.int32, "u32": np.uint32}
 
 
 def _array(text: str, high: int, generator: np.random.Generator) -> Arrays:
     kind, _, rest = text.rstrip("]").partition("[")
     dims = tuple(int(n) for n in rest.split(",") if n)
-    if kind in ("s32", "u32"):
+    if kind in ("s8", "s32", "u32"):
         return generator.integers(0, high, dims).astype(_NUMPY[kind])
     return generator.standard_normal(dims).astype(_NUMPY.get(kind, jnp.bfloat16))
 
@@ -62,6 +62,10 @@ def _batch_norm(x: Arrays, scale: Arrays, bias: Arrays) -> Arrays:
 def _adam(p: Arrays, m: Arrays, v: Arrays, g: Arrays) -> Arrays:
     m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
     return p - 1e-3 * m / (jnp.sqrt(v) + 1e-8), m, v
+
+
+def _dot_of_bytes(x: Arrays, y: Arrays) -> Arrays:
+    return lax.dot(x, y, preferred_element_type=jnp.int32)
 
 
 def _attention(q: Arrays, k: Arrays, v: Arrays) -> Arrays:
@@ -167,6 +171,7 @@ def _contractions() -> dict[str, Kernel]:
     kernels["few rows bf16"] = Kernel(lambda x, w: x @ w.T, ("bf16[4,2048]", "bf16[2048,2048]"))
     kernels["dot of a batch"] = Kernel(jnp.matmul, ("f32[24,128,64]", "f32[24,64,128]"), np.matmul)
     kernels["dot of many small"] = Kernel(jnp.matmul, ("f32[1000,8,8]",) * 2, np.matmul)
+    kernels["dot s8 512"] = Kernel(_dot_of_bytes, ("s8[512,512]",) * 2)
     kernels["dot s32 256"] = Kernel(jnp.dot, ("s32[256,256]",) * 2)
     kernels["attention"] = Kernel(_attention, ("f32[2,8,128,64]",) * 3)
     image = "f32[8,28,28,64]"

@@ -15,7 +15,7 @@ import numpy as np
 
 from emit_c.code.indexing import Sum, linear
 from emit_c.contraction.dims import Dim, Step, best_tile
-from emit_c.contraction.tiles import Tile, rows_for
+from emit_c.contraction.tiles import Tile, has_offset, rows_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,6 +72,7 @@ class Cutting:
     exact : if given, sums of so many products are exact in that type; longer ones are added up in
         the output.
     stride : if given, the kernel lies in memory as [batch, steps, features], with so many features.
+    signs : as of `Tile`.
 
     Attributes
     ----------
@@ -91,15 +92,16 @@ class Cutting:
         kind: ElementType,
         exact: int | None = None,
         stride: int | None = None,
+        signs: str = "",
     ) -> None:
         self.kind, self.steps, self.exact = kind, tuple(steps) or (Step(1, 0),), exact
-        self.stride = stride
+        self.stride, self.signs = stride, signs
         dims = [d for d in dims if d.size != 1] or [Dim(1, 0, 1, 1)]
         self.share, self.lane, self.row, (self.vectors, self.lanes) = best_tile(dims, kind)
         self.width = self.vectors * self.lanes
         self.depth = prod(s.size for s in self.steps)
         self._products = self.depth * prod(d.size for d in dims)
-        self.rows = rows_for(self.row.size, self.vectors)
+        self.rows = rows_for(self.row.size, self.vectors, spared=has_offset(signs))
         if self._products < FEW_PRODUCTS:
             self.rows = next(n for n in FEW_ROWS if n <= self.rows)
         outer = [d for d in dims if d not in (self.lane, self.row)]
@@ -201,7 +203,8 @@ class Cutting:
         known = self._products >= (SOME_PRODUCTS if pressed else MANY_PRODUCTS)
         known = known and lanes[0] == "n"
         apart = row if known else None
-        tile = Tile(*lanes, rows, self.vectors, self.lanes, len(found), self.kind, apart)
+        sizes = rows, self.vectors, self.lanes
+        tile = Tile(*lanes, *sizes, len(found), self.kind, apart, self.signs)
         return tile, (row, *(n for loop in found for n in loop))
 
     def _run(self, tiles: int, apart: int) -> Run:

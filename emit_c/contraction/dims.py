@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
-from emit_c.contraction.tiles import VECTOR_BYTES, rows_for, shapes_for
+from emit_c.code import processor
+from emit_c.contraction.tiles import rows_for, shapes_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +80,8 @@ def _share(lane: Dim, row: Dim, shape: tuple[int, int], kind: ElementType) -> fl
     """
     vectors, lanes = shape
     width, rows = vectors * lanes, rows_for(row.size, vectors)
-    filled = lane.size / (-(-lane.size // width) * width) * lanes * kind.bytes / VECTOR_BYTES
+    used = lanes * kind.bytes / processor.here().vector_bytes
+    filled = lane.size / (-(-lane.size // width) * width) * used
     products = vectors * rows
     loads = (rows if row.input else 1) * (2 * vectors if lane.input else 1)
     loads += (rows if row.feature else 1) * (vectors if lane.feature else 1)

@@ -6,36 +6,26 @@ which depends on what is laid across vector lanes: the kernel's free dimensions,
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-from emit_c.code.indexing import Sum, counter, delinear, strides
-from emit_c.contraction.copying import write_row
-from emit_c.contraction.dims import Dim, Step, joined
 from emit_c.contraction.few_rows import write_few_rows
-from emit_c.contraction.operands import element_as, operands_of, product_type
-from emit_c.contraction.packing import constant_numbers, packed_constant
+from emit_c.contraction.operands import operands_of, product_type
+from emit_c.contraction.product import Product
+from emit_c.contraction.quads import Quads, have_quads
 from emit_c.contraction.scratch import Scratch, summed
-from emit_c.contraction.tiling import Pointers, Tiling
-from emit_c.opcodes.folding import over
+from emit_c.contraction.tiling import Pointers
 from hlo.element_type import F32, S32
 from interpreter.conversion import integer_range
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_c.code.indexing import Index
     from emit_c.kernels.body import Body
     from hlo.element_type import ElementType
     from hlo.instruction import Instruction
 
 # Plain loops are as good where tiles use less than that share of a processor.
 LEAST_SHARE = 0.1
-# Rows that lie a multiple of so many bytes apart push each other out of the cache; that matters
-# where each is read for so many features.
-ALIASED, OFTEN = 2048, 256
-# What tiles may read behind the input's last element.
-BEHIND = 256
 # f32 has all whole numbers up to here; sums are worth it that have so many products.
 EXACT, MANY = 1 << 24, 64
 
@@ -48,9 +38,7 @@ def write_whole_dot(body: Body, instr: Instruction, outputs: Sequence[str]) -> i
         return None
     if not kind.is_complex and write_few_rows(body, instr, outputs[0], kind):
         return 0
-    exact = _exact_products(instr) if kind is S32 else None
-    kind = F32 if exact else kind
-    made = max((_Product(body, instr, kind, exact, swapped=s) for s in (False, True)), key=_share)
+    made = _product(body, instr, kind)
     if made.tiling.share < LEAST_SHARE:
         return None
     scratch, tiling, kind = Scratch(body), made.tiling, made.kind
@@ -71,7 +59,19 @@ def write_whole_dot(body: Body, instr: Instruction, outputs: Sequence[str]) -> i
     return scratch.bytes
 
 
-def _share(product: _Product) -> float:
+def _product(body: Body, instr: Instruction, kind: ElementType) -> Product:
+    """The order of operands that uses more of the processor."""
+    orders = (False, True)
+    if have_quads(instr):
+        quads = [Quads(body, instr, swapped=s) for s in orders]
+        if fit := [each for each in quads if each.is_possible]:
+            return max(fit, key=_share)
+    exact = _exact_products(instr) if kind is S32 else None
+    kind = F32 if exact else kind
+    return max((Product(body, instr, kind, exact, swapped=s) for s in orders), key=_share)
+
+
+def _share(product: Product) -> float:
     return product.tiling.share
 
 
@@ -90,174 +90,3 @@ def _exact_products(instr: Instruction) -> int | None:
     # The outermost steps must be cut into equal parts of many products.
     parts = (n * rest for n in range(1, count // rest + 1) if first % n == 0)
     return count if any(n == left.depth or n >= MANY for n in parts) else None
-
-
-class _Product:
-    """A dot product with one operand as the input of tiles and the other one as the kernel.
-
-    One of complex numbers is one of real numbers: parts are one more dimension, innermost, of the
-    contraction and of the result. For them the kernel has the numbers
-
-                                  real part of the result   imaginary part
-        real part of the input              re                    im
-        imaginary part                     -im                    re
-
-    Parameters
-    ----------
-    exact : as of `Tiling`.
-    swapped : whether the input is the right operand.
-
-    Attributes
-    ----------
-    order : of the input's dimensions in memory.
-    copied : whether the input must be copied: to another type, or so that tiles may read behind
-        its last element, or so that its rows do not push each other out of the cache.
-    """
-
-    def __init__(
-        self,
-        body: Body,
-        instr: Instruction,
-        kind: ElementType,
-        exact: int | None,
-        *,
-        swapped: bool,
-    ) -> None:
-        self.body, self.element, self.exact = body, kind, exact
-        self.parts, self.kind = (2, kind.real) if kind.is_complex else (1, kind)
-        left, right = operands_of(instr)
-        self.input, self.kernel = (right, left) if swapped else (left, right)
-        out, batch = strides(instr.shape.dims), len(left.batch)
-        free = out[batch : batch + len(left.free)], out[batch + len(left.free) :]
-        self.batch_out = out[:batch]
-        self.free_out, self.features_out = reversed(free) if swapped else free
-        self.order, self.padding = tuple(range(self.input.instr.shape.rank)), 0
-        self.tiling = self._tiling()
-        there = isinstance(body.tree(self.input.instr), str)
-        own = self.input.instr.shape.element_type is self.element
-        apart = (self.tiling.row.input, *(s.input for s in self.tiling.steps))
-        aliased = any(step * self.kind.bytes % ALIASED == 0 for step in apart if step)
-        often = self.kernel.count >= OFTEN
-        self.copied = not (there and own) or self.tiling.reads_behind or (aliased and often)
-        if self.copied:
-            self._plan_copy()
-
-    def _plan_copy(self) -> None:
-        """Lay the copy out: rows of the contraction, or as it is if those are not innermost."""
-        given = self.input
-        steps = strides(given.instr.shape.dims)
-        if not given.free or not given.contracting or steps[given.free[-1]] != 1:
-            self.order = (*given.batch, *given.free, *given.contracting)
-        if self._line * self.element.bytes % ALIASED == 0:
-            self.padding = 64 // self.element.bytes
-        self.tiling = self._tiling()
-
-    @property
-    def _line(self) -> int:
-        """Elements of the copy's innermost dimension."""
-        return self.input.instr.shape.dims[self.order[-1]]
-
-    @property
-    def _steps(self) -> tuple[int, ...]:
-        """From neighbour to neighbour of each of the input's dimensions."""
-        *outer, _ = [self.input.instr.shape.dims[d] for d in self.order] or [1]
-        found = strides([*outer, self._line + self.padding]) if self.order else ()
-        return tuple(found[self.order.index(d)] for d in range(len(found)))
-
-    def _tiling(self) -> Tiling:
-        given, kernel, into = self.input, self.kernel, self._steps
-        sizes = given.instr.shape.dims
-        in_batch = strides(kernel.sizes(kernel.batch))
-        batch = [
-            Dim(sizes[d], into[d], out, kernel.count * number)
-            for d, out, number in zip(given.batch, self.batch_out, in_batch, strict=True)
-        ]
-        places = [
-            Dim(sizes[d], into[d], out) for d, out in zip(given.free, self.free_out, strict=True)
-        ]
-        numbers = strides(kernel.sizes(kernel.free))
-        features = [
-            Dim(size, 0, out, number)
-            for size, out, number in zip(
-                kernel.sizes(kernel.free), self.features_out, numbers, strict=True
-            )
-        ]
-        steps = [Step(sizes[d], into[d]) for d in given.contracting]
-        if self.parts > 1:
-            batch, places, features = _doubled(batch), _doubled(places), _doubled(features)
-            features.append(Dim(2, 0, 1, 1))
-            steps = [*(Step(s.size, 2 * s.input) for s in steps), Step(2, 1)]
-        dims = [*joined(batch), *joined(features), *joined(places)]
-        return Tiling(dims, steps, self.kind, self.exact, self._stride)
-
-    @property
-    def _stride(self) -> int | None:
-        """Features of a kernel that lies in memory as tiles could read it; else None."""
-        kernel = self.kernel
-        plain = (*kernel.batch, *kernel.contracting, *kernel.free) == tuple(
-            range(kernel.instr.shape.rank)
-        )
-        there = isinstance(self.body.tree(kernel.instr), str) and self.parts == 1
-        own = kernel.instr.shape.element_type is self.kind
-        return kernel.count if plain and there and own else None
-
-    def kernel_at_hand(self) -> str:
-        """Where the kernel is read in place, or lies packed already; "" if it must be packed."""
-        if self.tiling.in_place:
-            return f"(const {self.kind} *){self.body.tree(self.kernel.instr)}"
-        numbers = constant_numbers(self.body, self.kernel.instr) if self.parts == 1 else None
-        if numbers is None:
-            return ""
-        kernel = self.kernel
-        numbers = numbers.transpose((*kernel.batch, *kernel.free, *kernel.contracting))
-        return packed_constant(
-            self.body, self.tiling, numbers.reshape(-1, kernel.depth), kernel.instr
-        )
-
-    def number(self, feature: Sum, steps: Index) -> str:
-        """A number of the kernel: features count its free dimensions at each place of the batch."""
-        kernel = self.kernel
-        of_result = feature % self.parts
-        at = delinear(feature // self.parts, kernel.sizes((*kernel.batch, *kernel.free)))
-        batch, free = at[: len(kernel.batch)], at[len(kernel.batch) :]
-        inner = steps[: len(kernel.contracting)]  # a tiling has one step where there is none
-        place = kernel.index(batch, free, inner)
-        value = element_as(self.body, kernel.instr, place, self.element)
-        if self.parts == 1:
-            return value
-        of_input = steps[-1].text
-        other = f"({of_input} ? -__imag__ {value} : __imag__ {value})"
-        return f"({of_result.text}) == {of_input} ? __real__ {value} : {other}"
-
-    @property
-    def copy_size(self) -> int:
-        """Elements of the copy, and of what tiles may read behind it."""
-        line = self._line
-        return self.input.instr.shape.size // line * (line + self.padding) * self.parts + BEHIND
-
-    def copy(self, body: Body, pointer: str) -> None:
-        """Copy the input, with zeros behind it."""
-        behind = f"{pointer} + {self.copy_size - BEHIND}"
-        body.call("__builtin_memset", behind, "0", str(BEHIND * self.kind.bytes))
-        instr, into = self.input.instr, self._steps
-        lane = body.name("i")
-        sizes = [instr.shape.dims[d] for d in self.order]
-        with body.loops("i" * (len(sizes) - 1), sizes[:-1], parallel=True) as outer:
-            at, place = [Sum(0)] * len(sizes), Sum(0)
-            for d, i in zip(self.order, (*outer, counter(lane, sizes[-1])), strict=True):
-                at[d], place = i, place + i * into[d]
-            if self.parts == 1:
-                value = partial(element_as, body, instr, tuple(at), self.element)
-                write_row(body, self.kind, (lane, sizes[-1]), (pointer, place), value)
-                return
-            with body.block() as statements:
-                value = element_as(body, instr, tuple(at), self.element)
-                for part in range(self.parts):
-                    number = f"__{('real', 'imag')[part]}__ {value}"
-                    body.assign(f"{pointer}[{(place * self.parts + part).text}]", number)
-            body.add(over(lane, sizes[-1], statements))
-
-
-def _doubled(dims: Sequence[Dim]) -> list[Dim]:
-    """Dimensions of pairs of numbers."""
-    return [Dim(d.size, 2 * d.input, 2 * d.output, 2 * d.feature) for d in dims]

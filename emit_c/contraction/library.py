@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from emit_c.code.prelude import prelude
+from emit_c.contraction.bytes import add_bytes
 from emit_c.contraction.tiles import head, tile_of, tile_text
 from emit_c.contraction.transposing import is_transpose, transpose_head, transpose_text
 
@@ -27,7 +28,8 @@ def called(code: str) -> tuple[str, ...]:
 
 def definitions(code: str) -> str:
     """The text of those that some code calls."""
-    return "".join(f"{_text(name, 'static ')}\n" for name in called(code))
+    names = called(code)
+    return _needed(names) + "".join(f"{_text(name, 'static ')}\n" for name in names)
 
 
 def declarations(code: str) -> str:
@@ -38,7 +40,14 @@ def declarations(code: str) -> str:
 
 def exported(names: Iterable[str]) -> str:
     """A file of some of them, for others to call."""
-    return prelude("") + "".join(f"\n{_text(name, '')}" for name in names)
+    names = list(names)
+    return prelude("") + _needed(names) + "".join(f"\n{_text(name, '')}" for name in names)
+
+
+def _needed(names: Iterable[str]) -> str:
+    """What some of them call themselves."""
+    tiles = [tile for tile in map(tile_of, names) if tile and tile.signs]
+    return "".join(f"\n{add_bytes(lanes)}\n" for lanes in dict.fromkeys(t.lanes for t in tiles))
 
 
 def _text(name: str, storage: str) -> str:

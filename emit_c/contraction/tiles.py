@@ -17,22 +17,27 @@ from itertools import pairwise
 from textwrap import indent
 from typing import TYPE_CHECKING
 
+from emit_c.code import processor
 from emit_c.code.types import narrowed, wide
+from emit_c.contraction.bytes import add_bytes_name
 from emit_c.opcodes.scalar import converted
-from hlo.element_type import ELEMENT_TYPES
+from hlo.element_type import ELEMENT_TYPES, S32
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from hlo.element_type import ElementType
 
-# Bytes of the widest vectors, and of the narrowest that are worth having.
-VECTOR_BYTES, LEAST_VECTOR_BYTES = 64, 16
-# Rows whose sums fit into 32 registers, by how many vectors a row has; best first.
-MOST_ROWS = {2: 14, 3: 9, 4: 6, 8: 3, 1: 28}
+# Bytes of the narrowest vectors that are worth having.
+LEAST_VECTOR_BYTES = 16
+# By the number of registers: rows whose sums fit into them, by how many vectors a row has; best
+# first.
+MOST_ROWS = {32: {2: 14, 3: 9, 4: 6, 8: 3, 1: 28}, 16: {2: 6, 3: 4, 4: 3, 1: 12}}
 # Rows that are reached from one pointer, by the multiples of a step that addresses may hold.
 REACHED = ("", " + row", " + row * 2", " + row_3")
 _NAME = re.compile(r"hlo_tile_([nrv])(\d*)([nrv])_(\d+)x(\d+)x(\d+)_(\d+)_([a-z]+\d+)")
+# For the kinds in names of tiles of bytes, what numbers and vectors are.
+_SIGNS = {f"{signs}8": signs for signs in ("us", "su", "ss", "uu")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,9 @@ class Tile:
     loops : of the contraction.
     kind : the type in which products are summed up, and of everything in memory.
     apart : from row to row of what rows have each, if the tile is made for that only.
+    signs : if given, numbers and vectors are four bytes in each s32, which are multiplied and
+        summed up: unsigned "u" or signed "s" ones. If both are the same, numbers have the highest
+        bit of each byte inverted: then they are of the other kind, and 128 too large or too small.
     """
 
     each: str
@@ -58,13 +66,15 @@ class Tile:
     loops: int
     kind: ElementType
     apart: int | None = None
+    signs: str = ""
 
     @property
     def name(self) -> str:
         """Of the C function. No name that comes from HLO begins so."""
         size = f"{self.rows}x{self.vectors}x{self.lanes}"
         each = self.each if self.apart is None else f"{self.each}{self.apart}"
-        return f"hlo_tile_{each}{self.shared}_{size}_{self.loops}_{self.kind}"
+        kind = f"{self.signs}8" if self.signs else self.kind
+        return f"hlo_tile_{each}{self.shared}_{size}_{self.loops}_{kind}"
 
     @property
     def width(self) -> int:
@@ -79,23 +89,35 @@ def tile_of(name: str) -> Tile | None:
         return None
     rows, vectors, lanes, loops = (int(n) for n in match.groups()[3:7])
     apart = int(match[2]) if match[2] else None
-    return Tile(match[1], match[3], rows, vectors, lanes, loops, ELEMENT_TYPES[match[8]], apart)
+    signs = _SIGNS.get(match[8], "")
+    kind = S32 if signs else ELEMENT_TYPES[match[8]]
+    return Tile(match[1], match[3], rows, vectors, lanes, loops, kind, apart, signs)
+
+
+def has_offset(signs: str) -> bool:
+    """Whether numbers are offset, and what is too much must be summed up, too: as one row more."""
+    return signs in ("ss", "uu")
 
 
 def shapes_for(count: int, kind: ElementType) -> list[tuple[int, int]]:
     """Vectors of a row, and lanes of a vector, that tiles for `count` lanes may have."""
-    full = VECTOR_BYTES // kind.bytes
+    full = processor.here().vector_bytes // kind.bytes
     if count >= full:
-        return [(vectors, full) for vectors in MOST_ROWS]
+        return [(vectors, full) for vectors in MOST_ROWS[processor.here().registers]]
     lanes = LEAST_VECTOR_BYTES // kind.bytes
     while lanes < count:
         lanes *= 2
     return [(1, lanes)]
 
 
-def rows_for(count: int, vectors: int) -> int:
-    """Rows of a tile, so that `count` rows are cut into the fewest tiles of about equal sizes."""
-    tiles = -(-count // MOST_ROWS[vectors])
+def rows_for(count: int, vectors: int, *, spared: bool = False) -> int:
+    """Rows of a tile, so that `count` rows are cut into the fewest tiles of about equal sizes.
+
+    Parameters
+    ----------
+    spared : whether the registers of one row are needed for something else.
+    """
+    tiles = -(-count // (MOST_ROWS[processor.here().registers][vectors] - spared))
     return -(-count // tiles)
 
 
@@ -143,7 +165,9 @@ def _sums(tile: Tile) -> str:
     rows = (
         ", ".join(f"sum_{row}_{v} = {{0}}" for v in range(tile.vectors)) for row in range(tile.rows)
     )
-    return "".join(f"  lanes {row};\n" for row in rows)
+    offset = ", ".join(f"too_much_{v} = {{0}}" for v in range(tile.vectors))
+    offsets = [offset] if has_offset(tile.signs) else []
+    return "".join(f"  lanes {row};\n" for row in (*rows, *offsets))
 
 
 def _contraction(tile: Tile) -> str:
@@ -187,17 +211,34 @@ def _step(tile: Tile) -> list[str]:
     if tile.shared == "v":
         loaded = [f"w_{v} = *(const lanes *)(w + {start})" for v, start in enumerate(starts)]
         lines.append(f"const lanes {', '.join(loaded)};")
-    for row in range(tile.rows):
-        at = f"x_{row // len(REACHED) * len(REACHED)}{REACHED[row % len(REACHED)]}"
-        known = 1 if tile.each == "r" else tile.apart
-        at = at if known is None else f"x_0 + {row * known}"
-        products: list[str] = []
-        for v, start in enumerate(starts):
-            x = f"*(const lanes *)({at} + {start})" if tile.each == "v" else f"*({at})"
-            w = {"v": f"w_{v}", "n": "w[0]", "r": f"w[{row}]"}[tile.shared]
-            products.append(f"sum_{row}_{v} += {x} * {w};")
-        lines.append(" ".join(products))
+    lines += [_row(tile, row, starts) for row in range(tile.rows)]
+    if has_offset(tile.signs):
+        lines.append("const lanes offset = (s32)0x80808080 - (lanes){0};")
+        added = (_added(tile, f"too_much_{v}", "offset", f"w_{v}") for v in range(tile.vectors))
+        lines.append(" ".join(added))
     return lines
+
+
+def _row(tile: Tile, row: int, starts: Sequence[int]) -> str:
+    """The products of a row."""
+    at = f"x_{row // len(REACHED) * len(REACHED)}{REACHED[row % len(REACHED)]}"
+    known = 1 if tile.each == "r" else tile.apart
+    at = at if known is None else f"x_0 + {row * known}"
+    products = [f"const lanes n_{row} = *({at}) - (lanes){{0}};"] if tile.signs else []
+    for v, start in enumerate(starts):
+        x = f"*(const lanes *)({at} + {start})" if tile.each == "v" else f"*({at})"
+        x = f"n_{row}" if tile.signs else x
+        w = {"v": f"w_{v}", "n": "w[0]", "r": f"w[{row}]"}[tile.shared]
+        products.append(_added(tile, f"sum_{row}_{v}", x, w))
+    return " ".join(products)
+
+
+def _added(tile: Tile, total: str, x: str, w: str) -> str:
+    """Add a product to a sum."""
+    if not tile.signs:
+        return f"{total} += {x} * {w};"
+    unsigned, signed = (x, w) if tile.signs in ("us", "ss") else (w, x)
+    return f"{total} = {add_bytes_name(tile.lanes)}({total}, {unsigned}, {signed});"
 
 
 def _storing(tile: Tile) -> str:
@@ -205,6 +246,9 @@ def _storing(tile: Tile) -> str:
     each = [[f"sum_{row}_{v}" for v in range(tile.vectors)] for row in range(tile.rows)]
     registers = ", ".join(f"{{{', '.join(sums)}}}" for sums in each)
     lines = [f"{tile.kind} *to = output;", f"if (count >= {tile.width} && !adds) {{"]
+    if has_offset(tile.signs):
+        less = (" ".join(f"{s} -= too_much_{v};" for v, s in enumerate(sums)) for sums in each)
+        lines = [*less, *lines]
     for row, sums in enumerate(each):
         stores = (f"*(lanes *)(to + {v * tile.lanes}) = {s};" for v, s in enumerate(sums))
         lines.append(f"  {' '.join(stores)}{' to += output_row;' * (row < tile.rows - 1)}")

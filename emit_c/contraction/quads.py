@@ -1,0 +1,145 @@
+"""Dot products of bytes, four of which are one number to a tile.
+
+Processors multiply four unsigned bytes by four signed ones and add all that to a sum of 32 bits, in
+every lane. So the input is copied, and the kernel packed, with four bytes of the innermost
+contracted dimension in a number: see `emit_c.contraction.bytes`. Sums wrap around, and so are what
+they are in any order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from emit_c.code import processor
+from emit_c.code.indexing import Sum, unknown
+from emit_c.contraction.operands import operands_of
+from emit_c.contraction.packing import constant_numbers, packed_constant
+from emit_c.contraction.product import ALIASED, Product
+from emit_c.contraction.tiling import Tiling
+from hlo.element_type import S32
+from interpreter.conversion import integer_range
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from emit_c.code.indexing import Index
+    from emit_c.contraction.dims import Dim, Step
+    from emit_c.kernels.body import Body
+    from hlo.instruction import Instruction
+
+# Bytes of a number, and contracted elements for which it is worth it to put them together.
+EACH, LEAST = 4, 8
+# What turns a signed byte into one that is larger by 128, and an unsigned one into a smaller one.
+FLIPPED = "0x80808080u"
+
+
+def have_quads(instr: Instruction) -> bool:
+    """Whether a dot product is one of bytes, summed up in at most 32 bits, and not too short."""
+    kinds = [o.shape.element_type for o in instr.operands]
+    left, _ = operands_of(instr)
+    return (
+        processor.here().sums_bytes
+        and instr.shape.element_type.is_integer
+        and instr.shape.element_type.bits <= S32.bits
+        and all(kind.is_integer and kind.bits <= S32.bits // EACH for kind in kinds)
+        and bool(left.contracting)
+        and left.sizes(left.contracting)[-1] >= LEAST
+    )
+
+
+class Quads(Product):
+    """A dot product of bytes, as one of numbers that are four of them each.
+
+    Attributes
+    ----------
+    signs : as of `Tile`, whose numbers are the input's, and whose vectors are the kernel's.
+    """
+
+    def __init__(self, body: Body, instr: Instruction, *, swapped: bool) -> None:
+        super().__init__(body, instr, S32, None, swapped=swapped)
+
+    def _plan(self) -> None:
+        """Lay the input's copy out: quads of the innermost contracted dimension are innermost."""
+        given = self.input
+        self.signs = _signs(given.instr, self.kernel.instr)
+        self.order, self.copied = (*given.batch, *given.free, *given.contracting), True
+        if self._line * S32.bytes % ALIASED == 0:
+            self.padding = 64 // S32.bytes
+        self.tiling = self._tiling()
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether vectors are full of the kernel's numbers, and the input's are single ones."""
+        lane, size = self.tiling.lane, self.tiling.lanes * S32.bytes
+        return lane.feature > 0 and not lane.input and size == processor.here().vector_bytes
+
+    @property
+    def _sizes(self) -> Sequence[int]:
+        sizes = list(self.input.instr.shape.dims)
+        sizes[self.input.contracting[-1]] = -(-self._depth // EACH)
+        return sizes
+
+    @property
+    def _depth(self) -> int:
+        """Elements of the dimension of which four are put together."""
+        return self.input.instr.shape.dims[self.input.contracting[-1]]
+
+    def _cut(self, dims: Sequence[Dim], steps: Sequence[Step]) -> Tiling:
+        return Tiling(dims, steps, S32, signs=self.signs)
+
+    def _of_input(self, at: Index) -> str:
+        """Four bytes of the input; behind its end it does not matter which."""
+        quad = self._quad(self.input.instr, at, self.input.contracting[-1])
+        offset = f" ^ {FLIPPED}" if self.signs in ("ss", "uu") else ""
+        return f"(s32)(({' | '.join(quad)}){offset})"
+
+    def number(self, feature: Sum, steps: Index) -> str:
+        """Four bytes of the kernel; behind its end there are zeros."""
+        d, place = self.kernel.contracting[-1], self._place(feature, steps)
+        quad = self._quad(self.kernel.instr, place, d)
+        for k, byte in enumerate(quad):
+            number = place[d] * EACH + k
+            if number.high >= self._depth:
+                quad[k] = f"({number.text} < {self._depth} ? {byte} : 0)"
+        return f"(s32)({' | '.join(quad)})"
+
+    def _quad(self, instr: Instruction, at: Index, d: int) -> list[str]:
+        """Four neighbours along a dimension, whose index counts quads, as parts of an u32."""
+        last, parts = self._depth - 1, list[str]()
+        for k in range(EACH):
+            number = at[d] * EACH + k
+            if number.high > last:
+                text = f"{number.text} < {last} ? {number.text} : {last}"
+                number = unknown(self.body.let("s64", "number", text), 0, last)
+            byte = self.body.element(instr, (*at[:d], number, *at[d + 1 :]))
+            parts.append(f"(u32)(u8){byte}" + f" << {8 * k}" * (k > 0))
+        return parts
+
+    def kernel_at_hand(self) -> str:
+        """Where the kernel lies packed already; "" if it must be packed."""
+        numbers, kernel = constant_numbers(self.body, self.kernel.instr), self.kernel
+        if numbers is None:
+            return ""
+        order = (*kernel.batch, *kernel.free, *kernel.contracting)
+        rows = numbers.transpose(order).astype(np.int32).astype(np.uint8)
+        behind = [(0, 0)] * (rows.ndim - 1) + [(0, -self._depth % EACH)]
+        quads = np.ascontiguousarray(np.pad(rows, behind)).view("<i4")
+        features = max(1, rows.size // max(1, kernel.depth))
+        return packed_constant(self.body, self.tiling, quads.reshape(features, -1), kernel.instr)
+
+
+def _signs(numbers: Instruction, vectors: Instruction) -> str:
+    """What the bytes of two operands are taken for: of one kind only if neither can be the other.
+
+    All numbers of four bits fit into bytes of both kinds.
+    """
+    low, high = integer_range(numbers.shape.element_type)
+    least, most = integer_range(vectors.shape.element_type)
+    half = 1 << 7
+    if low >= 0 and most < half:
+        return "us"
+    if high < half and least >= 0:
+        return "su"
+    return "uu" if low >= 0 else "ss"
