@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 # A packed kernel of so many bytes stays in the cache while all places are gone through, and so
 # many bytes of a larger one's panels.
 CACHED, CACHED_PANELS = 1 << 19, 1 << 18
-# Panels that are packed together, so that the kernel is read in longer runs.
-WIDEST = 8
+# Panels that are packed together, so that the kernel is read in longer runs; of a batch of
+# contractions, one after the other is packed and gone through, if there are some for each thread.
+WIDEST, LEAST_TURNS = 8, 8
 # To write a tile's sums takes as long as so many products.
 FEW_STEPS = 64
 # It is worth it to compile a tile for the distance between rows where there are so many products;
@@ -114,11 +115,20 @@ class Cutting:
         whole = prod(d.size for d in self.panels) * self.blocks * self.depth * self.side
         self.cached = whole * kind.bytes <= CACHED or self.packed is not self.lane
         self.in_place = self.cached and self._is_in_place()
+        batch = self._batch
+        if batch >= LEAST_TURNS and not self.in_place and self.packed is self.lane:
+            self.cached = False
         self.packed_size = whole if self.cached and not self.in_place else 0
-        self.group = 1 if self.cached else _divisor(self.blocks, min(self.blocks // 8, WIDEST))
+        turns = self.blocks * batch // LEAST_TURNS
+        self.group = 1 if self.cached else _divisor(self.blocks, min(turns, WIDEST))
         first = self.steps[0].size
         self.chunk = self._outermost_steps(exact or self.depth)
         self.chunks = first // self.chunk if first else 1
+
+    @property
+    def _batch(self) -> int:
+        """Of how many contractions this is a batch: their inputs and kernels lie apart."""
+        return prod(d.size for d in self.panels if d.input > self.row.input)
 
     def _is_in_place(self) -> bool:
         """Whether whole vectors of the kernel are read too rarely to be worth packing."""

@@ -156,6 +156,21 @@ def test_a_kernel_of_few_tiles_is_read_where_it_is(name):
     assert "packed" not in check(*IN_PLACE[name]).source
 
 
+@pytest.mark.parametrize("roles", [
+    ("5,2,128,40", "5,2,40,96", "lhs_contracting_dims={3}, rhs_contracting_dims={2}"),
+    ("5,2,128,40", "5,2,96,40", "lhs_contracting_dims={3}, rhs_contracting_dims={3}"),
+])  # fmt: skip
+def test_a_batch_is_packed_and_gone_through_one_after_the_other(roles):
+    lhs, rhs, contracted = roles
+    batch = f"lhs_batch_dims={{0,1}}, rhs_batch_dims={{0,1}}, {contracted}"
+    source = check(lhs, rhs, "5,2,128,96", batch).source
+    turns = source[source.index("static void r_turns_kernel(") :]
+    # Whole rows or squares are copied, whose places are found without divisions.
+    assert "panel = (f32 *)(own + 0)" in turns
+    assert not re.search(r"y_?\d*\[", turns)
+    assert re.search(r"__builtin_memcpy\(panel|hlo_transpose_u32\(", turns)
+
+
 def test_other_kernels_are_packed():
     for case in (("99,40", "40,32", "99,32", PLAIN), ("16,40", "40,35", "16,35", PLAIN)):
         assert "packed" in check(*case).source
