@@ -65,7 +65,8 @@ def users(computation: Computation) -> dict[Instruction, list[Instruction]]:
     """Who uses each instruction as an operand, in order; a user of two operands counts once."""
     found: dict[Instruction, list[Instruction]] = {i: [] for i in computation.instructions}
     for instr in computation.instructions:
-        for operand in dict.fromkeys(instr.operands):
+        operands = instr.operands
+        for operand in operands if len(operands) < 2 else dict.fromkeys(operands):
             found[operand].append(instr)
     return found
 

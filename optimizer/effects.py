@@ -64,7 +64,9 @@ def effects() -> Callable[[Instruction], bool]:
 
     def ask(instr: Instruction) -> bool:
         # The computations that it calls are known already, since they come first.
-        return has_own_effect(instr) or any(map(computation_has, instr.called))
+        if instr.called and any(map(computation_has, instr.called)):
+            return True
+        return instr.opcode not in _HARMLESS and has_own_effect(instr)
 
     return ask
 

@@ -98,6 +98,7 @@ class Log:
     numbers : how many rewrites were asked for so far.
     denied : rewrites, as rule and instruction, that were refused once and so always are.
     settled : by a rule set, and how it is applied.
+    left : the module that a pass left as it was the last time; it would leave it again.
     """
 
     observers: Sequence[Observer] = ()
@@ -107,6 +108,7 @@ class Log:
     numbers: int = 0
     denied: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     settled: dict[object, Settled] = field(default_factory=dict[object, Settled])
+    left: dict[Pass, Module] = field(default_factory=dict["Pass", "Module"])
 
     def rewrite(self, rule: str, old: Instruction, *new: Instruction) -> bool:
         """Report a rewrite, and ask whether it may be done.
@@ -134,7 +136,9 @@ class Log:
         return True
 
     def run(self, pass_: Pass, module: Module) -> Module:
-        """Run a pass, and tell the observers before and after."""
+        """Run a pass, and tell the observers before and after; not where it left the module."""
+        if self.left.get(pass_) is module:
+            return module
         self.path.append(pass_.name)
         for observer in self.observers:
             observer.before(pass_, module, self)
@@ -142,6 +146,8 @@ class Log:
         for observer in self.observers:
             observer.after(pass_, module, changed, self)
         self.path.pop()
+        if changed is module:
+            self.left[pass_] = module
         return changed
 
 

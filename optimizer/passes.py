@@ -68,17 +68,10 @@ class Fixpoint:
     def run(self, module: Module, log: Log | None = None) -> Module:
         """Run all passes until none changes anything."""
         log = log or Log()
-        # What each pass left as it was: it would leave it again.
-        left: dict[int, Module] = {}
         for _ in range(self.limit):
             before = module
-            for i, each in enumerate(self.passes):
-                if left.get(i) is module:
-                    continue
-                changed = log.run(each, module)
-                if changed is module:
-                    left[i] = module
-                module = changed
+            for each in self.passes:
+                module = log.run(each, module)
             if module is before:
                 break
         return module

@@ -144,7 +144,9 @@ def joined(first: Kernel, second: Kernel, needed: Needed) -> Kernel:
         operands = tuple([copies.get(o, o) for o in sources])
         for operand in operands:
             numbers.setdefault(operand, len(numbers))
-        made = member if operands == member.operands else member.with_(operands=operands)
+        made = member
+        if operands != member.operands:
+            made = member.rewired(operands, member.control_predecessors, member.called)
         copies[member] = known.setdefault(identity.key(made, numbers), made)
         if copies[member] is made:
             members.append(made)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from hlo.annotations import Annotations
@@ -33,14 +34,14 @@ class Site:
     Attributes
     ----------
     used : the elements of its state that are used after it.
-    shared : names of computations that several instructions call.
+    shared : gives the names of computations that several instructions call.
     acts : whether an instruction has an effect.
     """
 
     loop: Loop
     used: set[int]
     names: NameSupply
-    shared: set[str]
+    shared: Callable[[], set[str]]
     acts: Callable[[Instruction], bool]
 
     def initial(self, i: int) -> Instruction:
@@ -60,7 +61,8 @@ class Site:
 
     def own(self, computation: Computation) -> Computation:
         """A computation that may be changed for this loop: a copy if others call it too."""
-        return cloned(computation, self.names) if computation.name in self.shared else computation
+        shared = computation.name in self.shared()
+        return cloned(computation, self.names) if shared else computation
 
 
 def transformed(module: Module, transformation: Transformation, log: Log) -> Module:
@@ -70,11 +72,12 @@ def transformed(module: Module, transformation: Transformation, log: Log) -> Mod
     """
     if not any("while" in c.opcodes for c in module.computations):
         return module
-    names, acts = names_of(module), effects()
-    shared = {c.name for c, found in callers(module).items() if len(found) > 1}
+    names, acts, shared = names_of(module), effects(), cache(lambda: shared_computations(module))
     word = transformation.__name__.replace("_", "-")
 
     def change(computation: Computation) -> Computation:
+        if "while" not in computation.opcodes:
+            return computation
         loops = [loop for loop in map(loop_of, computation.instructions) if loop]
         if not loops:
             return computation
@@ -92,6 +95,11 @@ def transformed(module: Module, transformation: Transformation, log: Log) -> Mod
         return without_dead(rebuild(computation, plan)) if plan else computation
 
     return rebuild_module(module, change)
+
+
+def shared_computations(module: Module) -> set[str]:
+    """The names of computations that several instructions call."""
+    return {c.name for c, found in callers(module).items() if len(found) > 1}
 
 
 def replacing(

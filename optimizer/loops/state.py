@@ -10,6 +10,7 @@ with what stands here, and only for loops that take their state apart element by
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ def loop_of(instr: Instruction) -> Loop | None:
     return Loop(instr, body.root.operands)
 
 
+# Transformation after transformation asks for the same bodies.
+@lru_cache(maxsize=64)
 def is_taken_apart(computation: Computation) -> bool:
     """Whether the only use of a computation's one parameter is to take elements of it."""
     state = computation.parameters[0]

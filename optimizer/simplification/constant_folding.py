@@ -80,7 +80,7 @@ class ConstantFolding:
             plan: dict[Instruction, Instruction] = {}
             for instr in computation.instructions:
                 operands = [plan.get(o, o) for o in instr.operands]
-                if instr in tied or acts(instr) or not self.folds(instr, operands):
+                if not self.folds(instr, operands) or instr in tied or acts(instr):
                     continue
                 new = folded(instr, operands)
                 if new is not None and log.rewrite("fold", instr, new):
@@ -93,12 +93,13 @@ class ConstantFolding:
 
     def folds(self, instr: Instruction, operands: list[Instruction]) -> bool:
         """Whether an instruction is one that is folded."""
-        if instr.opcode in _STAYS or not operands or not instr.row.pure:
+        sources = list(map(source, operands))
+        # Nearly every instruction is asked, so what nearly none fulfils comes first.
+        if not sources or not all(o.opcode == "constant" and o.shape.is_array for o in sources):
+            return False
+        if instr.opcode in _STAYS or not instr.row.pure:
             return False
         if not instr.shape.is_array or instr.shape.is_dynamic:
-            return False
-        sources = list(map(source, operands))
-        if not all(o.opcode == "constant" and o.shape.is_array for o in sources):
             return False
         if any(cast("Constant", o.attrs).literal.elided for o in sources):
             return False

@@ -135,19 +135,20 @@ def steps_of(instr: Instruction, carries: Mapping[Instruction, Steps]) -> Steps 
     An elementwise one carries those of its operands, if all carry the same. Constants and
     broadcasts carry any. But there must be one that is of something else.
     """
-    if any(i.shape.is_dynamic or not i.shape.is_array for i in (instr, *instr.operands)):
-        return None
     if is_rearrangement(instr):
-        return then(carries.get(instr.operands[0], ()), step_of(instr))
-    if not instr.row.elementwise or instr.called:
+        return then(carries.get(instr.operands[0], ()), step_of(instr)) if is_plain(instr) else None
+    steps = next((carries[o] for o in instr.operands if o in carries and not is_idle(o)), None)
+    if steps is None or not instr.row.elementwise or instr.called or not is_plain(instr):
         return None
     if any(o.shape.dims != instr.shape.dims for o in instr.operands):
         return None
-    steps = next((carries[o] for o in instr.operands if o in carries and not is_idle(o)), None)
-    if steps is None:
-        return None
     fits = all(carries[o] == steps if o in carries else is_free(o, steps) for o in instr.operands)
     return steps if fits else None
+
+
+def is_plain(instr: Instruction) -> bool:
+    """Whether an instruction makes an array of arrays, all of static sizes."""
+    return all(i.shape.is_array and not i.shape.is_dynamic for i in (instr, *instr.operands))
 
 
 def is_idle(instr: Instruction) -> bool:
