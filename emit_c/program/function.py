@@ -208,11 +208,13 @@ class Function:
 
     def finish(self) -> str:
         """The function's text, with addresses still to be filled in."""
-        body = text([statement for step in self.steps for statement in step])
-        words = set(_WORD.findall(body))
-        whole = body
-        if used := [line for name, line in self.declared.items() if name in words]:
-            whole = "".join(f"  {line}\n" for line in used) + body
+        whole, words = "", set[str]()
+        # Where a pointer is first used: compilers take long to keep hundreds in mind.
+        for step in self.steps:
+            shown = text(step)
+            new = [word for word in dict.fromkeys(_WORD.findall(shown)) if word not in words]
+            whole += "".join(f"  {self.declared[w]}\n" for w in new if w in self.declared) + shown
+            words.update(new)
         unused = "".join(f"  (void){n};\n" for n in ("in", "out", "arena"))
         arguments = "const void *const *in, void *const *out, u8 *arena"
         if self.name == "run":
