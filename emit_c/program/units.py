@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Characters of kernels that are worth a compiler of their own: some five kernels.
 LEAST_TEXT = 6_000
+# Compilers take as long for a character of a kernel as for so many of what calls kernels.
+CALLS = 3
 # What is cut off while more is to come may be small; each file is twice as large as the one before.
 FIRST_CUT = 9_000
 # What the files share is no business of other libraries.
@@ -121,11 +123,13 @@ class Units:
         self.look(parts.kernels, parts.entries, parts.constants, _pointers(parts.foreign))
         # Where compilers are at work already, a small file is better than one that ends last.
         least = LEAST_TEXT // 2 if self._files else LEAST_TEXT
-        count = min(self._most, sum(self._waiting.values()) // least)
-        if self._files or count > 1:
-            for group in _spread(self._waiting, count):
-                self._cut(parts.kernels, parts.constants, group)
-            self._waiting = {}
+        calls = len(parts.functions) // CALLS
+        count = min(self._most, (calls + sum(self._waiting.values())) // least)
+        _, *groups = _spread(self._waiting, [calls, *[0] * (count - 1)])
+        for group in filter(None, groups):
+            self._cut(parts.kernels, parts.constants, group)
+        self._waiting = {}
+        if self._files:
             return (*self._files, _rest(parts, self._moved, self._words))
         return (parts.declaring(),)
 
@@ -169,11 +173,10 @@ def _rest(parts: Parts, moved: Collection[str], words: Mapping[str, set[str]]) -
     return f"{prelude(shared + own)}\n{_HIDDEN}{shared}{_VISIBLE}{own}"
 
 
-def _spread(sizes: Mapping[str, int], count: int) -> list[set[str]]:
-    """Groups of names of about the same size."""
-    groups: list[set[str]] = [set() for _ in range(count)]
-    filled = [0] * count
-    for name in sorted(sizes, key=lambda n: -sizes[n]) if groups else ():
+def _spread(sizes: Mapping[str, int], filled: list[int]) -> list[set[str]]:
+    """Groups of names that fill up to about the same size what is filled to some sizes."""
+    groups: list[set[str]] = [set() for _ in filled]
+    for name in sorted(sizes, key=lambda n: -sizes[n]):
         least = filled.index(min(filled))
         groups[least].add(name)
         filled[least] += sizes[name]
