@@ -1,6 +1,7 @@
 """Lets dots and convolutions read their operands untransposed.
 
 dot(transpose(x), y)           =>   dot(x, y), with the dimension numbers of x
+dot(reshape(transpose(x)), y)  =>   dot(reshape(x), y), where dimensions of size 1 are dropped
 convolution(transpose(x), y)   =>   convolution(x, y), with the dimension labels of x
 
 Only the free dimensions of a dot must keep their order, since they come so in the result.
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, cast
 from interpreter.compare import ROUNDING
 from optimizer.expanders.dot_decomposer import free_dims
 from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.parts import to_dims
 from optimizer.passes import register
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ def fold_into_dot(site: Site) -> Instruction | None:
     for i, side in enumerate(("lhs", "rhs")):
         batch: tuple[int, ...] = getattr(attrs, f"{side}_batch_dims")
         contracting: tuple[int, ...] = getattr(attrs, f"{side}_contracting_dims")
-        order = permutation(operands[i])
+        source, order = untransposed(operands[i])
         free = [order[d] for d in free_dims(operands[i], batch, contracting)] if order else []
         if not order or free != sorted(free):
             continue
@@ -57,10 +59,28 @@ def fold_into_dot(site: Site) -> Instruction | None:
             f"{side}_batch_dims": tuple(order[d] for d in batch),
             f"{side}_contracting_dims": tuple(order[d] for d in contracting),
         }
-        attrs, operands[i] = replace(attrs, **moved), operands[i].operands[0]
+        attrs, operands[i] = replace(attrs, **moved), source
     if tuple(operands) == instr.operands:
         return None
     return instr.with_(attrs=attrs, operands=tuple(operands))
+
+
+def untransposed(x: Instruction) -> tuple[Instruction, tuple[int, ...]]:
+    """What is transposed, and the order into which its dimensions are brought; () if nothing is.
+
+    After the transpose, a reshape may drop dimensions of size 1: then they are dropped before.
+    """
+    if x.opcode != "reshape":
+        order = permutation(x)
+        return (x.operands[0], order) if order else (x, ())
+    (transposed,) = x.operands
+    order, dims = permutation(transposed), transposed.shape.dims
+    left = [order[d] for d, size in enumerate(dims) if size != 1] if order else []
+    if not left or tuple(size for size in dims if size != 1) != x.shape.dims:
+        return x, ()
+    (source,), kept = transposed.operands, sorted(left)
+    source = to_dims(source, [source.shape.dims[d] for d in kept])
+    return source, tuple(map(kept.index, left))
 
 
 def fold_into_convolution(site: Site) -> Instruction | None:
