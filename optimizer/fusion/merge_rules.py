@@ -56,6 +56,25 @@ class Merge:
         return self.first.bytes + self.second.bytes - self.kernel.bytes
 
 
+def turns(merge: Merge) -> str | None:
+    """All folds read as many elements, and results have as many as those, or as the folds yield.
+
+    That follows from what `loops` asks. Most pairs that it refuses differ in this already, which is
+    told without making one kernel of them.
+    """
+    first, second = merge.first, merge.second
+    folds, parts = first.folds | second.folds, {*first.parts, *second.parts}
+    if len(folds) > 1:
+        return "their folds read or yield different numbers of elements"
+    sizes = {size for fold in folds for size in fold}
+    for instr, member in (*first.values.items(), *second.values.items()):
+        if merge.needed(instr, parts):
+            sizes = sizes or {member.shape.size}
+            if member.shape.size not in sizes:
+                return f"%{member.name} has other elements than the loops have turns"
+    return None
+
+
 def size(merge: Merge) -> str | None:
     """No kernel grows beyond bounds."""
     policy, kernel = merge.policy, merge.kernel
@@ -114,6 +133,7 @@ def benefit(merge: Merge) -> str | None:
 
 
 MERGE_RULES: dict[str, Callable[[Merge], str | None]] = {
+    "turns": turns,
     "size": size,
     "loops": loops,
     "index": index,

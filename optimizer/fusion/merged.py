@@ -54,6 +54,13 @@ class Kernel:
         return dict.fromkeys(o for m in self.members for o in m.operands if o not in inside)
 
     @cached_property
+    def folds(self) -> frozenset[tuple[int, int]]:
+        """How many elements its folds read and yield."""
+        return frozenset(
+            [(m.operands[0].shape.size, m.shape.size) for m in self.members if m.opcode == "reduce"]
+        )
+
+    @cached_property
     def bytes(self) -> int:
         """Bytes read and written."""
         read, written = traffic(self.members, self.outputs)

@@ -164,6 +164,28 @@ def test_merges_explain_themselves(name, one, other, target, rule):
     assert bool(decision) == (rule == "multi-output")
 
 
+FEW_AND_MANY = """
+HloModule m
+plus { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }
+ENTRY e {
+  x = f32[64] parameter(0)
+  y = f32[64,32] parameter(1)
+  zero = f32[] constant(0)
+  few = f32[64] negate(x)
+  many = f32[64,32] broadcast(x), dimensions={0}
+  sums = f32[64] reduce(y, zero), dimensions={1}, to_apply=plus
+  total = f32[] reduce(y, zero), dimensions={0,1}, to_apply=plus
+  ROOT t = (f32[64], f32[64,32], f32[64], f32[]) tuple(few, many, sums, total)
+}
+"""
+
+
+@pytest.mark.parametrize(("one", "other"), [("few", "many"), ("sums", "total")])
+def test_other_numbers_of_turns_need_no_nest(one, other):
+    decision = why_fused(hlo.parse(FEW_AND_MANY), one, other)
+    assert (decision.fused, decision.rule) == (False, "turns")
+
+
 def test_the_gpu_weighs_seconds():
     module = hlo.parse(
         (CASES.parent / "priority-fusion" / "saves_a_launch.hlo").read_text().partition("// EX")[0]
