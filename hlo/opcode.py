@@ -10,6 +10,7 @@ Source: `xla/hlo/ir/hlo_opcode.h`; the attributes are those that XLA's parser ac
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from hlo import attributes as a
@@ -30,7 +31,7 @@ TRAITS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Opcode:
     """What the language knows of one opcode.
 
@@ -52,12 +53,12 @@ class Opcode:
     traits: frozenset[str]
     summary: str
 
-    @property
+    @cached_property
     def elementwise(self) -> bool:
         """Whether it works element by element."""
         return "elementwise" in self.traits
 
-    @property
+    @cached_property
     def pure(self) -> bool:
         """Whether equal operands give an equal value, and nothing else happens."""
         return not self.traits & {"effect", "collective", "async", "device"}

@@ -11,7 +11,7 @@ Sources: XLA's "Shapes and Layout" and "Tiled layout" pages; `xla/shape.h`, `xla
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from math import prod
 
 from hlo.element_type import BUFFER, OPAQUE, TOKEN, TUPLE, ElementType
@@ -74,6 +74,7 @@ class Layout:
         return f"{{{order}:{''.join(parts)}}}"
 
 
+@cache
 def row_major(rank: int) -> Layout:
     """The default layout: the last dimension varies fastest."""
     return Layout(tuple(range(rank - 1, -1, -1)))
@@ -98,17 +99,18 @@ class Shape:
     dynamic: tuple[bool, ...] = ()
     elements: tuple[Shape, ...] = ()
 
-    @property
+    # Passes ask these of every instruction, again and again.
+    @cached_property
     def rank(self) -> int:
         """How many dimensions there are."""
         return len(self.dims)
 
-    @property
+    @cached_property
     def is_array(self) -> bool:
         """Whether the value is one array."""
         return self.element_type.kind != "none"
 
-    @property
+    @cached_property
     def is_tuple(self) -> bool:
         """Whether the value is a tuple."""
         return self.element_type is TUPLE
@@ -157,7 +159,7 @@ class Shape:
 
     def with_layout(self, layout: Layout | None) -> Shape:
         """The same array in another memory order."""
-        return replace(self, layout=layout)
+        return Shape(self.element_type, self.dims, layout, self.dynamic, self.elements)
 
     def with_default_layout(self) -> Shape:
         """The same shape, row-major at every depth."""

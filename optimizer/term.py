@@ -300,9 +300,10 @@ class Application(Term):
         return None
 
     def _same_attributes(self, instr: Instruction, found: Bindings) -> bool:
-        return all(
-            _bind(wanted, getattr(instr.attrs, name), found) for name, wanted in self.attributes
-        ) and all(_bind(wanted, instr.called[i], found) for i, wanted in self.called)
+        for name, wanted in self.attributes:
+            if not _bind(wanted, getattr(instr.attrs, name), found):
+                return False
+        return all(_bind(wanted, instr.called[i], found) for i, wanted in self.called)
 
     def reason(self, instr: Instruction, found: Bindings) -> str:
         """Another opcode, number of operands, or attribute."""

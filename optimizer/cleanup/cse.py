@@ -68,6 +68,9 @@ def repetitions(
 ) -> dict[Instruction, Instruction]:
     """Which instructions are equal to earlier ones, and to which."""
     plan: dict[Instruction, Instruction] = {}
+    # Few instructions have even the opcode, the operands and the sizes of another, and to tell all
+    # that makes an instruction takes long: it is told where there is a second one of a kind.
+    kinds: dict[Any, Instruction | None] = {}
     first: dict[Any, Instruction] = {}
     eligible = set(candidates)
     # Equal instructions get the number of the first one.
@@ -76,6 +79,13 @@ def repetitions(
         number[instr] = i
         if instr not in eligible:
             continue
+        kind = instr.opcode, instr.shape.dims, tuple(sorted([number[o] for o in instr.operands]))
+        if kind not in kinds:
+            kinds[kind] = instr
+            continue
+        if (other := kinds[kind]) is not None:
+            first[identity.key(other, number)] = other
+            kinds[kind] = None
         kept = first.setdefault(identity.key(instr, number), instr)
         if kept is not instr and log.rewrite("equal", instr, kept):
             plan[instr] = kept

@@ -7,6 +7,7 @@ from bodies import module, simplified
 import hlo
 from hlo.error import HloError
 from optimizer import Log, parse_pipeline
+from optimizer.log import Silent
 from optimizer.make import make
 from optimizer.observers import CheckValues, Dump, Print, Timer, Trace, Verify
 from optimizer.pattern import (
@@ -31,6 +32,18 @@ def test_a_skipped_rewrite_stays_undone():
     after = simplified("fix(algebraic-simplifier,dce)", THREE, skip=frozenset({0}))
     assert [i.opcode for i in after.entry.instructions].count("add") == 1
     assert "negate" not in {i.opcode for i in after.entry.instructions}
+
+
+def test_a_pass_does_not_run_again_on_what_it_left():
+    ran = []
+
+    class Ran(Silent):
+        def before(self, pass_, module, log):  # noqa: ARG002
+            ran.append(pass_.name)
+
+    alone = simplified("dce", "ROOT r = f32[2,3] negate(x)")
+    assert parse_pipeline("dce,cse,dce").run(alone, Log(observers=[Ran()])) is alone
+    assert ran == ["dce", "cse"]
 
 
 def test_trace_keeps_every_rewrite():
