@@ -84,28 +84,68 @@ def transpose_of_dot(
 ) -> Instruction | None:
     """The result of a dot is batch, lhs, rhs: swapping lhs and rhs is swapping the operands.
 
+    XLA does it where nothing else is moved; we also where the last dimension then stays the last.
+
     References
     ----------
     XLA, `AlgebraicSimplifierVisitor::HandleTranspose`: `TransposeIsDot`.
     """
-    dims = cast("DotDims", a.attrs)
-    if dims.algorithm or len(set(dims.operand_precision)) > 1:
+    dims, swapped = cast("DotDims", a.attrs), _swapped(a, p)
+    if not swapped or dims.algorithm or len(set(dims.operand_precision)) > 1:
         return None
-    batch = len(dims.lhs_batch_dims)
-    free = x.shape.rank - batch - len(dims.lhs_contracting_dims)
-    kept, rank = tuple(range(batch)), len(p)
-    if p != (*kept, *range(batch + free, rank), *range(batch, batch + free)):
-        return None
-    return dot(
+    rest = tuple(swapped.index(d) for d in p)
+    moved = rest != tuple(range(len(p)))
+    product = dot(
         y,
         x,
-        shape=b.shape,
+        shape=a.shape.with_dims(tuple(a.shape.dims[d] for d in swapped)) if moved else b.shape,
         lhs_batch_dims=dims.rhs_batch_dims,
         rhs_batch_dims=dims.lhs_batch_dims,
         lhs_contracting_dims=dims.rhs_contracting_dims,
         rhs_contracting_dims=dims.lhs_contracting_dims,
         operand_precision=dims.operand_precision,
     )
+    return transpose(product, rest) if moved else product
+
+
+def _swapped(a: Instruction, p: Dims) -> Dims:
+    """The dimensions of a dot as it has them with swapped operands; () if a transpose stays all.
+
+    It is worth it where it brings all free dimensions of lhs behind those of rhs, their last one to
+    the end.
+    """
+    dims = cast("DotDims", a.attrs)
+    batch = len(dims.lhs_batch_dims)
+    middle = a.operands[0].shape.rank - len(dims.lhs_contracting_dims)
+    lhs, rhs = range(batch, middle), range(middle, len(p))
+    if not lhs or not rhs or p[-1] != middle - 1:
+        return ()
+    behind = max(map(p.index, rhs)) < min(map(p.index, lhs))
+    return (*range(batch), *rhs, *lhs) if behind else ()
+
+
+@rule(
+    transpose(reshape(dot(x, y).as_(a)).as_(b), p),
+    where=one_use(a) & one_use(b) & static,
+)
+def transpose_of_reshaped_dot(
+    a: Instruction, b: Instruction, p: Dims, root: Instruction
+) -> Instruction | None:
+    """A reshape that only inserts dimensions of size 1 does not keep a dot from being swapped.
+
+    References
+    ----------
+    XLA, `AlgebraicSimplifierVisitor::HandleTranspose`: `TransposeIsDot`.
+    """
+    sizes = b.shape.dims
+    kept = [d for d, size in enumerate(sizes) if size != 1]
+    if tuple(sizes[d] for d in kept) != a.shape.dims:
+        return None
+    order = tuple(kept.index(d) for d in p if sizes[d] != 1)
+    if not _swapped(a, order):
+        return None
+    moved = transpose(a, order, shape=a.shape.with_dims(tuple(a.shape.dims[d] for d in order)))
+    return reshape(moved, shape=root.shape)
 
 
 # fmt: off
@@ -116,5 +156,6 @@ RULES = (
     transpose_of_iota,
     transpose_of_ones,
     transpose_of_dot,
+    transpose_of_reshaped_dot,
 )
 # fmt: on
