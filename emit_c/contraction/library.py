@@ -1,4 +1,4 @@
-"""The C functions of contractions that do not depend on the module that calls them.
+"""The long C functions that do not depend on the module that calls them.
 
 The file that people read holds those that it calls. A compiler is given their declarations only,
 where they are compiled apart, once for all modules: see `emit_c.executable.tiles`.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from emit_c.code.prelude import prelude
+from emit_c.code.prelude import apart, prelude
 from emit_c.contraction.bytes import add_bytes
 from emit_c.contraction.tiles import head, tile_of, tile_text
 from emit_c.contraction.transposing import is_transpose, transpose_head, transpose_text
@@ -17,31 +17,32 @@ from emit_c.contraction.transposing import is_transpose, transpose_head, transpo
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_NAME = re.compile(r"\bhlo_(?:tile|transpose)_\w+")
+_NAME = re.compile(r"\bhlo_\w+")
+_HEAD = re.compile(r"^static ([^{]*) \{$", re.MULTILINE)
 
 
 def called(code: str) -> tuple[str, ...]:
     """The names of those that some code calls, in the order in which it does first."""
     found = dict.fromkeys(_NAME.findall(code))
-    return tuple(name for name in found if tile_of(name) or is_transpose(name))
+    return tuple(n for n in found if tile_of(n) or is_transpose(n) or apart(n))
 
 
 def definitions(code: str) -> str:
-    """The text of those that some code calls."""
-    names = called(code)
+    """The text of those that some code calls, but for those of the prelude."""
+    names = [name for name in called(code) if not apart(name)]
     return _needed(names) + "".join(f"{_text(name, 'static ')}\n" for name in names)
 
 
 def declarations(code: str) -> str:
     """What code must know of those that it calls."""
-    tiles = ((name, tile_of(name)) for name in called(code))
-    return "".join(f"{head(tile) if tile else transpose_head(name)};\n" for name, tile in tiles)
+    return "".join(f"{_head(name)};\n" for name in called(code))
 
 
 def exported(names: Iterable[str]) -> str:
     """A file of some of them, for others to call."""
     names = list(names)
-    return prelude("") + _needed(names) + "".join(f"\n{_text(name, '')}" for name in names)
+    texts = "".join(f"\n{_text(name, '')}" for name in names)
+    return prelude(texts, whole=False) + _needed(names) + texts
 
 
 def _needed(names: Iterable[str]) -> str:
@@ -51,5 +52,18 @@ def _needed(names: Iterable[str]) -> str:
 
 
 def _text(name: str, storage: str) -> str:
-    tile = tile_of(name)
-    return tile_text(tile, storage) if tile else transpose_text(name, storage)
+    if (tile := tile_of(name)) is not None:
+        return tile_text(tile, storage)
+    if is_transpose(name):
+        return transpose_text(name, storage)
+    return re.sub(r"^static ", storage, apart(name), count=1, flags=re.MULTILINE)
+
+
+def _head(name: str) -> str:
+    if (tile := tile_of(name)) is not None:
+        return head(tile)
+    if is_transpose(name):
+        return transpose_head(name)
+    found = _HEAD.search(apart(name))
+    assert found, name
+    return found[1]

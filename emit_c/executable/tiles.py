@@ -3,6 +3,7 @@
 Half of the time that a compiler takes for a dot product or a convolution goes into its tiles. They
 are the same functions in all modules, so each is a library of its own in the cache. Tiles that are
 missing are compiled together, while the module is; their library then gets a name for each of them.
+Other long functions that do not depend on the module, as those that sort, are treated alike.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class Words:
         body, n = self.body, self.n
         if self.chunks:
             row = (words, spare, self.places, str(n), str(self.chunks))
-            body.call(f"bucket_sort_{kind}", *row, str(low))
+            body.call(f"hlo_bucket_sort_{kind}", *row, str(low))
             return words
         most = 11 if n >= MANY else 8
         digits = -(-bits // most)

@@ -57,22 +57,22 @@ class Parts:
 
     def whole(self) -> str:
         """All of it as one file."""
-        return self._one_file(definitions("".join(self.kernels.values())))
+        return self._one_file(definitions("".join(self.kernels.values())), whole=True)
 
     def declaring(self) -> str:
-        """The same, without the tiles, which it only declares."""
-        return self._one_file(declarations("".join(self.kernels.values())))
+        """The same, without the functions that are compiled apart, which it only declares."""
+        return self._one_file(declarations("".join(self.kernels.values())), whole=False)
 
     @property
     def tiles(self) -> tuple[str, ...]:
-        """The names of the register tiles that kernels call."""
+        """The names of the register tiles, and of other functions apart, that kernels call."""
         return called("".join(self.kernels.values()))
 
-    def _one_file(self, library: str) -> str:
+    def _one_file(self, library: str, *, whole: bool) -> str:
         constants = "".join(f"{definition}\n" for definition in self.constants.values())
         kernels = "\n".join(self.kernels.values())
         code = f"{constants}{self.foreign}{library}{kernels}\n{self.functions}"
-        return f"{self.about}\n{prelude(code)}\n{code}"
+        return f"{self.about}\n{prelude(code, whole=whole)}\n{code}"
 
 
 class Units:
@@ -156,7 +156,7 @@ def _file(
     ]
     library = declarations("".join(chosen))
     code = "".join(f"{text}\n" for text in (*shared, *chosen))
-    return f"{prelude(code)}\n{library}{_HIDDEN}{code}"
+    return f"{prelude(code, whole=False)}\n{library}{_HIDDEN}{code}"
 
 
 def _rest(parts: Parts, moved: Collection[str], words: Mapping[str, set[str]]) -> str:
@@ -170,7 +170,7 @@ def _rest(parts: Parts, moved: Collection[str], words: Mapping[str, set[str]]) -
     library = declarations("".join(kernels))
     shared = "".join(f"{text}\n" for text in (*constants, *declared))
     own = "".join(f"{text}\n" for text in (parts.foreign, library, *kernels, parts.functions))
-    return f"{prelude(shared + own)}\n{_HIDDEN}{shared}{_VISIBLE}{own}"
+    return f"{prelude(shared + own, whole=False)}\n{_HIDDEN}{shared}{_VISIBLE}{own}"
 
 
 def _spread(sizes: Mapping[str, int], filled: list[int]) -> list[set[str]]:

@@ -17,6 +17,12 @@ ENTRY e {{
   ROOT d = f32[{n},{k}] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
 }}"""
 
+SORT = """HloModule m
+less { a = f64[] parameter(0)  b = f64[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction=LT }
+ENTRY e { x = f64[100000] parameter(0)
+  ROOT s = f64[100000] sort(x), dimensions={0}, to_apply=less }"""
+
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
@@ -82,3 +88,14 @@ def test_the_file_that_people_read_holds_the_tiles():
     unit = parts.declaring()
     assert f"\nvoid {name}(" in unit
     assert "sum_0_0" not in unit
+
+
+def test_long_functions_of_the_prelude_are_shared_as_well():
+    parts = emit_c.emit(hlo.parse(SORT)).parts
+    assert "hlo_bucket_sort_u64" in parts.tiles
+    assert "static void hlo_bucket_sort_u64(" in parts.whole()
+    unit = parts.declaring()
+    assert "\nvoid hlo_bucket_sort_u64(" in unit
+    assert "radix_sort_u64" not in unit
+    x = np.random.default_rng(0).normal(size=100_000)
+    assert (emit_c.compile(hlo.parse(SORT))(x) == np.sort(x)).all()

@@ -4,6 +4,7 @@ They are written in the `.c` files beside this one, in paragraphs: a comment, th
 function whose name ends in `_$T` is a template; it is filled in for the element type that its
 caller names. Emitted code begins with exactly the functions that it needs, those that they call
 first, and with no header: the compiler takes 20 ms for a kernel and 300 ms for `immintrin.h`.
+A function whose name begins with `hlo_` is so long that it is compiled apart, once for all modules.
 """
 
 from __future__ import annotations
@@ -83,10 +84,23 @@ def reserved() -> frozenset[str]:
     return frozenset(names)
 
 
-def prelude(code: str) -> str:
-    """The definitions that some code needs, each after those that it needs itself."""
+@cache
+def apart(name: str) -> str:
+    """The definition of a function that is compiled apart; nothing if there is none of the name."""
+    found = _definition(name) if name.startswith("hlo_") else None
+    return found[1] if found and re.search(r"^static ", found[1], re.MULTILINE) else ""
+
+
+def prelude(code: str, *, whole: bool = True) -> str:
+    """The definitions that some code needs, each after those that it needs itself.
+
+    Parameters
+    ----------
+    whole : whether functions are among them that are compiled apart.
+    """
     done: dict[str, str] = {}
-    _collect(code, done, set())
+    there = set() if whole else {word for word in _WORD.findall(code) if apart(word)}
+    _collect(code, done, there)
     needed = "".join(f"\n{text}" for text in done.values())
     words = set(_WORD.findall(code + needed))
     others = "".join(

@@ -123,7 +123,7 @@ static void sort_buckets_$T(void *arguments, s64 begin, s64 end, s64 slot) {
 // Sort a long row by the bits from `low` on, on several threads: by the highest digit first, from the
 // first bit on in which any two words differ, then each bucket by itself, in the cache. The row has so
 // many chunks, and `places` room for two more. The result is in `words`.
-static void bucket_sort_$T($T *words, $T *spare, u32 *places, s64 n, s64 chunks, int low) {
+static void hlo_bucket_sort_$T($T *words, $T *spare, u32 *places, s64 n, s64 chunks, int low) {
   $T all = words[0], any = words[0];
   #pragma omp simd reduction(& : all) reduction(| : any)
   for (s64 i = 0; i < n; i++) {
