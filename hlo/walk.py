@@ -177,7 +177,7 @@ class _Sweep:
 
     def put(self, instr: Instruction) -> None:
         """Add an instruction, whose operands are settled, to the order."""
-        made = self.updated(instr)
+        made = self.updated(instr) if self.changed or self.called else instr
         (self.kept if instr in self.replacing else self.done)[instr] = made
         self.order[made] = None
         if made is not instr:

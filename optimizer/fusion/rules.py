@@ -123,8 +123,8 @@ def branches(setting: Setting, asked: Asked) -> str | None:
 
 def expensive(setting: Setting, asked: Asked) -> str | None:
     """An expensive operation is done once for each element."""
-    instr, times = asked.instr, asked.evaluations
-    if not setting.policy.is_expensive(instr) or times <= instr.shape.size:
+    instr = asked.instr
+    if not setting.policy.is_expensive(instr) or (times := asked.evaluations) <= instr.shape.size:
         return None
     return (
         f"%{instr.name} is a {instr.opcode}, which is expensive; its {instr.shape.size} elements "
@@ -177,6 +177,8 @@ def traffic(setting: Setting, asked: Asked) -> str | None:
     A slice of an array that a kernel reads anyway is nothing more to read.
     """
     instr, kernels, least = asked.instr, len(asked.places), setting.least
+    if kernels < 2:
+        return None
     operands = dict.fromkeys(instr.operands)
     stored = sum(least[o] for o in operands) + instr.shape.bytes * (1 + kernels)
     fused = sum(
@@ -185,7 +187,7 @@ def traffic(setting: Setting, asked: Asked) -> str | None:
         for o in operands
         if o not in g.operands and origin(o) not in g.operands
     )
-    if kernels < 2 or fused <= stored:
+    if fused <= stored:
         return None
     return (
         f"{kernels} kernels would read {fused} bytes to compute %{instr.name}; to store it and to "

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from hlo.annotations import Annotations
-from hlo.walk import callers, names_of, rebuild, rebuild_module, users
+from hlo.walk import callers, names_of, rebuild, rebuild_module
 from optimizer.calls.clone import cloned
 from optimizer.effects import effects, ordered, without_dead
 from optimizer.loops.state import element_of, elements_used, loop_of
@@ -78,14 +78,12 @@ def transformed(module: Module, transformation: Transformation, log: Log) -> Mod
     def change(computation: Computation) -> Computation:
         if "while" not in computation.opcodes:
             return computation
-        loops = [loop for loop in map(loop_of, computation.instructions) if loop]
-        if not loops:
-            return computation
         plan: dict[Instruction, Instruction] = {}
-        users_of, tied = users(computation), ordered(computation)
-        for loop in loops:
-            instr = loop.instr
-            using = users_of[instr]
+        tied = ordered(computation)
+        for instr in computation.instructions:
+            if instr.opcode != "while" or (loop := loop_of(instr)) is None:
+                continue
+            using = [user for user in computation.instructions if instr in user.operands]
             used = elements_used(instr, using, is_root=instr is computation.root)
             new = None
             if instr not in tied:

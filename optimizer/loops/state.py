@@ -89,8 +89,11 @@ def element_of(instr: Instruction, whole: Instruction) -> int | None:
 def elements_taken(computation: Computation) -> dict[Instruction, int]:
     """The instructions that take an element of the first parameter, and which one."""
     whole = computation.parameters[0]
-    found = ((i, element_of(i, whole)) for i in computation.instructions)
-    return {instr: index for instr, index in found if index is not None}
+    return {
+        i: cast("GetTupleElement", i.attrs).index
+        for i in computation.instructions
+        if i.opcode == "get-tuple-element" and i.operands[0] is whole
+    }
 
 
 def elements_needed(computation: Computation, wanted: Iterable[Instruction]) -> set[int]:
