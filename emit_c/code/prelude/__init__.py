@@ -99,8 +99,8 @@ def prelude(code: str, *, whole: bool = True) -> str:
     whole : whether functions are among them that are compiled apart.
     """
     done: dict[str, str] = {}
-    there = set() if whole else {word for word in _WORD.findall(code) if apart(word)}
-    _collect(code, done, there)
+    there: set[str] = set() if whole else set(_WORD.findall(code))
+    _collect(code, done, {word for word in there if apart(word)})
     needed = "".join(f"\n{text}" for text in done.values())
     words = set(_WORD.findall(code + needed))
     others = "".join(
