@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from hlo.garbage import no_collection
 from optimizer.calls.async_unwrapper import AsyncUnwrapper
@@ -69,10 +69,17 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
     strict : only passes and rules that keep every bit.
     fuse : end with fusion and a schedule, so that the result is a list of kernels.
 
+    Raises
+    ------
+    ValueError
+        if there is no such target.
+
     References
     ----------
     XLA, `xla/service/cpu/cpu_compiler.cc` and `xla/service/gpu/gpu_compiler.cc`.
     """
+    if target not in get_args(Target):
+        raise ValueError(f"target is {target!r}, not one of {', '.join(get_args(Target))}")
     simplification = Fixpoint(
         "simplification",
         (

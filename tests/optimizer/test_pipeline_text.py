@@ -45,6 +45,11 @@ def test_wrong_pipelines_are_refused(text, code):
     assert caught.value.span is not None
 
 
+def test_unknown_targets_are_refused():
+    with pytest.raises(ValueError, match="'tpu', not one of cpu, gpu"):
+        optimize(module("ROOT r = f32[2,3] add(x, y)"), target="tpu")  # type: ignore[arg-type]
+
+
 def test_optimize_returns_the_same_object_where_nothing_changes():
     before = module("ROOT r = f32[2,3] add(x, y)")
     once = optimize(before)
