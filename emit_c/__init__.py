@@ -81,7 +81,8 @@ def compile(  # noqa: A001 - so it is named
     built = remembered.recall(key) if remember else None
     if built is None:
         with compilers() as running:
-            # What is not remembered either was most likely not compiled before.
+            # A module that the cache does not know is most likely new, so compilers may begin with
+            # parts of it before it is known whether its library is there.
             units = Units(slots(), running.take if remember else None)
             running.prepare(_busy_compilers(module) if remember else 0)
             program, views = _written(module, sound, optimize=optimize, units=units)

@@ -61,7 +61,7 @@ class Compilers:
     """
 
     def __init__(self, toolchain: Toolchain, flags: Sequence[str], folder: Path) -> None:
-        self._toolchain, self._flags = toolchain, flags
+        self._toolchain = toolchain
         self._command = (*toolchain.command, *MEANING, *flags, "-w")
         self._folder = TemporaryDirectory(dir=folder, prefix="build-")
         self._all: list[_Compiler] = []
