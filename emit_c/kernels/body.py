@@ -145,7 +145,8 @@ class Body:
         It may be declared inside of the loop, or before it; its contents do not outlive a turn.
         """
         begin = self.writer.own_bytes
-        self.writer.own_bytes += -(-size * bytes_each // 64) * 64
+        # Not even an empty one is nothing: the kernel must have the pointer.
+        self.writer.own_bytes += -(-max(size, 1) * bytes_each // 64) * 64
         return self.variable(f"{kind} *", name, f"({kind} *)(own + {begin})")
 
     @contextmanager

@@ -91,10 +91,12 @@ def test_all_kinds(case, element_type):
 
 
 DEPTHWISE = "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=40"
+HOLES = "window={size=1 pad=1_-1 lhs_dilate=2}, dim_labels=b0f_0io->b0f, feature_group_count=20"
 FEATURES_FIRST = (
     "window={size=3x3 stride=2x2 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01, feature_group_count=40"
 )
 CASES = {
+    "nothing but holes": ("1,1,20", "1,1,800", "1,1,800", HOLES),
     "rows of two heights": ("1,17,3,4", "3,3,4,40", "1,15,1,40",
                             "window={size=3x3}, dim_labels=b01f_01io->b01f"),
     "kernel larger than the cache": ("1,7,7,160", "3,3,160,96", "1,7,7,96",
