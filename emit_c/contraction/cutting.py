@@ -132,9 +132,12 @@ class Cutting:
 
     def _is_in_place(self) -> bool:
         """Whether whole vectors of the kernel are read too rarely to be worth packing."""
+        if self.stride is None:
+            return False
         below = prod(d.size for d in self.places) * -(-self.row.size // self.rows)
-        whole = self.lane.feature == 1 and self.lane.size % self.width == 0
-        return self.stride is not None and whole and below <= FEW_TILES
+        # From one of a batch to the next it is the stride, which may be 1 as well.
+        whole = self.lane.feature == 1 < self.stride and self.lane.size % self.width == 0
+        return whole and below <= FEW_TILES
 
     def _outermost_steps(self, most: int) -> int:
         """How many of the outermost steps are taken at once, for at most so many products.

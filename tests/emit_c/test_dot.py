@@ -79,7 +79,11 @@ def test_all_kinds(case, element_type):
 PLAIN = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
 TRANSPOSED = "lhs_contracting_dims={1}, rhs_contracting_dims={1}"
 BATCH = "lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={1}"
+IN_LANES = (
+    "lhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_batch_dims={2}, rhs_contracting_dims={0}"
+)
 CASES = {
+    "a batch of vectors, in lanes": ("8,2", "2,8,8", "8,8", IN_LANES),
     "panels in chunks": ("40,1024", "1024,320", "40,320", PLAIN),
     "a prime depth": ("40,2053", "2053,100", "40,100", PLAIN),
     "rows a page apart": ("30,1024", "1024,300", "30,300", PLAIN),
