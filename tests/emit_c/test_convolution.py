@@ -84,7 +84,7 @@ def convolutions(draw):
     return placed(inputs, left), placed(kernel, right), placed(outputs, made), how
 
 
-@settings(max_examples=10)
+@settings(max_examples=60)
 @given(convolutions(), st.sampled_from(["f32", "f32", "bf16", "f64", "s8", "c64"]))
 def test_all_kinds(case, element_type):
     check(*case, element_type)

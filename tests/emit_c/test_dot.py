@@ -70,7 +70,7 @@ def dots(draw):
     return (*texts, ",".join(map(str, result)), ", ".join(words))
 
 
-@settings(max_examples=10)
+@settings(max_examples=60)
 @given(dots(), st.sampled_from(["f32", "f32", "bf16", "f64", "s32", "c64"]))
 def test_all_kinds(case, element_type):
     check(*case, element_type)
