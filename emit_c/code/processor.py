@@ -33,13 +33,20 @@ class Processor:
 
 
 @cache
-def here() -> Processor:
-    """The processor of this machine."""
+def described() -> str:
+    """What the system tells of the processor, for the key of a cache that machines may share."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
-        lines = list[str]()
-    flags = next((line for line in lines if line.startswith("flags")), "")
+        return platform.platform() + platform.processor()
+    wanted = ("model name", "flags", "Features", "CPU part")
+    return "\n".join(dict.fromkeys(line for line in lines if line.startswith(wanted)))
+
+
+@cache
+def here() -> Processor:
+    """The processor of this machine; where the system tells nothing, what all of a family have."""
+    flags = next((line for line in described().splitlines() if line.startswith("flags")), "")
     return from_flags(flags.split(), platform.machine())
 
 

@@ -21,7 +21,12 @@ def add_bytes_name(lanes: int) -> str:
 def add_bytes(lanes: int) -> str:
     """The C macro that adds products of unsigned and signed bytes to sums.
 
-    Where the compiler knows of no instruction for that, they are multiplied one by one.
+    Where the compiler knows of no instruction for that, they are multiplied one by one. Sums wrap
+    around.
+
+    References
+    ----------
+    Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2: VPDPBUSD.
     """
     name, quads, products = add_bytes_name(lanes), f"hlo_quads_{lanes}", f"hlo_products_{lanes}"
     condition, of_gcc, of_clang = _INSTRUCTIONS[lanes]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import platform
 import shlex
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
+from emit_c.code.processor import described
 from hlo.error import HloError
 
 OPTIMIZED = (
@@ -74,17 +73,6 @@ def _version(compiler: tuple[str, ...]) -> str:
     return found.stdout
 
 
-@cache
-def _processor() -> str:
-    """What the code is compiled for: a home folder may be shared by machines of many kinds."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().split("\n")
-    except OSError:
-        return platform.platform() + platform.processor()
-    wanted = ("model name", "flags", "Features", "CPU part")
-    return "\n".join(dict.fromkeys(line for line in lines if line.startswith(wanted)))
-
-
 @dataclass(frozen=True, slots=True)
 class Toolchain:
     """What makes a library of C, and for what machine.
@@ -121,4 +109,4 @@ def toolchain() -> Toolchain:
     # Its name may be `cc`, but it says whose work it is.
     gcc = "Free Software Foundation" in version
     linked = LINKED_BY_GCC if gcc and sys.platform == "linux" else LINKED
-    return Toolchain((*compiler, *(OF_GCC if gcc else ())), linked, version, _processor())
+    return Toolchain((*compiler, *(OF_GCC if gcc else ())), linked, version, described())

@@ -4,7 +4,8 @@ They are written in the `.c` files beside this one, in paragraphs: a comment, th
 function whose name ends in `_$T` is a template; it is filled in for the element type that its
 caller names. Emitted code begins with exactly the functions that it needs, those that they call
 first, and with no header: the compiler takes 20 ms for a kernel and 300 ms for `immintrin.h`.
-A function whose name begins with `hlo_` is so long that it is compiled apart, once for all modules.
+A function that is defined here under a name that begins with `hlo_` is so long that it is compiled
+apart, once for all modules; those that are only declared are the runtime's.
 """
 
 from __future__ import annotations
