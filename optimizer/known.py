@@ -5,7 +5,7 @@ Guards of rules about conversions, extremes and absolute values; see `optimizer.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import ml_dtypes
@@ -169,7 +169,7 @@ def is_power_of_two_float(c: Instruction) -> bool:
     return bool((np.abs(np.frexp(value.astype(np.float64))[0]) == 0.5).all())
 
 
-@guard
+@partial(guard, far=True)
 def is_non_negative(x: Instruction) -> bool:
     """Known not to be negative, nor -0; NaN counts as positive."""
     while x.opcode in MOVES:

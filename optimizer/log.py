@@ -8,7 +8,7 @@ firing; both are deterministic, because passes are. The stepper, the viewer and 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,21 +68,30 @@ class Observer(Protocol):
         """A pass has run; both modules are the same object if it changed nothing."""
 
 
+class Fruitless(NamedTuple):
+    """A look at an instruction that no rule fitted.
+
+    Attributes
+    ----------
+    asked : what rules asked of uses: whether the instructions of these names have one use.
+    """
+
+    instruction: Instruction
+    asked: dict[str, bool]
+
+
 @dataclass(slots=True)
 class Settled:
     """Where no rule of a rule set applies any more.
 
     Attributes
     ----------
-    instructions : those that no rule fitted, each with what rules asked of uses: which others have
-        one use. They need not be tried again while they stay the same objects, for then all that
-        they are computed from stays too, and while the answers stay the same.
+    instructions : the last look at each, by its name. It need not be tried again while all that
+        rules see of it stays alike, and while the answers stay the same.
     """
 
     computations: set[Computation] = field(default_factory=set["Computation"])
-    instructions: dict[Instruction, dict[Instruction, bool]] = field(
-        default_factory=dict["Instruction", dict["Instruction", bool]]
-    )
+    instructions: dict[str, Fruitless] = field(default_factory=dict[str, Fruitless])
 
 
 @dataclass

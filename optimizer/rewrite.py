@@ -5,6 +5,10 @@ instruction gets what became of its operands, and then the first rule that fits 
 holds replaces it. So an instruction always sees operands that are rewritten already, a chain of
 a thousand adds folds in one sweep, and no decision ever rebuilds anything twice.
 
+What a rewrite changes is rebuilt with all that uses it, to the end of the computation. Rules see
+only a few levels of that: where these are alike those of an instruction that no rule fitted, no
+rule fits now.
+
 Every replaced instruction is equal, as far as its rule promises, to what replaces it. That holds
 whatever else a sweep decides, so decisions cannot disturb each other.
 
@@ -15,12 +19,13 @@ over the annotations (metadata, sharding) of the one that it replaces.
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from hlo.walk import names_of
 from interpreter.compare import BITS
 from optimizer.effects import ordered, without_dead
-from optimizer.log import Settled
+from optimizer.log import Fruitless, Settled
 from optimizer.rule import touches_floats
 from optimizer.settle import rebuild_unfused
 from optimizer.term import CONSTANT_OPCODES
@@ -105,7 +110,7 @@ class Rewriter:
         instr: Instruction,
         uses: Mapping[Instruction, int],
         known: Container[Instruction],
-        asked: dict[Instruction, bool],
+        asked: dict[str, bool],
     ) -> tuple[str, Instruction] | None:
         """The name of the first rule that applies, and what it makes of an instruction.
 
@@ -157,11 +162,16 @@ class Sweep:
     order : the instructions of the new one.
     tied : those that stay what they are.
     uses : how many instructions use each one; being the root counts as a use.
+    named : the instructions of the new computation by name.
+    alike : rebuilt instructions, each with the one that no rule fitted before, and with how many
+        levels of both are alike.
     """
 
     def __init__(self, rewriter: Rewriter, computation: Computation) -> None:
         self.rewriter, self.computation = rewriter, computation
         self.settled = rewriter.settled.instructions
+        self.named: dict[str, Instruction] = {}
+        self.alike: dict[Instruction, tuple[Instruction, float]] = {}
         self.became: dict[Instruction, Instruction] = {}
         self.order: dict[Instruction, None] = {}
         self.tied = ordered(computation)
@@ -177,12 +187,13 @@ class Sweep:
 
     def run(self) -> Computation:
         """The computation after the walk; the same object if nothing changed."""
-        became, order, tied = self.became, self.order, self.tied
+        became, order, tied, named = self.became, self.order, self.tied, self.named
         for old in self.computation.instructions:
             instr = self.updated(old) if became else old
             if old not in tied and not self.is_settled(instr):
                 instr = self.rewritten(instr)
             order[instr] = None
+            named[instr.name] = instr
             if instr is not old:
                 became[old] = instr
         instructions = tuple(order)
@@ -193,11 +204,38 @@ class Sweep:
 
     def is_settled(self, instr: Instruction) -> bool:
         """Whether no rule fitted before, nor would one now that other instructions use others."""
-        asked = self.settled.get(instr)
-        if not asked:
-            return asked is not None
-        uses = self.uses
-        return all((uses.get(i, 1) == 1) is once for i, once in asked.items())
+        before = self.settled.get(instr.name)
+        if before is None:
+            return False
+        if before.instruction is not instr:
+            levels = self.levels_alike(instr, before.instruction)
+            self.alike[instr] = before.instruction, levels
+            opcodes = [operand.opcode for operand in instr.operands]
+            if levels < self.rewriter.rules.reach(instr.opcode, *opcodes):
+                return False
+            self.settled[instr.name] = Fruitless(instr, before.asked)
+        uses, named = self.uses, self.named
+        return all((uses.get(named[n], 1) == 1) is once for n, once in before.asked.items())
+
+    def levels_alike(self, instr: Instruction, before: Instruction) -> float:
+        """How many levels of an instruction and its operands are like those of a former one."""
+        if (
+            instr.opcode != before.opcode
+            or instr.shape != before.shape
+            or instr.attrs is not before.attrs
+            or instr.called != before.called
+            or instr.annotations is not before.annotations
+            or len(instr.operands) != len(before.operands)
+        ):
+            return 0
+        below = inf
+        for operand, former in zip(instr.operands, before.operands, strict=True):
+            if operand is not former:
+                known, levels = self.alike.get(operand, (None, 0))
+                if known is not former:
+                    return 0
+                below = min(below, levels)
+        return below + 1
 
     def updated(self, old: Instruction) -> Instruction:
         """The instruction over what became of its operands; it keeps its name."""
@@ -213,17 +251,17 @@ class Sweep:
 
     def rewritten(self, instr: Instruction) -> Instruction:
         """What the first rule that applies makes of an instruction; itself if none does."""
-        asked: dict[Instruction, bool] = {}
+        asked: dict[str, bool] = {}
         found = self.rewriter.replacement(instr, self.uses, self.order, asked)
         if found is None:
-            self.settled[instr] = asked
+            self.settled[instr.name] = Fruitless(instr, asked)
             return instr
         rule, root = found
         made = self.adopt(root, instr)
         new = made.get(root, root)
         fresh = [i for i in made.values() if i is not new]
         if any(map(forgets_its_size, made.values())):
-            self.settled[instr] = asked
+            self.settled[instr.name] = Fruitless(instr, asked)
             return instr
         if not self.rewriter.log.rewrite(rule, instr, *fresh, new):
             return instr

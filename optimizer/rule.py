@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from inspect import signature
+from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
 from interpreter.compare import BITS, PROMISES, Promise
@@ -57,14 +58,14 @@ class Match:
     ----------
     found : what the variables stand for, by name.
     uses : how many instructions use each instruction; being the root counts as a use.
-    asked : of which instructions it was asked whether they have one use, with the answer: all that
-        a match depends on and that may change while its root stays the same object.
+    asked : of which instructions, by name, it was asked whether they have one use, with the answer:
+        all that a match depends on and that may change while what it looks at stays.
     """
 
     root: Instruction
     found: Bindings
     uses: Mapping[Instruction, int]
-    asked: dict[Instruction, bool]
+    asked: dict[str, bool]
 
     def __getitem__(self, variable: Any) -> Any:
         """What a variable stands for; anything else stands for itself."""
@@ -74,41 +75,54 @@ class Match:
 
     def has_one_use(self, instr: Instruction) -> bool:
         """Whether just one instruction uses another."""
-        once = self.asked[instr] = self.uses.get(instr, 1) == 1
+        once = self.asked[instr.name] = self.uses.get(instr, 1) == 1
         return once
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A condition on what a rule's variables stand for; `&`, `|` and `~` combine conditions."""
+    """A condition on what a rule's variables stand for; `&`, `|` and `~` combine conditions.
+
+    Attributes
+    ----------
+    far : whether it looks further than at the operands of what variables stand for.
+    """
 
     text: str
     holds: Callable[[Match], bool]
+    far: bool = False
 
     def __and__(self, other: Guard) -> Guard:
         """Both."""
-        return Guard(f"{self} and {other}", lambda m: self.holds(m) and other.holds(m))
+        far = self.far or other.far
+        return Guard(f"{self} and {other}", lambda m: self.holds(m) and other.holds(m), far)
 
     def __or__(self, other: Guard) -> Guard:
         """Either."""
-        return Guard(f"({self} or {other})", lambda m: self.holds(m) or other.holds(m))
+        far = self.far or other.far
+        return Guard(f"({self} or {other})", lambda m: self.holds(m) or other.holds(m), far)
 
     def __invert__(self) -> Guard:
         """Not."""
-        return Guard(f"not {self}", lambda m: not self.holds(m))
+        return Guard(f"not {self}", lambda m: not self.holds(m), self.far)
 
     def __str__(self) -> str:
         """As it is written."""
         return self.text
 
 
-def guard(function: Callable[..., bool]) -> Callable[..., Guard]:
-    """Let a function of what variables stand for be called on the variables: it makes a guard."""
+def guard(function: Callable[..., bool], *, far: bool = False) -> Callable[..., Guard]:
+    """Let a function of what variables stand for be called on the variables: it makes a guard.
+
+    Parameters
+    ----------
+    far : as in `Guard`.
+    """
     name = function.__name__
 
     def make_guard(*variables: Any) -> Guard:
         text = f"{name}({', '.join(map(str, variables))})"
-        return Guard(text, lambda match: function(*[match[v] for v in variables]))
+        return Guard(text, lambda match: function(*[match[v] for v in variables]), far)
 
     make_guard.__doc__ = function.__doc__
     return make_guard
@@ -159,6 +173,14 @@ class Rule:
     def promise_name(self) -> str:
         """The promise as the table of promises spells it."""
         return next(name for name, promise in PROMISES.items() if promise == self.promise)
+
+    @property
+    def reach(self) -> float:
+        """How many levels of instructions it sees; the root is the first.
+
+        Guards and right sides look at the operands of what variables stand for; few look further.
+        """
+        return inf if self.where is not None and self.where.far else self.left.depth + 1
 
     def replacement(self, match: Match) -> Instruction | None:
         """What takes the place of a match; None where the rule does not apply after all."""
@@ -255,6 +277,7 @@ class RuleSet:
             raise ValueError(f"two rules are called {twice}")
         # Which rules may fit an opcode over certain opcodes is asked for again and again.
         self.candidates = lru_cache(maxsize=None)(self._candidates)
+        self.reach = lru_cache(maxsize=None)(self._reach)
 
     def __iter__(self) -> Iterator[Rule]:
         """The rules."""
@@ -269,6 +292,10 @@ class RuleSet:
             if _may_match(pattern, operands)
         ]
 
+    def _reach(self, opcode: str, *operands: str) -> float:
+        """How many levels rules see of an instruction of an opcode; itself is the first."""
+        return max((rule.reach for rule, _ in self.candidates(opcode, *operands)), default=0)
+
     def may_fit(self, computation: Computation) -> bool:
         """Whether any rule may fit an instruction of a computation, by opcodes alone."""
         return any(
@@ -280,7 +307,7 @@ class RuleSet:
         self,
         instr: Instruction,
         uses: Mapping[Instruction, int],
-        asked: dict[Instruction, bool] | None = None,
+        asked: dict[str, bool] | None = None,
     ) -> Iterator[tuple[Rule, Match, Application]]:
         """Every rule whose left side fits an instruction, guards not yet asked, in order.
 

@@ -269,6 +269,12 @@ class Application(Term):
         last = self.operands[-1] if self.operands else None
         set_(self, "rest", last.name if isinstance(last, Rest) else "")
 
+    @property
+    def depth(self) -> int:
+        """How many levels of instructions it names; itself is the first."""
+        inner = [o.depth if isinstance(o, Application) else 1 for o in self.operands]
+        return 1 + max(inner, default=0)
+
     def as_(self, name: Variable) -> Application:
         """The same, with a name for the instruction that it matches."""
         return replace(self, binds=name.name)
