@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from hlo.opcode import OPCODES
 from optimizer.layout.orders import (
     Order,
     reshaped,
@@ -30,6 +31,7 @@ _ALIKE = frozenset(
         *("all-reduce", "bitcast-convert", "concatenate", "copy", "dynamic-slice"),
         *("dynamic-update-slice", "map", "pad", "reduce-window", "reverse", "select-and-scatter"),
         *("set-dimension-size", "slice", "sort"),
+        *(name for name, row in OPCODES.items() if row.elementwise),
     }
 )
 CARRIERS = frozenset({"broadcast", "reduce", "reshape", "transpose"})
@@ -37,7 +39,7 @@ CARRIERS = frozenset({"broadcast", "reduce", "reshape", "transpose"})
 
 def is_alike(instr: Instruction) -> bool:
     """Whether operands of the result's rank have the result's dimensions."""
-    return instr.row.elementwise or instr.opcode in _ALIKE
+    return instr.opcode in _ALIKE
 
 
 def carries(instr: Instruction) -> bool:

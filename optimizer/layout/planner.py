@@ -52,16 +52,16 @@ class Choice:
     Attributes
     ----------
     rule : which rule decided, a word.
-    text : the reason with its numbers, a sentence.
+    tell : gives the reason with its numbers, a sentence; hardly any is ever asked for.
     """
 
     order: Order
     rule: str
-    text: str
+    tell: Callable[[], str]
 
     def __str__(self) -> str:
         """One line."""
-        return f"{spelled(self.order)} ({self.rule}): {self.text}"
+        return f"{spelled(self.order)} ({self.rule}): {self.tell()}"
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,13 @@ class Borders:
 
 @dataclass
 class Planner:
-    """The layouts of one computation: `choices` once `run` has run."""
+    """The layouts of one computation, once `run` has run.
+
+    Attributes
+    ----------
+    offers, votes, choices : by the instruction and the index into its shape.
+    wishes : the shapes that an instruction wants of its operands.
+    """
 
     computation: Computation
     policy: LayoutPolicy
@@ -90,6 +96,9 @@ class Planner:
     offers: dict[Place, Order] = field(default_factory=dict["Place", Order])
     votes: dict[Place, list[Vote]] = field(default_factory=dict["Place", list[Vote]])
     choices: dict[Place, Choice] = field(default_factory=dict["Place", Choice])
+    wishes: dict[Instruction, list[Shape]] = field(
+        default_factory=dict["Instruction", list["Shape"]]
+    )
 
     def run(self) -> dict[Place, Choice]:
         """Choose all layouts."""
@@ -160,9 +169,11 @@ class Planner:
             else:
                 self.votes.setdefault(source, []).extend(self.votes.get((instr, index), ()))
         if behind(instr, ()) is None:
+            wishes = self.wishes[instr] = list["Shape"]()
             for number, operand in enumerate(instr.operands):
                 shape, rule = self.wanted(instr, number)
                 self.vote_for(operand, shape, instr.name, rule)
+                wishes.append(shape)
 
     def wanted(self, instr: Instruction, number: int) -> tuple[Shape, str]:
         """The shape that an instruction wants of an operand, and why; no layout where any will do.
@@ -196,23 +207,29 @@ class Planner:
     def chosen(self, instr: Instruction, index: Index, leaf: Shape) -> Choice:
         """The order of an array for which the fewest bytes are copied."""
         if settled := self.given(instr, index):
-            return Choice(*settled, "it is settled by what it meets")
+            return Choice(*settled, lambda: "it is settled by what it meets")
         offer = self.offers.get((instr, index))
         votes = self.votes.get((instr, index), [])
         if instr.opcode == "tuple" and votes:
-            return Choice(votes[0].order, "tuple", f"%{votes[0].user} wants the element so")
+            return Choice(votes[0].order, "tuple", lambda: f"%{votes[0].user} wants the element so")
         if not carries(instr) and instr.opcode != "tuple" and offer is not None:
             rule = "row-major" if index else yielded(self.policy, instr)[1]
-            return Choice(offer, rule, f"{instr.opcode} leaves its result so")
+            return Choice(offer, rule, lambda: f"{instr.opcode} leaves its result so")
         written = order_of(leaf)
         wished = [offer] if offer is not None else []
         candidates = dict.fromkeys([*(v.order for v in votes), *wished, rows(leaf.rank)])
-        costs = {o: self.copied(instr, o, votes) for o in candidates if can_have(instr, o)}
-        # What is written stays if that is free, so that a second run changes nothing.
-        best = min(costs, key=lambda order: (costs[order], order != written and not costs[order]))
+
+        def costs() -> dict[Order, int]:
+            return {o: self.copied(instr, o, votes) for o in candidates if can_have(instr, o)}
+
+        best = rows(leaf.rank)
+        if len(candidates) > 1:
+            cost = costs()
+            # What is written stays if that is free, so that a second run changes nothing.
+            best = min(cost, key=lambda order: (cost[order], order != written and not cost[order]))
         if not votes and offer is None:
-            return Choice(best, "no-preference", "nobody asks for another")
-        return Choice(best, _rule(best, offer, votes), _numbers(costs, votes))
+            return Choice(best, "no-preference", lambda: "nobody asks for another")
+        return Choice(best, _rule(best, offer, votes), lambda: _numbers(costs(), votes))
 
     def copied(self, instr: Instruction, order: Order, votes: list[Vote]) -> int:
         """Bytes that are copied if an array has an order: for its users, and of its operands."""
@@ -235,7 +252,7 @@ class Planner:
         if source is not None:
             chosen = self.choices[source]
             self.choices[instr, index] = Choice(
-                chosen.order, "same-value", f"it is a value of %{source[0].name}"
+                chosen.order, "same-value", lambda: f"it is a value of %{source[0].name}"
             )
 
     def shape_of(self, instr: Instruction, index: Index = ()) -> Shape:

@@ -72,7 +72,7 @@ class Builder:
         operand = self.done[instr.operands[number]]
         if behind(instr, ()) is not None:
             return operand
-        wanted, _ = self.planner.wanted(instr, number)
+        wanted = self.planner.wishes[instr][number]
         if carries(instr) and operand.shape.is_array and result.rank > 1:
             handed = result_order(instr, number, order_of(operand.shape))
             if handed == order_of(result):
