@@ -214,6 +214,8 @@ class Sweep:
             if levels < self.rewriter.rules.reach(instr.opcode, *opcodes):
                 return False
             self.settled[instr.name] = Fruitless(instr, before.asked)
+        if not before.asked:
+            return True
         uses, named = self.uses, self.named
         return all((uses.get(named[n], 1) == 1) is once for n, once in before.asked.items())
 

@@ -325,14 +325,19 @@ class RuleSet:
 
 def _may_match(pattern: Application, opcodes: tuple[str, ...]) -> bool:
     """Whether operands of these opcodes can fit a pattern's operands."""
-    if not pattern.rest and len(opcodes) != len(pattern.operands):
+    sides = pattern.operands
+    if pattern.rest:
+        sides += sides[-1:] * (len(opcodes) - len(sides))
+    elif len(opcodes) != len(sides):
         return False
-    return all(map(_may_be, pattern.operands, opcodes))
+    return all(map(_may_be, sides, opcodes))
 
 
 def _may_be(side: Term, opcode: str) -> bool:
     if isinstance(side, Application):
         return opcode in side.opcodes
+    if isinstance(side, Rest):
+        return side.opcode in ("", opcode)
     return opcode in CONSTANT_OPCODES or not isinstance(side, ConstantVariable | Exactly)
 
 

@@ -227,13 +227,19 @@ class AttributeVariable:
 
 @dataclass(frozen=True, slots=True)
 class Rest(Term):
-    """All operands from here on, as a tuple; the same ones wherever the name stands again."""
+    """All operands from here on, as a tuple; the same ones wherever the name stands again.
+
+    Attributes
+    ----------
+    opcode : that all of them have; "" for any.
+    """
 
     name: str
+    opcode: str = ""
 
     def __str__(self) -> str:
-        """The name, with a star."""
-        return f"*{self.name}"
+        """The name, with a star, and the opcode."""
+        return f"*{self.name}:={python_name(self.opcode)}(...)" if self.opcode else f"*{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +265,7 @@ class Application(Term):
     attributes: tuple[tuple[str, Any], ...] = field(init=False, compare=False)
     called: tuple[tuple[int, Any], ...] = field(init=False, compare=False)
     rest: str = field(init=False, compare=False)
+    rest_opcode: str = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         """Sort the attributes from the computations that are called."""
@@ -268,6 +275,7 @@ class Application(Term):
         set_(self, "called", tuple((keys.index(k), v) for k, v in self.attrs if k in keys))
         last = self.operands[-1] if self.operands else None
         set_(self, "rest", last.name if isinstance(last, Rest) else "")
+        set_(self, "rest_opcode", last.opcode if isinstance(last, Rest) else "")
 
     @property
     def depth(self) -> int:
@@ -290,8 +298,7 @@ class Application(Term):
         operands, terms = instr.operands, self.operands
         if self.rest:
             terms = terms[:-1]
-            rest = operands[len(terms) :]
-            if len(operands) < len(terms) or found.setdefault(self.rest, rest) != rest:
+            if len(operands) < len(terms) or not self._same_rest(operands[len(terms) :], found):
                 return self, instr
         elif len(operands) != len(terms):
             return self, instr
@@ -304,6 +311,11 @@ class Application(Term):
         if self.binds:
             found[self.binds] = instr
         return None
+
+    def _same_rest(self, rest: tuple[Instruction, ...], found: Bindings) -> bool:
+        if self.rest_opcode and any(o.opcode != self.rest_opcode for o in rest):
+            return False
+        return found.setdefault(self.rest, rest) == rest
 
     def _same_attributes(self, instr: Instruction, found: Bindings) -> bool:
         for name, wanted in self.attributes:
@@ -318,8 +330,11 @@ class Application(Term):
         count = len(instr.operands)
         if not self.rest and count != len(self.operands):
             return f"%{instr.name} has {count} operands, not {len(self.operands)}"
-        if self.rest and found.get(self.rest) != instr.operands[len(self.operands) - 1 :]:
+        rest = instr.operands[len(self.operands) - 1 :]
+        if self.rest and found.get(self.rest) != rest:
             return f"%{instr.name} has other operands than *{self.rest} already stands for"
+        if self.rest_opcode and any(operand.opcode != self.rest_opcode for operand in rest):
+            return f"%{instr.name} has operands other than a {self.rest_opcode}"
         for name, wanted in self.attributes:
             given = getattr(instr.attrs, name)
             if not _bind(wanted, given, found):

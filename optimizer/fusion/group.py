@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from optimizer.effects import effects, ordered
 from optimizer.fusion.places import Places
 from optimizer.fusion.policy import MOVEMENT
 
@@ -68,21 +70,32 @@ class Asked:
         return max(again, 0) / max(group.turns, times)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Setting:
     """What the rules may look at beside the instruction.
 
     Attributes
     ----------
-    tied : instructions with control dependencies.
-    acting : instructions that do more than compute their value.
     sharded : whether the module runs on several devices.
     least : bytes that a kernel reads for each value, at least.
     """
 
     computation: Computation
     policy: Policy
-    tied: set[Instruction]
-    acting: set[Instruction]
     sharded: bool
     least: Mapping[Instruction, int]
+
+    @cached_property
+    def tied(self) -> set[Instruction]:
+        """Instructions with control dependencies."""
+        return ordered(self.computation)
+
+    @cached_property
+    def acting(self) -> set[Instruction]:
+        """Instructions that do more than compute their value."""
+        return set(filter(effects(), self.computation.instructions))
+
+    @cached_property
+    def wild(self) -> set[Instruction]:
+        """Instructions whose sizes are known at run time only."""
+        return {i for i in self.computation.instructions if i.shape.is_dynamic}

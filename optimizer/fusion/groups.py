@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.walk import users
-from optimizer.effects import effects, ordered
 from optimizer.fusion.decision import FusionDecision
 from optimizer.fusion.group import Asked, Group, Setting
 from optimizer.fusion.places import RESULT, PlaceNumbers, Places, leaf
@@ -42,12 +41,8 @@ class Planner:
         self.groups: dict[Instruction, Group] = {}
         self.decisions: dict[Instruction, FusionDecision] = {}
         self.repeated: dict[Instruction, FusionDecision] = {}
-        acts = effects()
-        acting = {i for i in computation.instructions if acts(i)}
-        self._setting = Setting(
-            computation, policy, ordered(computation), acting, sharded,
-            least_bytes(computation, policy),
-        )  # fmt: skip
+        least = least_bytes(computation, policy)
+        self._setting = Setting(computation, policy, sharded, least)
         self.homes: dict[Instruction, list[Group]] = {}
         self._users = users(computation)
         self._numbers = PlaceNumbers()

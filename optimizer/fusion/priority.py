@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from hlo.walk import users
 from optimizer.analysis.cost import operations, traffic
-from optimizer.effects import effects, ordered
 from optimizer.fusion.decision import Priority
 from optimizer.fusion.group import Asked, Group, Setting
 from optimizer.fusion.places import RESULT, PlaceNumbers, Places, leaf
@@ -62,9 +61,7 @@ class PriorityPlanner:
         self._users, self._device = users(computation), device
         self._numbers = PlaceNumbers()
         self._seconds: dict[Group, float] = {}
-        acts = effects()
-        acting = {i for i in computation.instructions if acts(i)}
-        self._setting = Setting(computation, policy, ordered(computation), acting, sharded, {})
+        self._setting = Setting(computation, policy, sharded, {})
         for instr in computation.instructions:
             self.groups[instr] = self._group(instr, (instr,))
             self.homes[instr] = [self.groups[instr]]

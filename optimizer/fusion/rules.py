@@ -46,17 +46,14 @@ def unused(_: Setting, asked: Asked) -> str | None:
     return None if asked.places else f"nobody uses %{asked.instr.name}"
 
 
-def shape(_: Setting, asked: Asked) -> str | None:
+def shape(setting: Setting, asked: Asked) -> str | None:
     """Loops have constant bounds, and yield arrays."""
     instr = asked.instr
-    involved = (
-        instr,
-        *instr.operands,
-        *(r for g in asked.places for r in (g.root, *g.root.operands)),
-    )
-    wild = next((i for i in involved if i.shape.is_dynamic), None)
-    if wild is not None:
-        return f"the size of %{wild.name} is known at run time only"
+    if setting.wild:
+        roots = (r for g in asked.places for r in (g.root, *g.root.operands))
+        wild = next((i for i in (instr, *instr.operands, *roots) if i in setting.wild), None)
+        if wild is not None:
+            return f"the size of %{wild.name} is known at run time only"
     if not instr.shape.is_array:
         return f"%{instr.name} is no array"
     return None
@@ -72,7 +69,7 @@ def number(_: Setting, asked: Asked) -> str | None:
 
 def order(setting: Setting, asked: Asked) -> str | None:
     """A control dependency ties an instruction to others, and a fusion has no inside for it."""
-    for instr in (asked.instr, *(g.root for g in asked.places)):
+    for instr in (asked.instr, *(g.root for g in asked.places)) if setting.tied else ():
         if instr in setting.tied:
             return f"%{instr.name} has a control dependency"
     return None

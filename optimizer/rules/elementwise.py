@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, cast
 
 from hlo.opcode import OPCODES
 from optimizer.dimensions import static
-from optimizer.pattern import Constructor, broadcast, xs
-from optimizer.rule import Guard, rule
+from optimizer.pattern import Constructor, broadcast
+from optimizer.rule import rule
+from optimizer.term import Rest
 
 if TYPE_CHECKING:
     from hlo.attributes import Broadcast
@@ -22,16 +23,9 @@ if TYPE_CHECKING:
 ELEMENTWISE = Constructor(tuple(name for name, row in OPCODES.items() if row.elementwise))
 
 
-_OF_BROADCASTS = Guard(
-    "all operands are broadcasts",
-    lambda match: all(operand.opcode == "broadcast" for operand in match.root.operands),
-)
-
-
-# Nearly every instruction is asked, so what nearly none fulfils comes first.
 @rule(
-    ELEMENTWISE(xs),
-    where=_OF_BROADCASTS & static,
+    ELEMENTWISE(Rest("xs", "broadcast")),
+    where=static,
     xla="op(broadcast(A), broadcast(B)) => broadcast(op(A, B))",
 )
 def operation_on_broadcasts(xs: Operands, root: Instruction) -> Instruction | None:
