@@ -39,9 +39,12 @@ class NameSupply:
 
         `add.3` stands for number 3 of `add`, and a bare `add` for number 0.
         """
-        for name in self._unseen:
-            root, number, _ = _parts(name)
-            self._take(root, number)
+        for root, number, _ in map(_parts, self._unseen):
+            taken = self._taken[root]
+            # Nearly all are free.
+            if number in taken:
+                self._take(root, number)
+            taken.add(number)
         root, number, is_numbered = _parts(wanted)
         number = self._take(root, number)
         return f"{root}.{number}" if number or is_numbered else root

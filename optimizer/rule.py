@@ -275,6 +275,7 @@ class RuleSet:
         names = [rule.name for rule in self.rules]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two rules are called {twice}")
+        self.roots = frozenset(opcode for rule in self.rules for opcode in rule.left.opcodes)
         # Which rules may fit an opcode over certain opcodes is asked for again and again.
         self.candidates = lru_cache(maxsize=None)(self._candidates)
         self.reach = lru_cache(maxsize=None)(self._reach)
@@ -298,9 +299,12 @@ class RuleSet:
 
     def may_fit(self, computation: Computation) -> bool:
         """Whether any rule may fit an instruction of a computation, by opcodes alone."""
+        if self.roots.isdisjoint(computation.opcodes):
+            return False
         return any(
             self.candidates(i.opcode, *[o.opcode for o in i.operands])
             for i in computation.instructions
+            if i.opcode in self.roots
         )
 
     def matches(

@@ -39,7 +39,9 @@ class Dce:
     def run(self, module: Module, log: Log) -> Module:
         """The module without what is dead."""
         names = names_of(module)
-        shared = {c.name for c, found in callers(module).items() if len(found) > 1}
+        fused = any("fusion" in computation.opcodes for computation in module.computations)
+        found = callers(module) if fused else {}
+        shared = {c.name for c, calling in found.items() if len(calling) > 1}
 
         def cleaned(computation: Computation) -> Computation:
             # Users first, so that whatever is left when the fuel is gone has its operands.

@@ -39,6 +39,8 @@ class SortSimplifier:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with smaller sorts."""
+        if not any("sort" in computation.opcodes for computation in module.computations):
+            return module
         names = names_of(module)
         shared = {c.name for c, found in callers(module).items() if len(found) > 1}
 

@@ -13,6 +13,7 @@ from optimizer.passes import register
 from optimizer.pattern import get_tuple_element, p, tuple_, xs
 from optimizer.rewrite import rewrite
 from optimizer.rule import RuleSet, rule
+from optimizer.term import Rest
 
 if TYPE_CHECKING:
     from hlo.attributes import GetTupleElement
@@ -31,7 +32,7 @@ def element_of_tuple(xs: tuple[Instruction, ...], p: int) -> Instruction:
     return xs[p]
 
 
-@rule(tuple_(xs), xla="Tuple(GetTupleElement ...)")
+@rule(tuple_(Rest("xs", "get-tuple-element")), xla="Tuple(GetTupleElement ...)")
 def tuple_of_all_elements(xs: tuple[Instruction, ...]) -> Instruction | None:
     """The tuple whose elements are all taken, in order.
 
@@ -39,7 +40,7 @@ def tuple_of_all_elements(xs: tuple[Instruction, ...]) -> Instruction | None:
     ----------
     XLA, `xla/service/tuple_simplifier.cc`.
     """
-    if not xs or any(x.opcode != "get-tuple-element" for x in xs):
+    if not xs:
         return None
     whole = xs[0].operands[0]
     taken = [cast("GetTupleElement", x.attrs).index for x in xs]

@@ -50,6 +50,8 @@ _STAYS = frozenset(
         "while",
     }
 )
+# What may be a constant, or spread one.
+_GIVEN = frozenset({"constant", "broadcast"})
 
 
 @register
@@ -78,7 +80,13 @@ class ConstantFolding:
         def change(computation: Computation) -> Computation:
             tied = ordered(computation)
             plan: dict[Instruction, Instruction] = {}
+            # Nearly no instruction is computed from nothing but these.
+            given: set[Instruction] = set()
             for instr in computation.instructions:
+                if instr.opcode in _GIVEN:
+                    given.add(instr)
+                if not given.issuperset(instr.operands):
+                    continue
                 operands = [plan.get(o, o) for o in instr.operands]
                 if not self.folds(instr, operands) or instr in tied or acts(instr):
                     continue
@@ -87,6 +95,7 @@ class ConstantFolding:
                     plan[instr] = new.with_(
                         name=names.unique("constant"), annotations=instr.annotations
                     )
+                    given.add(instr)
             return rebuild(computation, plan)
 
         return rebuild_module(module, change)
@@ -94,7 +103,6 @@ class ConstantFolding:
     def folds(self, instr: Instruction, operands: list[Instruction]) -> bool:
         """Whether an instruction is one that is folded."""
         sources = list(map(source, operands))
-        # Nearly every instruction is asked, so what nearly none fulfils comes first.
         if not sources or not all(o.opcode == "constant" and o.shape.is_array for o in sources):
             return False
         if instr.opcode in _STAYS or not instr.row.pure:
