@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from hlo.annotations import Metadata
 
 if TYPE_CHECKING:
+    from hlo.annotations import Annotations
     from hlo.instruction import Instruction
 
 # XLA prints an `op_type` before the `op_name`, and all else behind it.
@@ -32,10 +34,24 @@ def under(prefix: str, name: str) -> str:
     return f"{prefix}/{bare}" if bare else prefix
 
 
-def renamed(instr: Instruction, path: str) -> Instruction:
-    """The same instruction with another `op_name`; the rest of its metadata stays."""
-    old = instr.annotations.metadata.text if instr.annotations.metadata else ""
+def renamed(annotations: Annotations, path: str) -> Annotations:
+    """The same annotations with another `op_name`; the rest of the metadata stays."""
+    return replace(annotations, metadata=_renamed(annotations.metadata, path))
+
+
+def prefixed(annotations: Annotations, prefix: str) -> Annotations:
+    """The same annotations with the `op_name` as a path below a prefix."""
+    return replace(annotations, metadata=_prefixed(annotations.metadata, prefix))
+
+
+# What is called often has the same metadata in every copy.
+@lru_cache(maxsize=1 << 12)
+def _prefixed(metadata: Metadata | None, prefix: str) -> Metadata:
+    return _renamed(metadata, under(prefix, metadata.op_name if metadata else ""))
+
+
+def _renamed(metadata: Metadata | None, path: str) -> Metadata:
+    old = metadata.text if metadata else ""
     found = METADATA.fullmatch(old)
     before, after = (found["before"], found["after"]) if found else ("", old)
-    text = " ".join(filter(None, (before.strip(), f'op_name="{path}"', after.strip())))
-    return instr.with_(annotations=replace(instr.annotations, metadata=Metadata(text)))
+    return Metadata(" ".join(filter(None, (before.strip(), f'op_name="{path}"', after.strip()))))

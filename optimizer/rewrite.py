@@ -205,15 +205,15 @@ class Sweep:
     def is_settled(self, instr: Instruction) -> bool:
         """Whether no rule fitted before, nor would one now that other instructions use others."""
         before = self.settled.get(instr.name)
-        if before is None:
-            return False
-        if before.instruction is not instr:
-            levels = self.levels_alike(instr, before.instruction)
-            self.alike[instr] = before.instruction, levels
+        if before is None or before.instruction is not instr:
+            levels, asked = 0.0, dict[str, bool]()
+            if before is not None:
+                levels, asked = self.levels_alike(instr, before.instruction), before.asked
+                self.alike[instr] = before.instruction, levels
             opcodes = [operand.opcode for operand in instr.operands]
             if levels < self.rewriter.rules.reach(instr.opcode, *opcodes):
                 return False
-            self.settled[instr.name] = Fruitless(instr, before.asked)
+            before = self.settled[instr.name] = Fruitless(instr, asked)
         if not before.asked:
             return True
         uses, named = self.uses, self.named

@@ -51,6 +51,8 @@ class CallInliner:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module without calls."""
+        if not any("call" in computation.opcodes for computation in module.computations):
+            return module
         names, acts = names_of(module), effects()
         single = self.single_call_site or explodes(module, {"call"}, self.limit)
         sites = {c.name: len(found) for c, found in callers(module).items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from optimizer.origin import op_name, renamed, under
+from optimizer.origin import prefixed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,13 +37,14 @@ def inlined(
     became = dict(zip(computation.parameters, arguments, strict=True))
     for instr in computation.instructions:
         if instr not in became:
-            copy = instr.with_(
+            notes = instr.annotations
+            became[instr] = instr.with_(
                 name=names.unique(instr.name),
                 operands=tuple([became[o] for o in instr.operands]),
                 control_predecessors=after + tuple([became[p] for p in instr.control_predecessors]),
                 called=own_callees(instr, names),
+                annotations=prefixed(notes, prefix) if prefix else notes,
             )
-            became[instr] = renamed(copy, under(prefix, op_name(copy))) if prefix else copy
     return became[computation.root]
 
 

@@ -41,6 +41,8 @@ class PropagateCallMetadata:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with whole paths as names."""
+        if not any("call" in computation.opcodes for computation in module.computations):
+            return module
         paths = whole_paths(module)
 
         def change(computation: Computation) -> Computation:
@@ -48,7 +50,8 @@ class PropagateCallMetadata:
                 instr: new
                 for instr in computation.instructions
                 if instr.name in paths
-                for new in [renamed(instr, paths[instr.name])]
+                for notes in [renamed(instr.annotations, paths[instr.name])]
+                for new in [instr.with_(annotations=notes)]
                 if log.rewrite("prefix", instr, new)
             }
             return rebuild(computation, plan)
@@ -61,10 +64,10 @@ def whole_paths(module: Module) -> dict[str, str]:
     sites, paths = callers(module), dict[str, str]()
     for computation in reversed(called_first(module.entry)):
         for call in computation.instructions:
-            prefix = paths.get(call.name, op_name(call)).removesuffix("/")
-            if call.opcode != "call" or not prefix:
+            if call.opcode != "call":
                 continue
-            for instr in belonging(call, sites):
+            prefix = paths.get(call.name, op_name(call)).removesuffix("/")
+            for instr in belonging(call, sites) if prefix else ():
                 path = under(prefix, op_name(instr))
                 if path != op_name(instr):
                     paths[instr.name] = path
