@@ -141,7 +141,7 @@ def reshaped(sizes: Sequence[int], before: Shape, after: Shape, preferred: int =
     XLA, DynamicDimensionInferenceVisitor::HandleReshape, CommonFactors.
     """
     made = list(after.dims)
-    for left, right in _shared_factors(before.dims, after.dims):
+    for left, right in shared_factors(before.dims, after.dims):
         there = prod(sizes[d] for d in left)
         dynamic = [d for d in right if after.dynamic_at(d)]
         if dynamic and there != prod(made[d] for d in right):
@@ -150,7 +150,7 @@ def reshaped(sizes: Sequence[int], before: Shape, after: Shape, preferred: int =
     return made
 
 
-def _shared_factors(before: Sequence[int], after: Sequence[int]) -> Iterator[tuple[range, range]]:
+def shared_factors(before: Sequence[int], after: Sequence[int]) -> Iterator[tuple[range, range]]:
     """Groups of dimensions, as small as possible, that multiply to the same; no size may be 0."""
     i = j = 0
     while i < len(before) or j < len(after):
