@@ -10,6 +10,7 @@ from hlo.element_type import PRED, S32
 from hlo.instruction import Computation
 from hlo.names import NameSupply
 from hlo.shape import array
+from optimizer.expanders.op_expander import element
 from optimizer.expanders.parts import counting, less, spread
 from optimizer.make import make
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @rule("sort")
 def sort(instr: Instruction, *operands: Padded) -> Tree:
-    """What does not count goes behind what does."""
+    """What does not count goes behind what does, and there keeps its order."""
     attrs: a.Sort = instr.attrs  # type: ignore[assignment]
     sizes, axis = common(operands), attrs.dimensions[0]
     values = [o.value for o in operands]
@@ -31,18 +32,20 @@ def sort(instr: Instruction, *operands: Padded) -> Tree:
     made = make(
         *("sort", *values, counts),
         dimensions=attrs.dimensions,
-        is_stable=attrs.is_stable,
+        is_stable=True,
         called=(_counting_first(instr.called[0]),),
     )
     return _results(instr, made, sizes)
 
 
 def _results(instr: Instruction, made: Instruction, sizes: dict[int, Instruction]) -> Tree:
-    """As many of the results of a sort as the instruction has."""
-    if not made.shape.is_tuple:
-        return Padded(made, sizes)
-    count = len(instr.shape.elements) if instr.shape.is_tuple else 1
-    found = tuple(Padded(make("get-tuple-element", made, index=i), sizes) for i in range(count))
+    """As many of the results of a sort as the instruction has, of the sizes that these show."""
+    shapes = instr.shape.elements if instr.shape.is_tuple else (instr.shape,)
+    parts = [element(made, i) for i in range(len(shapes))] if made.shape.is_tuple else [made]
+    found = tuple(
+        Padded(part, {d: size for d, size in sizes.items() if shape.dynamic_at(d)})
+        for part, shape in zip(parts, shapes, strict=True)
+    )
     return found if instr.shape.is_tuple else found[0]
 
 

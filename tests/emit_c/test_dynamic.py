@@ -68,6 +68,8 @@ BODIES = {
     "sorted in pairs": "i = s32[4,6] iota(), iota_dimension=1\n"
     "ROOT r = (f32[4,<=6], s32[4,<=6]) sort(d, i), dimensions={1}, is_stable=true, "
     "to_apply=less_pair",
+    "sorted beside more": "i = s32[4,6] iota(), iota_dimension=1\n"
+    "ROOT r = (f32[4,<=6], s32[4,6]) sort(d, i), dimensions={1}, to_apply=less_pair",
     "largest with its place": "i = s32[4,6] iota(), iota_dimension=1\n"
     "low = f32[] constant(-inf)\nz = s32[] constant(0)\n"
     "ROOT r = (f32[4], s32[4]) reduce(d, i, low, z), dimensions={1}, to_apply=larger",
