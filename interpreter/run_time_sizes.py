@@ -5,7 +5,7 @@ arrays of different sizes meet there without ado. Here an array has its actual s
 `interpreter.dynamic`), so some are brought together first:
 
 - operands of elementwise opcodes, and arrays that are folded or sorted together, are cut to the
-  size that all of them have;
+  size that all of them have, and so are the index vectors of a scatter and its updates;
 - slices are taken out of, and put into, an array that is filled up to its bound, to which XLA
   clamps their starts;
 - windows are gathered from an array that is filled up to their size.
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Function = Callable[..., Value]
 
 SLICING = ("slice", "dynamic-slice", "dynamic-update-slice")
-TOGETHER = ("reduce", "reduce-window", "sort")
+TOGETHER = ("reduce", "reduce-window")
 
 
 def for_run_time_sizes(function: Function, instr: Instruction) -> Function:
@@ -51,14 +51,23 @@ def for_run_time_sizes(function: Function, instr: Instruction) -> Function:
         function = partial(_slicing, function)
     elif instr.opcode == "gather":
         function = partial(_gathering, function)
+    elif instr.opcode == "scatter":
+        function = partial(_scattering, function)
+    elif instr.opcode == "sort":
+        function = partial(_sorting, function)
     return partial(_checked, function)
 
 
 def _together(function: Function, instr: Instruction, attrs: Attrs, *operands: Array) -> Value:
     """Scalars aside, operands are cut to the smallest size in each dimension."""
-    dims = [x.shape for x in operands if x.ndim]
+    return function(instr, attrs, *_cut(operands))
+
+
+def _cut(arrays: Sequence[Array]) -> list[Array]:
+    """Arrays of one rank, cut to what all of them have; scalars among them stay as they are."""
+    dims = [x.shape for x in arrays if x.ndim]
     common = tuple(slice(min(sizes)) for sizes in zip(*dims, strict=True))
-    return function(instr, attrs, *(x[common] if x.ndim else x for x in operands))
+    return [x[common] if x.ndim else x for x in arrays]
 
 
 def _slicing(function: Function, instr: Instruction, attrs: Attrs, *operands: Array) -> Value:
@@ -84,6 +93,38 @@ def _gathering(
     return value[tuple(cut)]
 
 
+def _scattering(
+    function: Function, instr: Instruction, attrs: a.Scatter, *operands: Array
+) -> Value:
+    """As many index vectors and updates take part as there are of both."""
+    half = len(operands) // 2
+    arrays, indices, updates = operands[:half], operands[half], list(operands[half + 1 :])
+    vectors = [d for d in range(indices.ndim) if d != attrs.index_vector_dim]
+    batch = [d for d in range(updates[0].ndim) if d not in attrs.update_window_dims]
+    for d, e in zip(vectors, batch, strict=True):
+        count = min(indices.shape[d], *(x.shape[e] for x in updates))
+        indices, updates = _first(indices, d, count), [_first(x, e, count) for x in updates]
+    return function(instr, attrs, *arrays, indices, *updates)
+
+
+def _sorting(function: Function, instr: Instruction, attrs: a.Sort, *operands: Array) -> Value:
+    """What all have is sorted; in a result of static size, what its operand has more follows."""
+    value = function(instr, attrs, *_cut(operands))
+    if not instr.shape.is_tuple:
+        return value
+    axis = attrs.dimensions[0]
+    results: list[Array] = []
+    for part, operand, shape in zip(value, operands, instr.shape.elements, strict=True):
+        rest = [] if shape.dynamic_at(axis) else [np.split(operand, [part.shape[axis]], axis)[1]]
+        results.append(np.concatenate([part, *rest], axis))
+    return tuple(results)
+
+
+def _first(array: Array, dim: int, count: int) -> Array:
+    """The first elements of a dimension."""
+    return array[(slice(None),) * dim + (slice(count),)]
+
+
 def reshaped(sizes: Sequence[int], before: Shape, after: Shape, preferred: int = -1) -> list[int]:
     """The actual sizes of an array under other dimensions.
 
@@ -100,7 +141,7 @@ def reshaped(sizes: Sequence[int], before: Shape, after: Shape, preferred: int =
     XLA, DynamicDimensionInferenceVisitor::HandleReshape, CommonFactors.
     """
     made = list(after.dims)
-    for left, right in _shared_factors(before.dims, after.dims):
+    for left, right in shared_factors(before.dims, after.dims):
         there = prod(sizes[d] for d in left)
         dynamic = [d for d in right if after.dynamic_at(d)]
         if dynamic and there != prod(made[d] for d in right):
@@ -109,7 +150,7 @@ def reshaped(sizes: Sequence[int], before: Shape, after: Shape, preferred: int =
     return made
 
 
-def _shared_factors(before: Sequence[int], after: Sequence[int]) -> Iterator[tuple[range, range]]:
+def shared_factors(before: Sequence[int], after: Sequence[int]) -> Iterator[tuple[range, range]]:
     """Groups of dimensions, as small as possible, that multiply to the same; no size may be 0."""
     i = j = 0
     while i < len(before) or j < len(after):
