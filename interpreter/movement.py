@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interpreter.run_time_sizes import reshaped
 from interpreter.table import evaluates
 from interpreter.widths import narrowed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from hlo import attributes as a
@@ -68,17 +71,18 @@ def evaluate_broadcast(instr: Instruction, attrs: a.Broadcast, operand: Array) -
 def evaluate_reshape(instr: Instruction, attrs: a.Reshape, operand: Array) -> Array:
     """Give the same elements, in row-major order, other dimensions.
 
-    Where the operand is smaller than its bound, the one dynamic result dimension (of several, the
-    `inferred_dimension` or else the first) takes what the others leave.
+    Where the operand is smaller than its bounds, a dimension that stays as it is keeps its size. Of
+    those that are split or joined, a dynamic one (of several, the `inferred_dimension` or else the
+    first) takes what the others leave.
 
     References
     ----------
     XLA operation semantics, Reshape.
     """
-    dims = list(instr.shape.dims)
+    dims: Sequence[int] = instr.shape.dims
     if instr.shape.is_dynamic and operand.size != instr.shape.size:
-        at = attrs.inferred_dimension
-        dims[at if at >= 0 else instr.shape.dynamic.index(True)] = -1
+        before = instr.operands[0].shape
+        dims = reshaped(operand.shape, before, instr.shape, attrs.inferred_dimension)
     return operand.reshape(dims)
 
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"\bhlo_\w+")
 _HEAD = re.compile(r"^static ([^{]*) \{$", re.MULTILINE)
+# Functions of numbers are also made for vectors: not for single branches, for none has an effect.
+_INLINED = "__attribute__((always_inline))\nstatic inline "
+_WITH_VECTORS = '__attribute__((simd("notinbranch"), const))\n'
 
 
 def called(code: str) -> tuple[str, ...]:
@@ -56,7 +59,8 @@ def _text(name: str, storage: str) -> str:
         return tile_text(tile, storage)
     if is_transpose(name):
         return transpose_text(name, storage)
-    return re.sub(r"^static ", storage, apart(name), count=1, flags=re.MULTILINE)
+    text = apart(name).replace(_INLINED, f"{_WITH_VECTORS}static ")
+    return re.sub(r"^static ", storage, text, count=1, flags=re.MULTILINE)
 
 
 def _head(name: str) -> str:
@@ -64,6 +68,7 @@ def _head(name: str) -> str:
         return head(tile)
     if is_transpose(name):
         return transpose_head(name)
-    found = _HEAD.search(apart(name))
+    text = _text(name, "static ")
+    found = _HEAD.search(text)
     assert found, name
-    return found[1]
+    return f"{_WITH_VECTORS if _WITH_VECTORS in text else ''}{found[1]}"

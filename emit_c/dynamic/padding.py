@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from emit_c.dynamic.rules import CUSTOM_CALLS, RULES, elements, elementwise, refusal, unruled
@@ -72,8 +72,8 @@ def to_static(module: Module) -> Static:
     Raises
     ------
     HloError
-        HLO181 for what has no static form: opcodes that move elements of dynamic dimensions about,
-        loops and branches over dynamic values, dimensions without a bound.
+        HLO181 for what has no static form: opcodes that compute in dynamic dimensions otherwise
+        than element by element, dimensions without a bound.
     """
     entry = CallInliner().run(module, Log()).entry
     trees: dict[Instruction, Tree] = {}
@@ -102,9 +102,7 @@ def to_static(module: Module) -> Static:
     counts = [size for leaf in results for size in leaf.sizes.values()]
     root = make("tuple", instruction_of(trees[entry.root]), *counts)
     order = in_order([*trees.values(), *map(Padded, further), Padded(root)])
-    others = [c for c in called_first(entry) if c is not entry]
-    made = named(order, names_of_all(others))
-    whole = Computation(entry.name, tuple(made.values()), made[root])
+    whole = uniquely_named(Computation(entry.name, tuple(order), root))
     return Static(build_module(whole, module.name), tuple(given), tuple(yielded))
 
 
@@ -147,19 +145,23 @@ def in_order(trees: Iterable[Tree]) -> list[Instruction]:
     return list(order)
 
 
-def names_of_all(computations: Iterable[Computation]) -> NameSupply:
-    """A supply of the names that some computations leave over."""
-    names = NameSupply()
-    for computation in computations:
+def uniquely_named(entry: Computation) -> Computation:
+    """The same under names that are all different, as those of what was made anew are not."""
+    names, titles = NameSupply(), NameSupply()
+    made: dict[Computation, Computation] = {}
+    for computation in called_first(entry):
+        order: dict[Instruction, Instruction] = {}
         for instr in computation.instructions:
-            names.unique(instr.name)
-    return names
-
-
-def named(order: Iterable[Instruction], names: NameSupply) -> dict[Instruction, Instruction]:
-    """Instructions with names that are all different."""
-    made: dict[Instruction, Instruction] = {}
-    for instr in order:
-        operands = tuple(made[o] for o in instr.operands)
-        made[instr] = instr.with_(name=names.unique(instr.name), operands=operands)
-    return made
+            order[instr] = instr.with_(
+                name=names.unique(instr.name),
+                operands=tuple(order[o] for o in instr.operands),
+                called=tuple(made[c] for c in instr.called),
+                control_predecessors=tuple(order[p] for p in instr.control_predecessors),
+            )
+        made[computation] = replace(
+            computation,
+            name=titles.unique(computation.name),
+            instructions=tuple(order.values()),
+            root=order[computation.root],
+        )
+    return made[entry]

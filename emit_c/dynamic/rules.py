@@ -6,15 +6,13 @@ values of which all elements count.
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
 from emit_c.dynamic.values import Padded, Tree, instruction_of, static
-from hlo.element_type import S32
 from hlo.error import HloError
 from optimizer.expanders.monoids import identity, operation_of
-from optimizer.expanders.parts import counting, number, spread, to_dims
-from optimizer.make import make, splat
+from optimizer.expanders.parts import number
+from optimizer.make import make
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -62,12 +60,20 @@ def remade(
 
 
 def elementwise(instr: Instruction, *operands: Padded) -> Padded:
-    """As many elements as the operands have."""
+    """As many elements as all of the operands have."""
+    rank = instr.shape.rank
+    return remade(instr, operands, common([o for o in operands if o.value.shape.rank == rank]))
+
+
+def common(operands: Sequence[Padded]) -> Sizes:
+    """The smallest size that some operands have in each dimension."""
     sizes: Sizes = {}
     for operand in operands:
-        if operand.value.shape.rank == instr.shape.rank:
-            sizes |= operand.sizes
-    return remade(instr, operands, sizes)
+        for d, size in operand.sizes.items():
+            other = sizes.setdefault(d, size)
+            if other is not size:
+                sizes[d] = make("minimum", other, size)
+    return sizes
 
 
 @rule("broadcast")
@@ -86,20 +92,6 @@ def transpose(instr: Instruction, operand: Padded) -> Padded:
     )
 
 
-@rule("reshape")
-def reshape(instr: Instruction, operand: Padded) -> Padded:
-    """A dimension that has as much in front of it as before, and is as large, is the same one."""
-    before, after = operand.value.shape.dims, instr.shape.dims
-    sizes: Sizes = {}
-    for d, size in operand.sizes.items():
-        found = [
-            j for j, n in enumerate(after) if n == before[d] and prod(after[:j]) == prod(before[:d])
-        ]
-        need(instr, bool(found), "it splits or joins a dimension of run-time size")
-        sizes[found[0]] = size
-    return remade(instr, [operand], sizes)
-
-
 @rule("get-dimension-size")
 def get_dimension_size(instr: Instruction, operand: Padded) -> Padded:
     """The size beside the array."""
@@ -113,10 +105,16 @@ def set_dimension_size(instr: Instruction, operand: Padded, size: Padded) -> Pad
     """Another size; where it is larger than before, zeros are what is new."""
     attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
     d = attrs.dimensions[0]
-    value = Padded(operand.zeroed([d]))
-    return Padded(
-        value.value, {**operand.sizes, d: within(size.value, operand.value.shape.dims[d])}
-    )
+    sizes = {**operand.sizes, d: within(size.value, operand.value.shape.dims[d])}
+    if not instr.shape.dynamic_at(d):
+        del sizes[d]  # it is the bound
+    return Padded(operand.zeroed([d]), sizes)
+
+
+def bounded(instr: Instruction, sizes: Sequence[Padded]) -> Sizes:
+    """Sizes, one a dimension, of the dimensions that have one at run time."""
+    pairs = enumerate(zip(sizes, instr.shape.dims, strict=True))
+    return {d: within(size.value, n) for d, (size, n) in pairs if instr.shape.dynamic_at(d)}
 
 
 def within(size: Instruction, bound: int) -> Instruction:
@@ -124,51 +122,30 @@ def within(size: Instruction, bound: int) -> Instruction:
     return make("clamp", number(0), size, number(bound))
 
 
-@rule("dynamic-reshape")
-def dynamic_reshape(instr: Instruction, operand: Padded, *sizes: Padded) -> Padded:
-    """The elements that count, in their order, under other sizes."""
-    dims = instr.shape.dims
-    bounded = [within(s.value, n) for s, n in zip(sizes, dims, strict=True)]
-    if not operand.value.shape.size:
-        return Padded(splat(0, static(instr.shape)), dict(enumerate(bounded)))
-    place = spread(number(0), dims)
-    for d, size in enumerate(bounded):
-        place = make("add", make("multiply", place, spread(size, dims)), counting(S32, dims, d))
-    source = operand.value.shape
-    rest, index = place, spread(number(0), dims)
-    for d in reversed(range(source.rank)):
-        size = operand.sizes.get(d) or number(source.dims[d])
-        stride = prod(source.dims[d + 1 :])
-        digit = make("remainder", rest, spread(size, dims))
-        rest = make("divide", rest, spread(size, dims))
-        index = make("add", index, make("multiply", digit, stride))
-    flat, count = to_dims(operand.value, (source.size,)), prod(dims)
-    starts = to_dims(index, (count, 1))
-    taken = make(
-        *("gather", flat, starts),
-        offset_dims=(),
-        collapsed_slice_dims=(0,),
-        start_index_map=(0,),
-        index_vector_dim=1,
-        slice_sizes=(1,),
-    )
-    return Padded(to_dims(taken, dims), dict(enumerate(bounded)))
-
-
 @rule("reduce")
 def reduce(instr: Instruction, *operands: Padded) -> Tree:
     """What does not count is replaced by what the computation leaves others alone with."""
     attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
-    folded = [d for d in operands[0].sizes if d in attrs.dimensions]
+    count = len(operands) // 2
+    sizes = common(operands[:count])
+    folded = [d for d in sizes if d in attrs.dimensions]
     values = [o.value for o in operands]
     if folded:
-        need(instr, len(operands) == 2, "it folds several arrays of run-time size")
-        kind = instr.shape.element_type
-        neutral = identity(operation_of(instr.called[0]), kind)
-        need(instr, neutral is not None, "what its computation leaves alone is not known")
-        values[0] = operands[0].masked(number(cast("Any", neutral), kind), folded)
-    kept = [d for d in range(operands[0].value.shape.rank) if d not in attrs.dimensions]
-    sizes = {kept.index(d): s for d, s in operands[0].sizes.items() if d in kept}
+        fills = values[count:]
+        if count == 1:
+            kind = values[0].shape.element_type
+            neutral = identity(operation_of(instr.called[0]), kind)
+            need(instr, neutral is not None, "what its computation leaves alone is not known")
+            fills = [number(cast("Any", neutral), kind)]
+        # Several arrays are folded from what must be neutral to begin with.
+        arrays = [Padded(value, sizes) for value in values[:count]]
+        values[:count] = [x.masked(fill, folded) for x, fill in zip(arrays, fills, strict=True)]
+    kept = [d for d in range(values[0].shape.rank) if d not in attrs.dimensions]
+    return several(instr, values, {kept.index(d): s for d, s in sizes.items() if d in kept})
+
+
+def several(instr: Instruction, values: Sequence[Instruction], sizes: Sizes) -> Tree:
+    """The instruction on arrays of the bounds, whose results, one or several, have some sizes."""
     made = instr.with_(operands=tuple(values), shape=static(instr.shape), control_predecessors=())
     if not instr.shape.is_tuple:
         return Padded(made, sizes)
@@ -198,39 +175,6 @@ def dot(instr: Instruction, lhs: Padded, rhs: Padded) -> Padded:
     return remade(instr, masked, sizes)
 
 
-@rule("concatenate")
-def concatenate(instr: Instruction, *operands: Padded) -> Padded:
-    """Along another dimension than those of run-time size."""
-    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
-    along = any(attrs.dimensions[0] in o.sizes for o in operands)
-    need(instr, not along, "it joins along a dimension of run-time size")
-    return elementwise(instr, *operands)
-
-
-@rule("slice")
-def slice_(instr: Instruction, operand: Padded) -> Padded:
-    """Dimensions of run-time size stay whole."""
-    attrs: a.Slice = instr.attrs  # type: ignore[assignment]
-    dims = operand.value.shape.dims
-    for d in operand.sizes:
-        cut = attrs.slice[d]
-        whole = (cut.start, cut.limit, cut.stride) == (0, dims[d], 1)
-        need(instr, whole, "it cuts a dimension of run-time size")
-    return remade(instr, [operand], operand.sizes)
-
-
-@rule("gather")
-def gather(instr: Instruction, operand: Padded, indices: Padded) -> Padded:
-    """As many slices as there are index vectors; those behind read what is there."""
-    attrs: a.Gather = instr.attrs  # type: ignore[assignment]
-    need(instr, not operand.sizes, "it reads from dimensions of run-time size")
-    batch = [d for d in range(instr.shape.rank) if d not in attrs.offset_dims]
-    vectors = [d for d in range(indices.value.shape.rank) if d != attrs.index_vector_dim]
-    need(instr, set(indices.sizes) <= set(vectors), "its index vectors have a run-time size")
-    sizes = {batch[vectors.index(d)]: size for d, size in indices.sizes.items()}
-    return remade(instr, [operand, indices], sizes)
-
-
 @rule("tuple")
 def tuple_(_instr: Instruction, *operands: Tree) -> Tree:
     """The operands."""
@@ -250,6 +194,26 @@ def identity_(_instr: Instruction, operand: Tree) -> Tree:
     return operand
 
 
+@rule("convolution")
+def convolution(instr: Instruction, lhs: Padded, rhs: Padded) -> Padded:
+    """As many images as there are; zeros where features do not count."""
+    attrs: a.Convolution = instr.attrs  # type: ignore[assignment]
+    labels = attrs.dim_labels
+    batch, feature = labels.input_batch, labels.input_feature
+    if not lhs.sizes and not rhs.sizes:
+        return remade(instr, [lhs, rhs], {})
+    need(instr, max(attrs.feature_group_count, attrs.batch_group_count) == 1, "it has groups")
+    need(
+        instr,
+        set(lhs.sizes) <= {batch, feature},
+        "its windows move along a dimension of run-time size",
+    )
+    need(instr, not rhs.sizes, "its filters have a run-time size")
+    images = Padded(lhs.zeroed([feature]))
+    sizes = {labels.output_batch: lhs.sizes[batch]} if batch in lhs.sizes else {}
+    return remade(instr, [images, rhs], sizes)
+
+
 @rule("SetBound", table=CUSTOM_CALLS)
 def set_bound(_instr: Instruction, operand: Padded, *_bounds: Padded) -> Padded:
     """The operand."""
@@ -257,13 +221,9 @@ def set_bound(_instr: Instruction, operand: Padded, *_bounds: Padded) -> Padded:
 
 
 @rule("SliceToDynamic", table=CUSTOM_CALLS)
-def slice_to_dynamic(_instr: Instruction, operand: Padded, *sizes: Padded) -> Padded:
+def slice_to_dynamic(instr: Instruction, operand: Padded, *sizes: Padded) -> Padded:
     """An array of the bounds and its sizes are what they are here anyway."""
-    dims = operand.value.shape.dims
-    return Padded(
-        operand.value,
-        {d: within(s.value, n) for d, (s, n) in enumerate(zip(sizes, dims, strict=True))},
-    )
+    return Padded(operand.value, bounded(instr, sizes))
 
 
 @rule("PadToStatic", table=CUSTOM_CALLS)

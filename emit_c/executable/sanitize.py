@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from emit_c.code.compiler import find_compiler
 from emit_c.code.foreign import linked
 from emit_c.executable.ahead import files, signature
 from emit_c.executable.calling import converted, nested, nesting
 from emit_c.executable.compilers import explain
 from emit_c.executable.places import Place, place
-from emit_c.executable.toolchain import MEANING, OPTIMIZED, find_compiler
+from emit_c.executable.toolchain import MEANING, OPTIMIZED
 from hlo.error import HloError
 
 if TYPE_CHECKING:

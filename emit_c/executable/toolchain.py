@@ -1,17 +1,12 @@
-"""The system's C compiler: which one it is, and with which flags it is called."""
+"""What makes a library of C: the system's compiler, and the flags with which it is called."""
 
 from __future__ import annotations
 
-import os
-import shlex
-import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
-from functools import cache
 
+from emit_c.code.compiler import find_compiler, is_gcc, version
 from emit_c.code.processor import described
-from hlo.error import HloError
 
 OPTIMIZED = (
     *("-O1", "-fopenmp-simd", "-march=native", "-mprefer-vector-width=512"),
@@ -21,9 +16,10 @@ OPTIMIZED = (
     "-fexpensive-optimizations",
 )
 # What only gcc understands. To find out which bits of numbers are known takes it a sixth of its
-# time, and vectors gain nothing; the plugin is for code that is optimized when it is linked. The
-# assembler may begin while the compiler is still at work.
-OF_GCC = ("-fno-tree-bit-ccp", "-fno-use-linker-plugin", "-pipe")
+# time, and vectors gain nothing. To move a call to where its value is needed may put it into one
+# branch of a choice, and what branches is not done in lanes. The plugin is for code that is
+# optimized when it is linked. The assembler may begin while the compiler is still at work.
+OF_GCC = ("-fno-tree-bit-ccp", "-fno-tree-sink", "-fno-use-linker-plugin", "-pipe")
 # What the emitted code means: integers wrap around, bytes of the arena have the type that was last
 # written, and products are rounded before they are added to.
 MEANING = ("-std=c11", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing")
@@ -37,40 +33,6 @@ SHARED = (
 # by Python; half of the linker's time would go into looking at them.
 LINKED = ("-lm",)
 LINKED_BY_GCC = ("-nostdlib", "-lm", "-lgcc")
-COMPILERS = ("cc", "gcc", "clang")
-
-
-def find_compiler() -> tuple[str, ...]:
-    """The system's C compiler, as the beginning of a command: $CC, else cc, gcc or clang.
-
-    Raises
-    ------
-    HloError
-        HLO180 if there is none.
-    """
-    chosen = shlex.split(os.environ.get("CC", ""))
-    if chosen:
-        if shutil.which(chosen[0]):
-            return tuple(chosen)
-        raise HloError("HLO180", f"there is no C compiler: $CC is {chosen[0]!r}", notes=_ADVICE)
-    for name in COMPILERS:
-        if shutil.which(name):
-            return (name,)
-    raise HloError(
-        "HLO180", f"there is no C compiler: none of {', '.join(COMPILERS)}", notes=_ADVICE
-    )
-
-
-_ADVICE = (
-    "Debian, Ubuntu: apt install gcc; Fedora: dnf install gcc; macOS: xcode-select --install",
-    "another compiler can be named by the environment variable CC",
-)
-
-
-@cache
-def _version(compiler: tuple[str, ...]) -> str:
-    found = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=False)
-    return found.stdout
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +67,7 @@ def toolchain() -> Toolchain:
         HLO180 if there is no compiler.
     """
     compiler = find_compiler()
-    version = _version(compiler)
-    # Its name may be `cc`, but it says whose work it is.
-    gcc = "Free Software Foundation" in version
+    gcc = is_gcc(compiler)
     linked = LINKED_BY_GCC if gcc and sys.platform == "linux" else LINKED
-    return Toolchain((*compiler, *(OF_GCC if gcc else ())), linked, version, described())
+    command = (*compiler, *(OF_GCC if gcc else ()))
+    return Toolchain(command, linked, version(compiler), described())

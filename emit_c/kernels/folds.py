@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from emit_c.code.loops import Assign, For, If, Let, Statement, Variable
+from emit_c.code.loops import Assign, For, Forever, If, Let, Statement, Variable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,8 +71,8 @@ def all_joined(folds: Sequence[tuple[str, str, str]]) -> tuple[Assign, ...]:
     return tuple(found)
 
 
-def renamed(statement: For, names: Mapping[str, str]) -> For:
-    """A loop that folds into other variables."""
+def renamed(statement: Statement, names: Mapping[str, str]) -> Statement:
+    """A statement with other names of variables and functions."""
 
     def word(text: str) -> str:
         return _WORD.sub(lambda match: names.get(match[0], match[0]), text)
@@ -82,6 +82,8 @@ def renamed(statement: For, names: Mapping[str, str]) -> For:
             case For():
                 folds = tuple((op, names.get(name, name)) for op, name in s.reductions)
                 return replace(s, body=tuple(map(each, s.body)), reductions=folds)
+            case Forever():
+                return Forever(tuple(map(each, s.body)))
             case If():
                 inside, other = tuple(map(each, s.then)), tuple(map(each, s.otherwise))
                 return replace(s, condition=word(s.condition), then=inside, otherwise=other)
@@ -92,6 +94,4 @@ def renamed(statement: For, names: Mapping[str, str]) -> For:
             case _:
                 return s
 
-    made = each(statement)
-    assert isinstance(made, For)
-    return made
+    return each(statement)

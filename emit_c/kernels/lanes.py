@@ -16,10 +16,12 @@ halves.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeGuard
 
 from emit_c.code.loops import Assign, Call, For, Forever, If, Let, Statement, Variable, text
 from emit_c.kernels.folds import all_joined, neutral, renamed
+from emit_c.kernels.parallel import turns
 from hlo.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
@@ -30,39 +32,51 @@ if TYPE_CHECKING:
 VECTOR_BYTES = 64
 # Fewer numbers are folded one after the other.
 LEAST_LANES = 8
+# A function that puts lanes together is called where that costs less than a microsecond in all: as
+# much as another fold to the compiler, which else takes it for one at every place.
+FEW_TIMES = 512
 _NAMES = {"+": "sum", "*": "product", "max": "maximum", "min": "minimum", "&": "and", "|": "or",
           "^": "xor"}  # fmt: skip
 
 
 def in_lanes(
-    body: Body, statements: Sequence[Statement], outside: Mapping[str, str] | None = None
+    body: Body,
+    statements: Sequence[Statement],
+    outside: Mapping[str, str] | None = None,
+    times: int = 1,
 ) -> tuple[Statement, ...]:
     """Statements whose folds are done in lanes.
 
     Parameters
     ----------
     outside : the types of variables that are declared around the statements.
+    times : how often the statements run.
     """
     kinds, found = dict(outside or {}), list[Statement]()
     for statement in statements:
         if isinstance(statement, Variable) and statement.size is None:
             kinds[statement.name] = statement.kind
-        found += _in_lanes(body, statement, kinds)
+        found += _in_lanes(body, statement, kinds, times)
     return tuple(found)
 
 
-def _in_lanes(body: Body, statement: Statement, kinds: Mapping[str, str]) -> Sequence[Statement]:
+def _in_lanes(
+    body: Body, statement: Statement, kinds: Mapping[str, str], times: int
+) -> Sequence[Statement]:
     match statement:
         case For() if (loop := _innermost(statement)) is not None:
             fold = _fold_of(body, loop, kinds)
             if fold is None:
                 known_to_openmp = all(op != "first" for op, _ in loop.reductions)
                 return (statement if known_to_openmp else _one_by_one(statement),)
-            return fold.statements(body, statement)
-        case For() | Forever():
-            return (replace(statement, body=in_lanes(body, statement.body, kinds)),)
+            return fold.statements(body, statement, called=times <= FEW_TIMES)
+        case For():
+            inside = in_lanes(body, statement.body, kinds, times * turns(statement))
+            return (replace(statement, body=inside),)
+        case Forever():
+            return (Forever(in_lanes(body, statement.body, kinds, times)),)
         case If(_, then, otherwise):
-            both = (in_lanes(body, block, kinds) for block in (then, otherwise))
+            both = (in_lanes(body, block, kinds, times) for block in (then, otherwise))
             return (If(statement.condition, *both),)
         case _:
             return (statement,)
@@ -139,14 +153,19 @@ class _Fold:
     block: str
     parts: Sequence[_Part]
 
-    def statements(self, body: Body, nest: For) -> list[Statement]:
-        """The whole nest of loops around the loop, and what comes before and after it."""
+    def statements(self, body: Body, nest: For, *, called: bool) -> list[Statement]:
+        """The whole nest of loops around the loop, and what comes before and after it.
+
+        Parameters
+        ----------
+        called : the lanes are put together by a function that is called instead of inlined.
+        """
         begun = [Assign(f"{part.lanes}[{self.lane}]", part.start) for part in self.parts]
         return [
             *(Variable(part.kind, part.lanes, size=self.lanes) for part in self.parts),
             For(self.lane, self.lanes, tuple(begun), simd=True),
             *self._nested(nest),
-            *self._together(body),
+            *self._together(body, "" if called else "inline "),
         ]
 
     def _nested(self, nest: For) -> tuple[Statement, ...]:
@@ -168,9 +187,11 @@ class _Fold:
 
     def _in(self, loop: For, lane: str) -> For:
         """The loop that folds into one of the lanes each time."""
-        return renamed(loop, {part.variable: f"{part.lanes}[{lane}]" for part in self.parts})
+        made = renamed(loop, {part.variable: f"{part.lanes}[{lane}]" for part in self.parts})
+        assert isinstance(made, For)
+        return made
 
-    def _together(self, body: Body) -> Iterator[Statement]:
+    def _together(self, body: Body, inline: str) -> Iterator[Statement]:
         """Fold the lanes into the variables; places together with the numbers that are theirs."""
         groups: list[list[_Part]] = []
         for part in self.parts:
@@ -181,11 +202,11 @@ class _Fold:
         for group in groups:
             named = [(part, f"lanes{k}" if k else "lanes") for k, part in enumerate(group)]
             wanted = f"{_NAMES[group[0].operation]}_of_lanes"
-            function = body.function(wanted, lambda name, named=named: self._halves(named, name))
+            function = body.function(wanted, partial(self._halves, named, inline))
             yield Call(function, tuple(part.lanes for part in group))
             yield from all_joined([(p.operation, p.variable, f"{p.lanes}[0]") for p in group])
 
-    def _halves(self, parts: Sequence[tuple[_Part, str]], name: str) -> str:
+    def _halves(self, parts: Sequence[tuple[_Part, str]], inline: str, name: str) -> str:
         """A C function that folds lanes into the first: half into the other half, and so on."""
         steps: list[Statement] = []
         count = self.lanes
@@ -194,4 +215,4 @@ class _Fold:
             made = all_joined([(p.operation, f"{n}[k]", f"{n}[k + {count}]") for p, n in parts])
             steps.append(For("k", count, made, simd=count > 1))
         parameters = ", ".join(f"{part.kind} *{lanes}" for part, lanes in parts)
-        return f"static inline void {name}({parameters}) {{\n{text(steps)}}}\n"
+        return f"static {inline}void {name}({parameters}) {{\n{text(steps)}}}\n"

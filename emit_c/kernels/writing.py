@@ -16,6 +16,7 @@ from emit_c.code.loops import For, Statement, live, text, vectorized
 from emit_c.code.names import comment
 from emit_c.kernels.blocked import in_blocks
 from emit_c.kernels.body import Body, Trace
+from emit_c.kernels.calls import with_calls
 from emit_c.kernels.kernel import Kernel
 from emit_c.kernels.lanes import in_lanes
 from emit_c.kernels.limits import with_limits
@@ -69,7 +70,7 @@ class Kernels:
         _let_results_share(kernel)
         status = "  return 0;\n" if kernel.writer.patience else ""
         folded = in_lanes(kernel.body, in_blocks(kernel.body, statements))
-        parts = split(kernel, name, with_limits(kernel.body, folded))
+        parts = split(kernel, name, with_calls(with_limits(kernel.body, folded)))
         _drop_unused(kernel, parts)
         parameters = ", ".join(f"{a.kind}{a.name}" for a in kernel.arguments.values()) or "void"
         body = _without_unused(self._own(kernel, f"({parameters}) {{\n{text(parts)}{status}}}\n"))

@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 @custom_call("MoveToHost", "MoveToDevice", "PinToDevice", "PinToDeviceSram", "Pin", "Unpin")
 @custom_call("SetBound", "xla.sdy.FuncResultSharding", "xla.sdy.PropagationBarrier")
 @custom_call("mhlo.sharding", "xla.sdy.ShardingGroup", "InspectSharding", "xla.sdy.Sharding")
+@custom_call("xla_mark_tensor")
 def identity(_frame: Frame, instr: Instruction, *operands: Value) -> Value:
     """The operand, or the tuple of operands.
 
     References
     ----------
-    `custom_call_target` in XLA's host offloader, sharding propagation and dynamic padder.
+    `custom_call_target` in XLA's host offloader, sharding propagation and dynamic padder, and in
+    `torch_xla.experimental.xla_marker`, which marks where composites begin and end.
     """
     return operands if instr.shape.is_tuple and len(operands) != 1 else operands[0]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 from interpreter.compare import ZERO_SIGN
 from optimizer.dimensions import is_empty, static, without
 from optimizer.guards import is_complex, same_type
-from optimizer.pattern import a, broadcast, dot, multiply, reshape, x, y
-from optimizer.rule import Rule, rule
+from optimizer.pattern import a, broadcast, convert, dot, multiply, reshape, x, y
+from optimizer.rule import Rule, guard, rule
 
 if TYPE_CHECKING:
     from hlo.attributes import DotDims
@@ -77,10 +77,33 @@ def _squeezed(x: Instruction, gone: Dims) -> Instruction:
     return reshape(x, shape=shape) if gone else x
 
 
+@guard
+def widens_bytes(x: Instruction, y: Instruction, a: Instruction) -> bool:
+    """A sum in s32 of products of s8 or u8: some processors add up four of them at once."""
+    bytes_ = all(o.shape.element_type.name in ("s8", "u8") for o in (x, y))
+    return bytes_ and all(o.shape.element_type.name == "s32" for o in (a, *a.operands))
+
+
+@rule(
+    dot(convert(x), convert(y)).as_(a),
+    where=widens_bytes(x, y, a),
+    xla="dot of widened bytes => dot of bytes, which widens them itself",
+)
+def dot_of_widened_bytes(x: Instruction, y: Instruction, a: Instruction) -> Instruction:
+    """JAX widens before it multiplies s8 by u8; a dot's operands may be narrower than its result.
+
+    References
+    ----------
+    XLA, `OperandUpcaster`: the other way round.
+    """
+    return a.with_(operands=(x, y))
+
+
 # fmt: off
 RULES = (
     Rule(dot(x, y), 0, where=(is_empty(x) | is_empty(y)) & static, xla="dot of nothing => 0"),
     dot_without_contraction,
     dot_of_ones,
+    dot_of_widened_bytes,
 )
 # fmt: on

@@ -8,11 +8,12 @@ from strategies.compiled import check, entry
 
 import emit_c
 import hlo
+from emit_c.code.compiler import find_compiler
 from emit_c.custom_calls.expansions import EXPANSIONS
 from emit_c.custom_calls.table import KERNELS
 from emit_c.dynamic.rules import CUSTOM_CALLS as RUN_TIME_SIZES
 from emit_c.executable.ahead import files
-from emit_c.executable.toolchain import MEANING, find_compiler
+from emit_c.executable.toolchain import MEANING
 from interpreter.compare import ROUNDING
 from interpreter.custom_calls.registry import CUSTOM_CALLS
 

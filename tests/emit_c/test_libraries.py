@@ -9,6 +9,7 @@ import pytest
 
 import emit_c
 import hlo
+from emit_c.code import compiler
 from emit_c.executable import libraries as made
 from emit_c.executable import toolchain
 from emit_c.executable.runtime import runtime
@@ -141,5 +142,5 @@ def test_wrong_arguments_are_refused():
     ],
 )
 def test_only_gcc_is_given_the_flags_that_only_gcc_knows(monkeypatch, version, own):
-    monkeypatch.setattr(toolchain, "_version", lambda _: version)
+    monkeypatch.setattr(compiler, "version", lambda _: version)
     assert set(toolchain.OF_GCC).issubset(toolchain.toolchain().command) == own

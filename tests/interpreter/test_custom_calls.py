@@ -27,7 +27,9 @@ def test_threefry_gives_the_numbers_of_its_authors() -> None:
     np.testing.assert_array_equal(got, [[0x1CB996FC], [0xBB002BE7]])
 
 
-@pytest.mark.parametrize("target", ["Sharding", "MoveToHost", "LayoutConstraint"])
+@pytest.mark.parametrize(
+    "target", ["Sharding", "MoveToHost", "LayoutConstraint", "xla_mark_tensor"]
+)
 def test_placement_leaves_the_value(target: str) -> None:
     x = matrix("s", 3)
     np.testing.assert_array_equal(call(target, "f32[3]", x), x)

@@ -134,6 +134,52 @@ def test_static_slices_of_short_arrays() -> None:
     assert run("f32[<=6] slice(short), slice={[0:6]}", 2, 0) == [1, 2]
 
 
+def test_an_array_sorted_with_a_shorter_one_keeps_its_rest() -> None:
+    """What counts in all is sorted; a result that the shape calls whole is whole."""
+    text = """HloModule m
+    more {
+      a = f32[] parameter(0)
+      b = f32[] parameter(1)
+      i = s32[] parameter(2)
+      j = s32[] parameter(3)
+      ROOT r = pred[] compare(a, b), direction=GT
+    }
+    ENTRY e {
+      x = f32[5] parameter(0)
+      n = s32[] parameter(1)
+      short = f32[<=5] set-dimension-size(x, n), dimensions={0}
+      places = s32[5] iota(), iota_dimension=0
+      ROOT r = (f32[<=5], s32[5]) sort(short, places), dimensions={0}, to_apply=more
+    }"""
+    x = np.array([2, 9, 4, 7, 8], np.float32)
+    values, places = interpreter.evaluate(hlo.parse(text), x, np.int32(3))
+    assert values.tolist() == [9, 4, 2]
+    assert places.tolist() == [1, 2, 0, 3, 4]
+
+
+@pytest.mark.parametrize(("indices", "updates"), [("i", "u"), ("short", "u"), ("i", "few")])
+def test_a_scatter_writes_what_has_an_index_and_a_value(indices: str, updates: str) -> None:
+    text = f"""HloModule m
+    last {{
+      a = f32[] parameter(0)
+      ROOT b = f32[] parameter(1)
+    }}
+    ENTRY e {{
+      x = f32[4] parameter(0)
+      n = s32[] parameter(1)
+      i = s32[3,1] constant({{{{3}}, {{1}}, {{0}}}})
+      u = f32[3] constant({{7, 8, 9}})
+      short = s32[<=3,1] set-dimension-size(i, n), dimensions={{0}}
+      few = f32[<=3] set-dimension-size(u, n), dimensions={{0}}
+      ROOT r = f32[4] scatter(x, {indices}, {updates}), update_window_dims={{}},
+        inserted_window_dims={{0}}, scatter_dims_to_operand_dims={{0}}, index_vector_dim=1,
+        to_apply=last
+    }}"""
+    wanted = [9, 8, 0, 7] if (indices, updates) == ("i", "u") else [0, 8, 0, 7]
+    got = interpreter.evaluate(hlo.parse(text), np.zeros(4, np.float32), np.int32(2))
+    assert got.tolist() == wanted
+
+
 def test_sizes_that_do_not_fit_are_an_error() -> None:
     product = "f32[] dot(short, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}"
     with pytest.raises(hlo.HloError, match="HLO123"):

@@ -5,7 +5,8 @@ function whose name ends in `_$T` is a template; it is filled in for the element
 caller names. Emitted code begins with exactly the functions that it needs, those that they call
 first, and with no header: the compiler takes 20 ms for a kernel and 300 ms for `immintrin.h`.
 A function that is defined here under a name that begins with `hlo_` is so long that it is compiled
-apart, once for all modules; those that are only declared are the runtime's.
+apart, once for all modules; those that are only declared are the runtime's. Long functions from
+numbers to a number have two names: inlined, `exp_f32`; called, `hlo_exp_f32`.
 """
 
 from __future__ import annotations
@@ -14,10 +15,17 @@ import re
 from functools import cache
 from pathlib import Path
 
+from emit_c.code.compiler import calls_with_vectors
 from emit_c.code.types import OTHERS, TYPEDEFS, conversions, load, wide
 from hlo.element_type import ELEMENT_TYPES, ElementType
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_APART = "hlo_"
+_NUMBERS = re.compile(
+    r"^__attribute__\(\(always_inline\)\)\n"
+    r"static inline (f32|f64) (\w+)\((\1 \w+(?:, \1 \w+)*)\) \{$",
+    re.MULTILINE,
+)
 _ALL_TYPES = sorted(ELEMENT_TYPES, key=len, reverse=True)
 
 
@@ -47,6 +55,8 @@ def _definition(name: str) -> tuple[str, str] | None:
     """The name of the paragraph that defines a word, and the paragraph."""
     if name in _paragraphs():
         return name, _paragraphs()[name]
+    if name.removeprefix(_APART) in functions_of_numbers():
+        return name, _to_be_called(name.removeprefix(_APART))
     for prefix in ("load_", "store_", "narrow_"):
         if name.startswith(prefix) and name.removeprefix(prefix) in OTHERS:
             type_name = name.removeprefix(prefix)
@@ -56,6 +66,25 @@ def _definition(name: str) -> tuple[str, str] | None:
         if template and name.endswith("_" + type_name):
             return name, _filled(template, ELEMENT_TYPES[type_name])
     return None
+
+
+@cache
+def functions_of_numbers() -> frozenset[str]:
+    """The long functions from numbers to a number; with `hlo_` before them, their other names."""
+    return frozenset(name for name, text in _paragraphs().items() if _NUMBERS.search(text))
+
+
+def _to_be_called(name: str) -> str:
+    """The definition of a function of numbers under its other name."""
+    found = _NUMBERS.search(_paragraphs()[name])
+    assert found, name
+    kind, _, parameters = found.groups()
+    given = ", ".join(part.split()[1] for part in parameters.split(", "))
+    return (
+        f"// {name}, to be called where the code is to be short rather than fast.\n"
+        f"__attribute__((always_inline))\nstatic inline {kind} {_APART}{name}({parameters}) {{\n"
+        f"  return {name}({given});\n}}\n"
+    )
 
 
 def _filled(template: str, element_type: ElementType) -> str:
@@ -87,8 +116,13 @@ def reserved() -> frozenset[str]:
 
 @cache
 def apart(name: str) -> str:
-    """The definition of a function that is compiled apart; nothing if there is none of the name."""
-    found = _definition(name) if name.startswith("hlo_") else None
+    """The definition of a function that is compiled apart; nothing if there is none of the name.
+
+    Those of numbers are where loops in lanes can call them, or they would not run in lanes.
+    """
+    if name.removeprefix(_APART) in functions_of_numbers() and not calls_with_vectors():
+        return ""
+    found = _definition(name) if name.startswith(_APART) else None
     return found[1] if found and re.search(r"^static ", found[1], re.MULTILINE) else ""
 
 

@@ -1,0 +1,120 @@
+"""Loops and branches over values with run-time sizes, which they hand on beside the arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from emit_c.dynamic.padding import changes_sizes, in_order, padded
+from emit_c.dynamic.rules import need, rule, unruled
+from emit_c.dynamic.values import Padded, Tree, instruction_of, padded_leaves
+from hlo.instruction import Computation
+from hlo.shape import tuple_of
+from hlo.walk import called_first
+from optimizer.expanders.parts import number
+from optimizer.make import make
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hlo.instruction import Instruction
+    from hlo.shape import Shape
+
+
+@rule("conditional")
+def conditional(instr: Instruction, which: Padded, *arguments: Tree) -> Tree:
+    """All branches yield the sizes that one of them has."""
+    if not _has_sizes(instr, arguments):
+        return unruled(instr, which, *arguments)
+    pairs = zip(instr.called, arguments, strict=True)
+    branches = [_converted(branch, argument, instr) for branch, argument in pairs]
+    operands = (which.value, *(make("tuple", *_parts(argument)) for argument in arguments))
+    return _results(instr, operands, branches)
+
+
+@rule("while")
+def while_(instr: Instruction, state: Tree) -> Tree:
+    """The state holds the sizes."""
+    if not _has_sizes(instr, [state]):
+        return unruled(instr, state)
+    state = _sized(state, instr.shape, instr)
+    condition, body = instr.called
+    called = (_converted(condition, state), _converted(body, state, instr))
+    return _results(instr, (make("tuple", *_parts(state)),), called)
+
+
+def _has_sizes(instr: Instruction, operands: Sequence[Tree]) -> bool:
+    leaves = [leaf for operand in operands for leaf in padded_leaves(operand)]
+    return any(leaf.sizes for leaf in leaves) or any(
+        map(changes_sizes, called_first(*instr.called))
+    )
+
+
+def _converted(
+    computation: Computation, argument: Tree, owner: Instruction | None = None
+) -> Computation:
+    """A computation of an argument's arrays and sizes.
+
+    Parameters
+    ----------
+    owner : whose results it yields, with their sizes; if None, it yields its root's array.
+    """
+    shape = tuple_of(*(part.shape for part in _parts(argument)))
+    parameter = make("parameter", number=0, shape=shape)
+    trees = {computation.parameters[0]: _restored(argument, _elements(parameter))}
+    for instr in computation.instructions:
+        if instr.opcode != "parameter":
+            trees[instr] = padded(instr, [trees[o] for o in instr.operands])
+    found = trees[computation.root]
+    if owner:
+        root = make("tuple", *_parts(_sized(found, owner.shape, owner)))
+    else:
+        root = instruction_of(found)
+    order = in_order([Padded(parameter), *trees.values(), Padded(root)])
+    return Computation(computation.name, tuple(order), root, computation.execution_thread)
+
+
+def _results(
+    instr: Instruction, operands: Sequence[Instruction], called: Sequence[Computation]
+) -> Tree:
+    """What an instruction yields that hands sizes on; the last computation yields the same."""
+    made = instr.with_(
+        operands=tuple(operands),
+        shape=called[-1].root.shape,
+        called=tuple(called),
+        control_predecessors=(),
+    )
+    return _restored(_sized(_blank(instr.shape), instr.shape, instr), _elements(made))
+
+
+def _sized(tree: Tree, shape: Shape, owner: Instruction) -> Tree:
+    """A value that has sizes just where a shape says so."""
+    if isinstance(tree, tuple):
+        pairs = zip(cast("tuple[Tree, ...]", tree), shape.elements, strict=True)
+        return tuple(_sized(element, inner, owner) for element, inner in pairs)
+    dynamic = [d for d in range(shape.rank) if shape.dynamic_at(d)] if shape.is_array else []
+    need(owner, set(tree.sizes) <= set(dynamic), "its result does not show all run-time sizes")
+    return Padded(tree.value, {d: tree.sizes.get(d) or number(shape.dims[d]) for d in dynamic})
+
+
+def _blank(shape: Shape) -> Tree:
+    """A value of a shape, of which only the form counts."""
+    if shape.is_tuple:
+        return tuple(map(_blank, shape.elements))
+    return Padded(make("parameter", number=0, shape=shape))
+
+
+def _parts(tree: Tree) -> list[Instruction]:
+    """The arrays and sizes of a value, in order."""
+    return [x for leaf in padded_leaves(tree) for x in (leaf.value, *leaf.sizes.values())]
+
+
+def _restored(like: Tree, parts: Iterator[Instruction]) -> Tree:
+    """A value with the sizes of another one, from its arrays and sizes in order."""
+    if isinstance(like, tuple):
+        return tuple(_restored(element, parts) for element in cast("tuple[Tree, ...]", like))
+    return Padded(next(parts), {d: next(parts) for d in like.sizes})
+
+
+def _elements(whole: Instruction) -> Iterator[Instruction]:
+    for i in range(len(whole.shape.elements)):
+        yield make("get-tuple-element", whole, index=i)

@@ -1,0 +1,69 @@
+"""Sorting values with run-time sizes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from emit_c.dynamic.rules import common, remade, rule
+from emit_c.dynamic.values import Padded, Tree
+from hlo.element_type import PRED, S32
+from hlo.instruction import Computation
+from hlo.names import NameSupply
+from hlo.shape import array
+from optimizer.expanders.op_expander import element
+from optimizer.expanders.parts import counting, less, spread
+from optimizer.make import make
+
+if TYPE_CHECKING:
+    from hlo import attributes as a
+    from hlo.instruction import Instruction
+
+
+@rule("sort")
+def sort(instr: Instruction, *operands: Padded) -> Tree:
+    """What does not count goes behind what does, and there keeps its order."""
+    attrs: a.Sort = instr.attrs  # type: ignore[assignment]
+    sizes, axis = common(operands), attrs.dimensions[0]
+    values = [o.value for o in operands]
+    if axis not in sizes:
+        return _results(instr, remade(instr, operands, {}).value, sizes)
+    dims = values[0].shape.dims
+    counts = less(counting(S32, dims, axis), spread(sizes[axis], dims))
+    made = make(
+        *("sort", *values, counts),
+        dimensions=attrs.dimensions,
+        is_stable=True,
+        called=(_counting_first(instr.called[0]),),
+    )
+    return _results(instr, made, sizes)
+
+
+def _results(instr: Instruction, made: Instruction, sizes: dict[int, Instruction]) -> Tree:
+    """As many of the results of a sort as the instruction has, of the sizes that these show."""
+    shapes = instr.shape.elements if instr.shape.is_tuple else (instr.shape,)
+    parts = [element(made, i) for i in range(len(shapes))] if made.shape.is_tuple else [made]
+    found = tuple(
+        Padded(part, {d: size for d, size in sizes.items() if shape.dynamic_at(d)})
+        for part, shape in zip(parts, shapes, strict=True)
+    )
+    return found if instr.shape.is_tuple else found[0]
+
+
+def _counting_first(comparator: Computation) -> Computation:
+    """A comparator of two more operands, whether the others count.
+
+    Those that do not count are equal among themselves, and come behind all others.
+    """
+    names = NameSupply()
+    for instr in comparator.instructions:
+        names.unique(instr.name)
+    number = len(comparator.parameters)
+    left, right = (
+        make("parameter", shape=array(PRED), number=number + i).with_(name=names.unique("counts"))
+        for i in range(2)
+    )
+    neither = make("not", right).with_(name=names.unique("not"))
+    before = make("or", comparator.root, neither).with_(name=names.unique("or"))
+    root = make("and", left, before).with_(name=names.unique("and"))
+    added = (left, right, neither, before, root)
+    return Computation(comparator.name, (*comparator.instructions, *added), root)

@@ -1,0 +1,80 @@
+"""Long functions of numbers, called instead of inlined where that makes the code short.
+
+    for j < 100: y = tanh_f32(x[j])
+
+becomes
+
+    for j < 100: y = hlo_tanh_f32(x[j])
+
+A compiler takes a hundredth of a second for every place where a function like `tanh` is inlined,
+and there are three of them: what a loop in lanes has left over, it does in shorter vectors, and
+then one by one. A call takes a tenth longer than that, for all numbers that fit into a vector at
+once. So what is done for many numbers is inlined, and for few it is called; of a loop of many turns
+the last ones, which fill no vector, are a loop of few turns.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from emit_c.code.loops import For, Forever, If, Statement, text
+from emit_c.code.prelude import functions_of_numbers
+from emit_c.kernels.folds import renamed
+from emit_c.kernels.parallel import turns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# For so many numbers calls cost less than ten microseconds.
+FEW = 1 << 17
+# Numbers that fill one vector, or a few.
+LANES = 32
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def with_calls(statements: Sequence[Statement], times: int = 1) -> tuple[Statement, ...]:
+    """Statements that call long functions where they are computed for few numbers.
+
+    Parameters
+    ----------
+    times : how often the statements run.
+    """
+    return tuple(made for s in statements for made in _with_calls(s, times))
+
+
+def _with_calls(statement: Statement, times: int) -> Sequence[Statement]:
+    match statement:
+        case For(simd=True) if times * turns(statement) > FEW:
+            return _whole_vectors(statement)
+        case For(body=body):
+            return [replace(statement, body=with_calls(body, times * turns(statement)))]
+        case If(condition, then, otherwise):
+            return [If(condition, with_calls(then, times), with_calls(otherwise, times))]
+        case Forever(body):
+            return [Forever(with_calls(body, times))]
+        case _:
+            return [statement if times > FEW else renamed(statement, _names_for_calls())]
+
+
+def _whole_vectors(loop: For) -> Sequence[Statement]:
+    """A loop in lanes that inlines long functions, and one that calls them for what is left."""
+    left = turns(loop) % LANES
+    few_are_left = 0 < left <= turns(loop) // 4
+    if not few_are_left or not isinstance(loop.stop, int) or loop.step != 1 or not _is_long(loop):
+        return [loop]
+    whole = loop.stop - left
+    rest = renamed(replace(loop, start=whole), _names_for_calls())
+    return [replace(loop, stop=whole), rest]
+
+
+def _is_long(loop: For) -> bool:
+    """Whether long functions are inlined into a loop."""
+    return not functions_of_numbers().isdisjoint(_WORD.findall(text([loop])))
+
+
+@cache
+def _names_for_calls() -> Mapping[str, str]:
+    return {name: f"hlo_{name}" for name in functions_of_numbers()}

@@ -1,0 +1,156 @@
+"""Windows that move along dimensions of run-time size, with padding that depends on the size.
+
+XLA's bridge from TensorFlow writes them as custom calls. Their windows hold the padding that fits
+the bounds; with `padding_type=PADDING_SAME` it is computed again from the actual sizes, so that a
+stride of s leaves ceil(n / s) places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from hlo.attributes import Convolution, Windowed
+from interpreter.convolve import evaluate_convolution
+from interpreter.custom_calls.registry import custom_call
+from interpreter.windows import evaluate_reduce_window, evaluate_select_and_scatter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from hlo.attributes import CustomCall
+    from hlo.instruction import Instruction
+    from hlo.values import Window, WindowDim
+    from interpreter.frame import Frame
+    from interpreter.table import Value
+
+    Array = NDArray[Any]
+
+
+@custom_call("DynamicConvolutionForward")
+def convolution_forward(_frame: Frame, instr: Instruction, lhs: Array, rhs: Array) -> Value:
+    """A convolution of as many places as the input's size gives.
+
+    References
+    ----------
+    XLA's dynamic padder, RewriteDynamicConvolutionForward.
+    """
+    attrs = cast("CustomCall", instr.attrs)
+    labels = _attrs(attrs, ()).dim_labels
+    sizes = [lhs.shape[d] for d in labels.input_spatial]
+    return evaluate_convolution(instr, _attrs(attrs, _fitted(attrs, sizes)), lhs, rhs)
+
+
+@custom_call("DynamicConvolutionInputGrad")
+def convolution_input_gradient(
+    _frame: Frame, instr: Instruction, sizes: Array, gradient: Array, kernel: Array
+) -> Value:
+    """What reaches the input of a convolution from its result.
+
+    Parameters
+    ----------
+    sizes : s32, the input's, one a dimension.
+
+    References
+    ----------
+    XLA's dynamic padder, RewriteDynamicConvolutionInputGrad.
+    """
+    attrs = cast("CustomCall", instr.attrs)
+    labels = _attrs(attrs, ()).dim_labels
+    window: list[WindowDim] = []
+    for w, d, e in zip(
+        attrs.window or (), labels.output_spatial, labels.input_spatial, strict=True
+    ):
+        n = int(sizes[d])
+        extent = (w.size - 1) * w.window_dilation + 1
+        low = extent - 1 - _padding_low(attrs, n, w.base_dilation, extent)
+        dilated = max(0, (gradient.shape[e] - 1) * w.base_dilation + 1)
+        window.append(replace(w, pad_low=low, pad_high=n + extent - 1 - dilated - low))
+    return evaluate_convolution(instr, _attrs(attrs, tuple(window)), gradient, kernel)
+
+
+@custom_call("DynamicConvolutionKernelGrad")
+def convolution_kernel_gradient(
+    _frame: Frame, instr: Instruction, lhs: Array, gradient: Array
+) -> Value:
+    """What reaches the kernel of a convolution from its result.
+
+    References
+    ----------
+    XLA's dynamic padder, RewriteDynamicConvolutionKernelGrad.
+    """
+    attrs = cast("CustomCall", instr.attrs)
+    labels = _attrs(attrs, ()).dim_labels
+    window: list[WindowDim] = []
+    places = zip(labels.input_spatial, labels.kernel_spatial, labels.output_spatial, strict=True)
+    for w, (d, e, place) in zip(attrs.window or (), places, strict=True):
+        n, m, k = lhs.shape[d], gradient.shape[e], instr.shape.dims[place]
+        span = (k - 1) * w.stride
+        low = _padding_low(attrs, n, w.window_dilation, span + 1)
+        high = span + max(0, (m - 1) * w.window_dilation + 1) - n - low
+        window.append(replace(w, size=m, pad_low=low, pad_high=high))
+    return evaluate_convolution(instr, _attrs(attrs, tuple(window)), lhs, gradient)
+
+
+@custom_call("DynamicReduceWindowSamePadding")
+def reduce_window(frame: Frame, instr: Instruction, operand: Array, initial: Array) -> Value:
+    """Fold what a moving window shows, at as many places as the size gives.
+
+    References
+    ----------
+    XLA's dynamic padder, RewriteDynamicReduceWindowSamePadding.
+    """
+    window = _fitted(cast("CustomCall", instr.attrs), operand.shape, same=True)
+    return evaluate_reduce_window(frame, instr, Windowed(window=window), operand, initial)
+
+
+@custom_call("DynamicSelectAndScatterSamePadding")
+def select_and_scatter(
+    frame: Frame, instr: Instruction, operand: Array, source: Array, initial: Array
+) -> Value:
+    """Scatter an element for each place of a window to what is selected there.
+
+    References
+    ----------
+    XLA's dynamic padder, RewriteDynamicSelectAndScatterSamePadding.
+    """
+    window = _fitted(cast("CustomCall", instr.attrs), operand.shape, same=True)
+    attrs = Windowed(window=window)
+    return evaluate_select_and_scatter(frame, instr, attrs, operand, source, initial)
+
+
+def _fitted(attrs: CustomCall, sizes: Sequence[int], *, same: bool = False) -> Window:
+    """The window with the padding that fits some sizes."""
+    window: list[WindowDim] = []
+    for w, n in zip(attrs.window or (), sizes, strict=True):
+        extent = (w.size - 1) * w.window_dilation + 1
+        if same or attrs.padding_type == "PADDING_SAME":
+            total = _padding_total(n, w.stride, extent)
+            window.append(replace(w, pad_low=total // 2, pad_high=total - total // 2))
+        else:
+            window.append(w)
+    return tuple(window)
+
+
+def _padding_low(attrs: CustomCall, size: int, stride: int, extent: int) -> int:
+    """How many elements a convolution puts in front of a dimension."""
+    same = attrs.padding_type == "PADDING_SAME"
+    return _padding_total(size, stride, extent) // 2 if same else 0
+
+
+def _padding_total(size: int, stride: int, extent: int) -> int:
+    """How many elements let a window of some extent take ceil(size / stride) places."""
+    places = -(-size // stride)
+    return max(0, (places - 1) * stride + extent - size)
+
+
+def _attrs(attrs: CustomCall, window: Window) -> Convolution:
+    assert attrs.dim_labels
+    return Convolution(
+        window=window,
+        dim_labels=attrs.dim_labels,
+        feature_group_count=attrs.feature_group_count,
+        batch_group_count=attrs.batch_group_count,
+    )

@@ -1,0 +1,109 @@
+"""Long functions of numbers: inlined into loops of many turns, called by loops of few."""
+
+import re
+import subprocess
+
+import numpy as np
+import pytest
+
+import emit_c
+import hlo
+from emit_c.code import compiler, prelude
+from emit_c.code.loops import For, If, Let, text
+from emit_c.kernels import calls
+from emit_c.kernels.calls import with_calls
+
+TANH = (Let("f32", "y", "tanh_f32(x[i])"),)
+# What long functions compute, each from x and y.
+LONG = {
+    "f32": "exponential(x) log(x) exponential-minus-one(x) log-plus-one(x) tanh(x) logistic(x) "
+    "erf(x) sine(x) cosine(x) tan(x) atan2(x,y) power(x,y)",
+    "f64": "exponential(x) log(x) exponential-minus-one(x) log-plus-one(x) tanh(x) logistic(x)",
+}
+
+
+def shown(*statements):
+    """What stands in place of some statements, in C."""
+    return text(with_calls(statements))
+
+
+def test_a_loop_of_few_turns_calls_what_one_of_many_turns_inlines():
+    assert shown(For("i", 100, TANH)) == (
+        "  for (s64 i = 0; i < 100; i++) {\n    const f32 y = hlo_tanh_f32(x[i]);\n  }\n"
+    )
+    assert "hlo_" not in shown(For("i", 1 << 20, TANH))
+    assert "hlo_" in shown(For("j", 10, (For("i", 100, TANH),)))
+    assert "hlo_" not in shown(For("j", 1 << 9, (For("i", 1 << 9, TANH),)))
+
+
+def test_the_last_turns_of_a_loop_in_lanes_are_few():
+    whole, left = shown(For("i", 200_003, TANH, simd=True)).split("#pragma omp simd\n")[1:]
+    assert "for (s64 i = 0; i < 200000; i++)" in whole
+    assert "= tanh_f32" in whole
+    assert "for (s64 i = 200000; i < 200003; i++)" in left
+    assert "= hlo_tanh_f32" in left
+
+
+def test_a_loop_in_lanes_of_nothing_long_stays_as_it_is():
+    loop = For("i", 100_003, (Let("f32", "y", "x[i] + x[i]"),), simd=True)
+    assert with_calls([loop]) == (loop,)
+
+
+def test_what_is_in_branches_is_seen_too():
+    assert "hlo_tanh_f32" in shown(If("c", (For("i", 8, TANH),), TANH))
+
+
+def module(kind, computed, size):
+    """All numbers computed, but chosen only where x is positive: so they could be in branches."""
+    lines = [
+        f"  v{k} = {kind}[{size}] {each.replace(',', ', ')}\n"
+        f"  s{k} = {kind}[{size}] select(p, v{k}, y)"
+        for k, each in enumerate(computed)
+    ]
+    shapes = ", ".join([f"{kind}[{size}]"] * 2 * len(computed))
+    names = ", ".join(f"v{k}, s{k}" for k in range(len(computed)))
+    return hlo.parse(
+        f"HloModule m\nENTRY e {{\n  x = {kind}[{size}] parameter(0)\n"
+        f"  y = {kind}[{size}] parameter(1)\n  z = {kind}[] constant(0)\n"
+        f"  zs = {kind}[{size}] broadcast(z), dimensions={{}}\n"
+        f"  p = pred[{size}] compare(x, zs), direction=GT\n"
+        + "\n".join(lines)
+        + f"\n  ROOT t = ({shapes}) tuple({names})\n}}"
+    )
+
+
+@pytest.mark.parametrize("kind", LONG)
+@pytest.mark.parametrize("size", [1, 7, 8, 16, 100])
+def test_calls_give_the_same_bits(kind, size, monkeypatch):
+    made = module(kind, LONG[kind].split(), size)
+    x = np.random.default_rng(size).normal(size=size).astype(kind.replace("f", "float")) * 20
+    x[::5] = [-0.0, np.inf, -np.inf, np.nan, 1e-40, 1e30, 1.0][size % 7]
+    y = x[::-1].copy()
+    called = emit_c.compile(made)(x, y)
+    monkeypatch.setattr(calls, "FEW", 0)
+    inlined = emit_c.compile(made)(x, y)
+    assert [a.tobytes() for a in called] == [a.tobytes() for a in inlined]
+
+
+@pytest.mark.skipif(not compiler.calls_with_vectors(), reason="no vectors are handed over")
+@pytest.mark.parametrize("each", LONG["f32"].split())
+def test_loops_in_lanes_call_functions_of_vectors(each):
+    made = emit_c.compile(module("f32", [each], 64))
+    symbols = subprocess.run(
+        ["nm", "-D", "-u", str(made.library)], capture_output=True, text=True, check=True
+    ).stdout
+    assert re.search(r"_ZGV\w+_hlo_\w+", symbols)
+    assert not re.search(r"U hlo_\w+_f32", symbols)  # 64 numbers fill vectors
+
+
+def test_where_vectors_can_not_be_handed_over_functions_are_inlined(monkeypatch):
+    monkeypatch.setattr(compiler, "version", lambda _: "Debian clang version 14.0.6")
+    monkeypatch.setattr(prelude, "apart", prelude.apart.__wrapped__)
+    parts = emit_c.emit(module("f32", ["tanh(x)"], 64)).parts
+    assert "static inline f32 hlo_tanh_f32(f32 x) {" in parts.declaring()
+
+
+def test_the_file_that_people_read_says_what_is_called():
+    parts = emit_c.emit(module("f32", ["tanh(x)"], 64)).parts
+    assert "  return tanh_f32(x);" in parts.whole()
+    assert "hlo_tanh_f32(x" in parts.whole()
