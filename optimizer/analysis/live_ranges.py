@@ -41,6 +41,8 @@ def spans(timeline: Timeline, made: int, moments: Sequence[Moment]) -> list[Span
     do not read it, nor in the others after they have.
     """
     last = max([made, *(now for now, _ in moments)])
+    if not timeline.has_branches:
+        return [(made, last)]
     ends = _ends_in_branches(timeline, made, moments)
     gaps: list[Span] = []
     for conditional in dict.fromkeys(timeline.site[branch] for branch in ends):

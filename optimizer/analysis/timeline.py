@@ -83,6 +83,7 @@ class Timeline:
     site : who runs a computation.
     home : the computation of an instruction.
     loop : the innermost loop around the instructions of a computation.
+    has_branches : whether any conditional runs.
     """
 
     def __init__(self, module: Module) -> None:
@@ -96,6 +97,7 @@ class Timeline:
         self.loop: dict[Computation, Loop | None] = {}
         self._now = -1
         self._computation(module.entry)
+        self.has_branches = any("conditional" in c.opcodes for c in self.first)
         self._find_loops(module.entry)
 
     def _tick(self) -> int:

@@ -83,14 +83,20 @@ class Update(NamedTuple):
 class Buffers:
     """The buffers of a module's values.
 
+    Parameters
+    ----------
+    flow : of the same computations, if it is known.
+
     Attributes
     ----------
     of : the buffer of each value.
     refused : what must be copied; nothing, after copy insertion.
     """
 
-    def __init__(self, module: Module, info: AliasInfo = DEFAULT) -> None:
-        self.flow = Dataflow(module, info)
+    def __init__(
+        self, module: Module, info: AliasInfo = DEFAULT, flow: Dataflow | None = None
+    ) -> None:
+        self.flow = flow or Dataflow(module, info)
         self.info = info
         self.of: dict[Value, Buffer] = {}
         self.refused: list[Refusal] = []

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hlo.annotations import Annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Module
     from hlo.names import NameSupply
     from optimizer.analysis.alias import AliasInfo
-    from optimizer.analysis.dataflow import Join
+    from optimizer.analysis.dataflow import Dataflow, Join
     from optimizer.log import Log
     from optimizer.memory.buffers import Buffer
 
@@ -106,10 +107,15 @@ def with_copies(module: Module, rules: Callable[[Module], AliasInfo], log: Log) 
 
 
 def copied(
-    module: Module, rules: Callable[[Module], AliasInfo], log: Log
+    module: Module, rules: Callable[[Module], AliasInfo], log: Log, flow: Dataflow | None = None
 ) -> tuple[Module, Buffers]:
-    """A module that can be planned with the copies that it needs, and its buffers."""
-    buffers = Buffers(module, rules(module))
+    """A module that can be planned with the copies that it needs, and its buffers.
+
+    Parameters
+    ----------
+    flow : of the same computations, if it is known.
+    """
+    buffers = Buffers(module, rules(module), flow)
     for _ in range(ROUNDS):
         before, places = module, needed(buffers)
         if not places:
@@ -190,15 +196,19 @@ class Sweep:
         self.old, self.places, self.names, self.log = old, places, names, log
         self.made: list[Instruction] = []
         self.became: dict[Instruction, Instruction] = {}
-        uses = Counter(o.name for i in old.instructions for o in i.operands)
-        uses[old.root.name] += 1
-        self.used_once = {name for name, count in uses.items() if count == 1}
+
+    @cached_property
+    def used_once(self) -> set[str]:
+        """The names of what one instruction uses, once, or only the caller."""
+        uses = Counter(o.name for i in self.old.instructions for o in i.operands)
+        uses[self.old.root.name] += 1
+        return {name for name, count in uses.items() if count == 1}
 
     def computation(self) -> Computation:
         """The new computation; the old one where it needs no copies."""
         old, places = self.old, self.places
-        readers = [(False, i.name) for i in old.instructions]
-        if not any(reader in places for reader in [(True, old.name), *readers]):
+        is_read = (True, old.name) in places
+        if not is_read and not any((False, i.name) in places for i in old.instructions):
             return old
         for instr in old.instructions:
             self.became[instr] = new = self._updated(instr)

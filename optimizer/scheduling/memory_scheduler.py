@@ -100,7 +100,7 @@ def best_schedule(module: Module, info: AliasInfo = DEFAULT) -> tuple[str, Modul
         if kernels in known:
             continue
         known.add(kernels)
-        needed = peak_bytes(found, info)
+        needed = peak_bytes(found, info, flow if found.entry is module.entry else None)
         if best is None or needed < best[0]:
             best = needed, name, found
         if not needed:
@@ -149,7 +149,7 @@ def as_scheduled(module: Module) -> Module:
     return replace(module, header=replace(module.header, is_scheduled=True))
 
 
-def peak_bytes(module: Module, info: AliasInfo = DEFAULT) -> int:
+def peak_bytes(module: Module, info: AliasInfo = DEFAULT, flow: Dataflow | None = None) -> int:
     """Bytes for temporary arrays, and for copies, that no schedule of memory can do without.
 
     At the worst moment, what does not fit where the module's results will be; and all arrays that
@@ -158,8 +158,9 @@ def peak_bytes(module: Module, info: AliasInfo = DEFAULT) -> int:
     Parameters
     ----------
     module : each of its sequential computations has one caller.
+    flow : of the same computations, if it is known.
     """
-    _, buffers = copied(module, lambda _: info, Log())
+    _, buffers = copied(module, lambda _: info, Log(), flow)
     changing = [b for b in as_few_as_may_be(buffers) if not b.fixed]
     room = [b.bytes for b in changing if b.output]
     large = [block(b) for b in changing if not b.output and b.bytes > max(room, default=0)]
