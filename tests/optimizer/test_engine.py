@@ -1,15 +1,20 @@
 """Rules and rewriting: new instructions, chains, guards, names, strictness."""
 
+from dataclasses import replace
+
 import pytest
 from bodies import LEAVES, module, root, simplified
 
 import hlo
 from hlo.instruction import Instruction
+from hlo.walk import rebuild
 from interpreter.compare import ZERO_SIGN
 from optimizer import Log, parse_pipeline
 from optimizer.guards import is_integer, one_use
+from optimizer.known import is_non_negative
 from optimizer.make import make, splat, value_of
 from optimizer.pattern import (
+    abs_,
     add,
     negate,
     select,
@@ -18,7 +23,7 @@ from optimizer.pattern import (
     y,
 )
 from optimizer.rewrite import rewrite
-from optimizer.rule import Rule, RuleSet, rule, why_not
+from optimizer.rule import Guard, Rule, RuleSet, rule, why_not
 from optimizer.term import Variable
 
 
@@ -63,6 +68,37 @@ def test_guards_see_how_often_a_value_is_used():
     twice = module(f"{body} ROOT r = f32[2,3] multiply(n, s)")
     assert rewrite(once, single, Log()) is not once
     assert rewrite(twice, single, Log()) is twice
+
+
+def above(opcode, moves):
+    """A module, and the same with another opcode at the far end of a chain of instructions."""
+    chain = "\n".join(
+        f"a{i} = f32[2,3] {move}({f'a{i - 1}' if i else 's'})" for i, move in enumerate(moves)
+    )
+    before = module(f"s = f32[2,3] sine(x)\n{chain}\n ROOT r = f32[2,3] abs(a{len(moves) - 1})")
+    source = next(i for i in before.entry.instructions if i.name == "s")
+    entry = rebuild(before.entry, {source: source.with_(opcode=opcode)})
+    return before, replace(before, computations=(entry,), entry=entry)
+
+
+def test_rules_are_tried_again_only_where_what_they_see_has_changed():
+    tried = []
+    never = Guard("never", lambda match: bool(tried.append(match.root.name)))
+    rules, log = RuleSet([Rule(abs_(x), x, where=never)]), Log()
+    near, changed_near = above("cosine", ["negate"])
+    far, changed_far = above("cosine", ["negate", "negate", "negate"])
+    for before, changed, times in ((near, changed_near, 2), (far, changed_far, 1)):
+        tried.clear()
+        assert rewrite(before, rules, log) is before
+        assert rewrite(changed, rules, log) is changed
+        assert len(tried) == times
+
+
+def test_guards_that_look_far_are_asked_again_wherever_something_has_changed():
+    rules, log = RuleSet([Rule(abs_(x), x, where=is_non_negative(x))]), Log()
+    before, changed = above("exponential", ["copy"] * 9)
+    assert rewrite(before, rules, log) is before
+    assert rewrite(changed, rules, log).entry.root.opcode == "copy"
 
 
 def test_rules_are_tried_again_where_users_are_gone():
