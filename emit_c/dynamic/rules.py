@@ -175,6 +175,14 @@ def dot(instr: Instruction, lhs: Padded, rhs: Padded) -> Padded:
     return remade(instr, masked, sizes)
 
 
+@rule("cholesky", "triangular-solve")
+def each_matrix(instr: Instruction, *operands: Padded) -> Padded:
+    """As many matrices as there are."""
+    sizes = common(operands)
+    need(instr, all(d < instr.shape.rank - 2 for d in sizes), "its matrices have a run-time size")
+    return remade(instr, operands, sizes)
+
+
 @rule("tuple")
 def tuple_(_instr: Instruction, *operands: Tree) -> Tree:
     """The operands."""
@@ -192,26 +200,6 @@ def get_tuple_element(instr: Instruction, operand: Tree) -> Tree:
 def identity_(_instr: Instruction, operand: Tree) -> Tree:
     """The operand."""
     return operand
-
-
-@rule("convolution")
-def convolution(instr: Instruction, lhs: Padded, rhs: Padded) -> Padded:
-    """As many images as there are; zeros where features do not count."""
-    attrs: a.Convolution = instr.attrs  # type: ignore[assignment]
-    labels = attrs.dim_labels
-    batch, feature = labels.input_batch, labels.input_feature
-    if not lhs.sizes and not rhs.sizes:
-        return remade(instr, [lhs, rhs], {})
-    need(instr, max(attrs.feature_group_count, attrs.batch_group_count) == 1, "it has groups")
-    need(
-        instr,
-        set(lhs.sizes) <= {batch, feature},
-        "its windows move along a dimension of run-time size",
-    )
-    need(instr, not rhs.sizes, "its filters have a run-time size")
-    images = Padded(lhs.zeroed([feature]))
-    sizes = {labels.output_batch: lhs.sizes[batch]} if batch in lhs.sizes else {}
-    return remade(instr, [images, rhs], sizes)
 
 
 @rule("SetBound", table=CUSTOM_CALLS)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from emit_c.executable.libraries import library
-from emit_c.executable.runtime import runtime, slots
+from emit_c.executable.runtime import slots
 from emit_c.executable.tiles import compile_tiles
 
 if TYPE_CHECKING:
@@ -84,7 +84,6 @@ def build(
     HloError
         HLO180 if there is no compiler, HLO182 if it refuses the source.
     """
-    runtime()
     with ThreadPoolExecutor(1) as meanwhile:
         tiles = meanwhile.submit(compile_tiles, program.parts.tiles)
         made = library(program.files(slots()), running=running)

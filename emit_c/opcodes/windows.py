@@ -227,7 +227,7 @@ def write_reduce_window(body: Body, instr: Instruction, index: Index) -> Values:
     """Fold the elements that the window shows; padding and holes are no elements."""
     windows = _windows(instr)
     fold = windows.fold(body)
-    sizes = [w.size for w in windows.window]
+    sizes = [_most(w) for w in windows.window]
     if prod(sizes) <= WRITTEN_OUT:
         for offset in product(*map(range, sizes)):
             _fold_in(body, windows, fold, index, tuple(map(Sum, offset)))
@@ -239,8 +239,45 @@ def write_reduce_window(body: Body, instr: Instruction, index: Index) -> Values:
 
 
 def _fold_in(body: Body, windows: _Windows, fold: Fold, index: Index, offset: Index) -> None:
-    """Fold in an element of the window, if it is one."""
-    condition, at = window_place(index, offset, windows.dims, windows.window)
+    """Fold in an element that the window may show, if it does."""
+    condition, at = _shown(index, offset, windows.dims, windows.window)
     if condition != "0":
         with body.when(condition):
             fold.add([body.element(x, at) for x in windows.arrays])
+
+
+def _most(window: WindowDim) -> int:
+    """How many elements a window can show at most, as far as this is easy to tell."""
+    if window.window_dilation != 1:
+        return window.size
+    return -(-window.size // window.base_dilation)
+
+
+def _shown(index: Index, offset: Index, dims: Sequence[int], window: Window) -> tuple[str, Index]:
+    """The element number `offset` of those that the window at place `index` shows, and if it does.
+
+    Where elements lie `base_dilation` apart, a window that starts at s shows first the one of
+    number ceil(s / base_dilation), and those behind it. So holes need no steps of their own.
+
+    Returns
+    -------
+    tuple
+        a condition in C, "" where it always holds, and the index.
+    """
+    inside: list[Within] = []
+    at: list[Sum] = []
+    for place, step, n, w in zip(index, offset, dims, window, strict=True):
+        apart, start = w.base_dilation, place * w.stride + -w.pad_low
+        if w.window_dilation != 1:
+            position = start + step * w.window_dilation
+            inside.append(Within(position, 0, (n - 1) * apart + 1, apart))
+            at.append(position // apart)
+            continue
+        # What is divided must not be negative.
+        ahead = max(0, -(-w.pad_low // apart))
+        element = (start + (ahead * apart + apart - 1)) // apart + step + -ahead
+        inside.append(Within(element, 0, n))
+        if w.size % apart:
+            inside.append(Within(element * apart + start * -1, 0, w.size))
+        at.append(element)
+    return conjunction(inside), tuple(at)

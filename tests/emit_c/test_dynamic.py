@@ -89,6 +89,13 @@ BODIES = {
     "within a loop": "s = (s32[], f32[4,6]) tuple(n, x)\n"
     "w = (s32[], f32[4,6]) while(s), condition=any_left, body=less_left\n"
     "ROOT r = f32[4,6] get-tuple-element(w), index=1",
+    "matrices": "t = f32[<=6,4] transpose(d), dimensions={1,0}\n"
+    "l = f32[<=6,4,4] broadcast(t), dimensions={0,1}\n"
+    "m = f32[<=6,4,4] broadcast(t), dimensions={0,2}\np = f32[<=6,4,4] multiply(l, m)\n"
+    "one = f32[<=6,4,4] exponential(p)\n"
+    "v = f32[<=6,4,1] reshape(t)\n"
+    "ROOT r = f32[<=6,4,1] triangular-solve(one, v), left_side=true, lower=true, "
+    "unit_diagonal=true, transpose_a=NO_TRANSPOSE",
     "static again": "p = (f32[4,6], s32[], s32[]) custom-call(d), "
     'custom_call_target="PadToStatic"\n'
     "y = f32[4,6] get-tuple-element(p), index=0\nROOT r = f32[4,6] negate(y)",
@@ -196,10 +203,7 @@ ROOT r = f32[4] set-dimension-size(x, n), dimensions={0}""")
     "line",
     [
         "ROOT r = f32[24] reshape(d)",
-        (
-            "z = f32[] constant(0)\nROOT r = f32[4,<=5] reduce-window(d, z), window={size=1x2}, "
-            "to_apply=add"
-        ),
+        ("c = c64[4,<=6] complex(d, d)\nROOT r = c64[4,<=6] fft(c), fft_type=FFT, fft_length={6}"),
         (
             "j = s32[1] constant({0})\n"
             "ROOT r = f32[4,6] scatter(x, j, d), update_window_dims={0,1}, "

@@ -2,28 +2,10 @@
 
 import numpy as np
 import pytest
+from dynamic_windows import POOLED, convolved
 
 import hlo
 import interpreter
-
-CONVOLVED = """HloModule m
-ENTRY main {{
-  x = f32[1,<=7,2] parameter(0)
-  k = f32[3,2,4] parameter(1)
-  g = f32[1,<={places},4] parameter(2)
-  n = s32[3] parameter(3)
-  y = f32[1,<={places},4] custom-call(x, k), window={{size=3{forward}}}, dim_labels=b0f_0io->b0f,
-    padding_type={padding}, custom_call_target="DynamicConvolutionForward",
-    api_version=API_VERSION_UNSPECIFIED
-  flipped = f32[3,2,4] reverse(k), dimensions={{0}}
-  into_x = f32[1,<=7,2] custom-call(n, g, flipped), window={{size=3{dilated}}},
-    dim_labels=b0f_0oi->b0f, padding_type={padding},
-    custom_call_target="DynamicConvolutionInputGrad", api_version=API_VERSION_UNSPECIFIED
-  into_k = f32[3,2,4] custom-call(x, g), window={{size={places}{spaced}}},
-    dim_labels=f0b_i0o->0bf, padding_type={padding},
-    custom_call_target="DynamicConvolutionKernelGrad", api_version=API_VERSION_UNSPECIFIED
-  ROOT r = (f32[1,<={places},4], f32[1,<=7,2], f32[3,2,4]) tuple(y, into_x, into_k)
-}}"""
 
 
 @pytest.mark.parametrize("stride", [1, 2, 3])
@@ -31,14 +13,7 @@ ENTRY main {{
 @pytest.mark.parametrize("size", [3, 4, 5, 6, 7])
 def test_a_convolution_and_its_gradients_have_one_inner_product(size, same, stride) -> None:
     """Where y = A x, the gradient is the transpose of A, so that <A x, g> = <x, A' g>."""
-    count = -(-7 // stride) if same else (7 - 3) // stride + 1
-    text = CONVOLVED.format(
-        places=count,
-        padding="PADDING_SAME" if same else "PADDING_VALID",
-        forward=f" stride={stride}",
-        dilated=f" pad=2_2 lhs_dilate={stride}",
-        spaced=f" rhs_dilate={stride}",
-    )
+    text = convolved(stride, same=same)
     places = -(-size // stride) if same else (size - 3) // stride + 1
     rng = np.random.default_rng(size)
     x, k, g = (
@@ -53,22 +28,6 @@ def test_a_convolution_and_its_gradients_have_one_inner_product(size, same, stri
     np.testing.assert_array_equal(y[0], np.einsum("pki,kio->po", windows, k))
     assert into_x.shape == x.shape
     assert (x * into_x).sum() == (y * g).sum() == (k * into_k).sum()
-
-
-POOLED = """HloModule m
-max { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] maximum(a, b) }
-add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }
-ge { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = pred[] compare(a, b), direction=GE }
-ENTRY main {
-  x = f32[<=7] parameter(0)
-  low = f32[] constant(-inf)
-  y = f32[<=4] custom-call(x, low), window={size=3 stride=2 pad=1_1},
-    custom_call_target="DynamicReduceWindowSamePadding", called_computations={max}
-  zero = f32[] constant(0)
-  into_x = f32[<=7] custom-call(x, y, zero), window={size=3 stride=2 pad=1_1},
-    custom_call_target="DynamicSelectAndScatterSamePadding", called_computations={ge, add}
-  ROOT r = (f32[<=4], f32[<=7]) tuple(y, into_x)
-}"""
 
 
 @pytest.mark.parametrize(

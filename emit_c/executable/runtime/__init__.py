@@ -3,7 +3,8 @@
 Both are C files beside this one. They are compiled once, with the system's compiler, and kept in
 the same cache as the modules. `runtime.c` has no Python in it; modules find its functions when they
 are loaded, and it is part of what is written ahead of time. `trampoline.c` is an extension of
-Python; where Python's headers are missing, ctypes does its work, more slowly.
+Python; where Python's headers are missing, ctypes does its work, more slowly. It takes longest to
+compile, and is needed last, when a module is called: so that is done beside everything else.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import sysconfig
 import warnings
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
@@ -60,16 +62,25 @@ def runtime() -> Runtime:
     HloError
         HLO180 if there is no compiler, HLO182 if it fails.
     """
+    threads = _threads()
+    trampoline = _trampoline()
+    asked = ctypes.cast(ctypes.pythonapi.PyErr_CheckSignals, ctypes.c_void_p)
+    threads.hlo_set_question(trampoline.signalled if trampoline else asked)
+    return Runtime(threads, trampoline)
+
+
+@cache
+def _threads() -> ctypes.CDLL:
+    """The library of runtime.c, while that of trampoline.c is being compiled."""
+    if headers():
+        _trampoline_library()
     path = library([in_one_file("runtime.c")], ("-O2", "-pthread"), ())
     threads = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     threads.hlo_slots.restype = ctypes.c_int64
     threads.hlo_set_threads.restype = ctypes.c_int64
     threads.hlo_set_threads.argtypes = [ctypes.c_int64]
     threads.hlo_set_question.argtypes = [ctypes.c_void_p]
-    trampoline = _trampoline()
-    asked = ctypes.cast(ctypes.pythonapi.PyErr_CheckSignals, ctypes.c_void_p)
-    threads.hlo_set_question(trampoline.signalled if trampoline else asked)
-    return Runtime(threads, trampoline)
+    return threads
 
 
 def headers() -> list[str]:
@@ -80,10 +91,21 @@ def headers() -> list[str]:
     return folders if there else []
 
 
+@cache
+def _trampoline_library() -> Future[Path]:
+    """The library of trampoline.c, compiled by another thread."""
+    text = (FOLDER / "trampoline.c").read_text()
+    flags = ("-O2", *(f"-I{folder}" for folder in headers()))
+    versions = f"// Python {sysconfig.get_config_var('SOABI')}, NumPy {np.__version__}\n"
+    thread = ThreadPoolExecutor(1)
+    made = thread.submit(library, [versions + text], flags, ())
+    thread.shutdown(wait=False)
+    return made
+
+
 def _trampoline() -> Any:
     """The extension module; None, with a warning, where Python's headers are missing."""
-    folders = headers()
-    if not folders:
+    if not headers():
         warnings.warn(
             "Python.h is missing, so calls of compiled modules take several microseconds more "
             "(Debian, Ubuntu: apt install python3-dev)",
@@ -91,12 +113,8 @@ def _trampoline() -> Any:
             stacklevel=2,
         )
         return None
-    text = (FOLDER / "trampoline.c").read_text()
-    flags = ("-O2", *(f"-I{folder}" for folder in folders))
-    versions = f"// Python {sysconfig.get_config_var('SOABI')}, NumPy {np.__version__}\n"
-    path = library([versions + text], flags, ())
-    loader = ExtensionFileLoader("pyhlo_trampoline", str(path))
-    module = module_from_spec(ModuleSpec("pyhlo_trampoline", loader, origin=str(path)))
+    loader = ExtensionFileLoader("pyhlo_trampoline", str(_trampoline_library().result()))
+    module = module_from_spec(ModuleSpec("pyhlo_trampoline", loader, origin=loader.path))
     loader.exec_module(module)
     return module
 
@@ -107,9 +125,9 @@ def set_threads(number: int) -> int:
     At most as many as processors are usable, or as `$PYHLO_THREADS` said when the first module was
     compiled.
     """
-    return runtime().threads.hlo_set_threads(number)
+    return _threads().hlo_set_threads(number)
 
 
 def slots() -> int:
     """How many parts of a loop may run at the same time."""
-    return runtime().threads.hlo_slots()
+    return _threads().hlo_slots()

@@ -1,0 +1,144 @@
+"""Convolutions of values with run-time sizes, and their gradients as TensorFlow writes them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from emit_c.dynamic.rules import CUSTOM_CALLS, Sizes, need, remade, rule, within
+from emit_c.dynamic.values import Padded, static
+from emit_c.dynamic.windows import covering, extent, fitting, padding_low, put
+from hlo.values import PaddingDim
+from optimizer.expanders.parts import cut, number, to_dims
+from optimizer.make import make
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo import attributes as a
+    from hlo.instruction import Instruction
+    from hlo.values import ConvDims, WindowDim
+
+
+@rule("convolution")
+def convolution(instr: Instruction, lhs: Padded, rhs: Padded) -> Padded:
+    """As many images as there are; zeros where features do not count."""
+    attrs: a.Convolution = instr.attrs  # type: ignore[assignment]
+    labels = attrs.dim_labels
+    inside = {labels.input_batch, labels.input_feature}
+    need(instr, set(lhs.sizes) <= inside, "its windows move along a dimension of run-time size")
+    sizes = _batch(instr, labels, lhs, rhs, attrs)
+    return remade(instr, [Padded(lhs.zeroed()), Padded(rhs.zeroed())], sizes)
+
+
+def _batch(
+    instr: Instruction,
+    labels: ConvDims,
+    lhs: Padded,
+    rhs: Padded,
+    attrs: a.Convolution | a.CustomCall,
+) -> Sizes:
+    """The sizes that the result has of what is no window."""
+    filters = {*labels.kernel_spatial, labels.kernel_input_feature}
+    need(instr, set(rhs.sizes) <= filters, "it has a run-time number of filters")
+    batch = lhs.sizes.get(labels.input_batch)
+    grouped = attrs.feature_group_count > 1 and labels.input_feature in lhs.sizes
+    grouped |= attrs.batch_group_count > 1 and batch is not None
+    need(instr, not grouped, "its groups have a run-time size")
+    return {labels.output_batch: batch} if batch is not None else {}
+
+
+@rule("DynamicConvolutionForward", table=CUSTOM_CALLS)
+def forward(instr: Instruction, lhs: Padded, rhs: Padded) -> Padded:
+    """As many places as the size gives."""
+    attrs, labels, window = _parts(instr)
+    sizes, dims, starts = _batch(instr, labels, lhs, rhs, attrs), [*lhs.value.shape.dims], Sizes()
+    for k, (d, place) in enumerate(zip(labels.input_spatial, labels.output_spatial, strict=True)):
+        if d in lhs.sizes:
+            w, n, bound = window[k], lhs.sizes[d], instr.shape.dims[place]
+            starts[d] = _low(attrs, n, w.stride, extent(w))
+            window[k] = _over(dims, d, w, (bound - 1) * w.stride + extent(w))
+            same = attrs.padding_type == "PADDING_SAME"
+            count = covering(n, w.stride) if same else fitting(n, w.stride, extent(w))
+            sizes[place] = within(count, bound)
+    images = put(lhs.zeroed(), _zero(lhs), starts, dims)
+    return Padded(_convolved(instr, images, rhs.zeroed(), window), sizes)
+
+
+@rule("DynamicConvolutionInputGrad", table=CUSTOM_CALLS)
+def input_gradient(instr: Instruction, wanted: Padded, gradient: Padded, rhs: Padded) -> Padded:
+    """The gradient with holes, behind as much padding as the input has less."""
+    attrs, labels, window = _parts(instr)
+    sizes, starts = _batch(instr, labels, gradient, rhs, attrs), Sizes()
+    holes = [PaddingDim(0, 0) for _ in gradient.value.shape.dims]
+    moved = [k for k, d in enumerate(labels.output_spatial) if instr.shape.dynamic_at(d)]
+    for k in moved:
+        holes[labels.input_spatial[k]] = PaddingDim(0, 0, window[k].base_dilation - 1)
+    spaced = make("pad", gradient.zeroed(), _zero(gradient), padding=tuple(holes))
+    dims = [*spaced.shape.dims]
+    for k in moved:
+        d, place, w = labels.input_spatial[k], labels.output_spatial[k], window[k]
+        n = to_dims(cut(wanted.value, 0, place, place + 1), ())
+        hidden = _low(attrs, n, w.base_dilation, extent(w))
+        starts[d] = make("subtract", number(extent(w) - 1), hidden)
+        bound = instr.shape.dims[place]
+        window[k] = _over(dims, d, replace(w, base_dilation=1), bound + extent(w) - 1)
+        sizes[place] = within(n, bound)
+    images = put(spaced, _zero(gradient), starts, dims)
+    return Padded(_convolved(instr, images, rhs.zeroed(), window), sizes)
+
+
+@rule("DynamicConvolutionKernelGrad", table=CUSTOM_CALLS)
+def kernel_gradient(instr: Instruction, lhs: Padded, gradient: Padded) -> Padded:
+    """The gradient moves over the input; what does not count of either is zero."""
+    attrs, labels, window = _parts(instr)
+    sizes, dims, starts = (
+        _batch(instr, labels, lhs, gradient, attrs),
+        [*lhs.value.shape.dims],
+        Sizes(),
+    )
+    for k, (d, place) in enumerate(zip(labels.input_spatial, labels.output_spatial, strict=True)):
+        if d in lhs.sizes:
+            w = window[k]
+            span = (instr.shape.dims[place] - 1) * w.stride
+            starts[d] = _low(attrs, lhs.sizes[d], w.window_dilation, span + 1)
+            dims[d] += span  # more than the padding
+            window[k] = _over(dims, d, w, span + extent(w))
+    images = put(lhs.zeroed(), _zero(lhs), starts, dims)
+    return Padded(_convolved(instr, images, gradient.zeroed(), window), sizes)
+
+
+def _parts(instr: Instruction) -> tuple[a.CustomCall, ConvDims, list[WindowDim]]:
+    attrs = cast("a.CustomCall", instr.attrs)
+    need(instr, attrs.dim_labels is not None, "it has no dim_labels")
+    return attrs, cast("ConvDims", attrs.dim_labels), list(attrs.window or ())
+
+
+def _low(attrs: a.CustomCall, size: Instruction, stride: int, covered: int) -> Instruction:
+    same = attrs.padding_type == "PADDING_SAME"
+    return padding_low(size, stride, covered) if same else number(0)
+
+
+def _over(dims: list[int], d: int, w: WindowDim, needed: int) -> WindowDim:
+    """A window over just what is needed of a dimension that is made large enough for any start."""
+    dims[d] = max(needed, dims[d] + extent(w) - 1)
+    return replace(w, pad_low=0, pad_high=needed - dims[d])
+
+
+def _zero(like: Padded) -> Instruction:
+    return number(0, like.value.shape.element_type)
+
+
+def _convolved(
+    instr: Instruction, images: Instruction, filters: Instruction, window: Sequence[WindowDim]
+) -> Instruction:
+    attrs = cast("a.CustomCall", instr.attrs)
+    return make(
+        *("convolution", images, filters),
+        shape=static(instr.shape),
+        window=tuple(window),
+        dim_labels=attrs.dim_labels,
+        feature_group_count=attrs.feature_group_count,
+        batch_group_count=attrs.batch_group_count,
+        operand_precision=attrs.operand_precision,
+    )

@@ -1,0 +1,170 @@
+"""Windows that move over values with run-time sizes: folding, and what pools hand back.
+
+Where padding depends on the size, the operand is put into a larger array, behind as much padding
+as its size wants; over that the window moves without any.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from emit_c.dynamic.rules import CUSTOM_CALLS, Sizes, need, remade, rule, several, within
+from emit_c.dynamic.values import Padded, Tree
+from hlo.values import WindowDim
+from optimizer.expanders.monoids import identity, operation_of
+from optimizer.expanders.parts import number, spread
+from optimizer.make import make
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hlo import attributes as a
+    from hlo.instruction import Computation, Instruction
+    from hlo.values import Window
+
+_STILL = WindowDim(1)
+
+
+@rule("reduce-window")
+def reduce_window(instr: Instruction, *operands: Padded) -> Tree:
+    """What does not count is what the computation leaves others alone with, as padding is."""
+    attrs: a.Windowed = instr.attrs  # type: ignore[assignment]
+    operand, values = operands[0], [o.value for o in operands]
+    moved = moving(operand, attrs.window)
+    same = all(o.sizes == operand.sizes for o in operands[: len(operands) // 2])
+    need(instr, same and (len(operands) == 2 or not moved), "it folds several of run-time size")
+    sizes = dict(operand.sizes)
+    for d in moved:
+        w = attrs.window[d]
+        need(instr, w.base_dilation == 1, "it spaces a dimension of run-time size")
+        padded = make("add", sizes[d], w.pad_low + w.pad_high)
+        sizes[d] = within(fitting(padded, w.stride, extent(w)), instr.shape.dims[d])
+    if moved:
+        values[0] = operand.masked(_neutral(instr, instr.called[0], operand.value), moved)
+    return several(instr, values, sizes)
+
+
+@rule("DynamicReduceWindowSamePadding", table=CUSTOM_CALLS)
+def reduce_window_same(instr: Instruction, operand: Padded, initial: Padded) -> Padded:
+    """As many places as the size gives."""
+    fill = _neutral(instr, instr.called[0], operand.value)
+    whole, window, _ = _surrounded(instr, operand, fill)
+    made = make("reduce-window", whole, initial.value, window=window, called=instr.called)
+    sizes = dict(operand.sizes)
+    for d in moving(operand, window):
+        sizes[d] = within(covering(sizes[d], window[d].stride), instr.shape.dims[d])
+    return Padded(made, sizes)
+
+
+@rule("select-and-scatter")
+def select_and_scatter(
+    instr: Instruction, operand: Padded, source: Padded, initial: Padded
+) -> Padded:
+    """What does not count is not selected; where it is all that is there, nothing is scattered."""
+    attrs: a.Windowed = instr.attrs  # type: ignore[assignment]
+    select, scatter = instr.called
+    array, added = operand.value, source.value
+    if moved := moving(operand, attrs.window):
+        array = operand.masked(_never(instr, select, array), moved)
+    if source.sizes:
+        added = source.masked(_neutral(instr, scatter, added))
+    return remade(instr, [Padded(array), Padded(added), initial], operand.sizes)
+
+
+@rule("DynamicSelectAndScatterSamePadding", table=CUSTOM_CALLS)
+def select_and_scatter_same(
+    instr: Instruction, operand: Padded, source: Padded, initial: Padded
+) -> Padded:
+    """The same over the operand with its padding, which is then taken away."""
+    select, scatter = instr.called
+    fill = _never(instr, select, operand.value)
+    whole, window, starts = _surrounded(instr, operand, fill)
+    window = tuple(replace(w, pad_low=0, pad_high=w.pad_high) for w in window)
+    added = source.masked(_neutral(instr, scatter, source.value))
+    made = make(
+        *("select-and-scatter", whole, added, initial.value),
+        window=window,
+        called=instr.called,
+    )
+    dims = operand.value.shape.dims
+    places = [starts.get(d) or number(0) for d in range(len(dims))]
+    return Padded(make("dynamic-slice", made, *places, dynamic_slice_sizes=dims), operand.sizes)
+
+
+def moving(operand: Padded, window: Window) -> list[int]:
+    """The dimensions of run-time size along which a window moves by more than itself."""
+    return [d for d in operand.sizes if window[d] != _STILL]
+
+
+def extent(w: WindowDim) -> int:
+    """How many elements a window covers, holes included."""
+    return (w.size - 1) * w.window_dilation + 1
+
+
+def fitting(size: Instruction, stride: int, covered: int) -> Instruction:
+    """In how many places a window lies within a dimension."""
+    room = make("maximum", make("add", size, stride - covered), 0)
+    return make("divide", room, stride)
+
+
+def covering(size: Instruction, stride: int) -> Instruction:
+    """In how many places a window lies whose padding lets it begin at every step."""
+    return make("divide", make("add", size, stride - 1), stride)
+
+
+def padding_low(size: Instruction, stride: int, covered: int) -> Instruction:
+    """How much of that padding is in front: the smaller half."""
+    reach = make("multiply", make("subtract", covering(size, stride), 1), stride)
+    total = make("maximum", make("subtract", make("add", reach, covered), size), 0)
+    return make("divide", total, 2)
+
+
+def put(
+    array: Instruction,
+    fill: Instruction,
+    starts: Mapping[int, Instruction],
+    dims: Sequence[int],
+) -> Instruction:
+    """An array within a larger one of a number, at places that come at run time."""
+    places = [starts.get(d) or number(0) for d in range(len(dims))]
+    return make("dynamic-update-slice", spread(fill, dims), array, *places)
+
+
+def _surrounded(
+    instr: Instruction, operand: Padded, fill: Instruction
+) -> tuple[Instruction, Window, Sizes]:
+    """An operand with its padding, the window that moves over it, and where the operand lies."""
+    window = list(cast("Window", cast("a.CustomCall", instr.attrs).window))
+    dims, starts = list(operand.value.shape.dims), Sizes()
+    moved = moving(operand, tuple(window))
+    for d in moved:
+        w = window[d]
+        count = -(-dims[d] // w.stride)
+        needed = (count - 1) * w.stride + extent(w)
+        starts[d] = padding_low(operand.sizes[d], w.stride, extent(w))
+        # The padding is shorter than the window.
+        dims[d] = max(needed, dims[d] + extent(w) - 1)
+        window[d] = replace(w, pad_low=0, pad_high=needed - dims[d])
+    return put(operand.masked(fill, moved), fill, starts, dims), tuple(window), starts
+
+
+def _neutral(instr: Instruction, body: Computation, like: Instruction) -> Instruction:
+    """What a computation leaves others alone with."""
+    kind = like.shape.element_type
+    found = identity(operation_of(body), kind)
+    need(instr, found is not None, "what its computation leaves alone is not known")
+    return number(cast("Any", found), kind)
+
+
+def _never(instr: Instruction, select: Computation, like: Instruction) -> Instruction:
+    """What is not selected beside anything else."""
+    root = select.root
+    direction = cast("a.Compare", root.attrs).direction if root.opcode == "compare" else ""
+    known = {"GE": "maximum", "GT": "maximum", "LE": "minimum", "LT": "minimum"}
+    plain = direction in known and root.operands == select.parameters
+    need(instr, plain, "what its computation never selects is not known")
+    kind = like.shape.element_type
+    found = identity(known[direction], kind)
+    need(instr, found is not None, "what its computation never selects is not known")
+    return number(cast("Any", found), kind)
