@@ -155,7 +155,13 @@ class Shape:
 
     def compatible(self, other: Shape) -> bool:
         """Whether both have the same type and dimensions, whatever their layouts."""
-        return self is other or self.without_layout == other.without_layout
+        if self.elements or other.elements:
+            return self is other or self.without_layout == other.without_layout
+        return (
+            self.dims == other.dims
+            and self.element_type == other.element_type
+            and self.dynamic == other.dynamic
+        )
 
     def with_layout(self, layout: Layout | None) -> Shape:
         """The same array in another memory order."""

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from optimizer.make import Number
 
 RightSide = Callable[..., "Instruction | None"]
+# A tuple, since guards ask often, and a union would be made anew each time.
+VARIABLES = (Variable, ConstantVariable, AttributeVariable, Rest)
 
 
 # Made for every rule that fits; frozen, it would take three times as long.
@@ -69,7 +71,7 @@ class Match:
 
     def __getitem__(self, variable: Any) -> Any:
         """What a variable stands for; anything else stands for itself."""
-        if isinstance(variable, Variable | ConstantVariable | AttributeVariable | Rest):
+        if isinstance(variable, VARIABLES):
             return self.found[variable.name]
         return variable
 

@@ -20,6 +20,8 @@ from optimizer.identity import Identity
 from optimizer.passes import register
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hlo.instruction import Computation, Instruction, Module
     from optimizer.log import Log
 
@@ -48,12 +50,11 @@ class Cse:
 
         def change(computation: Computation) -> Computation:
             tied = ordered(computation)
-            candidates = [
-                i
-                for i in computation.instructions
-                if is_candidate(i) and i not in tied and not acts(i)
-            ]
-            return rebuild(computation, repetitions(computation, candidates, identity, log))
+
+            def is_eligible(instr: Instruction) -> bool:
+                return instr not in tied and not acts(instr)
+
+            return rebuild(computation, repetitions(computation, is_eligible, identity, log))
 
         return rebuild_module(module, change)
 
@@ -64,28 +65,38 @@ def is_candidate(instr: Instruction) -> bool:
 
 
 def repetitions(
-    computation: Computation, candidates: list[Instruction], identity: Identity, log: Log
+    computation: Computation,
+    is_eligible: Callable[[Instruction], bool],
+    identity: Identity,
+    log: Log,
 ) -> dict[Instruction, Instruction]:
-    """Which instructions are equal to earlier ones, and to which."""
+    """Which instructions are equal to earlier ones, and to which.
+
+    Parameters
+    ----------
+    is_eligible : whether an instruction may be replaced, and replace others.
+    """
     plan: dict[Instruction, Instruction] = {}
     # Few instructions have even the opcode, the operands and the sizes of another, and to tell all
     # that makes an instruction takes long: it is told where there is a second one of a kind.
     kinds: dict[Any, Instruction | None] = {}
     first: dict[Any, Instruction] = {}
-    eligible = set(candidates)
     # Equal instructions get the number of the first one.
     number: dict[Instruction, int] = {}
     for i, instr in enumerate(computation.instructions):
         number[instr] = i
-        if instr not in eligible:
+        if not is_candidate(instr):
             continue
         kind = instr.opcode, instr.shape.dims, tuple(sorted([number[o] for o in instr.operands]))
         if kind not in kinds:
             kinds[kind] = instr
             continue
         if (other := kinds[kind]) is not None:
-            first[identity.key(other, number)] = other
             kinds[kind] = None
+            if is_eligible(other):
+                first[identity.key(other, number)] = other
+        if not is_eligible(instr):
+            continue
         kept = first.setdefault(identity.key(instr, number), instr)
         if kept is not instr and log.rewrite("equal", instr, kept):
             plan[instr] = kept
