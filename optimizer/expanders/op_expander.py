@@ -142,8 +142,7 @@ def expand(module: Module, log: Log, expansions: Mapping[str, Expansion]) -> Mod
 
 def is_static(instr: Instruction) -> bool:
     """Whether neither the instruction nor its operands have dimensions of run-time size."""
-    shapes = [instr.shape, *(operand.shape for operand in instr.operands)]
-    return not any(leaf.is_dynamic for shape in shapes for _, leaf in shape.leaves())
+    return not any(i.shape.is_dynamic for i in (instr, *instr.operands))
 
 
 def adopted(
