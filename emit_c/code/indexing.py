@@ -49,8 +49,10 @@ class Quotient:
 
     @cached_property
     def text(self) -> str:
-        """As C."""
-        return f"({self.dividend.text}) / {self.divisor}"
+        """As C; of powers of two a shift, as compilers can't know that the sum is not negative."""
+        if (bits := _bits(self.divisor)) is not None:
+            return f"(({self.dividend.text}) >> {bits})"
+        return f"(({self.dividend.text}) / {self.divisor})"
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,15 @@ class Remainder:
 
     @cached_property
     def text(self) -> str:
-        """As C."""
-        return f"({self.dividend.text}) % {self.divisor}"
+        """As C; of powers of two a mask."""
+        if _bits(self.divisor) is not None:
+            return f"(({self.dividend.text}) & {self.divisor - 1})"
+        return f"(({self.dividend.text}) % {self.divisor})"
+
+
+def _bits(divisor: int) -> int | None:
+    """By how many bits to shift instead of dividing; None where that is something else."""
+    return None if divisor & (divisor - 1) else divisor.bit_length() - 1
 
 
 Atom = Counter | Quotient | Remainder
@@ -169,7 +178,7 @@ class Sum:
 
 
 def _product(atom: Atom, factor: int) -> str:
-    text = atom.text if isinstance(atom, Counter) else f"({atom.text})"
+    text = atom.text
     return text if factor == 1 else f"{text} * {factor}" if factor > 0 else f"-{text} * {-factor}"
 
 

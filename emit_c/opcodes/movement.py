@@ -20,6 +20,7 @@ from emit_c.code.loops import If
 from emit_c.code.types import literal, load, narrowed, store, wide
 from emit_c.table import Element, emits_c
 from hlo.element_type import PRED, S64
+from interpreter.conversion import integer_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -174,15 +175,19 @@ def _branch(body: Body, result: str, cases: Sequence[tuple[str, Instruction, Ind
 @define("bitcast")
 def write_bitcast(body: Body, instr: Instruction, index: Index) -> str:
     """The element with the same number in memory, when both layouts are walked through."""
-    operand = instr.operands[0]
-    source, target = operand.shape, instr.shape
+    source = instr.operands[0].shape
+    value = body.element(instr.operands[0], _bitcast_index(instr, index))
+    return reinterpreted(body, value, source, instr.shape)
+
+
+def _bitcast_index(instr: Instruction, index: Index) -> Index:
+    source, target = instr.operands[0].shape, instr.shape
     order = memory_order(target)
     number = linear(tuple(index[d] for d in order), [target.dims[d] for d in order])
     source_order = memory_order(source)
     parts = delinear(number, [source.dims[d] for d in source_order])
     place = dict(zip(source_order, parts, strict=True))
-    at = tuple(place[d] for d in range(source.rank))
-    return reinterpreted(body, body.element(operand, at), source, target)
+    return tuple(place[d] for d in range(source.rank))
 
 
 def memory_order(shape: Shape) -> tuple[int, ...]:
@@ -312,13 +317,63 @@ def write_gather(body: Body, instr: Instruction, index: Index) -> str:
     at = [offset.get(d, unknown("", 0, 0)) for d in range(len(dims))]
     unsigned = indices.shape.element_type.kind == "unsigned"
     for k, d in enumerate(attrs.start_index_map):
-        value = body.element(indices, vector_index(batch, attrs.index_vector_dim, indices, k))
+        here = vector_index(batch, attrs.index_vector_dim, indices, k)
         limit = dims[d] - attrs.slice_sizes[d]
+        counted = _counted(body, indices, here)
+        if counted is not None and counted.low >= 0 and counted.high <= limit:
+            at[d] = at[d] + counted
+            continue
+        value = body.element(indices, here)
         at[d] = at[d] + clamped(body, value, limit, indices.name, unsigned=unsigned)
     pairs = zip(attrs.operand_batching_dims, attrs.start_indices_batching_dims, strict=True)
     for d, place in pairs:
         at[d] = at[d] + batch[place - (place > attrs.index_vector_dim)]
     return body.element(operand, tuple(at))
+
+
+def _counted(body: Body, instr: Instruction, index: Index) -> Sum | None:
+    """The number that an element of an iota is, through what only moves elements; None for others.
+
+    Gathers along one dimension have iotas in their index vectors for all others.
+    """
+    environment = body.environment
+    while True:
+        while instr in environment.aliases:
+            environment, instr = environment.aliases[instr]
+        if instr in environment.pointers:
+            return None
+        if instr.opcode == "iota":
+            iota: a.Iota = instr.attrs  # type: ignore[assignment]
+            number = index[iota.iota_dimension]
+            _, largest = integer_range(instr.shape.element_type)
+            return number if number.high <= largest else None
+        moved = _moved(instr, index)
+        if moved is None:
+            return None
+        instr, index = moved
+
+
+def _moved(instr: Instruction, index: Index) -> tuple[Instruction, Index] | None:
+    """Whose element an element is, and which, where that is certain."""
+    if instr.opcode == "reshape":
+        operand = instr.operands[0]
+        return operand, delinear(linear(index, instr.shape.dims), operand.shape.dims)
+    if instr.opcode == "bitcast":
+        operand = instr.operands[0]
+        same = operand.shape.element_type is instr.shape.element_type
+        return (operand, _bitcast_index(instr, index)) if same else None
+    if instr.opcode == "broadcast":
+        attrs: a.Broadcast = instr.attrs  # type: ignore[assignment]
+        return instr.operands[0], tuple(index[d] for d in attrs.dimensions)
+    if instr.opcode == "concatenate":
+        joined: a.Dimensions = instr.attrs  # type: ignore[assignment]
+        d, start = joined.dimensions[0], 0
+        for operand in instr.operands:
+            end = start + operand.shape.dims[d]
+            if start <= index[d].low and index[d].high < end:
+                return operand, (*index[:d], index[d] + -start, *index[d + 1 :])
+            start = end
+    return None
 
 
 def vector_index(

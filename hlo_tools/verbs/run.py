@@ -7,8 +7,9 @@ named in0, in1, ... or out0, out1, ..., --input and --expect take only those.
 
 from __future__ import annotations
 
+import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Sequence
 
+    from hlo.attributes import Constant
     from hlo.instruction import Module
 
 Value = Any  # an array, None for a token, or a tuple of values
@@ -69,6 +71,7 @@ def run(arguments: Namespace) -> int:
     reference = runner(arguments.reference) if arguments.reference else None
     module = read_module(arguments.file)
     verify(module)
+    tell_of_elided(module)
     inputs = make_inputs(module, arguments)
     with observing(
         module,
@@ -94,6 +97,22 @@ def run(arguments: Namespace) -> int:
     if reference:
         status |= report(values, reference(module, inputs, None), arguments.reference, promise)
     return status
+
+
+def tell_of_elided(module: Module) -> None:
+    """Say on standard error that constants are left out of the text, and so stand for others."""
+    elided = [
+        instr.name
+        for instr in module.instructions()
+        if instr.opcode == "constant" and cast("Constant", instr.attrs).literal.elided
+    ]
+    if elided:
+        others = f" and {len(elided) - 1} more" if elided[1:] else ""
+        print(
+            f"hlo: the text leaves out the value of {elided[0]}{others} (`{{...}}`); numbers are "
+            "made up, as XLA does. XLA_FLAGS=--xla_dump_large_constants writes the value",
+            file=sys.stderr,
+        )
 
 
 def watched_runner(

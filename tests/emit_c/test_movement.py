@@ -1,7 +1,13 @@
 """What only moves elements, or reads their bits as others: C gives what the interpreter gives."""
 
+import numpy as np
 import pytest
 from strategies.compiled import check, entry
+
+import emit_c
+import hlo
+import interpreter
+from interpreter.compare import compare
 
 MOVEMENT = {
     "transpose": "x = {T}[2,3,4] parameter(0)\n"
@@ -66,3 +72,28 @@ e = s4[12,17] subtract(d, x)
 f = s4[17,12] transpose(e), dimensions={1,0}
 ROOT g = s4[12,17] transpose(f), dimensions={1,0}""")
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "taken", "asked"),
+    [("u32", "6,5", 1), ("s32", "3,5", 1), ("s32", "6,7", 2), ("s8", "2,200", 2)],
+)
+def test_a_gather_along_one_dimension_clamps_nothing_else(kind, taken, asked):
+    """What an iota counts is clamped only where it may be outside the operand, or its type."""
+    module = hlo.parse(
+        entry(f"""x = f32[9,{200 if kind == "s8" else 5}] parameter(0)
+        i = {kind}[{taken},1] parameter(1)
+        c = {kind}[{taken},1] iota(), iota_dimension=1
+        v = {kind}[{taken},2] concatenate(i, c), dimensions={{2}}
+        ROOT r = f32[{taken}] gather(x, v), offset_dims={{}}, collapsed_slice_dims={{0,1}},
+          start_index_map={{0,1}}, index_vector_dim=2, slice_sizes={{1,1}}""")
+    )
+    x, i = (p.shape for p in module.entry.parameters)
+    generator = np.random.default_rng(4)
+    arguments = (
+        generator.standard_normal(x.dims).astype(np.float32),
+        generator.integers(0, 12, i.dims).astype(i.element_type.dtype),
+    )
+    executable = emit_c.compile(module)
+    assert compare(executable(*arguments), interpreter.evaluate(module, *arguments)) is None
+    assert executable.source.count("_at = ") + executable.source.count("_at_1 = ") == asked

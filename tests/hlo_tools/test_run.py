@@ -53,6 +53,14 @@ def test_values_are_printed(hlo) -> None:
     assert (result.status, result.out) == (0, "f32[2] [3., 3.]\n")
 
 
+def test_values_that_the_text_leaves_out_are_told_of(hlo) -> None:
+    text = ADD.replace(b"parameter(1)", b"constant({...})")
+    result = hlo("run", "-", "--fill", 1, stdin=text)
+    assert result.status == 0
+    assert "leaves out the value of y (`{...}`)" in result.err
+    assert hlo("run", "-", "--fill", 1, stdin=ADD).err == ""
+
+
 def test_a_seed_gives_the_same_values_each_time(hlo) -> None:
     first, again, other = (hlo("run", "-", "--seed", s, stdin=ADD).out for s in (1, 1, 2))
     assert first == again != other
