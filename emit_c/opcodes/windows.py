@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from emit_c.code.indexing import Index, Sum, Within, conjunction, counter, linear
 from emit_c.code.loops import If
 from emit_c.code.types import store
-from emit_c.opcodes.folding import Fold, blocks, in_lanes, over, single_operation, window_place
+from emit_c.opcodes.folding import Fold, blocks, in_lanes, over, single_operation
 from emit_c.opcodes.movement import define
 from hlo.values import WindowDim
 
@@ -180,8 +180,8 @@ def _write_rows(body: Body, windows: _Windows, outputs: Sequence[str]) -> None:
         with body.loops(names, [*dims, number], parallel=True) as place:
             base = place[-1] * width + start
             fold = windows.fold(body, width, column)
-            with body.loops("w" * len(outer), [w.size for w in outer]) as offset:
-                condition, at = window_place(place[:-1], offset, windows.dims[:-1], tuple(outer))
+            with body.loops("w" * len(outer), [_most(w) for w in outer]) as offset:
+                condition, at = _shown(place[:-1], offset, windows.dims[:-1], tuple(outer))
                 if condition != "0":
                     with body.when(condition):
                         for step in range(last.size):
