@@ -13,8 +13,8 @@ asked, in `hlo.walk` and `optimizer`, and never stored here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
+from dataclasses import FrozenInstanceError, dataclass, field
+from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
 from hlo.annotations import NO_ANNOTATIONS, Annotations
 from hlo.attributes import NO_ATTRS, Attrs
@@ -28,20 +28,16 @@ if TYPE_CHECKING:
     from hlo.shape import Shape
     from hlo.values import BufferDonor, ComputationLayout, InputOutputAlias
 
-Node = TypeVar("Node")
+Made = TypeVar("Made")
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
-def node(made: type[Node]) -> type[Node]:
-    """Make a class one of the graph's: a dataclass compared by identity, and never changed.
-
-    It is frozen for type checkers only. A dataclass that also refuses changes at run time takes
-    five times as long to make, and passes make every instruction again and again.
-    """
+def _frozen_when_made(made: type[Made]) -> type[Made]:
+    """A dataclass compared by identity; to type checkers it is frozen, `__post_init__` does it."""
     return dataclass(eq=False, slots=True)(made)
 
 
-@node
+@_frozen_when_made
 class Instruction:
     """One HLO instruction: an opcode applied to earlier instructions of the same computation.
 
@@ -67,6 +63,14 @@ class Instruction:
     control_predecessors: tuple[Instruction, ...] = ()
     annotations: Annotations = NO_ANNOTATIONS
     span: Span | None = None
+
+    def __post_init__(self) -> None:
+        """From now on it refuses to be changed.
+
+        Passes make every instruction again and again, and what is frozen from the beginning takes
+        three times as long to make.
+        """
+        self.__class__ = _Frozen  # pyright: ignore[reportAttributeAccessIssue]
 
     @property
     def row(self) -> Opcode:
@@ -124,7 +128,28 @@ class Instruction:
         return f"%{self.name} = {self.shape} {self.opcode}({operands})"
 
 
-@node
+class _Frozen(Instruction):
+    """An instruction that is made."""
+
+    __slots__ = ()
+
+    def __new__(cls, *given: Any, **named: Any) -> Self:
+        """Another one, for `dataclasses.replace`, which asks an instruction's own class."""
+        return Instruction(*given, **named)  # pyright: ignore[reportReturnType]
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        """Leave it as it was made."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: others hold the instruction too."""
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        """Refuse: others hold the instruction too."""
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Computation:
     """An ordered list of instructions, each after its operands, with a root.
 
@@ -195,7 +220,7 @@ class Header:
     others: tuple[tuple[str, str], ...] = ()
 
 
-@node
+@dataclass(frozen=True, eq=False, slots=True)
 class Module:
     """A whole program: computations, each after those that it calls, and an entry.
 
