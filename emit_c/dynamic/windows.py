@@ -80,7 +80,6 @@ def select_and_scatter_same(
     select, scatter = instr.called
     fill = _never(instr, select, operand.value)
     whole, window, starts = _surrounded(instr, operand, fill)
-    window = tuple(replace(w, pad_low=0, pad_high=w.pad_high) for w in window)
     added = source.masked(_neutral(instr, scatter, source.value))
     made = make(
         *("select-and-scatter", whole, added, initial.value),

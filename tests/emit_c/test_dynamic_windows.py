@@ -67,6 +67,19 @@ def test_a_pool_is_padded_for_the_actual_size(size):
     assert compare(emit_c.compile(module)(x), expected, ROUNDING) is None
 
 
+@pytest.mark.parametrize("size", [0, 1, 4, 6, 7])
+@pytest.mark.parametrize("dynamic", ["<=7,7", "7,<=7"])
+def test_a_pool_is_padded_along_other_dimensions_too(dynamic, size):
+    places = dynamic.replace("7", "4")
+    text = POOLED.replace("<=7", dynamic).replace("<=4", places)
+    window = "size=3 stride=2 pad=1_1"
+    module = hlo.parse(text.replace(window, "size=3x3 stride=2x2 pad=1_1x1_1"))
+    dims = (size, 7) if dynamic.startswith("<") else (7, size)
+    x = np.random.default_rng(size).permutation(7 * size).astype(np.float32).reshape(dims)
+    expected = interpreter.evaluate(module, x)
+    assert compare(emit_c.compile(module)(x), expected, ROUNDING) is None
+
+
 @pytest.mark.parametrize(
     "line",
     [
