@@ -122,10 +122,12 @@ def evaluate_fft(instr: Instruction, attrs: a.Fft, operand: Array) -> Array:
     ----------
     XLA operation semantics, Fft; `FftTransform` in XLA's evaluator.
     """
-    axes = tuple(range(-len(attrs.fft_length), 0))
+    count = len(attrs.fft_length)
+    axes = tuple(range(-count, 0))
     element_type = instr.shape.element_type
     if operand.size == 0 or 0 in attrs.fft_length:
-        return np.zeros(instr.shape.dims, element_type.dtype)
+        dims = (*operand.shape[:-count], *instr.shape.dims[-count:])
+        return np.zeros(dims, element_type.dtype)
     functions = {
         "FFT": np.fft.fftn,
         "IFFT": np.fft.ifftn,

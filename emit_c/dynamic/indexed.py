@@ -1,13 +1,13 @@
-"""Gather and scatter on values with run-time sizes."""
+"""Gathering from values with run-time sizes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from emit_c.dynamic.rules import need, remade, rule, several
-from emit_c.dynamic.values import Padded, Tree
+from emit_c.dynamic.rules import need, remade, rule
+from emit_c.dynamic.values import Padded
 from hlo.element_type import S32, S64, U64
-from optimizer.expanders.parts import counting, equal, number, spread, to_type
+from optimizer.expanders.parts import counting, equal, spread, to_type
 from optimizer.make import make
 
 if TYPE_CHECKING:
@@ -52,26 +52,3 @@ def wide(indices: Instruction) -> Instruction:
     """Indices in a type that holds every size."""
     element_type = indices.shape.element_type
     return indices if element_type is U64 else to_type(indices, S64)
-
-
-@rule("scatter")
-def scatter(instr: Instruction, *operands: Padded) -> Tree:
-    """Index vectors that do not count point nowhere, so that nothing is written for them."""
-    attrs: a.Scatter = instr.attrs  # type: ignore[assignment]
-    count = len(operands) // 2
-    arrays, indices, updates = operands[:count], operands[count], operands[count + 1 :]
-    rank = indices.value.shape.rank
-    vectors = [d for d in range(rank) if d != attrs.index_vector_dim]
-    batch = [d for d in range(updates[0].value.shape.rank) if d not in attrs.update_window_dims]
-    need(instr, set(indices.sizes) <= set(vectors), "its index vectors have a run-time size")
-    need(instr, not any(o.sizes for o in arrays), "it writes into dimensions of run-time size")
-    sizeless = not any(o.sizes for o in (indices, *updates))
-    nowhere = indices.value if sizeless else wide(indices.value)
-    for sized in (Padded(nowhere, indices.sizes), *updates):
-        places = vectors if sized.value is nowhere else batch
-        need(instr, set(sized.sizes) <= set(places), "its windows have a run-time size")
-        moved = {vectors[places.index(d)]: size for d, size in sized.sizes.items()}
-        fill = number(-1, nowhere.shape.element_type)
-        nowhere = Padded(nowhere, moved).masked(fill)
-    values = [*(o.value for o in arrays), nowhere, *(o.value for o in updates)]
-    return several(instr, values, {})

@@ -6,11 +6,10 @@ values of which all elements count.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from emit_c.dynamic.values import Padded, Tree, instruction_of, static
 from hlo.error import HloError
-from optimizer.expanders.monoids import identity, operation_of
 from optimizer.expanders.parts import number
 from optimizer.make import make
 
@@ -59,6 +58,7 @@ def remade(
     return Padded(made, sizes)
 
 
+@rule("map")
 def elementwise(instr: Instruction, *operands: Padded) -> Padded:
     """As many elements as all of the operands have."""
     rank = instr.shape.rank
@@ -81,6 +81,31 @@ def broadcast(instr: Instruction, operand: Padded) -> Padded:
     """Sizes go where their dimensions go."""
     attrs: a.Broadcast = instr.attrs  # type: ignore[assignment]
     return remade(instr, [operand], {attrs.dimensions[d]: s for d, s in operand.sizes.items()})
+
+
+@rule("bitcast-convert")
+def bitcast_convert(instr: Instruction, operand: Padded) -> Tree:
+    """Parts of elements are in a dimension of their own, the last."""
+    return _leading(instr, operand, min(instr.shape.rank, operand.value.shape.rank))
+
+
+@rule("fft")
+def fft(instr: Instruction, operand: Padded) -> Tree:
+    """As many transforms as there are."""
+    attrs: a.Fft = instr.attrs  # type: ignore[assignment]
+    return _leading(instr, operand, instr.shape.rank - len(attrs.fft_length))
+
+
+@rule("topk")
+def topk(instr: Instruction, operand: Padded) -> Tree:
+    """As many rows as there are."""
+    return _leading(instr, operand, operand.value.shape.rank - 1)
+
+
+def _leading(instr: Instruction, operand: Padded, count: int) -> Tree:
+    """What works along its last dimensions has the sizes of the others."""
+    need(instr, all(d < count for d in operand.sizes), "it works along a run-time size")
+    return several(instr, [operand.value], dict(operand.sizes))
 
 
 @rule("transpose")
@@ -122,28 +147,6 @@ def within(size: Instruction, bound: int) -> Instruction:
     return make("clamp", number(0), size, number(bound))
 
 
-@rule("reduce")
-def reduce(instr: Instruction, *operands: Padded) -> Tree:
-    """What does not count is replaced by what the computation leaves others alone with."""
-    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
-    count = len(operands) // 2
-    sizes = common(operands[:count])
-    folded = [d for d in sizes if d in attrs.dimensions]
-    values = [o.value for o in operands]
-    if folded:
-        fills = values[count:]
-        if count == 1:
-            kind = values[0].shape.element_type
-            neutral = identity(operation_of(instr.called[0]), kind)
-            need(instr, neutral is not None, "what its computation leaves alone is not known")
-            fills = [number(cast("Any", neutral), kind)]
-        # Several arrays are folded from what must be neutral to begin with.
-        arrays = [Padded(value, sizes) for value in values[:count]]
-        values[:count] = [x.masked(fill, folded) for x, fill in zip(arrays, fills, strict=True)]
-    kept = [d for d in range(values[0].shape.rank) if d not in attrs.dimensions]
-    return several(instr, values, {kept.index(d): s for d, s in sizes.items() if d in kept})
-
-
 def several(instr: Instruction, values: Sequence[Instruction], sizes: Sizes) -> Tree:
     """The instruction on arrays of the bounds, whose results, one or several, have some sizes."""
     made = instr.with_(operands=tuple(values), shape=static(instr.shape), control_predecessors=())
@@ -173,14 +176,6 @@ def dot(instr: Instruction, lhs: Padded, rhs: Padded) -> Padded:
         sizes |= {place + k: side.sizes[d] for k, d in enumerate(free) if d in side.sizes}
         place += len(free)
     return remade(instr, masked, sizes)
-
-
-@rule("cholesky", "triangular-solve")
-def each_matrix(instr: Instruction, *operands: Padded) -> Padded:
-    """As many matrices as there are."""
-    sizes = common(operands)
-    need(instr, all(d < instr.shape.rank - 2 for d in sizes), "its matrices have a run-time size")
-    return remade(instr, operands, sizes)
 
 
 @rule("tuple")

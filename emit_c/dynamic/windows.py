@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from emit_c.dynamic.rules import CUSTOM_CALLS, Sizes, need, remade, rule, several, within
+from emit_c.dynamic.folding import fold
+from emit_c.dynamic.rules import CUSTOM_CALLS, Sizes, common, need, remade, rule, within
 from emit_c.dynamic.values import Padded, Tree
 from hlo.values import WindowDim
 from optimizer.expanders.monoids import identity, operation_of
@@ -28,21 +29,18 @@ _STILL = WindowDim(1)
 
 @rule("reduce-window")
 def reduce_window(instr: Instruction, *operands: Padded) -> Tree:
-    """What does not count is what the computation leaves others alone with, as padding is."""
+    """Only what counts is folded."""
     attrs: a.Windowed = instr.attrs  # type: ignore[assignment]
-    operand, values = operands[0], [o.value for o in operands]
-    moved = moving(operand, attrs.window)
-    same = all(o.sizes == operand.sizes for o in operands[: len(operands) // 2])
-    need(instr, same and (len(operands) == 2 or not moved), "it folds several of run-time size")
-    sizes = dict(operand.sizes)
+    sizes = common(operands[: len(operands) // 2])
+    moved = moving(Padded(operands[0].value, sizes), attrs.window)
+    shape = instr.shape.elements[0] if instr.shape.is_tuple else instr.shape
+    left = dict(sizes)
     for d in moved:
         w = attrs.window[d]
         need(instr, w.base_dilation == 1, "it spaces a dimension of run-time size")
         padded = make("add", sizes[d], w.pad_low + w.pad_high)
-        sizes[d] = within(fitting(padded, w.stride, extent(w)), instr.shape.dims[d])
-    if moved:
-        values[0] = operand.masked(_neutral(instr, instr.called[0], operand.value), moved)
-    return several(instr, values, sizes)
+        left[d] = within(fitting(padded, w.stride, extent(w)), shape.dims[d])
+    return fold(instr, [o.value for o in operands], {d: sizes[d] for d in moved}, left)
 
 
 @rule("DynamicReduceWindowSamePadding", table=CUSTOM_CALLS)

@@ -70,9 +70,13 @@ class Features:
         adder = self.site.binary("add", element_type)
         return folded(x, number(0, element_type), self.others, adder)
 
+    def average(self, total: Instruction) -> Instruction:
+        """Sums of features over how many elements each has."""
+        return make("divide", total, self.count)
+
     def mean(self, x: Instruction) -> Instruction:
         """The mean of each feature."""
-        return make("divide", self.total(x), self.count)
+        return self.average(self.total(x))
 
     def factor(self, variance: Instruction) -> Instruction:
         """One over the standard deviation of each feature."""
@@ -91,18 +95,18 @@ class Features:
         return make("add", scaled, self.along(offset))
 
 
-def inference(site: Site) -> Instruction:
+def inference(site: Site, features: Features | None = None) -> Instruction:
     """The array, normalised by a given mean and variance."""
-    features = Features(site)
+    features = features or Features(site)
     x, scale, offset, mean, variance = map(wide, site.instr.operands)
     centred = make("subtract", x, features.along(mean))
     result = features.normalised(centred, variance, scale, offset)
     return to_type(result, site.instr.shape.element_type)
 
 
-def training(site: Site) -> Instruction:
+def training(site: Site, features: Features | None = None) -> Instruction:
     """The array, normalised by its own mean and variance; and these two."""
-    features = Features(site)
+    features = features or Features(site)
     x, scale, offset = map(wide, site.instr.operands)
     mean = features.mean(x)
     centred = make("subtract", x, features.along(mean))
@@ -111,17 +115,17 @@ def training(site: Site) -> Instruction:
     return results(site, output, mean, variance)
 
 
-def gradient(site: Site) -> Instruction:
+def gradient(site: Site, features: Features | None = None) -> Instruction:
     """The gradients of operand, scale and offset."""
-    features = Features(site)
+    features = features or Features(site)
     x, scale, mean, variance, grad = map(wide, site.instr.operands)
     factor = features.factor(variance)
     centred = make("subtract", x, features.along(mean))
     normal = make("multiply", centred, features.along(factor))
     grad_offset = features.total(grad)
     grad_scale = features.total(make("multiply", grad, normal))
-    shift = features.along(make("divide", grad_offset, features.count))
-    slope = features.along(make("divide", grad_scale, features.count))
+    shift = features.along(features.average(grad_offset))
+    slope = features.along(features.average(grad_scale))
     rest = make("subtract", make("subtract", grad, shift), make("multiply", normal, slope))
     grad_operand = make("multiply", features.along(make("multiply", scale, factor)), rest)
     return results(site, grad_operand, grad_scale, grad_offset)

@@ -96,6 +96,59 @@ BODIES = {
     "v = f32[<=6,4,1] reshape(t)\n"
     "ROOT r = f32[<=6,4,1] triangular-solve(one, v), left_side=true, lower=true, "
     "unit_diagonal=true, transpose_a=NO_TRANSPOSE",
+    "by a fold of its own": "z = f32[] constant(3)\n"
+    "ROOT r = f32[4] reduce(d, z), dimensions={1}, to_apply=farther",
+    "from what is not neutral": "i = s32[4,6] iota(), iota_dimension=1\nz = f32[] constant(3)\n"
+    "k = s32[] constant(2)\n"
+    "ROOT r = (f32[4], s32[4]) reduce(d, i, z, k), dimensions={1}, to_apply=sums",
+    "windows of what is not neutral": "z = f32[] constant(3)\nROOT r = f32[4,<=6] "
+    "reduce-window(d, z), window={size=1x3 pad=0_0x1_1}, to_apply=farther",
+    "windows of several": "i = s32[4,6] iota(), iota_dimension=1\nz = f32[] constant(3)\n"
+    "k = s32[] constant(2)\nROOT r = (f32[4,<=3], s32[4,<=3]) "
+    "reduce-window(d, i, z, k), window={size=1x3 stride=1x2 pad=0_0x1_1}, to_apply=sums",
+    "mapped": "ROOT r = f32[4,<=6] map(d), dimensions={0,1}, to_apply=half",
+    "bits": "ROOT r = u8[4,<=6,4] bitcast-convert(d)",
+    "transformed": "t = f32[<=6,4] transpose(d), dimensions={1,0}\n"
+    "ROOT r = c64[<=6,3] fft(t), fft_type=RFFT, fft_length={4}",
+    "largest two": "t = f32[<=6,4] transpose(d), dimensions={1,0}\n"
+    "ROOT r = (f32[<=6,2], s32[<=6,2]) topk(t), k=2, largest=true",
+    "normalised": "s = f32[4] constant({1,2,3,4})\nROOT r = (f32[4,<=6], f32[4], f32[4]) "
+    "batch-norm-training(d, s, s), epsilon=0.1, feature_index=0",
+    "normalised as before": "s = f32[4] constant({1,2,3,4})\nROOT r = f32[4,<=6] "
+    "batch-norm-inference(d, s, s, s, s), epsilon=0.1, feature_index=0",
+    "normalised by features of run-time size": "z = f32[] constant(2)\n"
+    "k = f32[<=6] reduce(d, z), dimensions={0}, to_apply=add\nROOT r = (f32[4,<=6], f32[<=6], "
+    "f32[<=6]) batch-norm-training(d, k, k), epsilon=0.1, feature_index=1",
+    "gradients of what is normalised": "s = f32[4] constant({1,2,3,4})\n"
+    "ROOT r = (f32[4,<=6], f32[4], f32[4]) batch-norm-grad(d, s, s, s, d), epsilon=0.1, "
+    "feature_index=0",
+    "a matrix of run-time size": "b = f32[<=6,6] dot(x, d), lhs_contracting_dims={0}, "
+    "rhs_contracting_dims={0}\n"
+    "e = f32[<=6,<=6] dot(d, d), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n"
+    "i = s32[6,6] iota(), iota_dimension=0\nj = s32[6,6] iota(), iota_dimension=1\n"
+    "p = pred[6,6] compare(i, j), direction=EQ\nu = f32[6,6] convert(p)\n"
+    "f = f32[<=6,<=6] add(e, u)\nROOT r = f32[<=6,<=6] cholesky(f), lower=true",
+    "as many unknowns as there are": "e = f32[<=6,<=6] dot(d, d), lhs_contracting_dims={0}, "
+    "rhs_contracting_dims={0}\nt = f32[<=6,4] transpose(d), dimensions={1,0}\n"
+    "ROOT r = f32[<=6,4] triangular-solve(e, t), left_side=true, lower=true, "
+    "unit_diagonal=true, transpose_a=NO_TRANSPOSE",
+    "scattered into what is there": "t = f32[<=6,4] transpose(d), dimensions={1,0}\n"
+    "i = s32[5] constant({3,1,5,-2,3})\nv = f32[5,4] constant({{1,2,3,4},{5,6,7,8},{9,1,2,3},"
+    "{4,5,6,7},{8,9,1,2}})\nROOT r = f32[<=6,4] scatter(t, i, v), update_window_dims={1}, "
+    "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, "
+    "to_apply=second",
+    "windows into what is there": "i = s32[3,2] constant({{0,1},{2,4},{1,2}})\n"
+    "v = f32[3,1,3] constant({{{1,2,3}},{{5,6,7}},{{9,1,2}}})\n"
+    "ROOT r = f32[4,<=6] scatter(d, i, v), update_window_dims={1,2}, inserted_window_dims={}, "
+    "scatter_dims_to_operand_dims={0,1}, index_vector_dim=1, to_apply=add",
+    "rows into rows": "i = s32[3] constant({3,0,3})\n"
+    "g = f32[3,<=6] gather(d, i), offset_dims={1}, collapsed_slice_dims={0}, "
+    "start_index_map={0}, index_vector_dim=1, slice_sizes={1,6}\n"
+    "ROOT r = f32[4,<=6] scatter(d, i, g), update_window_dims={1}, inserted_window_dims={0}, "
+    "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=second",
+    "sums of rows": "i = s32[4] constant({3,0,3,7})\n"
+    "ROOT r = f32[4,6] scatter(x, i, d), update_window_dims={1}, inserted_window_dims={0}, "
+    "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add",
     "static again": "p = (f32[4,6], s32[], s32[]) custom-call(d), "
     'custom_call_target="PadToStatic"\n'
     "y = f32[4,6] get-tuple-element(p), index=0\nROOT r = f32[4,6] negate(y)",
@@ -126,6 +179,25 @@ larger {
   k = s32[] select(g, i, j)
   ROOT t = (f32[], s32[]) tuple(c, k)
 }
+farther {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  l = f32[] abs(a)
+  m = f32[] abs(b)
+  g = pred[] compare(l, m), direction=GE
+  ROOT c = f32[] select(g, a, b)
+}
+sums {
+  a = f32[] parameter(0)
+  i = s32[] parameter(1)
+  b = f32[] parameter(2)
+  j = s32[] parameter(3)
+  c = f32[] add(a, b)
+  k = s32[] add(i, j)
+  ROOT t = (f32[], s32[]) tuple(c, k)
+}
+second { a = f32[] parameter(0)  ROOT b = f32[] parameter(1) }
+half { a = f32[] parameter(0)  h = f32[] constant(0.5)  ROOT m = f32[] multiply(a, h) }
 few {
   s = (s32[], f32[4,<=6]) parameter(0)
   i = s32[] get-tuple-element(s), index=0
@@ -210,10 +282,16 @@ ROOT r = f32[4] set-dimension-size(x, n), dimensions={0}""")
             "inserted_window_dims={}, scatter_dims_to_operand_dims={1}, index_vector_dim=0, "
             "to_apply=add"
         ),
+        (
+            "i = s32[4] constant({3,0,3,7})\n"
+            "ROOT r = f32[4,6] scatter(x, i, d), update_window_dims={1}, "
+            "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, "
+            "to_apply=second"
+        ),
     ],
 )
 def test_what_computes_across_run_time_sizes_is_refused(line):
     with pytest.raises(hlo.HloError, match="r: ") as caught:
-        emit_c.compile(hlo.parse(entry(SIZED + line, ADD)))
+        emit_c.compile(hlo.parse(entry(SIZED + line, ADD + CALLED)))
     assert caught.value.code == "HLO181"
     assert caught.value.span is not None

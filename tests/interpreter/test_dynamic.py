@@ -117,3 +117,11 @@ ENTRY main {
 }"""
     largest, place = interpreter.evaluate(parse(both), np.array([1, 4, 2], np.float32))
     assert (largest, place) == (4, 1)
+
+
+def test_there_may_be_no_transforms() -> None:
+    body = """
+  x = c64[<=3,4] parameter(0)
+  ROOT y = c64[<=3,4] fft(x), fft_type=FFT, fft_length={4}"""
+    got = run(body, np.zeros((0, 4), np.complex64))
+    assert np.shape(got) == (0, 4)

@@ -1,0 +1,67 @@
+"""Batch normalization of values with run-time sizes: what does not count is in no mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from emit_c.dynamic.rules import common, elements, rule, unruled
+from emit_c.dynamic.values import Padded, Tree, static
+from hlo.names import NameSupply
+from optimizer.expanders.batchnorm_expander import Features, gradient, inference, training
+from optimizer.expanders.op_expander import Site
+from optimizer.expanders.parts import number, spread, to_type
+from optimizer.make import make
+
+if TYPE_CHECKING:
+    from emit_c.dynamic.rules import Sizes
+    from hlo.instruction import Instruction
+
+EXPANSIONS = {
+    "batch-norm-inference": inference,
+    "batch-norm-training": training,
+    "batch-norm-grad": gradient,
+}
+
+
+@rule(*EXPANSIONS)
+def batch_norm(instr: Instruction, *operands: Padded) -> Tree:
+    """The array has the operand's sizes; what belongs to features has theirs."""
+    rank = operands[0].value.shape.rank
+    sizes = common([o for o in operands if o.value.shape.rank == rank])
+    if not sizes:
+        return unruled(instr, *operands)
+    values = tuple(o.value for o in operands)
+    site = Site(instr.with_(operands=values, shape=static(instr.shape)), NameSupply())
+    features = Counted(site, sizes)
+    made = elements(EXPANSIONS[instr.opcode](site, features))
+    if isinstance(made, Padded):
+        return Padded(made.value, sizes)
+    whole, *others = made
+    index = features.attrs.feature_index
+    left = {0: sizes[index]} if index in sizes else {}
+    return Padded(whole.value, sizes), *(Padded(other.value, left) for other in others)
+
+
+class Counted(Features):
+    """An array of which not all elements count.
+
+    Parameters
+    ----------
+    sizes : by dimension, how many do.
+    """
+
+    def __init__(self, site: Site, sizes: Sizes) -> None:
+        super().__init__(site)
+        self.sizes = sizes
+
+    def total(self, x: Instruction) -> Instruction:
+        """The sum of each feature."""
+        return super().total(Padded(x, self.sizes).zeroed(self.others))
+
+    def average(self, total: Instruction) -> Instruction:
+        """Sums of features over how many elements each has."""
+        count = number(1)
+        for d in self.others:
+            count = make("multiply", count, self.sizes.get(d) or number(self.dims[d]))
+        count = to_type(count, total.shape.element_type)
+        return make("divide", total, spread(count, total.shape.dims))
