@@ -144,6 +144,7 @@ MEANINGS = {
     "float": FLOATS,
     "complex": COMPLEXES,
 }
+_DIVISIONS = {"divide": "quotient", "remainder": "remainder"}
 _DIRECTIONS = {"EQ": "==", "NE": "!=", "GE": ">=", "GT": ">", "LE": "<=", "LT": "<"}
 
 
@@ -175,10 +176,23 @@ def write_elementwise(opcode: str, instr: Instruction, *values: str) -> str:
         HLO101 if the opcode means nothing for the operands' type.
     """
     element_type = instr.operands[0].shape.element_type
-    made = expression(opcode, element_type, *values)
+    if _divides_many(opcode, instr, *values):
+        made = f"lane_{_DIVISIONS[opcode]}_{element_type}({', '.join(values)})"
+    else:
+        made = expression(opcode, element_type, *values)
     if made is None:
         raise HloError("HLO101", f"{opcode} is not defined for {element_type}", instr.span)
     return narrowed(instr.shape.element_type, made)
+
+
+def _divides_many(opcode: str, instr: Instruction, *values: str) -> bool:
+    """Whether integers are divided in lanes: by numbers that the compiler does not see.
+
+    It multiplies instead of dividing by a literal, and divides one integer faster than one float.
+    """
+    if opcode not in _DIVISIONS or not instr.operands[0].shape.element_type.is_integer:
+        return False
+    return instr.shape.rank > 0 and values[1].isidentifier()
 
 
 def write_compare(instr: Instruction, x: str, y: str) -> str:

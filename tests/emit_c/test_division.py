@@ -1,0 +1,87 @@
+"""Integers divided in lanes, as quotients of floats, are divided exactly."""
+
+import numpy as np
+import pytest
+
+import emit_c
+import hlo
+import interpreter
+from hlo.element_type import ELEMENT_TYPES
+
+TYPES = [t for t in ELEMENT_TYPES.values() if t.is_array and t.is_integer and t.bits >= 4]
+MANY = """HloModule m
+ENTRY e {
+  x = T[N] parameter(0)
+  y = T[N] parameter(1)
+  q = T[N] divide(x, y)
+  r = T[N] remainder(x, y)
+  ROOT t = (T[N], T[N]) tuple(q, r)
+}"""
+BY_ONE = """HloModule m
+ENTRY e {
+  x = T[N] parameter(0)
+  y = T[] parameter(1)
+  b = T[N] broadcast(y), dimensions={}
+  q = T[N] divide(x, b)
+  r = T[N] remainder(x, b)
+  ROOT t = (T[N], T[N]) tuple(q, r)
+}"""
+
+
+def numbers(generator, count):
+    """Of all sizes, and such that some lie next to powers of two, as words of 64 bits."""
+    words = generator.integers(0, 1 << 64, count, np.uint64, endpoint=False)
+    sizes = generator.integers(0, 64, count).astype(np.uint64)
+    near = generator.integers(-2, 3, count).astype(np.uint64)
+    kinds = (words, words >> sizes, -(words >> sizes), (np.uint64(1) << sizes) + near, near)
+    return np.choose(generator.integers(0, len(kinds), count), kinds)
+
+
+def operands(element_type, count):
+    """Numbers and divisors; many of the numbers are multiples of theirs, or next to one."""
+    generator = np.random.default_rng(element_type.bits)
+    x, y, k = (numbers(generator, count) for _ in range(3))
+    beside = y * k + generator.integers(-1, 2, count).astype(np.uint64)
+    x = np.where(generator.random(count) < 0.5, x, beside)
+    width = np.dtype(f"u{max(element_type.bits // 8, 1)}")
+    if element_type.bits < 8:
+        return [
+            (a % (1 << element_type.bits)).astype(width).astype(element_type.dtype) for a in (x, y)
+        ]
+    return [a.astype(width).view(element_type.dtype) for a in (x, y)]
+
+
+def text(module, element_type, count):
+    return module.replace("T[", f"{element_type.name}[").replace("[N]", f"[{count}]")
+
+
+@pytest.mark.parametrize("element_type", TYPES, ids=lambda t: t.name)
+def test_quotients_and_remainders_are_exact(element_type):
+    x, y = operands(element_type, 20_000)
+    module = hlo.parse(text(MANY, element_type, len(x)))
+    executable = emit_c.compile(module)
+    assert f"lane_quotient_{element_type.name}" in executable.source
+    for mine, meant in zip(executable(x, y), interpreter.evaluate(module, x, y), strict=True):
+        np.testing.assert_array_equal(mine, meant)
+
+
+@pytest.mark.parametrize("element_type", TYPES, ids=lambda t: t.name)
+def test_one_divisor_for_all(element_type):
+    x, y = operands(element_type, 300)
+    module = hlo.parse(text(BY_ONE, element_type, len(x)))
+    executable = emit_c.compile(module)
+    for divisor in (*y[:20], *np.arange(3).astype(element_type.dtype)):
+        one = np.asarray(divisor, element_type.dtype)
+        for mine, meant in zip(
+            executable(x, one), interpreter.evaluate(module, x, one), strict=True
+        ):
+            np.testing.assert_array_equal(mine, meant)
+
+
+def test_what_the_compiler_divides_better_is_left_to_it():
+    by_seven = "c = T[] constant(7)\n  b = T[N] broadcast(c), dimensions={}"
+    constant = BY_ONE.replace("b = T[N] broadcast(y), dimensions={}", by_seven)
+    scalars = BY_ONE.replace("T[N]", "T[]").replace("broadcast(y), dimensions={}", "copy(y)")
+    for module in (constant, scalars):
+        source = emit_c.compile(hlo.parse(text(module, ELEMENT_TYPES["s32"], 64))).source
+        assert "lane_" not in source
