@@ -14,6 +14,7 @@ asked, in `hlo.walk` and `optimizer`, and never stored here.
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
 from hlo.annotations import NO_ANNOTATIONS, Annotations
@@ -149,7 +150,7 @@ class _Frozen(Instruction):
         raise FrozenInstanceError(f"cannot delete field {name!r}")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Computation:
     """An ordered list of instructions, each after its operands, with a root.
 
@@ -158,9 +159,6 @@ class Computation:
     name : unique among the module's computations, without "%".
     root : the instruction whose value is the computation's.
     execution_thread : "main" unless it runs elsewhere.
-    parameters : the parameters by number.
-    callees : the computations that its instructions call, each once.
-    opcodes : those that occur in it, so that a pass sees at once whether it has anything to do.
     """
 
     name: str
@@ -168,18 +166,24 @@ class Computation:
     root: Instruction
     execution_thread: str = "main"
     span: Span | None = None
-    parameters: tuple[Instruction, ...] = field(init=False)
-    callees: tuple[Computation, ...] = field(init=False)
-    opcodes: frozenset[str] = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Find what is asked for again and again."""
+    # Asked for again and again, but not of what a pass makes on its way.
+    @cached_property
+    def parameters(self) -> tuple[Instruction, ...]:
+        """The parameters by number."""
         found = [i for i in self.instructions if i.opcode == "parameter"]
         found.sort(key=lambda i: i.attrs.number)  # type: ignore[attr-defined]
-        callees = dict.fromkeys([c for i in self.instructions if i.called for c in i.called])
-        object.__setattr__(self, "parameters", tuple(found))
-        object.__setattr__(self, "callees", tuple(callees))
-        object.__setattr__(self, "opcodes", frozenset([i.opcode for i in self.instructions]))
+        return tuple(found)
+
+    @cached_property
+    def callees(self) -> tuple[Computation, ...]:
+        """The computations that its instructions call, each once."""
+        return tuple(dict.fromkeys([c for i in self.instructions if i.called for c in i.called]))
+
+    @cached_property
+    def opcodes(self) -> frozenset[str]:
+        """Those that occur in it, so that a pass sees at once whether it has anything to do."""
+        return frozenset([i.opcode for i in self.instructions])
 
     def __repr__(self) -> str:
         """Name and size."""

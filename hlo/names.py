@@ -62,7 +62,7 @@ class NameSupply:
 
 
 # Pass after pass takes the same names of one module.
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 17)
 def _parts(name: str) -> tuple[str, int, bool]:
     """What stands before the number of a name, the number, and whether it is written."""
     root, _, digits = name.rpartition(".")

@@ -71,6 +71,19 @@ def users(computation: Computation) -> dict[Instruction, list[Instruction]]:
     return found
 
 
+def users_of(
+    computation: Computation, some: Iterable[Instruction]
+) -> dict[Instruction, list[Instruction]]:
+    """The same as `users` for only some of the instructions, which are few."""
+    found: dict[Instruction, list[Instruction]] = {i: [] for i in some}
+    unused = found.keys().isdisjoint
+    for instr in computation.instructions:
+        if not unused(instr.operands):
+            for operand in found.keys() & instr.operands:
+                found[operand].append(instr)
+    return found
+
+
 def called_first(*starts: Computation) -> list[Computation]:
     """All computations that some reach, each after those that it calls."""
     return needed_first(starts, lambda computation: computation.callees)
@@ -129,16 +142,24 @@ def rebuild(
         # What an instruction needs stands before it, so it can be put there at once.
         if instr in plan:
             sweep.settle(instr)
-        elif instr not in sweep.done:
+        elif instr not in sweep.now:
             sweep.put(instr)
-    instructions, root = tuple(sweep.order), sweep.done[computation.root]
+    instructions, root = tuple(sweep.order), sweep.now[computation.root]
     if instructions == computation.instructions and root is computation.root:
         return computation
     return replace(computation, instructions=instructions, root=root)
 
 
 class _Sweep:
-    """What stands for each instruction from now on, and the new order."""
+    """What stands for each instruction from now on, and the new order.
+
+    Attributes
+    ----------
+    now : what stands for an instruction that is settled; or for one that is replaced, and whose
+        replacement needs it itself, until that is settled.
+    kept : those of the latter kind.
+    changed : what something else stands for: where it is not used, nothing changes.
+    """
 
     def __init__(
         self,
@@ -147,12 +168,14 @@ class _Sweep:
     ) -> None:
         self.plan, self.called = plan, called
         self.order: dict[Instruction, None] = {}
-        self.done: Plan = {}
-        # Replaced instructions that their replacements need themselves.
-        self.kept: Plan = {}
+        self.now: Plan = {}
+        self.kept: set[Instruction] = set()
         self.replacing: set[Instruction] = set()
-        # What something else stands for: where it is not used, nothing changes.
         self.changed: set[Instruction] = set()
+
+    def is_done(self, instr: Instruction) -> bool:
+        """Whether an instruction is settled."""
+        return instr in self.now and instr not in self.kept
 
     def settle(self, start: Instruction) -> None:
         """Find what stands for an instruction, after what that needs itself."""
@@ -160,47 +183,41 @@ class _Sweep:
         while stack:
             instr = stack[-1]
             target = self.plan.get(instr, instr)
-            if instr in self.done:
+            if self.is_done(instr):
                 stack.pop()
-            elif target in self.done:
-                self.done[instr] = self.done[target]
+            elif self.is_done(target):
+                self.now[instr] = self.now[target]
+                self.kept.discard(instr)
                 self.changed.add(instr)
                 stack.pop()
             elif target is not instr and instr not in self.replacing:
                 self.replacing.add(instr)
                 stack.append(target)
-            elif pending := [n for n in _needs(instr) if n not in self.done and n not in self.kept]:
+            elif pending := [n for n in _needs(instr) if n not in self.now]:
                 stack += reversed(pending)
             else:
+                if instr in self.replacing:
+                    self.kept.add(instr)
                 self.put(instr)
                 stack.pop()
 
     def put(self, instr: Instruction) -> None:
         """Add an instruction, whose operands are settled, to the order."""
-        made = self.updated(instr) if self.changed or self.called else instr
-        (self.kept if instr in self.replacing else self.done)[instr] = made
-        self.order[made] = None
-        if made is not instr:
-            self.changed.add(instr)
-
-    def updated(self, instr: Instruction) -> Instruction:
-        """The instruction with what now stands for its operands; itself where nothing changed."""
-        unused, called = self.changed.isdisjoint, self.called
-        if (
+        made, unused = instr, self.changed.isdisjoint
+        if not (
             unused(instr.operands)
             and unused(instr.control_predecessors)
-            and called.keys().isdisjoint(instr.called)
+            and self.called.keys().isdisjoint(instr.called)
         ):
-            return instr
-        return instr.rewired(
-            tuple([self.now(o) for o in instr.operands]),
-            tuple([self.now(p) for p in instr.control_predecessors]),
-            tuple([called.get(c, c) for c in instr.called]),
-        )
-
-    def now(self, instr: Instruction) -> Instruction:
-        """What stands for a settled instruction."""
-        return self.done.get(instr) or self.kept[instr]
+            now, called = self.now, self.called
+            made = instr.rewired(
+                tuple([now[o] for o in instr.operands]),
+                tuple([now[p] for p in instr.control_predecessors]),
+                tuple([called.get(c, c) for c in instr.called]),
+            )
+            self.changed.add(instr)
+        self.now[instr] = made
+        self.order[made] = None
 
 
 def rebuild_module(
@@ -222,7 +239,7 @@ def rebuild_module(
     became: dict[Computation, Computation] = {}
     changed: dict[Computation, Computation] = {}
     for old in called_first(*module.computations):
-        new = became[old] = change(rebuild(old, {}, changed))
+        new = became[old] = change(rebuild(old, {}, changed) if changed else old)
         if new is not old:
             changed[old] = new
     if not changed:

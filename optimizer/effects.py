@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
+from hlo.memo import remembered
 from hlo.opcode import OPCODES
-from hlo.walk import called_first
+from hlo.walk import needed_first
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from hlo.instruction import Computation, Instruction
 
@@ -45,40 +47,35 @@ def has_own_effect(instr: Instruction) -> bool:
 
 def has_effect(instr: Instruction) -> bool:
     """Whether an instruction, or any that it calls at any depth, does something."""
-    return has_own_effect(instr) or any(
-        has_own_effect(inner)
-        for computation in called_first(*instr.called)
-        for inner in computation.instructions
-    )
+    if instr.called and any(map(_acts, instr.called)):
+        return True
+    return instr.opcode not in _HARMLESS and has_own_effect(instr)
 
 
-def effects() -> Callable[[Instruction], bool]:
-    """`has_effect`, for many questions: each computation is looked at once."""
-    known: dict[Computation, bool] = {}
+# Of computations, which never change.
+_KNOWN: WeakKeyDictionary[Computation, bool] = WeakKeyDictionary()
 
-    def computation_has(computation: Computation) -> bool:
-        for each in [] if computation in known else called_first(computation):
+
+def _acts(computation: Computation) -> bool:
+    """Whether any instruction of a computation has an effect."""
+    if computation not in _KNOWN:
+        # Callees first, so that each is looked at once, and no call goes deeper than one level.
+        unknown = needed_first([computation], lambda c: [d for d in c.callees if d not in _KNOWN])
+        for each in unknown:
             quiet = not each.callees and each.opcodes <= _HARMLESS
-            known[each] = not quiet and any(map(ask, each.instructions))
-        return known[computation]
-
-    def ask(instr: Instruction) -> bool:
-        # The computations that it calls are known already, since they come first.
-        if instr.called and any(map(computation_has, instr.called)):
-            return True
-        return instr.opcode not in _HARMLESS and has_own_effect(instr)
-
-    return ask
+            _KNOWN[each] = not quiet and any(map(has_effect, each.instructions))
+    return _KNOWN[computation]
 
 
-def ordered(computation: Computation) -> set[Instruction]:
+@remembered
+def ordered(computation: Computation) -> frozenset[Instruction]:
     """Instructions that control dependencies tie to others, on either side."""
     tied: set[Instruction] = set()
     for instr in computation.instructions:
         if instr.control_predecessors:
             tied.add(instr)
             tied.update(instr.control_predecessors)
-    return tied
+    return frozenset(tied)
 
 
 def dead(computation: Computation) -> list[Instruction]:
@@ -86,10 +83,9 @@ def dead(computation: Computation) -> list[Instruction]:
 
     Parameters are never dead, since callers pass them.
     """
-    acts, needed = effects(), ordered(computation)
-    needed.add(computation.root)
+    needed = {computation.root, *ordered(computation)}
     for instr in reversed(computation.instructions):
-        if instr in needed or instr.opcode == "parameter" or acts(instr):
+        if instr in needed or instr.opcode == "parameter" or has_effect(instr):
             needed.add(instr)
             needed.update(instr.operands)
     return [i for i in computation.instructions if i not in needed]

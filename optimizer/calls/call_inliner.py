@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 from hlo.walk import callers, names_of, rebuild, rebuild_module
 from optimizer.calls.clone import inlined, reachable
 from optimizer.calls.unfolding import LIMIT, explodes
-from optimizer.effects import effects
+from optimizer.effects import has_effect
 from optimizer.origin import op_name
 from optimizer.passes import register
 
@@ -53,7 +53,7 @@ class CallInliner:
         """The module without calls."""
         if not any("call" in computation.opcodes for computation in module.computations):
             return module
-        names, acts = names_of(module), effects()
+        names = names_of(module)
         single = self.single_call_site or explodes(module, {"call"}, self.limit)
         sites = {c.name: len(found) for c, found in callers(module).items()}
 
@@ -66,7 +66,7 @@ class CallInliner:
             if single and sites.get(body.name, 1) > 1:
                 return False
             needed = reachable(body)
-            return all(i in needed or not acts(i) for i in body.instructions)
+            return all(i in needed or not has_effect(i) for i in body.instructions)
 
         def change(computation: Computation) -> Computation:
             plan: dict[Instruction, Instruction] = {}

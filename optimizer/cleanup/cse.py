@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hlo.walk import rebuild, rebuild_module
-from optimizer.effects import effects, ordered
+from optimizer.effects import has_effect, ordered
 from optimizer.identity import Identity
 from optimizer.passes import register
 
@@ -46,13 +46,12 @@ class Cse:
     def run(self, module: Module, log: Log) -> Module:
         """The module without repetitions."""
         identity = Identity(is_layout_sensitive=self.is_layout_sensitive)
-        acts = effects()
 
         def change(computation: Computation) -> Computation:
             tied = ordered(computation)
 
             def is_eligible(instr: Instruction) -> bool:
-                return instr not in tied and not acts(instr)
+                return instr not in tied and not has_effect(instr)
 
             return rebuild(computation, repetitions(computation, is_eligible, identity, log))
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from hlo.walk import callers, names_of, rebuild, rebuild_module, users
-from optimizer.effects import effects, ordered
+from optimizer.effects import has_effect, ordered
 from optimizer.make import make
 from optimizer.passes import register
 
@@ -73,9 +73,9 @@ def elements_needed(loop: Instruction, taken: set[int]) -> set[int]:
     needed = taken | elements_taken(parameter, users(condition)[parameter], condition.root)
     if body.root.opcode != "tuple":
         return everything
-    acts, state = effects(), body.parameters[0]
+    state = body.parameters[0]
     stack = [body.root.operands[i] for i in sorted(needed)]
-    stack += [i for i in body.instructions if acts(i)]
+    stack += [i for i in body.instructions if has_effect(i)]
     stack += ordered(body)
     visited: set[Instruction] = set()
     while stack:

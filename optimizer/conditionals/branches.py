@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from hlo.annotations import Annotations
-from hlo.walk import Plan, callers, names_of, rebuild, rebuild_module, users
+from hlo.memo import remembered
+from hlo.walk import Plan, callers, names_of, rebuild, rebuild_module, users_of
 from optimizer.calls.clone import cloned
-from optimizer.effects import effects, ordered, without_dead
+from optimizer.effects import ordered, without_dead
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
@@ -31,16 +33,14 @@ class Place:
     ----------
     users : the instructions that use its value.
     is_root : it is the value of its computation.
-    shared : names of computations that are called more than once.
-    acts : whether an instruction has an effect.
+    shared : gives the names of computations that are called more than once.
     """
 
     instr: Instruction
     users: list[Instruction]
     is_root: bool
     names: NameSupply
-    shared: set[str]
-    acts: Callable[[Instruction], bool]
+    shared: Callable[[], set[str]]
 
     def named(self, instr: Instruction) -> Instruction:
         """A new instruction, with a name of its own and this one's place in the user's source."""
@@ -50,7 +50,8 @@ class Place:
 
     def own(self) -> list[Computation]:
         """The branches, to be changed for this place: copies of those that others call too."""
-        return [cloned(c, self.names) if c.name in self.shared else c for c in self.instr.called]
+        shared = self.shared()
+        return [cloned(c, self.names) if c.name in shared else c for c in self.instr.called]
 
 
 # What takes whose place; nothing if it does not apply.
@@ -65,26 +66,33 @@ def transformed(module: Module, transformation: Transformation, log: Log) -> Mod
     """
     if not any("conditional" in c.opcodes for c in module.computations):
         return module
-    names, acts = names_of(module), effects()
-    shared = {
-        c.name for c, calls in callers(module).items() if sum(i.called.count(c) for i in calls) > 1
-    }
+    names, shared = names_of(module), cache(lambda: _shared(module))
     word = transformation.__name__.replace("_", "-")
 
     def change(computation: Computation) -> Computation:
-        found = [i for i in computation.instructions if i.opcode == "conditional"]
-        if not found:
+        if "conditional" not in computation.opcodes:
             return computation
         plan: Plan = {}
-        users_of, tied = users(computation), ordered(computation)
-        for instr in found:
-            if instr in tied or instr.annotations.sharding is not None:
-                continue
+        for instr, using in _free_conditionals(computation):
             is_root = instr is computation.root
-            place = Place(instr, users_of[instr], is_root, names, shared, acts)
+            place = Place(instr, using, is_root, names, shared)
             changes = transformation(place)
             if changes and log.rewrite(word, instr, changes[instr]):
                 plan |= changes
         return without_dead(rebuild(computation, plan)) if plan else computation
 
     return rebuild_module(module, change)
+
+
+@remembered
+def _free_conditionals(computation: Computation) -> list[tuple[Instruction, list[Instruction]]]:
+    """The conditionals that are neither tied to others nor sharded, each with its users."""
+    found = [i for i in computation.instructions if i.opcode == "conditional"]
+    users, tied = users_of(computation, found), ordered(computation)
+    return [(i, users[i]) for i in found if i not in tied and i.annotations.sharding is None]
+
+
+def _shared(module: Module) -> set[str]:
+    """The names of computations that are called more than once."""
+    found = callers(module).items()
+    return {c.name for c, calls in found if sum(i.called.count(c) for i in calls) > 1}

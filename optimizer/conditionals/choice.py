@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hlo.element_type import PRED
 from optimizer.calls.clone import inlined
+from optimizer.effects import has_effect
 from optimizer.identity import Identity
 from optimizer.make import make, value_of
 
@@ -41,7 +42,7 @@ def known_branch(place: Place) -> Plan:
     XLA, `ConditionalSimplifier::TryRemoveConditional`.
     """
     instr, index = place.instr, chosen_branch(place.instr)
-    return {} if index is None or place.acts(instr) else {instr: branch_inlined(place, index)}
+    return {} if index is None or has_effect(instr) else {instr: branch_inlined(place, index)}
 
 
 def chosen_branch(instr: Instruction) -> int | None:
@@ -59,9 +60,9 @@ def chosen_branch(instr: Instruction) -> int | None:
 def identical_branches(place: Place) -> Plan:
     """A conditional whose branches are equal and get the same operand is any of them."""
     instr, identity = place.instr, Identity(is_layout_sensitive=True)
-    same_operand = len(set(instr.operands[1:])) == 1
-    same_branch = len({identity.of(branch) for branch in instr.called}) == 1
-    if not same_operand or not same_branch or place.acts(instr):
+    if len(set(instr.operands[1:])) != 1:
+        return {}
+    if len({identity.of(branch) for branch in instr.called}) != 1 or has_effect(instr):
         return {}
     return {instr: branch_inlined(place, 0)}
 
@@ -78,7 +79,7 @@ def cheap_branches(place: Place) -> Plan:
     instr = place.instr
     by_pred = instr.operands[0].shape.element_type is PRED
     cheap = all(is_cheap(i) for branch in instr.called for i in branch.instructions)
-    if not by_pred or not cheap or place.acts(instr) or any(map(is_empty, instr.called)):
+    if not by_pred or not cheap or has_effect(instr) or any(map(is_empty, instr.called)):
         return {}
     if any(not shape.is_array or shape.is_dynamic for _, shape in instr.shape.leaves()):
         return {}

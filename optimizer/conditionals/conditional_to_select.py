@@ -17,6 +17,7 @@ from hlo.element_type import PRED
 from hlo.walk import callers
 from optimizer.conditionals.branches import Place, transformed
 from optimizer.conditionals.choice import both
+from optimizer.effects import has_effect
 from optimizer.passes import register
 
 if TYPE_CHECKING:
@@ -51,6 +52,6 @@ class ConditionalToSelect:
             by_pred = instr.operands[0].shape.element_type is PRED
             if instr.name not in inside or not by_pred or not instr.shape.is_array:
                 return {}
-            return {} if place.acts(instr) else {instr: both(place)}
+            return {} if has_effect(instr) else {instr: both(place)}
 
         return transformed(module, to_select, log)

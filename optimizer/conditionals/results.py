@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hlo.shape import tuple_of
 from hlo.walk import Plan, rebuild
-from optimizer.effects import without_dead
+from optimizer.effects import has_effect, without_dead
 from optimizer.loops.narrow import narrow_parameter
 from optimizer.loops.state import element_of, elements_taken, is_taken_apart
 from optimizer.make import make
@@ -55,7 +55,7 @@ def unused_results(place: Place) -> Plan:
     """
     instr, used = place.instr, elements_used(place)
     # Without users and effects it is dead, and not worth the work.
-    if not place.users and not place.is_root and place.acts(instr):
+    if not place.users and not place.is_root and has_effect(instr):
         return {} if instr.shape == tuple_of() else with_results(place, (), {})
     if not used or len(used) == len(instr.shape.elements):
         return {}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from optimizer.effects import effects, ordered
+from optimizer.effects import has_effect, ordered
 from optimizer.fusion.places import Places
 from optimizer.fusion.policy import MOVEMENT
 
@@ -86,14 +86,14 @@ class Setting:
     least: Mapping[Instruction, int]
 
     @cached_property
-    def tied(self) -> set[Instruction]:
+    def tied(self) -> frozenset[Instruction]:
         """Instructions with control dependencies."""
         return ordered(self.computation)
 
     @cached_property
     def acting(self) -> set[Instruction]:
         """Instructions that do more than compute their value."""
-        return set(filter(effects(), self.computation.instructions))
+        return set(filter(has_effect, self.computation.instructions))
 
     @cached_property
     def wild(self) -> set[Instruction]:

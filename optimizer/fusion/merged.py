@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from optimizer.analysis.cost import traffic
-from optimizer.effects import effects, ordered
+from optimizer.effects import has_effect, ordered
 from optimizer.identity import Identity
 
 if TYPE_CHECKING:
@@ -71,11 +71,10 @@ def mergeable(
     computation: Computation, users: Users, policy: Policy, *, sharded: bool
 ) -> list[Kernel]:
     """The kernels of loops over arrays, which have no effects and no control dependencies."""
-    acts, tied = effects(), ordered(computation)
-    found: list[Kernel] = []
+    tied, found = ordered(computation), list[Kernel]()
     for instr in computation.instructions:
         placed = sharded and instr.annotations.sharding is not None
-        if instr not in tied and not placed and _is_loop(instr, policy) and not acts(instr):
+        if instr not in tied and not placed and _is_loop(instr, policy) and not has_effect(instr):
             kernel = _kernel_of(instr, users)
             if kernel is not None and all(_is_plain(m, policy) for m in kernel.members):
                 found.append(kernel)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from optimizer.effects import ordered
+from optimizer.effects import has_effect, ordered
 from optimizer.identity import Identity
 from optimizer.loops.narrow import Affine, StandIns, narrowed
 from optimizer.loops.state import elements_needed, elements_taken
@@ -39,7 +39,7 @@ def live_elements(site: Site) -> set[int]:
     loop, live = site.loop, set[int]()
     pending = {i for i in site.used if not loop.is_invariant(i)}
     for computation in loop.instr.called:
-        kept = [i for i in computation.instructions if site.acts(i)]
+        kept = [i for i in computation.instructions if has_effect(i)]
         kept += ordered(computation)
         # The body's root needs every element; what counts is what each element needs.
         pending |= elements_needed(computation, [i for i in kept if i is not loop.body.root])
@@ -133,7 +133,7 @@ def repeated_elements(site: Site) -> Instruction | None:
     tied, count = ordered(loop.body), 0
     while count < len(set(classes)) < loop.size:
         count = len(set(classes))
-        unique = [i in tied or site.acts(i) for i in loop.body.instructions]
+        unique = [i in tied or has_effect(i) for i in loop.body.instructions]
         values = values_of(loop, classes, unique)
         classes = numbered([(c, values[n]) for c, n in zip(classes, loop.next, strict=True)])
     representative = {c: i for i, c in reversed(list(enumerate(classes)))}

@@ -12,9 +12,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from hlo.annotations import Annotations
-from hlo.walk import callers, names_of, rebuild, rebuild_module
+from hlo.memo import remembered
+from hlo.walk import callers, names_of, rebuild, rebuild_module, users_of
 from optimizer.calls.clone import cloned
-from optimizer.effects import effects, ordered, without_dead
+from optimizer.effects import ordered, without_dead
 from optimizer.loops.state import element_of, elements_used, loop_of
 from optimizer.make import make
 
@@ -35,14 +36,12 @@ class Site:
     ----------
     used : the elements of its state that are used after it.
     shared : gives the names of computations that several instructions call.
-    acts : whether an instruction has an effect.
     """
 
     loop: Loop
     used: set[int]
     names: NameSupply
     shared: Callable[[], set[str]]
-    acts: Callable[[Instruction], bool]
 
     def initial(self, i: int) -> Instruction:
         """What an element of the state is at first."""
@@ -72,27 +71,30 @@ def transformed(module: Module, transformation: Transformation, log: Log) -> Mod
     """
     if not any("while" in c.opcodes for c in module.computations):
         return module
-    names, acts, shared = names_of(module), effects(), cache(lambda: shared_computations(module))
+    names, shared = names_of(module), cache(lambda: shared_computations(module))
     word = transformation.__name__.replace("_", "-")
 
     def change(computation: Computation) -> Computation:
         if "while" not in computation.opcodes:
             return computation
         plan: dict[Instruction, Instruction] = {}
-        tied = ordered(computation)
-        for instr in computation.instructions:
-            if instr.opcode != "while" or (loop := loop_of(instr)) is None:
-                continue
-            using = [user for user in computation.instructions if instr in user.operands]
-            used = elements_used(instr, using, is_root=instr is computation.root)
-            new = None
-            if instr not in tied:
-                new = transformation(Site(loop, used, names, shared, acts))
-            if new is not None and log.rewrite(word, instr, new):
-                plan |= replacing(instr, new, using)
+        for loop, using in free_loops(computation):
+            used = elements_used(loop.instr, using, is_root=loop.instr is computation.root)
+            new = transformation(Site(loop, used, names, shared))
+            if new is not None and log.rewrite(word, loop.instr, new):
+                plan |= replacing(loop.instr, new, using)
         return without_dead(rebuild(computation, plan)) if plan else computation
 
     return rebuild_module(module, change)
+
+
+@remembered
+def free_loops(computation: Computation) -> list[tuple[Loop, list[Instruction]]]:
+    """The loops that no control dependencies tie to others, each with its users."""
+    whiles = [instr for instr in computation.instructions if instr.opcode == "while"]
+    users, tied = users_of(computation, whiles), ordered(computation)
+    loops = (loop_of(instr) for instr in whiles if instr not in tied)
+    return [(loop, users[loop.instr]) for loop in loops if loop is not None]
 
 
 def shared_computations(module: Module) -> set[str]:

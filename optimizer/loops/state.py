@@ -10,8 +10,9 @@ with what stands here, and only for loops that take their state apart element by
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, cast
+
+from hlo.memo import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -69,8 +70,7 @@ def loop_of(instr: Instruction) -> Loop | None:
     return Loop(instr, body.root.operands)
 
 
-# Transformation after transformation asks for the same bodies.
-@lru_cache(maxsize=64)
+@remembered
 def is_taken_apart(computation: Computation) -> bool:
     """Whether the only use of a computation's one parameter is to take elements of it."""
     state = computation.parameters[0]
@@ -86,6 +86,7 @@ def element_of(instr: Instruction, whole: Instruction) -> int | None:
     return cast("GetTupleElement", instr.attrs).index
 
 
+@remembered
 def elements_taken(computation: Computation) -> dict[Instruction, int]:
     """The instructions that take an element of the first parameter, and which one."""
     whole = computation.parameters[0]

@@ -9,7 +9,7 @@ import numpy as np
 
 from hlo.walk import rebuild
 from optimizer.calls.clone import inlined
-from optimizer.effects import ordered, without_dead
+from optimizer.effects import has_effect, ordered, without_dead
 from optimizer.loops.state import element_of
 from optimizer.loops.trip_count import SWAPPED, counter_of, number, trip_count
 from optimizer.make import constant
@@ -38,7 +38,7 @@ def never_runs(site: Site) -> Instruction | None:
     XLA, `TryRemoveWhileLoop` in `xla/service/while_loop_simplifier.cc`.
     """
     instr = site.loop.instr
-    removable = not site.acts(instr) and trip_count(site.loop, max_turns=1) == 0
+    removable = not has_effect(instr) and trip_count(site.loop, max_turns=1) == 0
     return instr.operands[0] if removable else None
 
 
@@ -50,7 +50,7 @@ def runs_once(site: Site) -> Instruction | None:
     XLA, `TryRemoveWhileLoop` in `xla/service/while_loop_simplifier.cc`.
     """
     instr = site.loop.instr
-    if site.acts(instr) or trip_count(site.loop, max_turns=1) != 1:
+    if has_effect(instr) or trip_count(site.loop, max_turns=1) != 1:
         return None
     return inlined(site.loop.body, instr.operands, site.names)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.walk import called_first, users
-from optimizer.effects import ordered
+from optimizer.effects import has_effect, ordered
 from optimizer.loops.site import Site, transformed
 from optimizer.loops.state import elements_taken
 from optimizer.loops.trip_count import trip_count
@@ -90,7 +90,7 @@ def invariants(site: Site, ratio: float) -> dict[Instruction, None]:
         return {}
     tied = ordered(loop.body)
     for instr in loop.body.instructions:
-        movable = instr.row.pure and not site.acts(instr) and instr not in tied
+        movable = instr.row.pure and not has_effect(instr) and instr not in tied
         if not movable or instr.opcode in ("parameter", "after-all"):
             continue
         if not all(o in known for o in instr.operands) or inflates(instr, ratio):

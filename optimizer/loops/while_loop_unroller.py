@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hlo.values import FrontendAttributes
 from hlo.walk import rebuild
 from optimizer.calls.clone import own_callees
-from optimizer.effects import without_dead
+from optimizer.effects import has_effect, without_dead
 from optimizer.loops.site import Site, transformed
 from optimizer.loops.state import chosen, elements_taken
 from optimizer.loops.trip_count import trip_count
@@ -57,7 +57,7 @@ class WhileLoopUnroller:
         """The module with fewer, or longer, loops."""
 
         def unroll(site: Site) -> Instruction | None:
-            trips = None if site.acts(site.loop.instr) else trip_count(site.loop)
+            trips = None if has_effect(site.loop.instr) else trip_count(site.loop)
             if trips is None:
                 return None
             if self.unroll_factor == -1:

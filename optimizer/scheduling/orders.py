@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from hlo.walk import needed_first
 from optimizer.analysis.dataflow import Several, Value
-from optimizer.effects import effects
+from optimizer.effects import has_effect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -57,8 +57,8 @@ class Graph:
 
     def _order_effects(self) -> None:
         """Let what does something keep its order: random numbers follow from those before."""
-        acts, before = effects(), None
-        for instr in filter(acts, self.instructions):
+        before = None
+        for instr in filter(has_effect, self.instructions):
             if before is not None:
                 self.needs[instr][before] = None
             before = instr

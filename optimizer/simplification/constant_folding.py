@@ -17,7 +17,7 @@ from hlo.error import HloError
 from hlo.instruction import Computation
 from hlo.walk import names_of, post_order, rebuild, rebuild_module
 from interpreter.evaluate import evaluate
-from optimizer.effects import effects, ordered
+from optimizer.effects import has_effect, ordered
 from optimizer.make import constant
 from optimizer.passes import register
 
@@ -75,7 +75,7 @@ class ConstantFolding:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module without arithmetic on constants."""
-        names, acts = names_of(module), effects()
+        names = names_of(module)
 
         def change(computation: Computation) -> Computation:
             tied = ordered(computation)
@@ -88,7 +88,7 @@ class ConstantFolding:
                 if not given.issuperset(instr.operands):
                     continue
                 operands = [plan.get(o, o) for o in instr.operands]
-                if not self.folds(instr, operands) or instr in tied or acts(instr):
+                if not self.folds(instr, operands) or instr in tied or has_effect(instr):
                     continue
                 new = folded(instr, operands)
                 if new is not None and log.rewrite("fold", instr, new):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hlo.walk import names_of, rebuild, rebuild_module
-from optimizer.effects import effects
+from optimizer.effects import has_effect
 from optimizer.make import constant
 from optimizer.passes import register
 
@@ -39,14 +39,14 @@ class ZeroSizedHloElimination:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module in which only constants and parameters are empty."""
-        names, acts = names_of(module), effects()
+        names = names_of(module)
 
         def change(computation: Computation) -> Computation:
             plan: dict[Instruction, Instruction] = {}
             for instr in computation.instructions:
                 shape = instr.shape
                 empty = shape.is_array and shape.size == 0 and not shape.is_dynamic
-                if not empty or instr.opcode in ("parameter", "constant") or acts(instr):
+                if not empty or instr.opcode in ("parameter", "constant") or has_effect(instr):
                     continue
                 if prod(shape.dims[: shape.dims.index(0)]) > LONGEST:
                     continue

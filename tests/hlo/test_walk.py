@@ -10,7 +10,16 @@ from hlo.build import Builder, instruction, module
 from hlo.element_type import F32
 from hlo.instruction import Computation, Instruction
 from hlo.shape import array
-from hlo.walk import called_first, callers, names_of, post_order, rebuild, rebuild_module, users
+from hlo.walk import (
+    called_first,
+    callers,
+    names_of,
+    post_order,
+    rebuild,
+    rebuild_module,
+    users,
+    users_of,
+)
 
 VECTOR = array(F32, (4,))
 
@@ -78,6 +87,8 @@ def test_nothing_recurses() -> None:
 @given(computations())
 def test_users_are_those_who_use(c: Computation) -> None:
     found = users(c)
+    some = c.instructions[::2]
+    assert users_of(c, some) == {instr: found[instr] for instr in some}
     for instr in c.instructions:
         assert found[instr] == [i for i in c.instructions if instr in i.operands]
 
