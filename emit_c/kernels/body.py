@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from hlo.shape import Shape
 
 Values = tuple[str, ...]
+Place = tuple["Environment", "Instruction", "Index"]
 
 
 class Environment:
@@ -72,6 +73,8 @@ class Writer:
 
     Attributes
     ----------
+    known : elements that variables hold, in this block or around it.
+    fresh : for each open block, what of that was computed in it, and is forgotten after it.
     computed : the instructions whose elements were computed, in order.
     own_bytes : memory that each thread needs for itself.
     functions : what the kernel calls besides the prelude: definitions, by name.
@@ -87,7 +90,8 @@ class Writer:
         self.names = names
         self.constants = constants
         self.blocks: list[list[Statement]] = [[]]
-        self.known: list[dict[tuple[Environment, Instruction, Index], Values]] = [{}]
+        self.known: dict[Place, Values] = {}
+        self.fresh: list[list[Place]] = [[]]
         self.computed: dict[Instruction, None] = {}
         self.own_bytes = 0
         self.functions: dict[str, str] = {}
@@ -164,12 +168,13 @@ class Body:
         """Collect statements apart; what is computed in the block is forgotten after it."""
         statements: list[Statement] = []
         self.writer.blocks.append(statements)
-        self.writer.known.append({})
+        self.writer.fresh.append([])
         try:
             yield statements
         finally:
             self.writer.blocks.pop()
-            self.writer.known.pop()
+            for place in self.writer.fresh.pop():
+                del self.writer.known[place]
 
     @contextmanager
     def when(self, condition: str) -> Generator[None]:
@@ -229,33 +234,30 @@ class Body:
 
         Chains of elementwise operations may be thousands long, so they are followed by a stack.
         """
-        stack = [(instr, index)]
+        found = self._find(instr, index)
+        stack = [(instr, index)] if found is None else []
         while stack:
             current, at = stack[-1]
-            pending = (
-                []
-                if self._find(current, at)
-                else [pair for pair in self._needs(current, at) if self._find(*pair) is None]
-            )
+            pending = [pair for pair in self._needs(current, at) if self._find(*pair) is None]
             if pending:
                 stack += reversed(pending)
                 continue
             stack.pop()
-            if self._find(current, at) is None:
-                made = self._make(current, at)
-                self.writer.known[-1][self.environment, current, at] = made
-        found = self._find(instr, index)
+            # Several may have needed it.
+            found = self._find(current, at)
+            if found is None:
+                found = self._make(current, at)
+                place = self.environment, current, at
+                self.writer.known[place] = found
+                self.writer.fresh[-1].append(place)
         assert found is not None
         return found
 
     def _find(self, instr: Instruction, index: Index) -> Values | None:
-        if instr in self.environment.scalars:
-            return self.environment.scalars[instr]
-        key = (self.environment, instr, index)
-        for known in reversed(self.writer.known):
-            if key in known:
-                return known[key]
-        return None
+        found = self.environment.scalars.get(instr)
+        if found is None:
+            found = self.writer.known.get((self.environment, instr, index))
+        return found
 
     def _needs(self, instr: Instruction, index: Index) -> list[tuple[Instruction, Index]]:
         """What must be known before an elementwise operation."""
