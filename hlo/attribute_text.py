@@ -94,8 +94,10 @@ def _annotation(key: str, text: str, span: Span) -> Any:
     if key == "metadata":
         return read_metadata(text, span)
     if key == "backend_config":
+        if text[:1] not in ('"', "'", "{"):
+            raise HloError("HLO002", "a backend_config is a string or JSON in braces", span)
         return "" if text in ('""', "''") else keep_json(text).replace(_NO_QUEUES, "")
-    return text if key == "statistics" else read(key, text, span)
+    return read(key, text, span)
 
 
 def _unknown(row: Opcode, key: str, span: Span) -> HloError:

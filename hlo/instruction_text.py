@@ -19,6 +19,7 @@ from hlo.completion import complete, with_inferred_shape
 from hlo.error import HloError, Span, did_you_mean
 from hlo.instruction import Instruction
 from hlo.lexer import LINE_ATTRIBUTE, LinesToken
+from hlo.metadata_text import is_seen
 from hlo.opcode import OPCODES, Opcode
 from hlo.operand_text import OperandText
 from hlo.scanner import Item, Piece
@@ -104,11 +105,12 @@ class InstructionText:
 
     def _with_metadata(self, annotations: Annotations, text: str) -> Annotations:
         """Annotations with some metadata, its stack frame numbered as in the module's tables."""
+        text = self.scope.module.frames.renumber(text)
         return Annotations(
             annotations.sharding,
             annotations.frontend_attributes,
             annotations.statistics,
-            Metadata(self.scope.module.frames.renumber(text)),
+            Metadata(text) if is_seen(text) else None,
             annotations.backend_config,
             annotations.origin,
         )

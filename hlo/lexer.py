@@ -28,12 +28,17 @@ _ATTRIBUTE = re.compile(r",\s*([A-Za-z_][\w\-]*)\s*=\s*", re.ASCII)
 _TABLE = re.compile(r"(?:FileNames|FunctionNames|FileLocations|StackFrames)\b\s*", re.ASCII)
 _TABLE_ROW = re.compile(rf"\s*\d+[ \t]+(?:{QUOTED}|\{{[^{{}}]*\}})", re.ASCII)
 
-# The usual keys of metadata in the order in which XLA prints them, strings escaped as it does.
-_TEXT = r'"(?:[^"\\\']++|\\.)*+"'
+# The usual keys of metadata in the order in which XLA prints them, with values as it prints them:
+# nothing that is empty or 0, every byte that is no printable character escaped.
+_TEXT = (
+    r'"(?:[ !#-&(-\[\]-~]++|\\(?:[nrt"\'\\]|00[0-7]|01[0134567]|0[23][0-7]|177|[23][0-7]{2}))++"'
+)
+_COUNT = r"[1-9]\d{0,8}"
 METADATA = (
-    rf"(?:op_type={_TEXT} ?)?(?:op_name={_TEXT} ?)?(?:source_file={_TEXT} ?)?"
-    r"(?:source_line=\d{1,9} ?)?(?:source_end_line=\d{1,9} ?)?(?:source_column=\d{1,9} ?)?"
-    r"(?:source_end_column=\d{1,9} ?)?(?:stack_frame_id=\d{1,9})?(?<! )"
+    rf"(?=op_|source_file|stack_)(?:op_type={_TEXT} ?)?(?:op_name={_TEXT} ?)?"
+    rf"(?:source_file={_TEXT} ?)?(?:source_line={_COUNT} ?)?(?:source_end_line={_COUNT} ?)?"
+    rf"(?:source_column={_COUNT} ?)?(?:source_end_column={_COUNT} ?)?"
+    rf"(?:stack_frame_id={_COUNT})?(?<! )"
 )
 _BRACES = rf"\{{(?:[^{{}}\"']++|{QUOTED})*+\}}"
 _NESTED = rf"\{{(?:[^{{}}\"']++|{QUOTED}|{_BRACES})*+\}}"

@@ -26,17 +26,23 @@ KEYS = {
     "source_end_line": "number",
     "source_column": "number",
     "source_end_column": "number",
-    "stack_frame_id": "number",
     "profile_type": "braces",
     "deduplicated_name": "string",
     "scheduling_name": "string",
+    "stack_frame_id": "number",
     "metadata_payload": "string",
     "size_of_generated_code_in_bytes": "number",
     "size_of_memory_working_set_in_bytes": "number",
     "preserve_layout": "word",
 }
-# Keys that XLA reads but never writes.
-UNPRINTED = {"deduplicated_name"}
+# Keys that alone are not worth being written: XLA then leaves the metadata of an instruction out.
+_UNSEEN = re.compile(
+    rf"(?:(?:source_\w+=-?\d+|profile_type=\{{[^}}]*\}}|deduplicated_name={QUOTED})(?: |$))*",
+    re.ASCII,
+)
+_INT32 = 2**31
+# Values that are as good as none.
+_NOTHING = {None, '""', "0", "{}"}
 _CANONICAL = re.compile(rf"\{{{METADATA}\}}", re.ASCII)
 _ENTRY = re.compile(
     rf"\s*(\w+)\s*=\s*({QUOTED}|'(?:[^'\\]++|\\.)*+'|\{{[^{{}}]*\}}|[\w.\-]+)\s*,?\s*", re.ASCII
@@ -79,7 +85,20 @@ def _canonical_form(text: str, span: Span | None) -> str:
             raise HloError("HLO002", f"metadata: `{key}` is given twice", place)
         if not _KINDS[KEYS[key]].fullmatch(value):
             raise HloError("HLO002", f"metadata: `{key}` is a {KEYS[key]}", place)
-        entries[key] = quote(unquote(value)) if value[0] in "\"'" else value
+        entries[key] = _canonical_value(KEYS[key], value)
+        if KEYS[key] == "number" and not -_INT32 <= int(value) < _INT32:
+            raise HloError("HLO002", f"metadata: `{key}` does not fit into 32 bits", place)
         at = found.end()
-    kept = (f"{key}={entries[key]}" for key in KEYS if key in entries and key not in UNPRINTED)
+    kept = (f"{key}={entries[key]}" for key in KEYS if entries.get(key) not in _NOTHING)
     return "{" + " ".join(kept) + "}"
+
+
+def _canonical_value(kind: str, value: str) -> str:
+    if kind == "string":
+        return quote(unquote(value))
+    return str(int(value)) if kind == "number" else "".join(value.split())
+
+
+def is_seen(text: str) -> bool:
+    """Whether XLA prints an instruction's metadata, of which this is all that stands in braces."""
+    return not _UNSEEN.fullmatch(text)

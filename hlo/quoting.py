@@ -12,7 +12,7 @@ from hlo.error import HloError, Source
 from hlo.scanner import Scanner
 
 _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
-_ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r"}
+_ESCAPES = dict(zip([b"a", b"b", b"f", b"n", b"r", b"t", b"v"], b"\a\b\f\n\r\t\v", strict=True))
 _ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "'": "\\'"}
 
 
@@ -29,7 +29,9 @@ def _unescape(match: re.Match[bytes]) -> bytes:
     code = match[1]
     if code[:1] == b"x" and len(code) > 1:
         return bytes([int(code[1:], 16)])
-    return bytes([int(code, 8) % 256]) if code.isdigit() else _ESCAPES.get(code, code)
+    if code.isdigit():
+        return bytes([int(code, 8) % 256])
+    return bytes([_ESCAPES[code]]) if code in _ESCAPES else code
 
 
 def quote(text: str) -> str:

@@ -53,6 +53,16 @@ class TileAssignment:
         moved_devices = self.device_array().transpose(axes).reshape(-1)
         return TileAssignment(dims, tuple(int(d) for d in moved_devices))
 
+    def with_rising_rows(self) -> TileAssignment | None:
+        """An iota whose last dimension holds the same devices in rising order, if there is one."""
+        factors = self._factors()
+        if factors is None:
+            return None
+        sizes, order, runs = factors
+        before = order[: len(order) - len(runs[-1])]
+        last = sorted(order[len(before) :])
+        return TileAssignment(self.dims, None, *canonical_iota(sizes, (*before, *last)))
+
     def _factors(self) -> tuple[tuple[int, ...], tuple[int, ...], list[list[int]]] | None:
         """The iota's dimensions split so finely that each tile dimension is a run of them.
 

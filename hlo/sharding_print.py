@@ -67,7 +67,8 @@ def _mesh(mesh: Mesh) -> str:
     if mesh.devices.devices is not None:
         devices = _numbers(mesh.devices.devices)
     else:
-        devices = _tiles(mesh.devices)
+        swapped = _numbers(mesh.devices.transpose)
+        devices = f"[{_numbers(mesh.devices.reshape)}]T({swapped})"
     return f"mesh[{axes}], device_ids=({devices})"
 
 
@@ -81,21 +82,34 @@ def _axes(axes: tuple[SubAxis, ...]) -> str:
 
 def _named(named: NamedSharding) -> str:
     parts = [_mesh(named.mesh)]
-    if named.dims:
-        dims = [
-            "{" + ", ".join([*map(_axis, dim.axes), *(["?"] if dim.open else [])]) + "}"
-            for dim in named.dims
-        ]
-        parts.append("[" + ", ".join(dims) + "]")
-    elif not named.mesh.axes and named.mesh.maximal_device is None:
-        parts.append("replicated")
-    if named.replicated:
-        parts.append(f"replicated={_axes(named.replicated)}")
-    if named.unreduced:
-        kind = f"[{named.unreduced_kind}]" if named.unreduced_kind else ""
-        parts.append(f"unreduced={kind}{_axes(named.unreduced)}")
-    if named.manual:
-        parts.append(f"manual={_axes(named.manual)}")
+    if named.mesh.maximal_device is None:
+        parts += _named_parts(named)
     if named.metadata:
         parts.append(f"metadata={named.metadata}")
     return ", ".join(parts)
+
+
+def _named_parts(named: NamedSharding) -> list[str]:
+    """The dimensions and what the other axes are for; one word where that says it all."""
+    others = {
+        "replicated": named.replicated,
+        "unreduced": named.unreduced,
+        "manual": named.manual,
+    }
+    used = [word for word, axes in others.items() if axes]
+    if not named.dims:
+        if not used:
+            return ["replicated"]
+        word = used[0]
+        every = {(name, 0) for name, _ in named.mesh.axes}
+        if word != "replicated" and {(a.name, a.size) for a in others[word]} == every:
+            return [word]
+    dims = (
+        "{" + ", ".join([*map(_axis, dim.axes), *(["?"] if dim.open else [])]) + "}"
+        for dim in named.dims
+    )
+    parts = ["[" + ", ".join(dims) + "]"]
+    for word in used:
+        kind = f"[{named.unreduced_kind}]" if word == "unreduced" and named.unreduced_kind else ""
+        parts.append(f"{word}={kind}{_axes(others[word])}")
+    return parts

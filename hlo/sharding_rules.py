@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import Any, NamedTuple
 
-import numpy as np
 from lark import Token, Transformer
 
+from hlo.error import HloError, Source
+from hlo.metadata_text import read_metadata
 from hlo.quoting import unquote
 from hlo.rule_tools import BadValue, integer, integers, present
+from hlo.scanner import Scanner
 from hlo.sharding import (
     Mesh,
     NamedDim,
@@ -20,10 +23,12 @@ from hlo.sharding import (
     TileAssignment,
     canonical_iota,
 )
+from hlo.subgroups import SUBGROUPS, with_copies, with_subgroups
 from hlo.values import DomainBorder
 
 # More than any machine has: device lists are written out in memory.
 MAX_DEVICES = 2**20
+_NAMED = ("replicated", "unreduced", "manual")
 _SIMPLE = ("replicated", "maximal", "manual", "unknown", "unreduced")
 
 
@@ -55,6 +60,8 @@ class ShardingRules(Transformer[Token, Any]):
         key, dims, devices = items
         if key != "devices":
             raise BadValue("expects devices=[...]", key)
+        if not isinstance(devices, Iota) and len(devices) == 1:
+            raise BadValue("a sharding over one device is {maximal device=...}", key)
         # XLA does not count the devices of an iota: `devices=[2]<=[16]` says less than it could.
         return _tiles(dims, devices, key, counted=not isinstance(devices, Iota))
 
@@ -75,11 +82,16 @@ class ShardingRules(Transformer[Token, Any]):
         key, *kinds = items
         if key != "last_tile_dims":
             raise BadValue("expects last_tile_dims", key)
+        for kind in present(kinds):
+            if kind not in SUBGROUPS:
+                raise BadValue(f"a subgroup is {', '.join(SUBGROUPS)}", kind)
         return {"last_tile_dims": tuple(str(kind) for kind in present(kinds))}
 
     def sharding_metadata(self, items: Any) -> Any:
-        """`metadata={op_name="a"}`."""
-        return {"metadata": str(items[-1])}
+        """`metadata={op_name="a"}`; a list of one is written as that one."""
+        entries = _metadata(str(items[-1]))
+        listed = "{" + ", ".join(entries) + "}"
+        return {"metadata": listed if len(entries) > 1 else entries[0]}
 
     def simple_sharding(self, items: Any) -> Any:
         """`{replicated}`, `{maximal device=1}`."""
@@ -95,14 +107,19 @@ class ShardingRules(Transformer[Token, Any]):
 
     def tiled_sharding(self, items: Any) -> Any:
         """`{devices=[2,1,2]<=[4] last_tile_dim_replicate}`."""
+        tiles = items[0]
         merged = _merge(items[1:])
-        tiles, kinds = _sorted_subgroups(items[0], merged.pop("last_tile_dims", ()))
-        if merged.get("replicate_last"):
-            tiles = _sorted_copies(tiles)
-        return Sharding("tiled", tiles, last_tile_dims=kinds, **merged)
+        kinds = merged.pop("last_tile_dims", ())
+        if merged.pop("replicate_last", False):
+            return replace(with_copies(tiles), **merged)
+        if len(kinds) > len(tiles.dims):
+            raise BadValue("there are more subgroups than dimensions")
+        return replace(with_subgroups(tiles, kinds), **merged)
 
     def tuple_sharding(self, items: Any) -> Any:
         """`{{replicated}, {manual}}`."""
+        if any(element.kind == "tuple" for element in present(items)):
+            raise BadValue("the sharding of a tuple lists those of its arrays, nested ones in turn")
         return Sharding("tuple", elements=present(items))
 
     def domain(self, items: Any) -> Any:
@@ -132,8 +149,9 @@ class ShardingRules(Transformer[Token, Any]):
         return Mesh((), maximal_device=integer(items[1]))
 
     def mesh_iota(self, items: Any) -> Any:
-        """`[4]<=[2,2]T(1,0)`."""
-        return _tiles(items[0], items[1])
+        """`[2,2]T(1,0)`."""
+        iota = self.iota(items)
+        return _tiles((prod(iota.reshape),), iota)
 
     def mesh_devices(self, items: Any) -> Any:
         """`device_ids=(3,2,1,0)`."""
@@ -167,13 +185,15 @@ class ShardingRules(Transformer[Token, Any]):
     def named_axes(self, items: Any) -> Any:
         """`replicated={"a"}`, `unreduced=[sum]{"b"}`."""
         key, kind, axes = items
-        if key not in ("replicated", "unreduced", "manual"):
+        if key not in _NAMED:
             raise BadValue("expects replicated, unreduced or manual", key)
-        return {str(key): axes or ()} | ({"unreduced_kind": str(kind)} if kind else {})
+        if axes is None:
+            return {"everywhere": str(key)}
+        return {str(key): axes} | ({"unreduced_kind": str(kind)} if kind else {})
 
     def named_metadata(self, items: Any) -> Any:
-        """`metadata={...}`."""
-        return {"metadata": str(items[-1])}
+        """`metadata={...}`, which is written as a list even if it is one."""
+        return {"metadata": "{" + ", ".join(_metadata(str(items[-1]))) + "}"}
 
     def named_sharding(self, items: Any) -> Any:
         """`{mesh["a"=2], [{"a"}, {}]}`."""
@@ -181,6 +201,16 @@ class ShardingRules(Transformer[Token, Any]):
         merged = _merge(parts)
         if devices := merged.pop("devices", None):
             mesh = _on_devices(mesh, devices)
+        if everywhere := merged.pop("everywhere", None):
+            if merged.keys() - {"metadata"}:
+                raise BadValue(f"{everywhere} says all")
+            # A mesh whose axes are not named by any part is replicated.
+            axes = tuple(SubAxis(name) for name, _ in mesh.axes)
+            merged |= {everywhere: axes} if everywhere != "replicated" else {}
+        elif mesh.maximal_device is not None and merged.keys() - {"metadata"}:
+            raise BadValue("a mesh of one device has no dimensions")
+        elif mesh.maximal_device is None and "dims" not in merged:
+            raise BadValue("expects a list of dimensions, replicated, unreduced or manual")
         return Sharding("named", named=NamedSharding(mesh, **merged))
 
     # ---- replica groups
@@ -228,29 +258,21 @@ def _on_devices(mesh: Mesh, devices: TileAssignment) -> Mesh:
     """The mesh over the devices that are listed."""
     if prod(devices.dims) != prod(size for _, size in mesh.axes):
         raise BadValue("the mesh has not as many devices as its axes say")
+    if devices.devices is None and not devices.transpose:
+        return mesh  # 0, 1, 2, ..., as it is without
     return Mesh(mesh.axes, devices, mesh.maximal_device)
 
 
-def _sorted_subgroups(
-    tiles: TileAssignment, kinds: tuple[str, ...]
-) -> tuple[TileAssignment, tuple[str, ...]]:
-    """Subgroups in XLA's order: manual ones before replicated ones."""
-    if list(kinds) == sorted(kinds):
-        return tiles, kinds
-    if tiles.devices is None and prod(tiles.reshape) != prod(tiles.dims):
-        raise BadValue("subgroups that are not in order need all devices of the iota")
-    lead = len(tiles.dims) - len(kinds)
-    order = sorted(range(len(kinds)), key=lambda i: kinds[i])
-    axes = (*range(lead), *(lead + i for i in order))
-    return tiles.transposed(axes), tuple(kinds[i] for i in order)
-
-
-def _sorted_copies(tiles: TileAssignment) -> TileAssignment:
-    """Devices that hold the same copy in rising order, as XLA keeps them."""
-    if tiles.devices is None:
-        return tiles
-    rows = np.sort(tiles.device_array(), axis=-1)
-    return TileAssignment(tiles.dims, tuple(int(d) for d in rows.reshape(-1)))
+def _metadata(text: str) -> list[str]:
+    """Each metadata of `{op_name="a"}` or `{{op_name="a"}, {op_name="b"}}`, as XLA writes it."""
+    inside = text[1:-1].strip()
+    entries = [text]
+    if inside.startswith("{"):
+        entries = [piece.text for piece in Scanner(Source(inside), inside).pieces(0, len(inside))]
+    try:
+        return [f"{{{read_metadata(entry, None).text}}}" for entry in entries]
+    except HloError as error:
+        raise BadValue(error.message) from None
 
 
 def _merge(parts: Any) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class FrameTables:
         new = self.ids.setdefault(old, 0)
         if new == old:
             return metadata
-        return f"{before}{_KEY}{new}{after}" if new else before.removesuffix(" ") + after
+        return f"{before}{_KEY}{new}{after}" if new else (before.removesuffix(" ") + after).lstrip()
 
     def _take(self, number: int) -> None:
         """Take a frame over, its callers first."""

@@ -180,10 +180,11 @@ class ValueRules(Transformer[Token, Any]):
     def origin_leaf(self, items: Any) -> Any:
         """`{"a" {0}}`."""
         name, index = (*items, None)[:2]
-        inner = [str(name)] if name is not None else []
-        if index:
-            inner.append("{" + ", ".join(map(str, index)) + "}")
-        return "{" + " ".join(inner) + "}"
+        if name is None or not unquote(name):
+            return "{}"
+        place = " {" + ",".join(map(str, index)) + "}" if index else ""
+        escaped = unquote(name).replace("\\", "\\\\").replace('"', '\\"')
+        return f'{{"{escaped}"{place}}}'
 
     def origin_tuple(self, items: Any) -> Any:
         """`({"a"}, {"b"})`."""
@@ -191,11 +192,32 @@ class ValueRules(Transformer[Token, Any]):
 
     def origin_call(self, items: Any) -> Any:
         """`[synthetic_call]`."""
-        return f"[{items[0]}]"
+        if items[0] != "synthetic_call":
+            raise BadValue("expects synthetic_call", items[0])
+        return "[synthetic_call]"
 
     def origin(self, items: Any) -> Any:
         """`{({"a"}, {"b"})}`, kept as XLA writes it."""
-        return "{" + "".join(present(items)) + "}"
+        return "{" + ("".join(present(items)) or "()") + "}"
+
+    def statistic(self, items: Any) -> Any:
+        """`flops=1.5`."""
+        return str(items[0]), items[1]
+
+    def statistics(self, items: Any) -> Any:
+        """`{visualizing_index=1,flops=1.5}`, kept as XLA writes it: "" where there are none."""
+        entries = present(items)
+        if not entries:
+            return ""
+        # XLA takes the first for the index, whatever its name.
+        (_, index), *others = entries
+        if index.type != "INT":
+            raise BadValue("the index is an integer", index)
+        for _, value in others:
+            if value.type == "WORD" and value != "nan":
+                raise BadValue("expects a number", value)
+        values = ",".join(f"{name}={float(value):.6g}" for name, value in others)
+        return f"{{visualizing_index={integer(index)},{values}}}" if others else ""
 
     def accuracy_mode(self, items: Any) -> Any:
         """`{mode=highest}`."""

@@ -47,6 +47,7 @@ KINDS = [
     "dim_labels",
     "operand_aliases",
     "origin",
+    "statistics",
     "domain",
     "input_output_alias",
     "buffer_donor",
