@@ -8,7 +8,7 @@ firing; both are deterministic, because passes are. The stepper, the viewer and 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,30 +68,32 @@ class Observer(Protocol):
         """A pass has run; both modules are the same object if it changed nothing."""
 
 
-class Fruitless(NamedTuple):
-    """A look at an instruction that no rule fitted.
-
-    Attributes
-    ----------
-    asked : what rules asked of uses: whether the instructions of these names have one use.
-    """
-
-    instruction: Instruction
-    asked: dict[str, bool]
-
-
 @dataclass(slots=True)
 class Settled:
     """Where no rule of a rule set applies any more.
 
     Attributes
     ----------
-    instructions : the last look at each, by its name. It need not be tried again while all that
+    instructions : those that no rule fitted, by name. One need not be tried again while all that
         rules see of it stays alike, and while the answers stay the same.
+    asked : what rules asked of uses then: whether the instructions of these names have one use.
     """
 
     computations: set[Computation] = field(default_factory=set["Computation"])
-    instructions: dict[str, Fruitless] = field(default_factory=dict[str, Fruitless])
+    instructions: dict[str, Instruction] = field(default_factory=dict[str, "Instruction"])
+    asked: dict[str, dict[str, bool]] = field(default_factory=dict[str, dict[str, bool]])
+
+    def copy(self) -> Settled:
+        """Another one that is the same so far."""
+        return Settled(set(self.computations), dict(self.instructions), dict(self.asked))
+
+    def without_rule(self, instr: Instruction, asked: dict[str, bool]) -> None:
+        """No rule fits an instruction; this is what they asked."""
+        self.instructions[instr.name] = instr
+        if asked:
+            self.asked[instr.name] = asked
+        else:
+            self.asked.pop(instr.name, None)
 
 
 @dataclass

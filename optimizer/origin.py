@@ -39,15 +39,12 @@ def renamed(annotations: Annotations, path: str) -> Annotations:
     return replace(annotations, metadata=_renamed(annotations.metadata, path))
 
 
+# What is called often has the same annotations in every copy.
+@lru_cache(maxsize=1 << 12)
 def prefixed(annotations: Annotations, prefix: str) -> Annotations:
     """The same annotations with the `op_name` as a path below a prefix."""
-    return replace(annotations, metadata=_prefixed(annotations.metadata, prefix))
-
-
-# What is called often has the same metadata in every copy.
-@lru_cache(maxsize=1 << 12)
-def _prefixed(metadata: Metadata | None, prefix: str) -> Metadata:
-    return _renamed(metadata, under(prefix, metadata.op_name if metadata else ""))
+    name = annotations.metadata.op_name if annotations.metadata else ""
+    return renamed(annotations, under(prefix, name))
 
 
 def _renamed(metadata: Metadata | None, path: str) -> Metadata:

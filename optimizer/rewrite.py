@@ -18,20 +18,23 @@ over the annotations (metadata, sharding) of the one that it replaces.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from functools import cached_property
+from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING
 
 from hlo.walk import names_of
 from interpreter.compare import BITS
 from optimizer.effects import ordered, without_dead
-from optimizer.log import Fruitless, Settled
+from optimizer.log import Settled
 from optimizer.rule import touches_floats
 from optimizer.settle import rebuild_unfused
 from optimizer.term import CONSTANT_OPCODES
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Callable, Mapping
 
     from hlo.annotations import Annotations
     from hlo.instruction import Computation, Instruction, Module
@@ -92,8 +95,7 @@ class Rewriter:
         key = (rules, strict, layout_sensitive)
         if key not in log.settled:
             # What no rule fits where layouts may change, none fits where they must stay.
-            free = log.settled.get((rules, strict, False), Settled())
-            log.settled[key] = Settled(set(free.computations), dict(free.instructions))
+            log.settled[key] = log.settled.get((rules, strict, False), Settled()).copy()
         self.settled = log.settled[key]
 
     def settle(self, computation: Computation) -> Computation:
@@ -109,14 +111,14 @@ class Rewriter:
         self,
         instr: Instruction,
         uses: Mapping[Instruction, int],
-        known: Container[Instruction],
+        is_known: Callable[[Instruction], bool],
         asked: dict[str, bool],
     ) -> tuple[str, Instruction] | None:
         """The name of the first rule that applies, and what it makes of an instruction.
 
         Parameters
         ----------
-        known : instructions that are there already.
+        is_known : whether an instruction is there already.
         asked : where rules write down what they ask of uses; see `optimizer.rule.Match`.
         """
         for rule, match, pattern in self.rules.matches(instr, uses, asked):
@@ -125,7 +127,7 @@ class Rewriter:
             new = rule.replacement(match)
             if new is None or new is instr or not new.shape.compatible(instr.shape):
                 continue
-            if new not in known and new.opcode != "bitcast":
+            if not is_known(new) and new.opcode != "bitcast":
                 # Whatever is computed anew can be laid out as what it replaces.
                 new = new.with_(shape=instr.shape)
             if self.fits(new, instr):
@@ -159,85 +161,111 @@ class Sweep:
     Attributes
     ----------
     became : what stands for instructions of the old computation, where that is something else.
-    order : the instructions of the new one.
+    place : how far the walk has come.
     tied : those that stay what they are.
-    uses : how many instructions use each one; being the root counts as a use.
-    named : the instructions of the new computation by name.
-    alike : rebuilt instructions, each with the one that no rule fitted before, and with how many
-        levels of both are alike.
     """
 
     def __init__(self, rewriter: Rewriter, computation: Computation) -> None:
         self.rewriter, self.computation = rewriter, computation
-        self.settled = rewriter.settled.instructions
-        self.named: dict[str, Instruction] = {}
-        self.alike: dict[Instruction, tuple[Instruction, float]] = {}
+        self.settled = rewriter.settled
+        # Rebuilt instructions with former ones, how many levels are alike, and how many were asked.
+        self.alike: dict[Instruction, tuple[Instruction, float, float]] = {}
         self.became: dict[Instruction, Instruction] = {}
-        self.order: dict[Instruction, None] = {}
+        self.place = 0
         self.tied = ordered(computation)
-        self.uses = {computation.root: 1}
-        for instr in computation.instructions:
-            self.count(instr)
 
-    def count(self, user: Instruction) -> None:
-        """Count an instruction as a user of its operands, once each."""
-        uses, operands = self.uses, user.operands
-        for operand in operands if len(operands) < 2 else set(operands):
-            uses[operand] = uses.get(operand, 0) + 1
+    # Most walks find nothing to rewrite, and ask for none of these.
+    @cached_property
+    def order(self) -> dict[Instruction, None]:
+        """The instructions of the new computation so far."""
+        return dict.fromkeys(self.computation.instructions[: self.place])
+
+    @cached_property
+    def named(self) -> dict[str, Instruction]:
+        """The instructions of the new computation so far, by name."""
+        return {instr.name: instr for instr in self.order}
+
+    @cached_property
+    def uses(self) -> dict[Instruction, int]:
+        """How many instructions use each one; being the root counts as a use."""
+        users = self.computation.instructions
+        return Counter(chain([self.computation.root], *[set(i.operands) for i in users]))
 
     def run(self) -> Computation:
         """The computation after the walk; the same object if nothing changed."""
-        became, order, tied, named = self.became, self.order, self.tied, self.named
-        for old in self.computation.instructions:
+        # What was asked for is kept up from then on.
+        became, tied, kept_up = self.became, self.tied, vars(self)
+        roots = self.rewriter.rules.roots
+        for place, old in enumerate(self.computation.instructions):
+            self.place = place
             instr = self.updated(old) if became else old
-            if old not in tied and not self.is_settled(instr):
+            if instr.opcode in roots and old not in tied and not self.is_settled(instr):
                 instr = self.rewritten(instr)
-            order[instr] = None
-            named[instr.name] = instr
             if instr is not old:
                 became[old] = instr
-        instructions = tuple(order)
-        if instructions == self.computation.instructions:
+            if "order" in kept_up:
+                self.order[instr] = None
+            if "named" in kept_up:
+                self.named[instr.name] = instr
+        if not became:
             return self.computation
         root = became.get(self.computation.root, self.computation.root)
-        return replace(self.computation, instructions=instructions, root=root)
+        return replace(self.computation, instructions=tuple(self.order), root=root)
+
+    def is_known(self, instr: Instruction) -> bool:
+        """Whether an instruction is there already."""
+        return instr in self.order
 
     def is_settled(self, instr: Instruction) -> bool:
         """Whether no rule fitted before, nor would one now that other instructions use others."""
-        before = self.settled.get(instr.name)
-        if before is None or before.instruction is not instr:
-            levels, asked = 0.0, dict[str, bool]()
-            if before is not None:
-                levels, asked = self.levels_alike(instr, before.instruction), before.asked
-                self.alike[instr] = before.instruction, levels
+        settled, name = self.settled, instr.name
+        before = settled.instructions.get(name)
+        if before is not instr:
             opcodes = [operand.opcode for operand in instr.operands]
-            if levels < self.rewriter.rules.reach(instr.opcode, *opcodes):
+            reach = self.rewriter.rules.reach(instr.opcode, *opcodes)
+            if not reach:
+                return True
+            # What follows through the whole graph ends only where both are the same.
+            if before is None or reach == inf or self.levels_alike(instr, before, reach) < reach:
                 return False
-            before = self.settled[instr.name] = Fruitless(instr, asked)
-        if not before.asked:
+            settled.instructions[name] = instr
+        asked = settled.asked.get(name)
+        if asked is None:
             return True
         uses, named = self.uses, self.named
-        return all((uses.get(named[n], 1) == 1) is once for n, once in before.asked.items())
+        return all((uses.get(named[n], 1) == 1) is once for n, once in asked.items())
 
-    def levels_alike(self, instr: Instruction, before: Instruction) -> float:
-        """How many levels of an instruction and its operands are like those of a former one."""
-        if (
-            instr.opcode != before.opcode
-            or instr.shape != before.shape
-            or instr.attrs is not before.attrs
-            or instr.called != before.called
-            or instr.annotations is not before.annotations
-            or len(instr.operands) != len(before.operands)
-        ):
-            return 0
-        below = inf
-        for operand, former in zip(instr.operands, before.operands, strict=True):
-            if operand is not former:
-                known, levels = self.alike.get(operand, (None, 0))
-                if known is not former:
-                    return 0
-                below = min(below, levels)
-        return below + 1
+    def levels_alike(self, instr: Instruction, before: Instruction, most: float) -> float:
+        """How many levels of an instruction and its operands are like those of a former one.
+
+        Parameters
+        ----------
+        most : so many are enough.
+        """
+        known = self.alike.get(instr)
+        if known is not None and known[0] is before and (known[1] < known[2] or known[2] >= most):
+            return known[1]
+        levels = 0.0
+        if self.is_like(instr, before):
+            levels = most
+            for operand, former in zip(instr.operands, before.operands, strict=True):
+                if operand is not former and levels > 1:
+                    levels = min(levels, 1 + self.levels_alike(operand, former, levels - 1))
+        self.alike[instr] = before, levels, most
+        return levels
+
+    @staticmethod
+    def is_like(instr: Instruction, before: Instruction) -> bool:
+        """Whether all but the operands of two instructions is the same."""
+        return (
+            instr.attrs is before.attrs
+            and instr.called == before.called
+            and instr.annotations is before.annotations
+            and instr.name == before.name
+            and instr.opcode == before.opcode
+            and (instr.shape is before.shape or instr.shape == before.shape)
+            and len(instr.operands) == len(before.operands)
+        )
 
     def updated(self, old: Instruction) -> Instruction:
         """The instruction over what became of its operands; it keeps its name."""
@@ -254,16 +282,16 @@ class Sweep:
     def rewritten(self, instr: Instruction) -> Instruction:
         """What the first rule that applies makes of an instruction; itself if none does."""
         asked: dict[str, bool] = {}
-        found = self.rewriter.replacement(instr, self.uses, self.order, asked)
+        found = self.rewriter.replacement(instr, self.uses, self.is_known, asked)
         if found is None:
-            self.settled[instr.name] = Fruitless(instr, asked)
+            self.settled.without_rule(instr, asked)
             return instr
         rule, root = found
         made = self.adopt(root, instr)
         new = made.get(root, root)
         fresh = [i for i in made.values() if i is not new]
         if any(map(forgets_its_size, made.values())):
-            self.settled[instr.name] = Fruitless(instr, asked)
+            self.settled.without_rule(instr, asked)
             return instr
         if not self.rewriter.log.rewrite(rule, instr, *fresh, new):
             return instr
@@ -272,7 +300,8 @@ class Sweep:
         # the next sweep, so that a guard may see too many uses, but never too few.
         self.uses[new] = self.uses.get(new, 0) + self.uses.get(instr, 0)
         for each in made.values():
-            self.count(each)
+            for operand in set(each.operands):
+                self.uses[operand] = self.uses.get(operand, 0) + 1
         return new
 
     def adopt(self, root: Instruction, old: Instruction) -> dict[Instruction, Instruction]:
