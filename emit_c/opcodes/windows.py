@@ -90,7 +90,7 @@ def write_whole_reduce_window(body: Body, instr: Instruction, outputs: Sequence[
         _write_run(body, windows, run, outputs)
         return 0
     last = windows.window[-1] if active else WindowDim(1)
-    if not windows.shape.rank or last.base_dilation != 1 or last.size > STEPS:
+    if not windows.shape.rank or last.base_dilation != 1:
         return None
     if windows.shape.dims[-1] < FEW:
         return None
@@ -173,7 +173,7 @@ def _write_step(
 def _write_rows(body: Body, windows: _Windows, outputs: Sequence[str]) -> None:
     """Fold the window's elements one after the other, each for a row of outputs."""
     *dims, size = windows.shape.dims
-    *outer, last = windows.window
+    outer = windows.window[:-1]
     for number, start, width in blocks(size):
         column = body.name("column")
         names = [*(f"i{d}" for d in range(len(dims))), "block"]
@@ -181,28 +181,39 @@ def _write_rows(body: Body, windows: _Windows, outputs: Sequence[str]) -> None:
             base = place[-1] * width + start
             fold = windows.fold(body, width, column)
             with body.loops("w" * len(outer), [_most(w) for w in outer]) as offset:
-                condition, at = _shown(place[:-1], offset, windows.dims[:-1], tuple(outer))
+                condition, at = _shown(place[:-1], offset, windows.dims[:-1], outer)
                 if condition != "0":
                     with body.when(condition):
-                        for step in range(last.size):
-                            _write_row_step(body, windows, fold, at, base, step, (column, width))
+                        _write_row_steps(body, windows, fold, at, base, (column, width))
             with body.block() as stored:
                 here = (*place[:-1], base + counter(column, width))
                 windows.store(body, fold, outputs, here)
             body.add(over(column, width, stored))
 
 
+def _write_row_steps(
+    body: Body, windows: _Windows, fold: Fold, at: Index, base: Sum, columns: tuple[str, int]
+) -> None:
+    """Fold the elements that windows show of a row, step by step."""
+    steps = windows.window[-1].size
+    if steps <= STEPS:
+        for step in range(steps):
+            _write_row_step(body, windows, fold, at, base, Sum(step), columns)
+        return
+    with body.loops(["step"], [steps]) as (step,):
+        _write_row_step(body, windows, fold, at, base, step, columns)
+
+
 def _write_row_step(
-    body: Body, windows: _Windows, fold: Fold, at: Index, base: Sum, step: int,
+    body: Body, windows: _Windows, fold: Fold, at: Index, base: Sum, step: Sum,
     columns: tuple[str, int],
 ) -> None:  # fmt: skip
     """Fold one element of the window for those outputs of a row where it is no padding."""
     last, n = windows.window[-1], windows.dims[-1]
     name, width = columns
-    shift = step * last.window_dilation - last.pad_low
+    shift = step * last.window_dilation + -last.pad_low
     # The outputs for which 0 <= output * stride + shift < n, as columns from `base` on.
-    low, high = -(shift // last.stride), -((shift - n) // last.stride)
-    ends = [_within(end, base, width) for end in (low, high)]
+    ends = [_within(shift * -1 + end, last.stride, base, width) for end in (0, n)]
     if ends[0] == width or ends[1] == 0:
         return
     with body.block() as statements:
@@ -211,15 +222,20 @@ def _write_row_step(
     body.add(over(name, ends[1], statements, start=ends[0]))
 
 
-def _within(end: int, base: Sum, width: int) -> int | str:
-    """An output's column, if it is in a block of columns; else the block's nearer end."""
-    if end <= base.low:
+def _within(end: Sum, stride: int, base: Sum, width: int) -> int | str:
+    """The column of the first output from `end / stride` on, or the nearer end of the block."""
+    low, high = (-(-number // stride) for number in (end.low, end.high))
+    if high <= base.low:
         return 0
-    if end >= base.high + width:
+    if low >= base.high + width:
         return width
-    if base.low == base.high:
-        return end - base.low
-    return f"column_in_block({end} - ({base.text}), {width})"
+    if base.low == base.high and low == high:
+        return low - base.low
+    if low == high:
+        return f"column_in_block({low} - ({base.text}), {width})"
+    # C rounds quotients of negative numbers up, but not to more than 0, which is the nearer end.
+    output = end.text if stride == 1 else f"({end.text} + {stride - 1}) / {stride}"
+    return f"column_in_block({output} - ({base.text}), {width})"
 
 
 @define("reduce-window", whole=write_whole_reduce_window)

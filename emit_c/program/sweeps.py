@@ -20,7 +20,7 @@ from emit_c.opcodes.folding import COLUMNS, blocks, fold_of, in_lanes, of_column
 from emit_c.program.placement import in_memory
 from emit_c.table import elemental
 from optimizer.fusion.nest import LEAST_COLUMNS, nest_of
-from optimizer.fusion.policy import CPU
+from optimizer.fusion.policy import CPU, is_large_window
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -59,8 +59,10 @@ def common_loops(computation: Computation) -> Nest | None:
 
 
 def _is_plain(instr: Instruction) -> bool:
-    """Whether a loop can compute the elements of a value."""
-    return instr.shape.is_array and instr.shape.size > 0 and elemental(instr.opcode)
+    """Whether a loop can compute the elements of a value; large windows have loops of their own."""
+    if not instr.shape.is_array or instr.shape.size == 0 or not elemental(instr.opcode):
+        return False
+    return not is_large_window(instr)
 
 
 def write_sweeps(kernel: Kernel, nest: Nest, outputs: Pointers) -> tuple[Statement, ...]:

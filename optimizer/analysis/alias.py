@@ -106,7 +106,8 @@ def _roots(computation: Computation) -> tuple[Instruction, ...]:
 def _updated_by(computation: Computation) -> tuple[InPlace, ...]:
     """The parameters that a fusion's results update in place.
 
-    Nothing else in the fusion may read such a parameter, save the slice that is written.
+    Nothing else in the fusion may read such a parameter, save the slice that is written; or, where
+    that is one element and all that is stored, what it is computed from.
     """
     using = users(computation)
     found: list[InPlace] = []
@@ -134,6 +135,8 @@ def _reads_only_what(
     if user is update:
         array = update.operands[0]
         return update.operands.count(array) == 1
+    if update.operands[1].shape.size == 1 and not using[update]:
+        return True
     if user.opcode not in _SLICES or user.shape.dims != update.operands[1].shape.dims:
         return False
     if user.operands[1:] != update.operands[2:]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from optimizer.analysis.cost import traffic
 from optimizer.effects import has_effect, ordered
+from optimizer.fusion.policy import is_large_window
 from optimizer.identity import Identity
 
 if TYPE_CHECKING:
@@ -94,7 +95,8 @@ def _is_plain(member: Instruction, policy: Policy) -> bool:
     known = member.opcode in policy.producers or member.opcode in policy.roots
     fixed = not any(i.shape.is_dynamic for i in (member, *member.operands))
     array = member.shape.is_array and member.shape.size > 0 and fixed
-    return known and array and member.opcode != "dynamic-update-slice"
+    alone = member.opcode == "dynamic-update-slice" or is_large_window(member)
+    return known and array and not alone
 
 
 def _kernel_of(instr: Instruction, users: Users) -> Kernel | None:

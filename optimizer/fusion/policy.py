@@ -9,12 +9,14 @@ XLA, `InstructionFusion::IsExpensive` in `xla/service/instruction_fusion.cc`,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING
 
 from hlo.opcode import OPCODES
 from optimizer.analysis.cost import TRANSCENDENTAL
 
 if TYPE_CHECKING:
+    from hlo.attributes import Windowed
     from hlo.instruction import Instruction
 
 ELEMENTWISE = frozenset(n for n, op in OPCODES.items() if op.elementwise) - {"stochastic-convert"}
@@ -28,6 +30,8 @@ MOVEMENT = frozenset(
 # Outside a kernel these cost nothing, or a copy of memory that is faster than any kernel.
 _BARE = frozenset({"bitcast", "copy", "iota", "reshape"})
 FOLDS = frozenset({"map", "reduce", "reduce-window"})
+# Elements of a window from which on there are better loops than over all of them for each place.
+LARGE_WINDOW = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +106,14 @@ GPU = replace(
 )
 
 POLICIES = {"cpu": CPU, "gpu": GPU}
+
+
+def is_large_window(instr: Instruction) -> bool:
+    """Whether a kernel of its own shows windows faster than one that does something else besides.
+
+    It goes along whole rows, and need not begin anew where windows overlap.
+    """
+    if instr.opcode != "reduce-window":
+        return False
+    attrs: Windowed = instr.attrs  # type: ignore[assignment]
+    return prod(w.size for w in attrs.window) > LARGE_WINDOW

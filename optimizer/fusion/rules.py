@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from optimizer.fusion.places import leaf
+from optimizer.fusion.policy import is_large_window
 from optimizer.fusion.sources import origin
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 def opcode(setting: Setting, asked: Asked) -> str | None:
     """Only some opcodes can be computed inside loops."""
     instr = asked.instr
+    if is_large_window(instr):
+        return f"%{instr.name} has large windows, which are not shown inside other loops"
     if instr.opcode in setting.policy.producers:
         return None
     return f"%{instr.name} is a {instr.opcode}, which is not computed inside loops"
@@ -93,7 +96,7 @@ def consumer(setting: Setting, asked: Asked) -> str | None:
     """All users must be in kernels that can compute their operands."""
     for group in asked.places:
         root = group.root
-        if root.opcode not in setting.policy.roots:
+        if root.opcode not in setting.policy.roots or is_large_window(root):
             return f"%{root.name}, which needs it, is a {root.opcode}, which reads it from memory"
         if leaf(root.shape).size == 0:
             return f"%{root.name}, which needs it, is empty"

@@ -52,6 +52,10 @@ WINDOWS = {
     "long rows": ("2,2500", "2,1252", "size=1x4 stride=1x2 pad=0_0x3_3"),
     "a prime number of columns": ("4,1031", "2,1031", "size=3x1 pad=0_0x0_0"),
     "a long window": ("300", "280", "size=21"),
+    "long windows with padding": ("3,70", "3,40", "size=1x20 stride=1x2 pad=0_0x14_14"),
+    "long windows with holes": ("2,90", "2,51", "size=1x17 rhs_dilate=1x3 pad=0_0x5_4"),
+    "windows longer than rows": ("3,12", "3,9", "size=1x20 pad=0_0x8_8"),
+    "long windows over long rows": ("2500", "834", "size=33 stride=3 pad=16_16"),
     "nothing to fold": ("0,4", "3,4", "size=1x1 pad=0_3x0_0"),
 }  # fmt: skip
 

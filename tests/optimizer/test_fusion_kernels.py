@@ -130,6 +130,23 @@ def test_decisions_explain_themselves(name, producer, consumer, rule):
     assert decision.text
 
 
+def test_large_windows_have_loops_of_their_own():
+    text = """HloModule m
+sum {{ x = f32[] parameter(0)  y = f32[] parameter(1)  ROOT s = f32[] add(x, y) }}
+ENTRY e {{
+  p = f32[8,40] parameter(0)
+  n = f32[8,40] negate(p)
+  zero = f32[] constant(0)
+  w = f32[8,40] reduce-window(n, zero), window={{size=1x{size} pad=0_0x{pad}_0}}, to_apply=sum
+  a = f32[8,40] abs(w)
+  ROOT r = f32[8] reduce(a, zero), dimensions={{1}}, to_apply=sum
+}}"""
+    large = hlo.parse(text.format(size=40, pad=39))
+    assert why_fused(large, "n", "w").rule == "consumer"
+    assert why_fused(large, "w", "a").rule == "opcode"
+    assert why_fused(hlo.parse(text.format(size=4, pad=3)), "n", "w")
+
+
 def test_numbers_are_in_the_reason():
     text = str(why_fused(case("expensive_once"), "e", "eb"))
     assert "8 elements would be computed 136 times, in 2 kernel(s)" in text
