@@ -1,11 +1,11 @@
-"""Kernels of linear algebra, Fourier transforms and batch normalization."""
+"""Kernels of linear algebra and batch normalization."""
 
 from __future__ import annotations
 
 from math import prod
 from typing import TYPE_CHECKING
 
-from emit_c.code.indexing import counter, linear, strides
+from emit_c.code.indexing import counter, linear
 from emit_c.code.loops import For
 from emit_c.code.types import literal, narrowed, store, wide
 from emit_c.table import Kernel, emits_c
@@ -74,81 +74,6 @@ def write_triangular_solve(body: Body, instr: Instruction, outputs: Sequence[str
             *(str(int(attrs.unit_diagonal)), str(int(attrs.transpose_a == "ADJOINT"))),
             work=4 * n * n * m,
         )
-
-
-def write_fft(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
-    """One dimension after the other, in f64, on a copy that is complex throughout."""
-    attrs: a.Fft = instr.attrs  # type: ignore[assignment]
-    operand, rank = instr.operands[0], instr.shape.rank
-    if operand.shape.size == 0 or 0 in attrs.fft_length:
-        size = instr.shape.size * instr.shape.element_type.bytes
-        body.call("__builtin_memset", outputs[0], "0", str(size))
-        return 0
-    axes = list(range(rank - len(attrs.fft_length), rank))
-    dims = list(operand.shape.dims)
-    inverse = attrs.fft_type in ("IFFT", "IRFFT")
-    if attrs.fft_type == "IRFFT":
-        dims[-1] = attrs.fft_length[-1]
-    size, longest = prod(dims), max(dims[d] for d in axes)
-    lines = [body.own("c128", name, longest, 16) for name in ("line", "result", "work")]
-    offset, shared = 0, list[str]()
-    for name, part in (("numbers", size), ("roots", longest)):
-        shared.append(body.variable("c128 *", name, f"(c128 *)(scratch + {offset})"))
-        offset += part * 16
-    pointers = [shared[0], *lines, shared[1]]
-    numbers = pointers[0]
-    given = operand.shape.dims
-    with body.loops([f"i{d}" for d in range(rank)], given, parallel=True) as index:
-        value = body.element(operand, index)
-        body.assign(f"{numbers}[{linear(index, dims).text}]", value)
-    # The inverse of a real transform ends with its last dimension, the others begin with it.
-    order = axes if attrs.fft_type == "IRFFT" else axes[::-1]
-    for axis in order:
-        hermitian = attrs.fft_type == "IRFFT" and axis == rank - 1
-        here = [*dims[:-1], given[-1]] if attrs.fft_type == "IRFFT" else dims
-        _write_lines(body, pointers, dims, here, axis, inverse=inverse, hermitian=hermitian)
-    scale = 1 / prod(dims[d] for d in axes) if inverse else 1.0
-    with body.loops([f"i{d}" for d in range(rank)], instr.shape.dims, parallel=True) as index:
-        value = f"{numbers}[{linear(index, dims).text}]"
-        real = "" if instr.shape.element_type.is_complex else "__real__ "
-        place = f"{outputs[0]}[{linear(index, instr.shape.dims).text}]"
-        kind = wide(instr.shape.element_type)
-        body.assign(place, f"({kind})({real}{value} * {scale.hex()})")
-    return offset
-
-
-def _write_lines(
-    body: Body,
-    pointers: Sequence[str],
-    dims: Sequence[int],
-    here: Sequence[int],
-    axis: int,
-    *,
-    inverse: bool,
-    hermitian: bool,
-) -> None:
-    """Transform all lines along one dimension in place."""
-    numbers, line, result, work, roots = pointers
-    n, step = dims[axis], strides(dims)[axis]
-    body.call("roots_of_unity", roots, str(n), "1" if inverse else "-1")
-    others = [1 if d == axis else size for d, size in enumerate(here)]
-    with body.loops([f"l{d}" for d in range(len(dims))], others, parallel=True) as place:
-        first = body.variable("c128 *", "first", f"{numbers} + {linear(place, dims).text}")
-        with body.loops(["j"], [n]) as (j,):
-            value = f"{first}[{(j * step).text}]"
-            if hermitian:
-                # The second half of the frequencies mirrors the first; those that are their own
-                # mirror images are real.
-                mirror = f"~{first}[({n} - {j.text}) * {step}]"
-                own = f"__real__ {first}[0]" if n == 1 else value
-                value = f"2 * {j.text} > {n} ? {mirror} : {own}"
-                real = f"{j.text} == 0 || 2 * {j.text} == {n}"
-                value = f"{real} ? (c128)__real__ {first}[{(j * step).text}] : {value}"
-            body.assign(f"{line}[{j.text}]", value)
-        several = 8 * n * n.bit_length()
-        body.call("fourier", line, result, work, roots, str(n), "1", work=several)
-        with body.loops(["j"], [n]) as (j,):
-            body.assign(f"{first}[{(j * step).text}]", f"{result}[{j.text}]")
 
 
 def _each_feature(
@@ -259,7 +184,6 @@ emits_c.define_all(
     {
         "cholesky": Kernel(write_cholesky),
         "triangular-solve": Kernel(write_triangular_solve),
-        "fft": Kernel(write_fft, in_memory=()),
         "batch-norm-training": Kernel(write_batch_norm_training, in_memory=()),
         "batch-norm-grad": Kernel(write_batch_norm_grad, in_memory=()),
     }

@@ -114,35 +114,6 @@ static void conjugate_pairs_$T(const $R *packed, const $R *imaginary, $T *vector
   }
 }
 
-// The n-th roots of unity: roots[k] = exp(sign * 2 pi i k / n).
-static void roots_of_unity(c128 *roots, s64 n, int sign) {
-  for (s64 k = 0; k < n; k++) {
-    f64 angle = 2 * 3.14159265358979323846 * (f64)k / (f64)n;
-    roots[k] = __builtin_complex(__builtin_cos(angle), sign * __builtin_sin(angle));
-  }
-}
-
-// The Fourier transform of n numbers, by their smallest prime factor p: p transforms of every p-th
-// number, put together by n sums of p terms. `roots` are the (n * stride)-th roots of unity.
-static void fourier(const c128 *x, c128 *y, c128 *work, const c128 *roots, s64 n, s64 stride) {
-  if (n == 1) {
-    y[0] = x[0];
-    return;
-  }
-  s64 p = 2;
-  while (n % p && p * p <= n) p++;
-  if (n % p) p = n;
-  s64 m = n / p;
-  for (s64 j = 0; j < p; j++) fourier(x + j * stride, work + j * m, y + j * m, roots, m, stride * p);
-  for (s64 k = 0; k < n; k++) {
-    c128 sum = work[k % m];
-    for (s64 j = 1; j < p; j++) {
-      sum += multiply_c128(work[j * m + k % m], roots[j * k % n * stride]);
-    }
-    y[k] = sum;
-  }
-}
-
 // The order of rows after row i has changed places with row pivots[i], for one i after the other.
 static void exchange_rows(const s32 *pivots, s64 count, s32 *order, s64 rows) {
   for (s64 i = 0; i < rows; i++) order[i] = (s32)i;

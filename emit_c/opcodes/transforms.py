@@ -1,0 +1,138 @@
+"""The opcode `fft`: Fourier transforms of the last dimensions, one after the other.
+
+Real numbers of even count are the real and imaginary parts of half as many complex ones, so that
+their transform is the half of one; other real numbers are made complex.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from emit_c.code.types import literal
+from emit_c.opcodes.fourier import Lines, Transforms, Way
+from emit_c.opcodes.fourier_lengths import roots_of_unity
+from emit_c.table import Kernel, emits_c
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from emit_c.kernels.body import Body
+    from hlo import attributes as a
+    from hlo.instruction import Instruction
+
+
+def write_fft(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
+    """Transform one dimension after the other; gives the scratch memory that this needs."""
+    attrs: a.Fft = instr.attrs  # type: ignore[assignment]
+    operand, rank = instr.operands[0], instr.shape.rank
+    if operand.shape.size == 0 or 0 in attrs.fft_length:
+        size = instr.shape.size * instr.shape.element_type.bytes
+        body.call("__builtin_memset", outputs[0], "0", str(size))
+        return 0
+    kind = instr.shape.element_type.real
+    transforms = Transforms(body, kind)
+    source = f"(const {kind} *){body.pointer(operand)}"
+    target = body.variable(f"{kind} *", "to", f"({kind} *){outputs[0]}")
+    axes = list(range(rank - len(attrs.fft_length), rank))
+    inverse = attrs.fft_type in ("IFFT", "IRFFT")
+    scale = 1 / prod(attrs.fft_length) if inverse else 1.0
+    if attrs.fft_type == "IRFFT":
+        # What is real at the end is so from the last dimension on, which therefore comes last.
+        if len(axes) > 1:
+            inside = transforms.scratch("inside", operand.shape.size)
+            source = _write_axes(
+                transforms, operand.shape.dims, axes[:-1], source, inside, Way(turned=True)
+            )
+        _write_to_real(transforms, instr.shape.dims, source, target, scale)
+        return transforms.bytes
+    if attrs.fft_type == "RFFT":
+        _write_from_real(transforms, operand.shape.dims, source, target)
+        source = target
+        axes.pop()
+    _write_axes(transforms, instr.shape.dims, axes, source, target, Way(inverse, scale))
+    return transforms.bytes
+
+
+def _write_axes(
+    transforms: Transforms, dims: Sequence[int], axes: Sequence[int], source: str, target: str,
+    way: Way,
+) -> str:  # fmt: skip
+    """Transform some dimensions of complex numbers, the last first; gives where they are then."""
+    for place, axis in enumerate(reversed(axes)):
+        n, inner, outer = dims[axis], prod(dims[axis + 1 :]), prod(dims[:axis])
+        # Lanes along what lies side by side, if this fills them.
+        side_by_side = inner >= min(outer, transforms.width // 2)
+        line, group = (1, n * inner) if side_by_side else (n * inner, 1)
+        counts = (outer, inner) if side_by_side else (inner, outer)
+        begin, end = (Lines(pointer, inner, line, group) for pointer in (source, target))
+        once = Way(way.turned, way.scale if place == 0 else 1.0)
+        transforms.write(n, begin, end, counts, once)
+        source = target
+    return source
+
+
+def _write_from_real(transforms: Transforms, dims: Sequence[int], source: str, target: str) -> None:
+    """Transform lines of real numbers to the first half of their frequencies, and one more."""
+    body, kind = transforms.body, transforms.kind
+    n, count = dims[-1], prod(dims[:-1])
+    half, kept = n // 2, n // 2 + 1
+    size = n if n % 2 else half
+    complexes = transforms.scratch("complexes", count * size)
+    lines = Lines(complexes, 1, size, 0)
+    if n % 2:
+        with body.loops(["line", "k"], [count, n], parallel=True) as (line, k):
+            place = (line * n + k).text
+            body.assign(f"{complexes}[2 * ({place})]", f"({source})[{place}]")
+            body.assign(f"{complexes}[2 * ({place}) + 1]", "0")
+        transforms.write(n, lines, lines, (1, count), Way())
+        with body.loops(["line", "k"], [count, 2 * kept], parallel=True) as (line, k):
+            number = f"{complexes}[{(line * (2 * n) + k).text}]"
+            # The sum of real numbers is real.
+            value = f"{k.text} == 1 ? 0 : {number}"
+            body.assign(f"{target}[{(line * (2 * kept) + k).text}]", value)
+        return
+    transforms.write(half, Lines(source, 1, half, 0), lines, (1, count), Way())
+    roots = transforms.constant(roots_of_unity(n), "roots")
+    with body.loops(["line"], [count], parallel=True) as (line,):
+        ends = (f"{complexes} + {(line * n).text}", f"{target} + {(line * (2 * kept)).text}")
+        body.call(f"real_parts_apart_{kind}", *ends, roots, str(half), work=8 * n)
+
+
+def _write_to_real(
+    transforms: Transforms, dims: Sequence[int], source: str, target: str, scale: float
+) -> None:
+    """The way back."""
+    body, kind = transforms.body, transforms.kind
+    n, count = dims[-1], prod(dims[:-1])
+    half, kept = n // 2, n // 2 + 1
+    size = n if n % 2 else half
+    complexes = transforms.scratch("complexes", count * size)
+    lines = Lines(complexes, 1, size, 0)
+    if n % 2:
+        with body.loops(["line", "k"], [count, kept], parallel=True) as (line, k):
+            given, here = (line * kept + k).text, (line * n + k).text
+            # The second half mirrors the first; number 0 is its own mirror image, so it is real.
+            mirror = f"{k.text} == 0 ? {here} : {(line * n + k * -1 + n).text}"
+            real = body.let(kind.name, "real", f"({source})[2 * ({given})]")
+            imaginary = body.let(kind.name, "imaginary", f"({source})[2 * ({given}) + 1]")
+            other = body.let("s64", "other", mirror)
+            body.assign(f"{complexes}[2 * {other}]", real)
+            body.assign(f"{complexes}[2 * {other} + 1]", f"-{imaginary}")
+            body.assign(f"{complexes}[2 * ({here})]", real)
+            body.assign(f"{complexes}[2 * ({here}) + 1]", f"{k.text} == 0 ? 0 : {imaginary}")
+        transforms.write(n, lines, lines, (1, count), Way(turned=True))
+        with body.loops(["line", "k"], [count, n], parallel=True) as (line, k):
+            place = (line * n + k).text
+            value = f"{complexes}[2 * ({place})] * {literal(kind, scale)}"
+            body.assign(f"{target}[{place}]", value)
+        return
+    roots = transforms.constant(roots_of_unity(n), "roots")
+    with body.loops(["line"], [count], parallel=True) as (line,):
+        ends = (f"{source} + {(line * (2 * kept)).text}", f"{complexes} + {(line * n).text}")
+        body.call(f"real_parts_together_{kind}", *ends, roots, str(half), work=8 * n)
+    ends = (lines, Lines(target, 1, half, 0))
+    transforms.write(half, *ends, (1, count), Way(turned=True, scale=scale))
+
+
+emits_c.define("fft", Kernel(write_fft))
