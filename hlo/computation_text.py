@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, cast
 
 from hlo.error import HloError
@@ -14,12 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo.attributes import Parameter
-    from hlo.error import Span
     from hlo.instruction import Instruction
     from hlo.lexer import LinesToken
-    from hlo.scanner import Piece
+    from hlo.scanner import Piece, Scanner
     from hlo.scope import ModuleText
-    from hlo.syntax import InstructionSyntax
+    from hlo.syntax import InstructionSyntax, SignatureSyntax
+
+# A colon belongs to the name in front of it, and may be left out.
+_PARAMETER = re.compile(r"(?:%?[A-Za-z_][\w.\-]*\s+|[A-Za-z_][\w.\-]*:\s*)", re.ASCII)
 
 
 def read_computation(
@@ -89,15 +92,25 @@ def _check_parameters(instructions: list[Instruction]) -> None:
         raise HloError("HLO004", message, parameters[0].span)
 
 
-def check_result(declared: Piece, computation: Computation, span: Span) -> None:
-    """Compare the result that a signature declares with the root.
+def check_signature(signature: SignatureSyntax, computation: Computation, scanner: Scanner) -> None:
+    """See that a signature can be read, and that the root is what it declares.
+
+    XLA compares neither names nor shapes of the parameters.
 
     Raises
     ------
     HloError
-        HLO004 if they differ.
+        HLO001 if its parameters are not `name: shape, ...`, HLO004 if the root differs.
     """
-    shape = read_shape(declared.text, span)
+    inside = signature.parameters
+    for piece in scanner.pieces(inside.start, inside.end):
+        named = _PARAMETER.match(piece.text)
+        start = piece.start + named.end() if named else piece.end
+        if scanner.shape(start) != piece.end:
+            raise scanner.error("expects `name: shape`", piece.start, piece.end)
+        read_shape(piece.text[start - piece.start :], scanner.span(piece))
+    span = scanner.span(signature.result)
+    shape = read_shape(signature.result.text, span)
     if not shape.compatible(computation.root.shape):
         root = computation.root.shape.text_without_layout
         message = f"the root is {root}, but the computation says {shape.text_without_layout}"

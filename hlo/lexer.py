@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, ClassVar
 from lark import Token
 from lark.lexer import Lexer
 
+from hlo.names import KEYWORDS, TYPE_NAMES, free_of_keywords
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 NAME = r"%?[A-Za-z_][\w.\-]*"
 QUOTED = r'"(?:[^"\\]++|\\.)*+"'
-_LHS = re.compile(rf"(?:ROOT\s+)?{NAME}\s*=\s*", re.ASCII)
+_LHS = re.compile(rf"(?:ROOT\s+)?({NAME})\s*=\s*", re.ASCII)
 _NAME = re.compile(NAME, re.ASCII)
 _ATTRIBUTE = re.compile(r",\s*([A-Za-z_][\w\-]*)\s*=\s*", re.ASCII)
 _TABLE = re.compile(r"(?:FileNames|FunctionNames|FileLocations|StackFrames)\b\s*", re.ASCII)
@@ -48,13 +50,14 @@ _SHAPE = r"[a-z]\w*\[[^\]]*\](?:\{[^{}]*\})?|\([^()]*\)"
 # An instruction in the form in which XLA prints it, on one line: nothing nests deep in it. Groups:
 # ROOT, name, shape, opcode, arguments, attributes, metadata, more attributes.
 LINE = re.compile(
-    rf"(ROOT )?%?([A-Za-z_][\w.\-]*) = ({_SHAPE}) ([a-z][\w\-]*)"
+    rf"(ROOT )?%?((?!__)[A-Za-z_][\w.\-]*) = ({_SHAPE}) ([a-z][\w\-]*)"
     rf"\(((?:[^(){{}}\"']++|\{{[^{{}}()]*\}})*+)\)"
     rf"{_OTHERS}(?:, metadata=\{{({METADATA})\}})?{_OTHERS}(?=\n)",
     re.ASCII,
 )
 LINE_ATTRIBUTE = re.compile(rf", ([\w\-]+)=({_VALUE})", re.ASCII)
 TYPED_OPERAND = re.compile(rf"\s*({_SHAPE}) %?([A-Za-z_][\w.\-]*)\s*(?:,|$)", re.ASCII)
+_NO_PLAIN_NAMES = KEYWORDS | TYPE_NAMES
 _KEYWORDS = {"HloModule": "HLO_MODULE", "ENTRY": "ENTRY"}
 _MARKS = {"{": "LBRACE", "}": "RBRACE"}
 
@@ -121,6 +124,8 @@ def _lines(scanner: Scanner, pos: int) -> list[re.Match[str]]:
     """The plain instructions that follow each other from here on."""
     found: list[re.Match[str]] = []
     while line := LINE.match(scanner.text, pos):
+        if line[2] in _NO_PLAIN_NAMES:
+            break
         found.append(line)
         pos = scanner.skip_space(line.end())
     return found
@@ -137,6 +142,11 @@ def _attribute(scanner: Scanner, pos: int) -> tuple[str, int, int]:
 def _word(scanner: Scanner, pos: int, before: str) -> tuple[str, int, int]:
     text = scanner.text
     if found := _LHS.match(text, pos):
+        _check_name(scanner, found[1], found.start(1))
+        bare = found[1].lstrip("%")
+        if (other := free_of_keywords(bare)) != bare:
+            message = f"`{bare}` is no name for an instruction"
+            raise scanner.error(message, *found.span(1), f"call it `{other}`")
         return "LHS", pos, found.end()
     if found := _TABLE.match(text, pos):
         end = found.end()
@@ -144,7 +154,15 @@ def _word(scanner: Scanner, pos: int, before: str) -> tuple[str, int, int]:
             end = row.end()
         return "TABLE", pos, end
     if found := _NAME.match(text, pos):
+        if found[0] not in _KEYWORDS:
+            _check_name(scanner, found[0], pos)
         # XLA lets a colon end the module's name.
         colon = before == "HLO_MODULE" and text.startswith(":", found.end())
         return _KEYWORDS.get(found[0], "NAME"), pos, found.end() + colon
     raise scanner.error(f"unexpected character {text[pos]!r}", pos)
+
+
+def _check_name(scanner: Scanner, name: str, pos: int) -> None:
+    if name in _NO_PLAIN_NAMES:
+        message = f"`{name}` means something by itself, and is no name"
+        raise scanner.error(message, pos, pos + len(name), f"as a name it is written `%{name}`")

@@ -104,7 +104,7 @@ def _literal(shape: Shape, text: str) -> Literal:
         raise _BadLiteralError("a dimension without bound can't be filled")
     if shape.rank > MAX_RANK:
         raise _BadLiteralError(f"it has more than {MAX_RANK} dimensions")
-    if text in ("{...}", "..."):
+    if text == "{...}" and shape.dims:
         return _elided(shape)
     words = text if not shape.element_type.is_complex else _PAIR.sub(r"\1;\2", text)
     if shape.dims and _WORD.fullmatch(words):

@@ -63,6 +63,8 @@ def read_metadata(text: str, span: Span | None) -> Metadata:
     HloError
         HLO002 if it does not read as `{key=value key=value}`.
     """
+    if not text.startswith("{"):
+        raise HloError("HLO002", "metadata stands in braces", span)
     if not _CANONICAL.fullmatch(text):
         text = _canonical_form(text, span)
     return Metadata(text[1:-1])

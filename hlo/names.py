@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
+
+from hlo.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _MOST_DIGITS = 18
+# For so many roots names are looked through; for more, all are taken apart.
+_FEW = 8
+# Words that mean something by themselves: only behind a `%` can they be names.
+KEYWORDS = frozenset(
+    {
+        *("HloModule", "ENTRY", "ROOT", "true", "false", "inf", "nan"),
+        *("FileNames", "FunctionNames", "FileLocations", "StackFrames"),
+        *("maximal", "replicated", "manual", "unknown", "unreduced"),
+        *("last_tile_dim_replicate", "shard_as", "shard_like"),
+    }
+)
+# Types that can be no names, for a shape begins with them.
+TYPE_NAMES = frozenset(ELEMENT_TYPES.keys() - {"tuple", "buffer"} | {"opaque"})
+# What begins so is XLA's own.
+_RESERVED, _ALLOWED = "__", "__xla_"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.\-]")
 
 
@@ -20,18 +36,27 @@ def sanitize(name: str) -> str:
     return safe if safe[:1].isalpha() or safe[:1] == "_" else "_" + safe
 
 
+def free_of_keywords(name: str) -> str:
+    """The name that XLA gives to what has another's: a type's, or one that is XLA's own."""
+    if name in TYPE_NAMES:
+        return name + "_"
+    if name.startswith(_RESERVED) and not name.startswith(_ALLOWED):
+        return "a" + name[1:]
+    return name
+
+
 class NameSupply:
     """Names that are taken, by what stands before their number.
 
     Parameters
     ----------
-    taken : names that are not free. They are looked at when the first name is asked for: most
-        passes find nothing to do, and need none.
+    taken : names that are not free. They are looked at when the first name is asked for, and only
+        those that are like it: most passes find nothing to do, and need none.
     """
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._unseen = iter(taken)
-        self._taken: defaultdict[str, set[int]] = defaultdict(set)
+        self._given = iter(taken)
+        self._taken: dict[str, set[int]] = {}
         self._next: dict[str, int] = {}
 
     def unique(self, wanted: str) -> str:
@@ -39,15 +64,35 @@ class NameSupply:
 
         `add.3` stands for number 3 of `add`, and a bare `add` for number 0.
         """
-        for root, number, _ in map(_parts, self._unseen):
-            taken = self._taken[root]
-            # Nearly all are free.
-            if number in taken:
-                self._take(root, number)
-            taken.add(number)
         root, number, is_numbered = _parts(wanted)
+        if root not in self._taken:
+            self._look_at(root)
         number = self._take(root, number)
         return f"{root}.{number}" if number or is_numbered else root
+
+    def _look_at(self, root: str) -> None:
+        """Find the numbers of a root that are taken from the beginning."""
+        if len(self._taken) < _FEW:
+            alike = [name for name in self._names if name.startswith(root)]
+            numbers = [number for other, number, _ in map(_parts, alike) if other == root]
+        else:
+            numbers = self._numbers.get(root, [])
+        self._taken[root] = set()
+        for number in numbers:
+            self._take(root, number)
+
+    @cached_property
+    def _names(self) -> list[str]:
+        """The names that are taken from the beginning."""
+        return list(self._given)
+
+    @cached_property
+    def _numbers(self) -> dict[str, list[int]]:
+        """Their numbers, by what stands before them."""
+        found: dict[str, list[int]] = {}
+        for root, number, _ in map(_parts, self._names):
+            found.setdefault(root, []).append(number)
+        return found
 
     def _take(self, root: str, number: int) -> int:
         """Take a number of a root, or the first free one if somebody has it."""

@@ -118,8 +118,7 @@ class OperandText:
         return self.scanner.piece(piece.start, stop), self.scanner.piece(after, piece.end)
 
     def _check(self, instr: Instruction, shape: Shape, piece: Piece) -> Instruction:
-        # As XLA does, leave dynamic dimensions to the instruction itself.
-        if (shape.dims, shape.element_type) != (instr.shape.dims, instr.shape.element_type):
+        if not _may_be(shape, instr.shape):
             found, said = instr.shape.text_without_layout, shape.text_without_layout
             message = f"operand {instr.name} is {found}, not {said}"
             raise HloError("HLO010", message, self.scanner.span(piece))
@@ -146,3 +145,13 @@ class OperandText:
         notes = did_you_mean(word, self.scope.known)
         message = f"there is no instruction `{word[:60]}` before this one"
         return HloError("HLO010", message, self.scanner.span(piece), notes)
+
+
+def _may_be(said: Shape, found: Shape) -> bool:
+    """Whether an operand may be called so; XLA leaves dynamic dimensions to its own shape."""
+    return (
+        said.dims == found.dims
+        and said.element_type == found.element_type
+        and len(said.elements) == len(found.elements)
+        and all(map(_may_be, said.elements, found.elements))
+    )

@@ -13,12 +13,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hlo.completion import settle_async, with_entry_layout
-from hlo.computation_text import check_result, read_computation
+from hlo.computation_text import check_signature, read_computation
 from hlo.error import HloError, Source, Span
 from hlo.garbage import no_collection
 from hlo.header_text import read_header, read_stack_frames
 from hlo.instruction import Computation, Header, Module, StackFrames
-from hlo.names import NameSupply
+from hlo.names import NameSupply, free_of_keywords
 from hlo.scanner import Item, Piece, Scanner, blank_comments
 from hlo.stack_frames import FrameTables
 from hlo.syntax import InstructionSyntax, read_body, read_syntax
@@ -104,8 +104,8 @@ class _ModuleText:
             raise HloError("HLO004", message, self.scanner.span(name))
         thread = self.thread(syntax.attributes)
         made = read_computation(self, name, syntax.body, thread=thread)
-        if syntax.result is not None:
-            check_result(syntax.result, made, self.scanner.span(syntax.result))
+        if syntax.signature is not None:
+            check_signature(syntax.signature, made, self.scanner)
         self.computations[name.text] = made = self.uniquely_named(made)
         return made
 
@@ -119,7 +119,7 @@ class _ModuleText:
 
     def uniquely_named(self, made: Computation) -> Computation:
         """A computation under a name that is free now that its body, too, is read."""
-        return replace(made, name=self.computation_names.unique(made.name))
+        return replace(made, name=self.computation_names.unique(free_of_keywords(made.name)))
 
     def thread(self, attributes: Sequence[Item]) -> str:
         """The thread that a computation runs on, from `, execution_thread="name"`."""

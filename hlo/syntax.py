@@ -33,12 +33,19 @@ class InstructionSyntax(NamedTuple):
     attributes: Sequence[Item]
 
 
+class SignatureSyntax(NamedTuple):
+    """`(parameters) -> result`; the parameters without parentheses."""
+
+    parameters: Piece
+    result: Piece
+
+
 class ComputationSyntax(NamedTuple):
     """`ENTRY %name (parameters) -> result { body }, key=value`."""
 
     is_entry: bool
     name: Piece
-    result: Piece | None
+    signature: SignatureSyntax | None
     body: Sequence[LinesToken | InstructionSyntax]
     attributes: Sequence[Item]
 
@@ -74,8 +81,8 @@ class _Rules(Transformer[Token, Any]):
         return HeaderSyntax(_name(name), [_item(token) for token in attributes])
 
     def computation(self, items: Any) -> ComputationSyntax:
-        entry, name, result, body, attributes = items
-        return ComputationSyntax(entry is not None, _name(name), result, body, attributes)
+        entry, name, signature, body, attributes = items
+        return ComputationSyntax(entry is not None, _name(name), signature, body, attributes)
 
     def body(self, items: Any) -> Any:
         return items[1:-1]
@@ -83,8 +90,9 @@ class _Rules(Transformer[Token, Any]):
     def attributes(self, items: Any) -> list[Item]:
         return [_item(token) for token in items]
 
-    def signature(self, items: Any) -> Piece:
-        return _piece(items[-1])
+    def signature(self, items: Any) -> SignatureSyntax:
+        parameters, _, result = items
+        return SignatureSyntax(_inside(parameters), _piece(result))
 
     def instruction(self, items: Any) -> InstructionSyntax:
         lhs, *others = items
@@ -97,9 +105,13 @@ class _Rules(Transformer[Token, Any]):
 
 def _instruction(name: str, items: Any, *, is_root: bool) -> InstructionSyntax:
     shape, opcode, arguments, attributes = items
-    inside = Piece(arguments[1:-1], arguments.start_pos + 1)
     shape = _piece(shape) if shape is not None else None
+    inside = _inside(arguments)
     return InstructionSyntax(name, is_root, shape, _name(opcode), inside, attributes)
+
+
+def _inside(arguments: Token) -> Piece:
+    return Piece(arguments[1:-1], (arguments.start_pos or 0) + 1)
 
 
 def _piece(token: Token) -> Piece:

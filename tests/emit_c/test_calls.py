@@ -57,11 +57,11 @@ def module(kind, computed, size):
     """All numbers computed, but chosen only where x is positive: so they could be in branches."""
     lines = [
         f"  v{k} = {kind}[{size}] {each.replace(',', ', ')}\n"
-        f"  s{k} = {kind}[{size}] select(p, v{k}, y)"
+        f"  sel{k} = {kind}[{size}] select(p, v{k}, y)"
         for k, each in enumerate(computed)
     ]
     shapes = ", ".join([f"{kind}[{size}]"] * 2 * len(computed))
-    names = ", ".join(f"v{k}, s{k}" for k in range(len(computed)))
+    names = ", ".join(f"v{k}, sel{k}" for k in range(len(computed)))
     return hlo.parse(
         f"HloModule m\nENTRY e {{\n  x = {kind}[{size}] parameter(0)\n"
         f"  y = {kind}[{size}] parameter(1)\n  z = {kind}[] constant(0)\n"

@@ -13,8 +13,8 @@ from interpreter.compare import BITS, compare
 
 # How frontends write it: what is kept of the left pair (v, i) and the right one (w, j).
 JAX = """gt = pred[] compare(v, w), direction={first}
-  nan = pred[] compare(v, v), direction=NE
-  left = pred[] or(gt, nan)
+  odd = pred[] compare(v, v), direction=NE
+  left = pred[] or(gt, odd)
   value = {kind}[] select(left, v, w)
   same = pred[] compare(v, w), direction=EQ
   earlier = pred[] compare(i, j), direction=LT

@@ -131,8 +131,8 @@ f {{
 ENTRY e {{
   x = f32{shape} parameter(0)
   i = s32{shape} iota(), iota_dimension={kept}
-  inf = f32[] constant(inf)  zero = s32[] constant(-1)
-  ROOT r = (f32[{rows}], s32[{rows}]) reduce(x, i, inf, zero), dimensions={{{kept}}}, to_apply=f
+  top = f32[] constant(inf)  zero = s32[] constant(-1)
+  ROOT r = (f32[{rows}], s32[{rows}]) reduce(x, i, top, zero), dimensions={{{kept}}}, to_apply=f
 }}""")
     x = np.random.default_rng(0).choice([1, 2, np.nan, np.inf, -0.0], dims).astype(np.float32)
     executable = emit_c.compile(module, optimize=False)

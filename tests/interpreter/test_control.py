@@ -221,8 +221,8 @@ def test_a_loop_that_waits_for_something_goes_on() -> None:
     device = interpreter.Device(infeed=deque([True, True, False]))
     text = """
 wait { s = s32[] parameter(0)
-  token = token[] after-all()
-  in = (pred[], token[]) infeed(token)
+  tok = token[] after-all()
+  in = (pred[], token[]) infeed(tok)
   ROOT more = pred[] get-tuple-element(in), index=0 }
 nothing { ROOT s = s32[] parameter(0) }
 ENTRY main {
@@ -236,8 +236,8 @@ ENTRY main {
 def test_what_nobody_needs_does_not_run() -> None:
     text = """ENTRY main {
   x = s32[] parameter(0)
-  unknown = s32[] custom-call(x), custom_call_target="nobody knows it"
-  above = s32[] add(unknown, x)
+  strange = s32[] custom-call(x), custom_call_target="nobody knows it"
+  above = s32[] add(strange, x)
   ROOT y = s32[] negate(x)
 }"""
     assert run(text, 5) == -5
@@ -247,8 +247,8 @@ def test_what_has_an_effect_runs_though_nobody_needs_its_value() -> None:
     device = interpreter.Device()
     text = """
 say { p = s32[] parameter(0)
-  token = token[] after-all()
-  out = token[] outfeed(p, token), outfeed_shape=s32[]
+  tok = token[] after-all()
+  out = token[] outfeed(p, tok), outfeed_shape=s32[]
   ROOT r = s32[] copy(p) }
 ENTRY main {
   x = s32[] parameter(0)

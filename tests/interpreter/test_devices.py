@@ -20,8 +20,8 @@ def test_the_random_state_advances_modulo_two_to_the_128() -> None:
 
 FEEDS = parse("""HloModule m
 ENTRY main {
-  token = token[] after-all()
-  in = (f32[2], token[]) infeed(token)
+  tok = token[] after-all()
+  in = (f32[2], token[]) infeed(tok)
   data = f32[2] get-tuple-element(in), index=0
   after = token[] get-tuple-element(in), index=1
   twice = f32[2] add(data, data)
@@ -45,12 +45,12 @@ def test_an_infeed_needs_a_value_of_its_shape(fed: list[object], code: str) -> N
 
 HOST = parse("""HloModule m
 ENTRY main {
-  token = token[] after-all()
-  r = (f32[2], u32[], token[]) recv(token), channel_id=3, is_host_transfer=true
+  tok = token[] after-all()
+  r = (f32[2], u32[], token[]) recv(tok), channel_id=3, is_host_transfer=true
   rd = (f32[2], token[]) recv-done(r), channel_id=3, is_host_transfer=true
   data = f32[2] get-tuple-element(rd), index=0
   n = f32[2] negate(data)
-  s = (f32[2], u32[], token[]) send(n, token), channel_id=4, is_host_transfer=true
+  s = (f32[2], u32[], token[]) send(n, tok), channel_id=4, is_host_transfer=true
   ROOT sd = token[] send-done(s), channel_id=4, is_host_transfer=true
 }""")
 
@@ -67,9 +67,9 @@ def test_send_and_recv_with_the_host() -> None:
 RING = """HloModule m, num_partitions=3
 ENTRY main {
   x = f32[] parameter(0)
-  token = token[] after-all()
-  r = (f32[], u32[], token[]) recv(token), channel_id=1, frontend_attributes={PAIRS}
-  s = (f32[], u32[], token[]) send(x, token), channel_id=1, frontend_attributes={PAIRS}
+  tok = token[] after-all()
+  r = (f32[], u32[], token[]) recv(tok), channel_id=1, frontend_attributes={PAIRS}
+  s = (f32[], u32[], token[]) send(x, tok), channel_id=1, frontend_attributes={PAIRS}
   rd = (f32[], token[]) recv-done(r), channel_id=1
   sd = token[] send-done(s), channel_id=1
   ROOT y = f32[] get-tuple-element(rd), index=0

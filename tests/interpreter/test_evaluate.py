@@ -45,8 +45,8 @@ def test_tuples_tokens_and_plumbing() -> None:
   x = (f32[], (s32[2], token[])) parameter(0)
   inner = (s32[2], token[]) get-tuple-element(x), index=1
   ints = s32[2] get-tuple-element(inner), index=0
-  token = token[] get-tuple-element(inner), index=1
-  all = token[] after-all(token, token)
+  tok = token[] get-tuple-element(inner), index=1
+  all = token[] after-all(tok, tok)
   dependent = s32[2] add-dependency(ints, all)
   barrier = s32[2] opt-barrier(dependent)
   started = (s32[2], s32[2], u32[]) copy-start(barrier)
@@ -73,12 +73,12 @@ def test_a_chain_of_ten_thousand_instructions() -> None:
 
 
 def test_computations_nested_a_hundred_deep() -> None:
-    names = ["c0 { ROOT x = s32[] parameter(0) }"]
+    names = ["g0 { ROOT x = s32[] parameter(0) }"]
     names += [
-        f"c{i} {{\n p = s32[] parameter(0)\n ROOT r = s32[] call(p), to_apply=c{i - 1}\n}}"
+        f"g{i} {{\n p = s32[] parameter(0)\n ROOT r = s32[] call(p), to_apply=g{i - 1}\n}}"
         for i in range(1, 100)
     ]
-    body = "x = s32[] parameter(0)\nROOT r = s32[] call(x), to_apply=c99"
+    body = "x = s32[] parameter(0)\nROOT r = s32[] call(x), to_apply=g99"
     assert interpreter.evaluate(module(body, "\n".join(names)), 7) == 7
 
 

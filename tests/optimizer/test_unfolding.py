@@ -17,11 +17,11 @@ CALLS_IN_TURN = "ROOT b = f32[4] call(a), to_apply={0}"
 
 def doubling(depth, last):
     """Computations each of which calls the one before twice."""
-    lines = ["HloModule m", "c0 { p = f32[4] parameter(0)  ROOT n = f32[4] negate(p) }"]
+    lines = ["HloModule m", "g0 { p = f32[4] parameter(0)  ROOT n = f32[4] negate(p) }"]
     for k in range(depth):
-        first = f"p = f32[4] parameter(0)\n  a = f32[4] call(p), to_apply=c{k}"
-        lines.append(f"c{k + 1} {{ {first}\n  {last.format(f'c{k}')} }}")
-    body = f"p = f32[4] parameter(0)  ROOT r = f32[4] call(p), to_apply=c{depth}"
+        first = f"p = f32[4] parameter(0)\n  a = f32[4] call(p), to_apply=g{k}"
+        lines.append(f"g{k + 1} {{ {first}\n  {last.format(f'g{k}')} }}")
+    body = f"p = f32[4] parameter(0)  ROOT r = f32[4] call(p), to_apply=g{depth}"
     return hlo.parse("\n".join([*lines, f"ENTRY e {{ {body} }}"]))
 
 

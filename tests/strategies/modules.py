@@ -14,7 +14,8 @@ from hlo.walk import Plan, rebuild, rebuild_module
 from hlo_tools.generate.modules import random_module
 
 strings = st.text(st.characters(exclude_categories=("Cs",)), max_size=8).map(quote)
-keys = st.from_regex(r"[a-z_][a-z0-9_]{0,5}", fullmatch=True)
+# Names that are no words of the language.
+keys = st.from_regex(r"[a-z_][a-z0-9_]{0,5}_", fullmatch=True)
 shardings = st.one_of(
     st.sampled_from(("replicated", "manual", "unknown")).map(Sharding),
     st.integers(0, 9).map(lambda device: Sharding("maximal", device=device)),
