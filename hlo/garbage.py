@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import gc
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+
+
+# So many objects may grow old unseen before garbage among them is looked for.
+_MOST_UNSEEN = 1 << 21
 
 
 @contextmanager
@@ -15,7 +20,8 @@ def no_collection() -> Generator[None]:
     """Collect no garbage meanwhile.
 
     Whoever reads or rewrites a module makes millions of small objects and hardly any garbage: the
-    collector would only walk over them, and over all else that there is, again and again.
+    collector would only walk over them, and over all else that there is, again and again. Nor does
+    it walk over them at the end: what is left is taken for old, until there is much of it.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -23,4 +29,26 @@ def no_collection() -> Generator[None]:
         yield
     finally:
         if enabled:
+            _GROWN.grow_old()
             gc.enable()
+
+
+@dataclass
+class _Grown:
+    """How many objects grew old since garbage among old ones was looked for."""
+
+    unseen: int = 0
+
+    def grow_old(self) -> None:
+        """Let all objects be old ones, or leave it to the collector to look at them."""
+        self.unseen += gc.get_count()[0]
+        if self.unseen > _MOST_UNSEEN:
+            self.unseen = 0
+            gc.collect()
+        # What a program has frozen itself must stay so.
+        elif not gc.get_freeze_count():
+            gc.freeze()
+            gc.unfreeze()
+
+
+_GROWN = _Grown()

@@ -14,7 +14,7 @@ from hlo.instruction import Computation, Instruction, Module
 from hlo.names import NameSupply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 Plan = dict[Instruction, Instruction]
 Node = TypeVar("Node")
@@ -107,8 +107,7 @@ def names_of(module: Module) -> NameSupply:
 def _names(module: Module) -> Iterator[str]:
     for computation in module.computations:
         yield computation.name
-        for instr in computation.instructions:
-            yield instr.name
+        yield from [instr.name for instr in computation.instructions]
 
 
 def rebuild(
@@ -137,8 +136,16 @@ def rebuild(
     called = called or {}
     if not plan and not any(callee in called for callee in computation.callees):
         return computation
-    sweep = _Sweep(plan, called)
-    for instr in computation.instructions:
+    affected = (
+        n
+        for n, instr in enumerate(computation.instructions)
+        if instr in plan or (instr.called and not called.keys().isdisjoint(instr.called))
+    )
+    first = next(affected, None)
+    if first is None:
+        return computation
+    sweep = _Sweep(plan, called, computation.instructions[:first])
+    for instr in computation.instructions[first:]:
         # What an instruction needs stands before it, so it can be put there at once.
         if instr in plan:
             sweep.settle(instr)
@@ -155,6 +162,7 @@ class _Sweep:
 
     Attributes
     ----------
+    unaffected : instructions at the beginning that need nothing that changes.
     now : what stands for an instruction that is settled; or for one that is replaced, and whose
         replacement needs it itself, until that is settled.
     kept : those of the latter kind.
@@ -165,10 +173,11 @@ class _Sweep:
         self,
         plan: Mapping[Instruction, Instruction],
         called: Mapping[Computation, Computation],
+        unaffected: Sequence[Instruction],
     ) -> None:
         self.plan, self.called = plan, called
-        self.order: dict[Instruction, None] = {}
-        self.now: Plan = {}
+        self.order: dict[Instruction, None] = dict.fromkeys(unaffected)
+        self.now: Plan = dict(zip(unaffected, unaffected, strict=True))
         self.kept: set[Instruction] = set()
         self.replacing: set[Instruction] = set()
         self.changed: set[Instruction] = set()
@@ -204,16 +213,17 @@ class _Sweep:
     def put(self, instr: Instruction) -> None:
         """Add an instruction, whose operands are settled, to the order."""
         made, unused = instr, self.changed.isdisjoint
+        operands, before, callees = instr.operands, instr.control_predecessors, instr.called
         if not (
-            unused(instr.operands)
-            and unused(instr.control_predecessors)
-            and self.called.keys().isdisjoint(instr.called)
+            unused(operands)
+            and (not before or unused(before))
+            and (not callees or self.called.keys().isdisjoint(callees))
         ):
             now, called = self.now, self.called
             made = instr.rewired(
-                tuple([now[o] for o in instr.operands]),
-                tuple([now[p] for p in instr.control_predecessors]),
-                tuple([called.get(c, c) for c in instr.called]),
+                tuple([now[o] for o in operands]),
+                before and tuple([now[p] for p in before]),
+                callees and tuple([called.get(c, c) for c in callees]),
             )
             self.changed.add(instr)
         self.now[instr] = made

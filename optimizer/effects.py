@@ -78,7 +78,8 @@ def ordered(computation: Computation) -> frozenset[Instruction]:
     return frozenset(tied)
 
 
-def dead(computation: Computation) -> list[Instruction]:
+@remembered
+def dead(computation: Computation) -> tuple[Instruction, ...]:
     """Instructions that nobody needs: neither used by needed ones, nor with effects, nor ordered.
 
     Parameters are never dead, since callers pass them.
@@ -88,7 +89,7 @@ def dead(computation: Computation) -> list[Instruction]:
         if instr in needed or instr.opcode == "parameter" or has_effect(instr):
             needed.add(instr)
             needed.update(instr.operands)
-    return [i for i in computation.instructions if i not in needed]
+    return tuple([i for i in computation.instructions if i not in needed])
 
 
 def without(computation: Computation, gone: Iterable[Instruction]) -> Computation:

@@ -2,9 +2,11 @@
 
 import gc
 from contextlib import nullcontext
+from weakref import ref
 
 import pytest
 
+from hlo import garbage
 from hlo.garbage import no_collection
 
 
@@ -22,3 +24,28 @@ def test_collector_is_left_as_it_was(enabled, fails):
         assert gc.isenabled() == enabled
     finally:
         (gc.enable if before else gc.disable)()
+
+
+@pytest.mark.parametrize("most", [0, 1 << 40])
+def test_what_was_made_meanwhile_is_not_looked_at_again(monkeypatch, most):
+    monkeypatch.setattr(garbage, "_MOST_UNSEEN", most)
+    before = gc.isenabled()
+    gc.enable()
+    try:
+        with no_collection():
+            circle = [Node(), Node()]
+            circle[0].next, circle[1].next = circle[1], circle[0]
+            made, gone = [[] for _ in range(1000)], ref(circle[0])
+            del circle
+        young = {id(each) for each in gc.get_objects(generation=0)}
+        assert not any(id(each) in young for each in made)
+        # Garbage is found once there is enough of it.
+        assert (gone() is None) == (most == 0)
+    finally:
+        (gc.enable if before else gc.disable)()
+
+
+class Node:
+    """An object that knows another one."""
+
+    next: "Node"
