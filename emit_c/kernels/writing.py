@@ -21,6 +21,7 @@ from emit_c.kernels.kernel import Kernel
 from emit_c.kernels.lanes import in_lanes
 from emit_c.kernels.limits import with_limits
 from emit_c.kernels.parallel import split
+from emit_c.kernels.short import without_short_loops
 from emit_c.kernels.traversal import write_nest
 from emit_c.table import Scalar, emits_c
 
@@ -69,6 +70,7 @@ class Kernels:
         """The name of a function with a kernel's body; an equal one, if there is one already."""
         _let_results_share(kernel)
         status = "  return 0;\n" if kernel.writer.patience else ""
+        statements = without_short_loops(kernel.body, statements)
         folded = in_lanes(kernel.body, in_blocks(kernel.body, statements))
         parts = split(kernel, name, with_calls(with_limits(kernel.body, folded)))
         _drop_unused(kernel, parts)

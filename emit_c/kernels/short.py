@@ -1,0 +1,88 @@
+"""Short loops inside of longer ones, written out, so that the longer ones run in vector lanes.
+
+    for i: total = 0; for j < 3: total = total + x[3 * i + j]; y[i] = total
+
+becomes
+
+    for i: total = 0; total = total + x[3 * i + 0]; ... total = total + x[3 * i + 2]; y[i] = total
+
+A short row does not fill the lanes of a vector, and to put its lanes together takes longer than to
+fold it; but of many rows each lane can have one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from emit_c.code.loops import For, If, Let, Statement, Variable, straight
+from emit_c.kernels.folds import renamed
+from emit_c.kernels.parallel import turns, work
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from emit_c.kernels.body import Body
+
+# Turns of a loop that is written out. Compilers take numbers apart that lie 2, 3, 4, 8 or 16 apart;
+# but more than 8 are folded faster even one after the other than in lanes and a rest.
+SHORT = (2, 3, 4)
+SHORT_FOLD = (2, 3, 4, *range(8, 17))
+# Turns from which on the loop around it is worth lanes.
+LONG = 32
+# Operations of a turn of the longer loop, at most: compilers take their time for each.
+MOST_WORK = 400
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def without_short_loops(body: Body, statements: Sequence[Statement]) -> list[Statement]:
+    """Statements whose loops over short ones run in lanes."""
+    return [_without(body, s) for s in statements]
+
+
+def _without(body: Body, statement: Statement) -> Statement:
+    if isinstance(statement, If):
+        then, otherwise = (
+            tuple(without_short_loops(body, s)) for s in (statement.then, statement.otherwise)
+        )
+        return replace(statement, then=then, otherwise=otherwise)
+    if not isinstance(statement, For):
+        return statement
+    if _is_worth_it(statement):
+        written = tuple(made for s in statement.body for made in _written_out(body, s))
+        return replace(statement, body=written, simd=True)
+    return replace(statement, body=tuple(without_short_loops(body, statement.body)))
+
+
+def _is_worth_it(loop: For) -> bool:
+    """Whether a loop has only short ones inside, and turns that do not depend on each other."""
+    inner = [s for s in loop.body if isinstance(s, For)]
+    if not inner or not loop.parallel or loop.step != 1 or turns(loop) < LONG:
+        return False
+    if not all(_is_short(each) for each in inner):
+        return False
+    return straight([s for s in loop.body if not isinstance(s, For)]) and (
+        work(replace(each, simd=True) for each in inner) <= MOST_WORK
+    )
+
+
+def _is_short(loop: For) -> bool:
+    known = isinstance(loop.stop, int) and (loop.start, loop.step) == (0, 1)
+    few = turns(loop) in (SHORT_FOLD if loop.reductions else SHORT)
+    return known and few and straight(loop.body)
+
+
+def _written_out(body: Body, statement: Statement) -> Iterator[Statement]:
+    """A loop's turns one after the other, each with names of its own; others as they are."""
+    if not isinstance(statement, For):
+        yield statement
+        return
+    for turn in range(turns(statement)):
+        names = {statement.name: str(turn)}
+        for each in statement.body:
+            made = renamed(each, names)
+            if isinstance(made, Let | Variable):
+                names[made.name] = body.name(made.name)
+                made = replace(made, name=names[made.name])
+            yield made

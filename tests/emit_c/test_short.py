@@ -1,0 +1,97 @@
+"""Short rows are folded and computed in lanes of many rows; C gives what the interpreter gives."""
+
+import numpy as np
+import pytest
+
+import emit_c
+import hlo
+import interpreter
+from emit_c.code.loops import Assign, Call, For, Let, Variable, text
+from emit_c.kernels.short import without_short_loops
+from hlo.element_type import ELEMENT_TYPES
+from interpreter.compare import BITS, ROUNDING, compare
+
+COMPUTATIONS = """HloModule m
+sum { x = T[] parameter(0)  y = T[] parameter(1)  ROOT r = T[] add(x, y) }
+most { x.1 = T[] parameter(0)  y.1 = T[] parameter(1)  ROOT r.1 = T[] maximum(x.1, y.1) }
+ENTRY e {
+  p = T[ROWS,N] parameter(0)
+  q = T[N] parameter(1)
+  zero = T[] constant(0)
+  b = T[ROWS,N] broadcast(q), dimensions={1}
+  product = T[ROWS,N] multiply(p, b)
+  mirrored = T[ROWS,N] reverse(product), dimensions={1}
+  total = T[ROWS] reduce(product, zero), dimensions={1}, to_apply=sum
+  largest = T[ROWS] reduce(p, zero), dimensions={1}, to_apply=most
+  ROOT t = (T[ROWS,N], T[ROWS], T[ROWS]) tuple(mirrored, total, largest)
+}"""
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 8, 11, 16, 17])
+@pytest.mark.parametrize("kind", ["f32", "f64", "bf16", "u8", "s32"])
+def test_short_rows(kind, size):
+    rows = 100
+    module = COMPUTATIONS.replace("T[", f"{kind}[").replace("ROWS", str(rows))
+    module = hlo.parse(module.replace("N]", f"{size}]"))
+    generator = np.random.default_rng(size)
+    dtype = ELEMENT_TYPES[kind].dtype
+    x = generator.integers(0, 50, (rows, size)).astype(dtype)
+    y = generator.integers(1, 4, size).astype(dtype)
+    if ELEMENT_TYPES[kind].is_floating:
+        x[3, 0], x[4, -1], x[5] = np.nan, np.inf, -0.0
+    with np.errstate(all="ignore"):
+        wanted = interpreter.evaluate(module, x, y)
+    ours = emit_c.compile(module)(x, y)
+    promises = (BITS, ROUNDING, BITS)
+    for mine, meant, promise in zip(ours, wanted, promises, strict=True):
+        assert compare(mine, meant, promise) is None
+
+
+class Names:
+    """Names for copies of what is in a loop."""
+
+    def __init__(self):
+        self.count = 0
+
+    def name(self, wanted):
+        self.count += 1
+        return f"{wanted}_{self.count}"
+
+
+SUM = (Let("f32", "v", "x[i * 4 + j]"), Assign("t", "t + v"))
+
+
+def nest(turns, *, parallel=True, folded=SUM):
+    inner = For("j", turns, folded, simd=True, reductions=(("+", "t"),))
+    body = (Variable("f32", "t", "0"), inner, Assign("y[i]", "t"))
+    return [For("i", 1000, body, parallel=parallel)]
+
+
+def test_a_short_fold_is_written_out():
+    assert (
+        text(without_short_loops(Names(), nest(2)))
+        == """\
+  #pragma omp simd
+  for (s64 i = 0; i < 1000; i++) {
+    f32 t = 0;
+    const f32 v_1 = x[i * 4 + 0];
+    t = t + v_1;
+    const f32 v_2 = x[i * 4 + 1];
+    t = t + v_2;
+    y[i] = t;
+  }
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        nest(100),
+        nest(2, parallel=False),
+        nest(2, folded=(Call("f", ("j",)),)),
+        nest(16, folded=tuple(Let("f32", f"v{k}", "exp_f32(x[j])") for k in range(20))),
+    ],
+)
+def test_other_loops_stay_as_they_are(statements):
+    assert without_short_loops(Names(), statements) == statements
