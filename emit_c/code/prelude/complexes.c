@@ -57,8 +57,16 @@ static inline f64 direction_f64(f64 x) {
   return __builtin_copysign(__builtin_isinf(x) ? 1 : 0, x);
 }
 
-static inline $R magnitude_$T($C x) {
-  return __builtin_hypot$f(__real__ x, __imag__ x);
+// In f64 no square of an f32 overflows, or loses anything. What has an infinite part is infinite.
+static inline f32 magnitude_c64(c64 x) {
+  f64 a = __real__ x, b = __imag__ x;
+  f64 size = __builtin_sqrt(a * a + b * b), infinity = __builtin_inf();
+  size = __builtin_fabs(a) == infinity ? infinity : size;
+  return (f32)(__builtin_fabs(b) == infinity ? infinity : size);
+}
+
+static inline f64 magnitude_c128(c128 x) {
+  return __builtin_hypot(__real__ x, __imag__ x);
 }
 
 static inline $C sign_$T($C x) {
