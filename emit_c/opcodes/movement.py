@@ -19,7 +19,7 @@ from emit_c.code.indexing import (
 from emit_c.code.loops import If
 from emit_c.code.types import literal, load, narrowed, store, wide
 from emit_c.table import Element, emits_c
-from hlo.element_type import PRED, S64
+from hlo.element_type import ELEMENT_TYPES, PRED
 from interpreter.conversion import integer_range
 
 if TYPE_CHECKING:
@@ -293,14 +293,21 @@ def window_start(
     return tuple(found)
 
 
-def clamped(body: Body, value: str, limit: int, name: str, *, unsigned: bool) -> Sum:
-    """A number brought into the range from 0 to a limit."""
+def clamped(
+    body: Body, value: str, limit: int, name: str, *, unsigned: bool, kind: str = "s64"
+) -> Sum:
+    """A number brought into the range from 0 to a limit.
+
+    Parameters
+    ----------
+    kind : the type of the result; s32 where both it and the number have room in that.
+    """
     if limit <= 0:
         return unknown("", 0, 0)
     low = "" if unsigned else f"{value} < 0 ? 0 : "
-    cast = f"(u64){value}" if unsigned else f"(s64){value}"
-    kind = literal(S64, limit)
-    at = body.let("s64", f"{name}_at", f"{low}{cast} > {kind} ? {kind} : (s64){value}")
+    cast = f"(u64){value}" if unsigned and kind == "s64" else f"({kind}){value}"
+    most = literal(ELEMENT_TYPES[kind], limit)
+    at = body.let(kind, f"{name}_at", f"{low}{cast} > {most} ? {most} : ({kind}){value}")
     return unknown(at, 0, limit)
 
 
@@ -316,6 +323,10 @@ def write_gather(body: Body, instr: Instruction, index: Index) -> str:
     offset = {d: index[place] for d, place in zip(window, attrs.offset_dims, strict=True)}
     at = [offset.get(d, unknown("", 0, 0)) for d in range(len(dims))]
     unsigned = indices.shape.element_type.kind == "unsigned"
+    # Places of 32 bits are found in half as many vectors.
+    short = (
+        indices.shape.element_type.bits <= (16 if unsigned else 32) and operand.shape.size < 1 << 31
+    )
     for k, d in enumerate(attrs.start_index_map):
         here = vector_index(batch, attrs.index_vector_dim, indices, k)
         limit = dims[d] - attrs.slice_sizes[d]
@@ -324,7 +335,8 @@ def write_gather(body: Body, instr: Instruction, index: Index) -> str:
             at[d] = at[d] + counted
             continue
         value = body.element(indices, here)
-        at[d] = at[d] + clamped(body, value, limit, indices.name, unsigned=unsigned)
+        kind = "s32" if short else "s64"
+        at[d] = at[d] + clamped(body, value, limit, indices.name, unsigned=unsigned, kind=kind)
     pairs = zip(attrs.operand_batching_dims, attrs.start_indices_batching_dims, strict=True)
     for d, place in pairs:
         at[d] = at[d] + batch[place - (place > attrs.index_vector_dim)]

@@ -7,6 +7,7 @@ from strategies.compiled import check, entry
 import emit_c
 import hlo
 import interpreter
+from hlo.element_type import ELEMENT_TYPES
 from interpreter.compare import compare
 
 MOVEMENT = {
@@ -97,3 +98,21 @@ def test_a_gather_along_one_dimension_clamps_nothing_else(kind, taken, asked):
     executable = emit_c.compile(module)
     assert compare(executable(*arguments), interpreter.evaluate(module, *arguments)) is None
     assert executable.source.count("_at = ") + executable.source.count("_at_1 = ") == asked
+
+
+@pytest.mark.parametrize("kind", ["s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64"])
+def test_indices_are_clamped_in_their_own_type(kind):
+    module = hlo.parse(f"""HloModule m
+ENTRY e {{
+  x = f32[7,50] parameter(0)
+  i = {kind}[40,2] parameter(1)
+  ROOT g = f32[40] gather(x, i), offset_dims={{}}, collapsed_slice_dims={{0,1}},
+    start_index_map={{0,1}}, index_vector_dim=1, slice_sizes={{1,1}}
+}}""")
+    dtype = ELEMENT_TYPES[kind].dtype
+    info = np.iinfo(dtype)
+    index = np.random.default_rng(0).integers(0, 60, (40, 2)).astype(dtype)
+    index[:6] = [(info.min, info.max), (info.max, 3), (3, info.min), (6, 49), (7, 50), (0, 0)]
+    x = np.arange(350, dtype=np.float32).reshape(7, 50)
+    ours = emit_c.compile(module)(x, index)
+    np.testing.assert_array_equal(ours, interpreter.evaluate(module, x, index))
