@@ -69,7 +69,9 @@ def read_header(items: Sequence[Item], scanner: Scanner, reprint: Callable[[str]
             table = read_recovery_table(value, scanner, reprint)
             others += [(key.text, table)] if table else []
         else:
-            fields[key.text] = read(kind, value.text, scanner.span(value))
+            found = read(kind, value.text, scanner.span(value))
+            # One `false` is what XLA takes where nothing is said.
+            fields[key.text] = () if found == (False,) else found
     return Header(**fields, others=tuple(others))
 
 

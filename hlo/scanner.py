@@ -34,7 +34,8 @@ _STRING = {
 }
 _PLAIN = re.compile(r"""[^\s,(){}\[\]"']+""", re.ASCII)
 _BETWEEN_COMMAS = re.compile(r"""[^,(){}\[\]"']+""")
-_CONTINUES = re.compile(r"\s+(?=\{)", re.ASCII)
+# What stands in `replica_groups=mesh["a"=2], device_ids=(1,0) {"a"}` between its parts.
+_CONTINUES = re.compile(r"\s+(?=\{)|\s*,\s*(?=device_ids=)", re.ASCII)
 _CLOSES = {")": "(", "}": "{", "]": "["}
 
 
@@ -157,7 +158,7 @@ class Scanner:
             elif text[at] in "\"'":
                 at = self.string(at)
             elif text.startswith("mesh", pos) and (gap := _CONTINUES.match(text, at)):
-                at = gap.end()  # `replica_groups=mesh["a"=2] {"a"}`
+                at = gap.end()
             else:
                 break
         return at

@@ -36,7 +36,8 @@ def print_replica_groups(groups: ReplicaGroups) -> str:
     if groups.tiles is not None:
         return _tiles(groups.tiles)
     if groups.mesh is not None:
-        return f"{_mesh(groups.mesh)} {_axes(groups.axes)}"
+        axes = ",".join(map(_axis, groups.axes))
+        return f"{_mesh(groups.mesh)} {{{axes}}}"
     return "{" + ",".join("{" + _numbers(group) + "}" for group in groups.lists) + "}"
 
 

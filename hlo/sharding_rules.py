@@ -28,6 +28,7 @@ from hlo.values import DomainBorder
 
 # More than any machine has: device lists are written out in memory.
 MAX_DEVICES = 2**20
+MATRIX = 2
 _NAMED = ("replicated", "unreduced", "manual")
 _SIMPLE = ("replicated", "maximal", "manual", "unknown", "unreduced")
 
@@ -221,6 +222,8 @@ class ShardingRules(Transformer[Token, Any]):
 
     def iota_groups(self, items: Any) -> Any:
         """`[2,4]<=[8]`."""
+        if len(items[0]) != MATRIX:
+            raise BadValue("groups are the rows of a matrix")
         return ReplicaGroups(tiles=_tiles(items[0], items[1]))
 
     def mesh_groups(self, items: Any) -> Any:
@@ -228,10 +231,14 @@ class ShardingRules(Transformer[Token, Any]):
         mesh, devices, axes = items
         if devices is not None:
             mesh = _on_devices(mesh, devices["devices"])
-        names = [name for name, _ in mesh.axes]
+        sizes = dict(mesh.axes)
+        if not axes:
+            raise BadValue("no axis of the mesh is named")
         for axis in axes:
-            if axis.name not in names:
+            if axis.name not in sizes:
                 raise BadValue(f"the mesh has no axis {axis.name!r}")
+            if axis.size == sizes[axis.name]:
+                raise BadValue(f"a part of axis {axis.name!r} is smaller than all of it")
         return ReplicaGroups(mesh=mesh, axes=axes)
 
 

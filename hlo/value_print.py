@@ -164,6 +164,7 @@ PRINTERS: dict[str, Callable[[Any], str]] = {
     "bool": _bool,
     "float": print_float,
     "word": str,
+    "group_mode": str,
     "string": quote,
     "ints": print_ints,
     "int_lists": _int_lists,

@@ -15,6 +15,7 @@ from hlo.error import did_you_mean
 from hlo.quoting import keep_json, unquote
 from hlo.rule_tools import BadValue, by, integer, integers, present
 
+_GROUP_MODES = ("cross_replica", "cross_partition", "cross_replica_and_partition", "flattened_id")
 _WINDOW_FIELDS = ("size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal")
 
 
@@ -43,6 +44,12 @@ class ValueRules(Transformer[Token, Any]):
     def word(self, items: Any) -> Any:
         """An identifier."""
         return str(items[0])
+
+    def group_mode(self, items: Any) -> Any:
+        """`cross_replica`: XLA reads how groups are numbered, and takes it from elsewhere."""
+        if items[0] not in _GROUP_MODES:
+            raise BadValue(f"a mode is {', '.join(_GROUP_MODES)}", items[0])
+        return ""
 
     def string(self, items: Any) -> Any:
         """A quoted string."""
@@ -262,6 +269,8 @@ class ValueRules(Transformer[Token, Any]):
                 raise BadValue("expects lhs or rhs", item)
             else:
                 operands[str(item)] = {}
+        if not operands:
+            return None
         return val.SparsityConfig(**{k: val.Sparsity(**v) for k, v in operands.items()})
 
 

@@ -33,6 +33,7 @@ KINDS = [
     "bool",
     "float",
     "word",
+    "group_mode",
     "string",
     "ints",
     "int_lists",

@@ -34,7 +34,7 @@ class AllReduce(Collective):
 
     constrain_layout: bool = optional("bool", default=False)
     use_global_device_ids: bool = optional("bool", default=False)
-    mode: str = optional("word", "")
+    mode: str = optional("group_mode", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class AllGather(Collective):
     constrain_layout: bool = optional("bool", default=False)
     dimensions: tuple[int, ...] = required("ints")
     use_global_device_ids: bool = optional("bool", default=False)
-    mode: str = optional("word", "")
+    mode: str = optional("group_mode", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class ReduceScatter(Collective):
 
     constrain_layout: bool = optional("bool", default=False)
     use_global_device_ids: bool = optional("bool", default=False)
-    mode: str = optional("word", "")
+    mode: str = optional("group_mode", "")
     dimensions: tuple[int, ...] = required("ints")
 
 
@@ -64,14 +64,14 @@ class AllToAll(Collective):
     constrain_layout: bool = optional("bool", default=False)
     dimensions: tuple[int, ...] | None = optional("ints", None)
     use_global_device_ids: bool = optional("bool", default=False)
-    mode: str = optional("word", "")
+    mode: str = optional("group_mode", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaggedAllToAll(Collective):
     """Groups of a ragged all-to-all."""
 
-    mode: str = optional("word", "")
+    mode: str = optional("group_mode", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
