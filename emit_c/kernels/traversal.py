@@ -203,7 +203,15 @@ def _divided(nest: Nest, trace: Trace) -> tuple[Axis, ...]:
 
 def _atoms(trace: Trace) -> Iterator[Atom]:
     """All atoms of what was read and asked, those inside of others too."""
-    stack = [*trace.loads, *(c.value for c in trace.conditions)]
+    yield from _atoms_of([*trace.loads, *(c.value for c in trace.conditions)])
+
+
+def _open(trace: Trace) -> set[str]:
+    """The counters on which conditions depend that are not certain."""
+    return {a.text for a in _atoms_of([c.value for c in trace.conditions if c.conditions])}
+
+
+def _atoms_of(stack: list[Sum]) -> Iterator[Atom]:
     while stack:
         for atom, _ in stack.pop().terms:
             yield atom
@@ -264,10 +272,13 @@ def _write_axes(nest: Nest, ranges: tuple[Range, ...], trace: Trace, depth: int)
         return
     k = order[depth]
     cuts = _cuts(nest.axes[k], ranges[k], trace) if k in nest.cut else []
+    later = nest.cut.intersection(order[depth + 1 :])
+    # What a piece asks itself decides only where later axes are cut.
+    narrows = cuts and not _open(trace).isdisjoint(nest.axes[j].name for j in later)
     tiles = nest.tiled.get(k)
     for piece in _ranges(ranges[k], cuts, tiles.size if tiles else None):
         narrowed = (*ranges[:k], piece, *ranges[k + 1 :])
-        known = nest.traced(nest.index(narrowed)) if cuts else trace
+        known = nest.traced(nest.index(narrowed)) if narrows else trace
         with nest.body.block() as statements:
             _write_axes(nest, narrowed, known, depth + 1)
         nest.body.add(*_loop(nest, k, piece, statements))

@@ -73,9 +73,10 @@ class Kernels:
         statements = without_short_loops(kernel.body, statements)
         folded = in_lanes(kernel.body, in_blocks(kernel.body, statements))
         parts = split(kernel, name, with_calls(with_limits(kernel.body, folded)))
-        _drop_unused(kernel, parts)
+        inside = text(parts)
+        _drop_unused(kernel, inside)
         parameters = ", ".join(f"{a.kind}{a.name}" for a in kernel.arguments.values()) or "void"
-        body = _without_unused(self._own(kernel, f"({parameters}) {{\n{text(parts)}{status}}}\n"))
+        body = _without_unused(self._own(kernel, f"({parameters}) {{\n{inside}{status}}}\n"))
         key = _anonymous(body, kernel)
         if key not in self._names:
             unique = self.names.unique(name, "kernel")
@@ -100,9 +101,9 @@ def _let_results_share(kernel: Kernel) -> None:
             kernel.arguments[pointer] = replace(argument, kind=kind)
 
 
-def _drop_unused(kernel: Kernel, statements: Sequence[Statement]) -> None:
-    """Take no pointers that nothing reads or writes through after all."""
-    words = set(_WORD.findall(text(statements)))
+def _drop_unused(kernel: Kernel, inside: str) -> None:
+    """Take no pointers that nothing in a kernel's text reads or writes through after all."""
+    words = set(_WORD.findall(inside))
     for pointer, argument in list(kernel.arguments.items()):
         if argument.name not in words:
             del kernel.arguments[pointer]
@@ -118,6 +119,8 @@ def _without_unused(body: str) -> str:
 
 
 def _renamed(text: str, names: Mapping[str, str]) -> str:
+    if not names:
+        return text
     return _WORD.sub(lambda match: names.get(match[0], match[0]), text)
 
 
