@@ -277,7 +277,11 @@ class RuleSet:
         names = [rule.name for rule in self.rules]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two rules are called {twice}")
-        self.roots = frozenset(opcode for rule in self.rules for opcode in rule.left.opcodes)
+        self._rooted: dict[str, list[Rule]] = {}
+        for each in self.rules:
+            for opcode in each.left.opcodes:
+                self._rooted.setdefault(opcode, []).append(each)
+        self.roots = frozenset(self._rooted)
         # Which rules may fit an opcode over certain opcodes is asked for again and again.
         self.candidates = lru_cache(maxsize=None)(self._candidates)
         self.reach = lru_cache(maxsize=None)(self._reach)
@@ -289,8 +293,7 @@ class RuleSet:
     def _candidates(self, opcode: str, *operands: str) -> list[tuple[Rule, Application]]:
         return [
             (rule, pattern)
-            for rule in self.rules
-            if opcode in rule.left.opcodes
+            for rule in self._rooted.get(opcode, ())
             for pattern in rule.patterns
             if _may_match(pattern, operands)
         ]

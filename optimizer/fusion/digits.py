@@ -55,13 +55,16 @@ class Digits:
 
     def resolve(self, place: Place) -> Place:
         """A place in the digits that stand for its own by now."""
-        if not any(d in self._became for d in place):
+        if self._became.keys().isdisjoint(place):
             return place
-        return tuple(r for d in place for r in self._resolved(d))
+        return tuple([r for d in place for r in self._resolved(d)])
 
     def _resolved(self, digit: int) -> Place:
-        became = self._became.get(digit)
-        return (digit,) if became is None else self.resolve(became)
+        if digit not in self._became:
+            return (digit,)
+        # The way is gone once; from then on it leads there at once.
+        now = self._became[digit] = self.resolve(self._became[digit])
+        return now
 
     def belong(self, place: Place, space: int) -> None:
         """Let the digits of a place belong to one more space."""
@@ -70,6 +73,8 @@ class Digits:
 
     def unify(self, one: Place, other: Place) -> bool:
         """Make two places the same, if they can be; nothing happens if they can't."""
+        if one == other:
+            return True
         one, other = self.resolve(one), self.resolve(other)
         if one == other:
             return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, cast
 
 from optimizer.effects import has_effect, ordered
@@ -11,7 +12,7 @@ from optimizer.loops.state import elements_needed, elements_taken
 from optimizer.loops.trip_count import induction_index, number, step_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from hlo.attributes import Constant
     from hlo.instruction import Instruction
@@ -130,12 +131,14 @@ def repeated_elements(site: Site) -> Instruction | None:
             if first is not None
         ]
     )
-    tied, count = ordered(loop.body), 0
+    count = 0
     while count < len(set(classes)) < loop.size:
         count = len(set(classes))
-        unique = [i in tied or has_effect(i) for i in loop.body.instructions]
-        values = values_of(loop, classes, unique)
-        classes = numbered([(c, values[n]) for c, n in zip(classes, loop.next, strict=True)])
+        sizes = Counter(classes)
+        alike = [n for c, n in zip(classes, loop.next, strict=True) if sizes[c] > 1]
+        values = values_of(loop, classes, alike)
+        # What is alone in its class stays alone, whatever it becomes.
+        classes = numbered([(c, values.get(n)) for c, n in zip(classes, loop.next, strict=True)])
     representative = {c: i for i, c in reversed(list(enumerate(classes)))}
     gone: StandIns = {i: representative[c] for i, c in enumerate(classes) if representative[c] != i}
     return narrowed(site, gone) if gone else None
@@ -147,21 +150,31 @@ def numbered(keys: Sequence[Any]) -> list[int]:
     return [numbers.setdefault(key, len(numbers)) for key in keys]
 
 
-def values_of(loop: Loop, classes: Sequence[int], unique: Sequence[bool]) -> dict[Instruction, int]:
-    """A number for what each instruction of the body computes, the same for equal values.
+def values_of(
+    loop: Loop, classes: Sequence[int], wanted: Iterable[Instruction]
+) -> dict[Instruction, int]:
+    """A number for what some instructions of the body compute, the same for equal values.
+
+    What has an effect, or is tied to something, is not taken for anything else.
 
     Parameters
     ----------
     classes : of the elements; those of one class are taken to be equal.
-    unique : for each instruction, whether it must not be taken for another one.
+    wanted : these instructions; what they need has a number too.
     """
-    identity, taken = Identity(), elements_taken(loop.body)
+    identity, taken, tied = Identity(), elements_taken(loop.body), ordered(loop.body)
+    needed = set(wanted)
+    for instr in reversed(loop.body.instructions):
+        if instr in needed:
+            needed.update(instr.operands)
     numbers: dict[Any, int] = {}
     values: dict[Instruction, int] = {}
-    for instr, alone in zip(loop.body.instructions, unique, strict=True):
+    for instr in loop.body.instructions:
+        if instr not in needed:
+            continue
         if instr in taken:
             key: Any = ("element", classes[taken[instr]])
-        elif alone or instr.opcode == "parameter":
+        elif instr.opcode == "parameter" or instr in tied or has_effect(instr):
             key = instr
         else:
             key = identity.key(instr, values)

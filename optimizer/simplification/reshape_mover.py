@@ -16,7 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hlo.walk import Plan, names_of, rebuild, users
+from hlo.memo import remembered
+from hlo.walk import Plan, names_of, rebuild, users_of
 from optimizer.effects import ordered, without_dead
 from optimizer.make import value_of
 from optimizer.passes import register
@@ -86,31 +87,38 @@ def moved(computation: Computation, names: NameSupply, log: Log) -> Computation:
     return without_dead(rebuild(computation, plan)) if plan else computation
 
 
+@remembered
 def carried(computation: Computation) -> dict[Instruction, Steps]:
     """Reshapes, transposes, and all past which they can be moved, each with the steps it carries.
 
     Whoever uses one of those must be among them too; so the users of one that something else uses
     are barred, until there is none.
     """
-    users_of, barred = users(computation), set(ordered(computation))
+    barred = set(ordered(computation))
     while True:
         carries: dict[Instruction, Steps] = {}
+        carry_nothing = carries.keys().isdisjoint
         for instr in computation.instructions:
-            steps = None if instr in barred else steps_of(instr, carries)
+            if instr in barred or (carry_nothing(instr.operands) and not is_rearrangement(instr)):
+                continue
+            steps = steps_of(instr, carries)
             if steps is not None:
                 carries[instr] = steps
+        if not carries:
+            return carries
+        users = users_of(computation, carries)
         mixed = [
             i
             for i in carries
-            if i is computation.root or not all(u in carries for u in users_of[i])
+            if i is computation.root or not all(user in carries for user in users[i])
         ]
-        if not (found := left_alone(mixed, carries, users_of)):
+        if not (found := left_alone(mixed, carries, users)):
             return carries
         barred |= found
 
 
 def left_alone(
-    mixed: list[Instruction], carries: Collection[Instruction], users_of: Users
+    mixed: list[Instruction], carries: Collection[Instruction], users: Users
 ) -> set[Instruction]:
     """What can't be moved past, since it uses what others use as it is.
 
@@ -120,7 +128,7 @@ def left_alone(
     seen = set(mixed)
     pending = list(mixed)
     while pending:
-        for user in users_of[pending.pop()]:
+        for user in users[pending.pop()]:
             if user in carries and user not in found and not is_rearrangement(user):
                 found.add(user)
                 news = [i for i in (user, *user.operands) if i in carries and i not in seen]
