@@ -258,3 +258,24 @@ def test_the_table_means_what_the_interpreters_table_means():
     for kind, meanings in MEANINGS.items():
         bitwise = set(BITWISE) if kind in ("signed", "unsigned") else set()
         assert set(meanings) == set(interpreter.arithmetic.MEANINGS[kind]) | bitwise
+
+
+def test_every_number_is_rounded_to_f16_as_the_interpreter_does():
+    """Around each f16 and halfway between it and the next one; beyond all of them; NaN."""
+    codes = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
+    words = codes.view(np.uint32)
+    around = [
+        words + np.uint32(k % (1 << 32)) for k in (-4097, -4096, -4095, -1, 0, 1, 4095, 4096, 4097)
+    ]
+    x = np.concatenate(around).view(np.float32)
+    text = f"""HloModule m
+ENTRY e {{ x = f32[{x.size}] parameter(0)
+  h = f16[{x.size}] convert(x)
+  n = f16[{x.size}] negate(h)
+  ROOT w = f32[{x.size}] convert(n) }}"""
+    module = hlo.parse(text)
+    with np.errstate(all="ignore"):
+        wanted = interpreter.evaluate(module, x)
+    executable = emit_c.compile(module)
+    assert "narrow_f16" in executable.source
+    assert compare(executable(x), wanted, BITS) is None

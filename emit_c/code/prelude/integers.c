@@ -55,18 +55,20 @@ static inline $C shift_right_arithmetic_$T($C x, $C distance) {
 // Sums of the bits in pairs, fours, bytes and so on: gcc 12 counts the bits of vectors of constants
 // wrongly where the processor has an instruction for it (it gives back the vector).
 static inline $C popcnt_$T($C x) {
-  u64 bits = (u64)(($U)x & $M);
-  bits -= bits >> 1 & 0x5555555555555555u;
-  bits = (bits & 0x3333333333333333u) + (bits >> 2 & 0x3333333333333333u);
-  bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0fu;
-  bits += bits >> 8;
-  bits += bits >> 16;
-  return ($C)((bits + (bits >> 32)) & 0x7f);
+  $U bits = ($U)(($U)x & $M);
+  bits = ($U)(bits - (bits >> 1 & ($U)0x5555555555555555u));
+  bits = ($U)((bits & ($U)0x3333333333333333u) + (bits >> 2 & ($U)0x3333333333333333u));
+  bits = ($U)((bits + (bits >> 4)) & ($U)0x0f0f0f0f0f0f0f0fu);
+  if ($W > 8) bits = ($U)(bits + (bits >> ($W > 8 ? 8 : 0)));
+  if ($W > 16) bits = ($U)(bits + (bits >> ($W > 16 ? 16 : 0)));
+  if ($W > 32) bits = ($U)(bits + (bits >> ($W > 32 ? 32 : 0)));
+  return ($C)(bits & 0x7f);
 }
 
 static inline $C count_leading_zeros_$T($C x) {
-  u64 bits = (u64)(($U)x & $M);
-  return ($C)(bits ? __builtin_clzll(bits) - (64 - $W) : $W);
+  $U bits = ($U)(($U)x & $M);
+  int zeros = $W > 32 ? __builtin_clzll(bits) - 64 : __builtin_clz((u32)bits) - 32;
+  return ($C)(bits ? zeros + $W : $W);
 }
 
 // The high half of the product that has twice the width.

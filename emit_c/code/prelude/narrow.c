@@ -33,6 +33,17 @@ static inline f16 store_f16(f32 x) {
   return (f16)(sign | small_float(x, 5, 10, 15, 0x7c00, 0x7c00, 0x7e00));
 }
 
+// x rounded to f16 and widened again. Below the smallest normal number what is added leaves just the
+// digits that are kept; from 2^16 on all is infinite.
+static inline f32 narrow_f16(f32 x) {
+  u32 bits = bits_f32(x), size = bits & 0x7fffffff;
+  u32 rounded = (size + 0xfff + (size >> 13 & 1)) & 0xffffe000;
+  f32 small = from_bits_f32(size) + 0.5f - 0.5f;
+  rounded = size < 0x38800000 ? bits_f32(small) : rounded;
+  rounded = rounded >= 0x47800000 ? 0x7f800000 : rounded;
+  return from_bits_f32((size > 0x7f800000 ? 0x7fc00000 : rounded) | (bits & 0x80000000));
+}
+
 // f64 to a narrower f32 that rounds on, to less than half its digits, as the f64 itself would:
 // cut off, with a last bit that says whether anything was lost.
 static inline f32 odd_f32(f64 x) {
