@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from lark import Token, Transformer
 
 from hlo import values as val
@@ -35,9 +36,10 @@ class ValueRules(Transformer[Token, Any]):
         return items[0] == "true"
 
     def float(self, items: Any) -> Any:
-        """`0.001`, `-inf`."""
+        """`0.001`, `-inf`: XLA keeps such a number, the epsilon of a batch norm, as an f32."""
         try:
-            return float(items[0])
+            with np.errstate(over="ignore"):
+                return float(np.float32(float(items[0])))
         except ValueError:
             raise BadValue("expects a number", items[0]) from None
 

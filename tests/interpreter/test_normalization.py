@@ -86,3 +86,11 @@ def test_no_elements_have_no_mean() -> None:
     assert output.shape == (0, 2)
     assert np.isnan(mean).all()
     assert np.isnan(variance).all()
+
+
+def test_epsilon_is_an_f32_also_among_f64() -> None:
+    none = np.zeros(1)
+    text = "batch-norm-inference(p0, p1, p2, p3, p4), epsilon=0.01, feature_index=0"
+    got = run(text, np.ones(1), np.ones(1), none, none, none)
+    assert got == 1 / np.sqrt(np.float64(np.float32(0.01)))
+    assert got != 1 / np.sqrt(0.01)
