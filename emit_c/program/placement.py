@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from emit_c.table import Kernel, Scalar, elemental, emits_c
 from hlo.walk import users
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
+    from hlo.attributes import Slice
     from hlo.instruction import Computation, Instruction
 
 # These only say where an element comes from: computing them again costs nothing.
@@ -82,7 +84,21 @@ def _stored(instr: Instruction, users: list[Instruction]) -> bool:
     if not elemental(instr.opcode) or instr.opcode in _LOOPS:
         return True
     elsewhere = [u for u in users if not isinstance(emits_c.get(u.opcode), Scalar)]
-    return len(users) > 1 and bool(elsewhere)
+    return len(users) > 1 and bool(elsewhere) and not _each_a_part(users)
+
+
+def _each_a_part(users: Sequence[Instruction]) -> bool:
+    """Whether all users are slices, none of which has an element of another one."""
+    if any(user.opcode != "slice" for user in users):
+        return False
+    parts: list[Slice] = [user.attrs for user in users]  # type: ignore[misc]
+    return all(_apart(one, other) for one, other in combinations(parts, 2))
+
+
+def _apart(one: Slice, other: Slice) -> bool:
+    """Whether two slices have no element in common."""
+    pairs = zip(one.slice, other.slice, strict=True)
+    return any(a.limit <= b.start or b.limit <= a.start for a, b in pairs)
 
 
 def _reads_memory(user: Instruction, operand: Instruction) -> bool:

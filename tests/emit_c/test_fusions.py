@@ -74,3 +74,17 @@ ROOT r = f32[9] fusion(x, y.1), kind=kLoop, calls=fused""", fused)  # fmt: skip
     lines = check(text).source.split("\n")
     kernel = lines.index("// %n = f32[9]{0} negate(%y.1)")
     assert lines[kernel + 1] == "// %s = f32[9]{0} subtract(%x, %n)"
+
+
+@pytest.mark.parametrize(("start", "kernels"), [(25, 1), (24, 2)])
+def test_what_slices_share_is_stored_and_what_they_part_is_not(start, kernels):
+    fused = f"""fused {{
+a = f32[8,50] parameter(0)
+n = f32[8,50] multiply(a, a)
+low = f32[8,25] slice(n), slice={{[0:8], [0:25]}}
+high = f32[8,25] slice(n), slice={{[0:8], [{start}:{start + 25}]}}
+ROOT s = f32[8,25] subtract(low, high)
+}}"""
+    text = entry("""x = f32[8,50] parameter(0)
+ROOT r = f32[8,25] fusion(x), kind=kLoop, calls=fused""", fused)  # fmt: skip
+    assert check(text).source.count("static void ") == kernels
