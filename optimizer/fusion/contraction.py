@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from hlo.walk import post_order
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from hlo.instruction import Computation, Instruction
 
@@ -63,12 +63,13 @@ class Contraction:
         """Numbers grow along every edge."""
         return self._number[node]
 
-    def following(self, node: Hashable) -> Iterator[Hashable]:
+    def following(self, node: Hashable) -> list[Hashable]:
         """The nodes that use a node, or have to wait for it."""
-        for part in self._parts[node]:
-            for user in (*self._users[part], *self._after.get(part, ())):
-                if self._node[user] is not node:
-                    yield self._node[user]
+        of, parts = self._node, self._parts[node]
+        found = [of[user] for part in parts for user in self._users[part]]
+        if self._after:
+            found += [of[user] for part in parts for user in self._after.get(part, ())]
+        return [n for n in found if n is not node]
 
     def reaches(self, first: Hashable, second: Hashable) -> bool:
         """Whether `second` needs `first`, or it takes long to tell."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from optimizer.analysis.cost import traffic
 from optimizer.effects import has_effect, ordered
@@ -12,8 +12,7 @@ from optimizer.fusion.policy import is_large_window
 from optimizer.identity import Identity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from hlo.attributes import Fusion, GetTupleElement
     from hlo.instruction import Computation, Instruction
@@ -60,6 +59,13 @@ class Kernel:
         return frozenset(
             [(m.operands[0].shape.size, m.shape.size) for m in self.members if m.opcode == "reduce"]
         )
+
+    @cached_property
+    def distinct(self) -> Distinct:
+        """Its members, for others to be joined to them."""
+        found = Distinct(Identity(), [], {}, {}, {})
+        found.add(self.members, self.values)
+        return found
 
     @cached_property
     def bytes(self) -> int:
@@ -142,27 +148,67 @@ def joined(first: Kernel, second: Kernel, needed: Needed) -> Kernel:
     needed : whether others than the given instructions need a value, so that it is still stored.
     """
     parts = (*first.parts, *second.parts)
-    identity = Identity()
-    known: dict[Any, Instruction] = {}
-    copies: dict[Instruction, Instruction] = {}
-    numbers: dict[Instruction, int] = {}
-    members: list[Instruction] = []
-    for member in (*first.members, *second.members):
-        sources = [first.values.get(o, o) for o in member.operands]
-        operands = tuple([copies.get(o, o) for o in sources])
-        for operand in operands:
-            numbers.setdefault(operand, len(numbers))
-        made = member
-        if operands != member.operands:
-            made = member.rewired(operands, member.control_predecessors, member.called)
-        copies[member] = known.setdefault(identity.key(made, numbers), made)
-        if copies[member] is made:
-            members.append(made)
-    inside = set(parts)
+    both = first.distinct.copy()
+    both.add(second.members, first.values)
+    inside, copies = set(parts), both.copies
     values = {
         instr: copies[member]
         for instr, member in (*first.values.items(), *second.values.items())
         if needed(instr, inside)
     }
     handed = tuple([copies[member] for member in first.values.values()])
-    return Kernel(parts, tuple(members), values, handed, first.count + second.count)
+    made = Kernel(parts, tuple(both.members), values, handed, first.count + second.count)
+    # They are distinct already, and the next kernel will be joined to them.
+    made.distinct = both
+    return made
+
+
+@dataclass
+class Distinct:
+    """Members of which no two compute the same.
+
+    Attributes
+    ----------
+    copies : what stands for each member that was added.
+    known : the members, by what makes them what they are.
+    numbers : of the operands of members, for `identity` to tell them apart.
+    """
+
+    identity: Identity
+    members: list[Instruction]
+    copies: dict[Instruction, Instruction]
+    known: dict[Any, Instruction]
+    numbers: dict[Instruction, int]
+
+    def add(
+        self, members: Iterable[Instruction], values: Mapping[Instruction, Instruction]
+    ) -> None:
+        """Add members, each after its operands.
+
+        Parameters
+        ----------
+        values : the members that compute what some of them read.
+        """
+        copies, numbers = self.copies, self.numbers
+        for member in members:
+            sources = [values.get(o, o) for o in member.operands]
+            operands = tuple([copies.get(o, o) for o in sources])
+            for operand in operands:
+                numbers.setdefault(operand, len(numbers))
+            made = member
+            if operands != member.operands:
+                made = member.rewired(operands, member.control_predecessors, member.called)
+            copies[member] = self.known.setdefault(self.identity.key(made, numbers), made)
+            if copies[member] is made:
+                copies[made] = made
+                self.members.append(made)
+
+    def copy(self) -> Distinct:
+        """The same, for others to be added."""
+        return Distinct(
+            self.identity,
+            list(self.members),
+            dict(self.copies),
+            dict(self.known),
+            dict(self.numbers),
+        )
