@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from emit_c.code.indexing import Counter, Quotient, Remainder, Sum, delinear, unknown
 from emit_c.code.loops import For, Let, Statement, Variable
+from emit_c.kernels.short import SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -233,6 +234,8 @@ def _tiles(nest: Nest, trace: Trace) -> dict[int, Tiles]:
         beside = next((k for k, f in factors.items() if f == 1), last)
         if beside == last or abs(factors.get(last, 0)) <= 1:
             continue
+        if beside == last - 1 and nest.axes[last].size in SHORT:
+            return {}  # written out, it leaves one loop, which reads what lies side by side
         sizes = {k: min(nest.axes[k].size, TILE) for k in (beside, last)}
         for k, other in ((beside, last), (last, beside)):
             if sizes[other] < TILE:
