@@ -43,6 +43,8 @@ _SHAPE_IS_INPUT = {
     "async-start",
     "all-to-all",
 }
+# Opcodes without operands that always have the same.
+_ONE_SHAPE = {"partition-id", "replica-id"}
 
 
 def with_inferred_shape(instr: Instruction) -> Instruction:
@@ -53,7 +55,8 @@ def with_inferred_shape(instr: Instruction) -> Instruction:
     HloError
         HLO009 if they imply none; what `infer` raises if they do not fit the opcode.
     """
-    if instr.row.arity == 0 or instr.opcode in _SHAPE_IS_INPUT:
+    no_operands = instr.row.arity == 0 and instr.opcode not in _ONE_SHAPE
+    if no_operands or instr.opcode in _SHAPE_IS_INPUT:
         message = f"{instr.opcode} needs its shape: nothing else says it"
         raise HloError("HLO009", message, instr.span)
     return instr.with_(shape=infer(instr))
@@ -63,7 +66,8 @@ def complete(instr: Instruction) -> Instruction:
     """The instruction with what XLA works out by itself."""
     sharding = instr.annotations.sharding
     if sharding is not None and instr.shape.is_tuple and sharding.kind != "tuple":
-        elements = tuple(sharding for _ in instr.shape.leaves())
+        # An empty tuple has one, too.
+        elements = tuple(sharding for _ in instr.shape.leaves() or (instr.shape,))
         spread = replace(instr.annotations, sharding=Sharding("tuple", elements=elements))
         instr = instr.with_(annotations=spread)
     rule = _COMPLETIONS.get(instr.opcode)

@@ -130,6 +130,12 @@ class InstructionText:
             return read_async(self, syntax, base, span)
         raise HloError("HLO007", f"there is no opcode `{opcode}`", span, _opcode_hint(opcode))
 
+    def _control_predecessors(self, listed: Piece) -> tuple[Instruction, ...]:
+        """The instructions of `{%a, %b}`, of which there is at least one."""
+        if listed.text[:1] != "{" or not listed.text[1:-1].strip():
+            raise self.scanner.error("expects names in braces", listed.start, listed.end)
+        return self.operands.read(Piece(listed.text[1:-1], listed.start + 1))
+
     def build(
         self,
         syntax: InstructionSyntax,
@@ -161,8 +167,7 @@ class InstructionText:
             if annotations.metadata is not None:
                 annotations = self._with_metadata(annotations, annotations.metadata.text)
             if before is not None:
-                inside = Piece(before.text[1:-1], before.start + 1)
-                control = self.operands.read(inside)
+                control = self._control_predecessors(before)
         if row.arity == 0:
             operands = ()
         elif operands is None:

@@ -22,7 +22,6 @@ def instruction_order(computation: Computation) -> tuple[Instruction, ...]:
     used: set[Instruction] = set()
     for instr in computation.instructions:
         used.update(instr.operands)
-        used.update(instr.control_predecessors)
     order: list[Instruction] = []
     emitted: dict[Instruction, bool] = {}
     for start in computation.instructions:

@@ -84,7 +84,7 @@ class TopK(Attrs):
     """How many extremes of the last dimension, and which."""
 
     k: int = required("int")
-    largest: bool = required("bool")
+    largest: bool = optional("bool", default=True, always=True)
     is_stable: bool = optional("bool", default=False)
 
 
@@ -112,7 +112,7 @@ class TriangularSolve(Attrs):
     left_side: bool = optional("bool", default=False)
     lower: bool = optional("bool", default=False)
     unit_diagonal: bool = optional("bool", default=False)
-    transpose_a: str = optional("word", "TRANSPOSE_INVALID", always=True, words=TRANSPOSES)
+    transpose_a: str = optional("word", "TRANSPOSE_INVALID", words=TRANSPOSES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
