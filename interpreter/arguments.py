@@ -44,10 +44,20 @@ def checked_arguments(entry: Computation, arguments: Sequence[Any]) -> list[Valu
             entry.span,
             [f"the parameters are {wanted}" if wanted else "there are no parameters"],
         )
-    return [
-        checked(argument, parameter.shape, f"argument {i}, %{parameter.name}", parameter.span)
-        for i, (argument, parameter) in enumerate(zip(arguments, parameters, strict=True))
-    ]
+    return [checked_argument(entry, i, argument) for i, argument in enumerate(arguments)]
+
+
+def checked_argument(entry: Computation, number: int, argument: Any) -> Value:
+    """One of the arguments as the entry's parameter of that number wants it.
+
+    Raises
+    ------
+    HloError
+        HLO111 and HLO112 as `checked`.
+    """
+    parameter = entry.parameters[number]
+    name = f"argument {number}, %{parameter.name}"
+    return checked(argument, parameter.shape, name, parameter.span)
 
 
 def checked(argument: Any, shape: Shape, name: str, span: Span | None = None) -> Value:

@@ -1,7 +1,8 @@
 """From a library's `run` to a Python callable: arguments checked, results made, pointers passed.
 
 The trampoline in C does this in under a microsecond; `CtypesCaller` does the same in Python, where
-Python's headers are missing. Both leave unusual arguments to `converted`.
+Python's headers are missing. Both leave unusual arguments to Python: the trampoline one after the
+other to `converted_one`, where no parameter is a tuple.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from emit_c.executable.dlpack import from_dlpack
 from emit_c.executable.runtime import OUT_OF_MEMORY, runtime
-from interpreter.arguments import checked_arguments
+from interpreter.arguments import checked_argument, checked_arguments
 from optimizer.memory.heap import ALIGNMENT
 
 if TYPE_CHECKING:
@@ -54,12 +55,17 @@ def caller(
         for k, (index, s) in enumerate(entry.root.shape.leaves())
     )
     nested_as = nesting(entry.root.shape)
-    convert = partial(converted, entry, tuple(k for k, leaf in enumerate(given) if leaf[2] >= 0))
+    written = tuple(k for k, leaf in enumerate(given) if leaf[2] >= 0)
+    convert = partial(converted, entry, written)
     trampoline = runtime().trampoline
     if trampoline is None:
         return CtypesCaller(run, arena_bytes, results, nested_as, convert)
     address = ctypes.cast(run, ctypes.c_void_p).value
-    return trampoline.Caller(address, arena_bytes, given, results, nested_as, convert, failure)
+    arrays = all(p.shape.is_array for p in entry.parameters)
+    convert_one = partial(converted_one, entry, written) if arrays else None
+    return trampoline.Caller(
+        *(address, arena_bytes, given, results, nested_as, convert, convert_one, failure)
+    )
 
 
 def _leaf(shape: Shape, dims: tuple[int, ...], partner: int) -> Leaf:
@@ -108,6 +114,21 @@ def converted(
         None if leaf is None else _in_order(leaf, s.element_type.dtype, write=k in written)
         for k, (leaf, s) in enumerate(zip(_leaves(values), shapes, strict=True))
     )
+
+
+def converted_one(
+    entry: Computation, written: Sequence[int], number: int, argument: Any
+) -> NDArray[Any]:
+    """An argument for a parameter that is an array, as an array in row-major order.
+
+    Raises
+    ------
+    HloError
+        HLO111 to HLO112 if the argument does not fit.
+    """
+    value = checked_argument(entry, number, _taken(argument))
+    dtype = entry.parameters[number].shape.element_type.dtype
+    return _in_order(value, dtype, write=number in written)
 
 
 def _taken(argument: Any) -> Any:

@@ -1,6 +1,7 @@
 """Arguments in, results out: where their memory is, and who may use it when."""
 
 import gc
+import pickle
 import signal
 import weakref
 
@@ -110,6 +111,51 @@ def test_gaps_other_orders_and_odd_addresses_are_no_obstacle():
 
 def test_equal_types_of_other_names_are_taken():
     assert double(kind="s64")(np.ones(3, np.longlong)).sum() == 6
+
+
+def test_types_that_were_pickled_are_taken():
+    given = pickle.loads(pickle.dumps(np.ones(3, np.float32)))
+    assert given.dtype is not np.dtype(np.float32)
+    assert double()(given).tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [("f32", np.float32(1.5)), ("s64", np.int64(3)), ("f64", np.float64(0.1)),
+     ("bf16", ml_dtypes.bfloat16(1.5)), ("c64", np.complex64(1j)), ("u8", np.uint8(7))],
+)  # fmt: skip
+def test_scalars_are_arrays_of_rank_0(kind, number):
+    result = double("", kind)(number)
+    assert isinstance(result, np.ndarray)
+    assert (result.shape, result.dtype) == ((), np.asarray(number).dtype)
+    assert result == number + number
+
+
+def test_scalars_of_other_types_are_refused():
+    with pytest.raises(hlo.HloError, match="argument 0, %x: s64 instead of f32") as caught:
+        double("")(np.int64(1))
+    assert caught.value.code == "HLO112"
+
+
+def test_one_unusual_argument_leaves_the_others_where_they_are():
+    text = """HloModule m
+ENTRY e {
+  x = f32[3] parameter(0)
+  n = f32[] parameter(1)
+  y = f32[3] parameter(2)
+  b = f32[3] broadcast(n), dimensions={}
+  z = f32[3] multiply(x, b)
+  ROOT r = f32[3] add(z, y)
+}"""
+    executable = emit_c.compile(hlo.parse(text), optimize=False)
+    x, y = np.arange(3, dtype=np.float32), np.ones(6, np.float32)
+    for n in (2, 2.0, np.float32(2), np.array(2, np.float32)):
+        assert executable(x, n, y[::2]).tolist() == [1, 3, 5]
+        assert executable([0, 1, 2], n, y[:3]).tolist() == [1, 3, 5]
+    with pytest.raises(hlo.HloError, match="argument 1, %n"):
+        executable(x, x, y[:3])
+    with pytest.raises(hlo.HloError, match="argument 2, %y"):
+        executable(x, 2, y)
 
 
 def test_subclasses_of_arrays_are_taken():

@@ -1,6 +1,6 @@
 """What runs compiled modules: a library of threads, and a fast way from Python into C.
 
-Both are C files beside this one. They are compiled once, with the system's compiler, and kept in
+They are C files beside this one. They are compiled once, with the system's compiler, and kept in
 the same cache as the modules. `runtime.c` has no Python in it; modules find its functions when they
 are loaded, and it is part of what is written ahead of time. `trampoline.c` is an extension of
 Python; where Python's headers are missing, ctypes does its work, more slowly. It takes longest to
@@ -10,6 +10,7 @@ compile, and is needed last, when a module is called: so that is done beside eve
 from __future__ import annotations
 
 import ctypes
+import re
 import sysconfig
 import warnings
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -48,9 +49,9 @@ def c_files() -> dict[str, str]:
 
 
 def in_one_file(name: str) -> str:
-    """A C file of this folder with runtime.h in the place where it is included."""
-    header = (FOLDER / "runtime.h").read_text()
-    return (FOLDER / name).read_text().replace('#include "runtime.h"\n', header)
+    """A C file of this folder, with those in it that it includes of the same folder."""
+    text = (FOLDER / name).read_text()
+    return re.sub(r'#include "(\w+\.[ch])"\n', lambda m: (FOLDER / m[1]).read_text(), text)
 
 
 @cache
@@ -94,7 +95,7 @@ def headers() -> list[str]:
 @cache
 def _trampoline_library() -> Future[Path]:
     """The library of trampoline.c, compiled by another thread."""
-    text = (FOLDER / "trampoline.c").read_text()
+    text = in_one_file("trampoline.c")
     flags = ("-O2", *(f"-I{folder}" for folder in headers()))
     versions = f"// Python {sysconfig.get_config_var('SOABI')}, NumPy {np.__version__}\n"
     thread = ThreadPoolExecutor(1)

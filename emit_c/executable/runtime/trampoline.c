@@ -1,9 +1,9 @@
 // The way from Python into a compiled module: checks and results in C, in under a microsecond.
 //
 // A `Caller` is given arrays, checks them against what the module wants by comparing a few numbers,
-// makes the results, and calls the module without the interpreter's lock. Whatever is not plainly
-// right (other types, other sizes, gaps between the rows) it leaves to a Python function, which
-// converts it or says what is wrong.
+// makes the results, and calls the module without the interpreter's lock. NumPy's scalars, and
+// arrays with gaps between the rows, become such arrays; whatever else is not plainly right (other
+// types, other sizes) it leaves to a Python function, which converts it or says what is wrong.
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <Python.h>
@@ -11,98 +11,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-enum { ALIGNMENT = 64, ON_STACK = 64 };
-// NumPy allocates small arrays fast; larger ones come from a pool, because the pages of fresh
-// memory cost more than most kernels.
-enum { SMALL = 1 << 14, KEPT = 2 };
+#include "pools.c"
 
-static void *allocate(size_t bytes) {
-  size_t whole = (bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1);
-  return aligned_alloc(ALIGNMENT, whole);
-}
-
-// ------------------------------------------------------------------------ pools
-
-// Memory of one size that is free, for a result or for a module's arena. The lock of the
-// interpreter guards it.
-typedef struct {
-  Py_ssize_t users;   // the caller, and the buffers that are in use
-  size_t bytes;
-  int free_count, closed;
-  void *free_memory[KEPT];
-} Pool;
-
-static Pool *pool_new(size_t bytes) {
-  Pool *pool = calloc(1, sizeof *pool);
-  if (!pool) return (Pool *)PyErr_NoMemory();
-  pool->users = 1;
-  pool->bytes = bytes;
-  return pool;
-}
-
-static void *pool_take(Pool *pool) {
-  if (pool->free_count) return pool->free_memory[--pool->free_count];
-  void *memory = allocate(pool->bytes);
-  if (!memory) PyErr_Format(PyExc_MemoryError, "a call needs %zu bytes more", pool->bytes);
-  return memory;
-}
-
-static void pool_give(Pool *pool, void *memory) {
-  if (pool->closed || pool->free_count == KEPT) {
-    free(memory);
-  } else {
-    pool->free_memory[pool->free_count++] = memory;
-  }
-}
-
-static void pool_leave(Pool *pool) {
-  if (--pool->users == 0) free(pool);
-}
-
-static void pool_close(Pool *pool) {
-  while (pool->free_count) free(pool->free_memory[--pool->free_count]);
-  pool->closed = 1;
-  pool_leave(pool);
-}
-
-// ---------------------------------------------------------------------- buffers
-
-// What a result's memory belongs to. NumPy keeps it alive as long as the array or a view of it is
-// in use; then the memory goes back to the pool.
-typedef struct {
-  PyObject_HEAD
-  Pool *pool;
-  void *memory;
-} Buffer;
-
-static void buffer_dealloc(Buffer *self) {
-  if (self->memory) pool_give(self->pool, self->memory);
-  pool_leave(self->pool);
-  PyObject_Free(self);
-}
-
-static PyTypeObject BufferType = {
-  PyVarObject_HEAD_INIT(NULL, 0)
-  .tp_name = "pyhlo_trampoline.Buffer",
-  .tp_doc = "The memory of a result, which goes back to its module's pool when it is dropped.",
-  .tp_basicsize = sizeof(Buffer),
-  .tp_flags = Py_TPFLAGS_DEFAULT,
-  .tp_dealloc = (destructor)buffer_dealloc,
-};
-
-static Buffer *buffer_new(Pool *pool) {
-  void *memory = pool_take(pool);
-  if (!memory) return NULL;
-  Buffer *self = PyObject_New(Buffer, &BufferType);
-  if (!self) {
-    pool_give(pool, memory);
-    return NULL;
-  }
-  self->pool = pool;
-  self->memory = memory;
-  pool->users++;
-  return self;
-}
+enum { ON_STACK = 64 };
 
 // ---------------------------------------------------------------------- callers
 
@@ -127,22 +38,30 @@ typedef struct {
   Leaf *in, *out;
   Pool *arenas;
   PyObject *convert;   // from arguments that are not plainly right to a tuple of leaves
+  PyObject *convert_one; // from an argument's number and it to an array; None if there are tuples
   PyObject *failed;    // makes an exception of what the module returned
   PyObject *nesting;   // how results are put together: True for an array, None, or a tuple
 } Caller;
 
-static int fits(const Leaf *leaf, PyObject *given) {
+// Whether an array has the type and the sizes. Equal types may be several objects, as those of
+// arrays that come from another process.
+static int is_alike(const Leaf *leaf, PyObject *given) {
   if (!PyArray_CheckExact(given)) return 0;
   PyArrayObject *array = (PyArrayObject *)given;
-  if (PyArray_DESCR(array) != leaf->type || PyArray_NDIM(array) != leaf->rank) return 0;
+  if (PyArray_NDIM(array) != leaf->rank) return 0;
+  PyArray_Descr *type = PyArray_DESCR(array);
+  if (type != leaf->type && !PyArray_EquivTypes(type, leaf->type)) return 0;
+  return PyArray_CompareLists(PyArray_DIMS(array), leaf->dims, leaf->rank);
+}
+
+static int flags_for(const Leaf *leaf) {
   int wanted = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
-  if (leaf->partner >= 0) wanted |= NPY_ARRAY_WRITEABLE;
-  if ((PyArray_FLAGS(array) & wanted) != wanted) return 0;
-  const npy_intp *dims = PyArray_DIMS(array);
-  for (int i = 0; i < leaf->rank; i++) {
-    if (dims[i] != leaf->dims[i]) return 0;
-  }
-  return 1;
+  return leaf->partner >= 0 ? wanted | NPY_ARRAY_WRITEABLE : wanted;
+}
+
+static int fits(const Leaf *leaf, PyObject *given) {
+  int wanted = flags_for(leaf);
+  return is_alike(leaf, given) && (PyArray_FLAGS((PyArrayObject *)given) & wanted) == wanted;
 }
 
 static int all_fit(const Caller *self, PyObject *const *given, Py_ssize_t count) {
@@ -151,6 +70,41 @@ static int all_fit(const Caller *self, PyObject *const *given, Py_ssize_t count)
     if (!self->in[i].type || !fits(&self->in[i], given[i])) return 0;
   }
   return 1;
+}
+
+// An argument as an array that fits; NULL, with an exception, if it can't be one.
+static PyObject *fitted(const Caller *self, Py_ssize_t number, PyObject *given) {
+  const Leaf *leaf = &self->in[number];
+  PyObject *array;
+  if (fits(leaf, given)) return Py_NewRef(given);
+  if (is_alike(leaf, given)) {
+    Py_INCREF(leaf->type);
+    return PyArray_FromArray((PyArrayObject *)given, leaf->type, flags_for(leaf));
+  }
+  if (PyArray_IsScalar(given, Generic)) {
+    array = PyArray_FromScalar(given, NULL);
+    if (!array || fits(leaf, array)) return array;
+    Py_DECREF(array);
+  }
+  array = PyObject_CallFunction(self->convert_one, "nO", number, given);
+  if (!array || fits(leaf, array)) return array;
+  Py_DECREF(array);
+  PyErr_SetString(PyExc_TypeError, "a converted argument does not fit its parameter");
+  return NULL;
+}
+
+// All arguments as arrays that fit.
+static PyObject *all_fitted(const Caller *self, PyObject *const *given) {
+  PyObject *leaves = PyTuple_New(self->in_count);
+  for (Py_ssize_t i = 0; leaves && i < self->in_count; i++) {
+    PyObject *leaf = fitted(self, i, given[i]);
+    if (leaf) {
+      PyTuple_SET_ITEM(leaves, i, leaf);
+    } else {
+      Py_CLEAR(leaves);
+    }
+  }
+  return leaves;
 }
 
 static PyObject *new_array(const Leaf *leaf, void *memory, PyObject *owner) {
@@ -276,10 +230,15 @@ static PyObject *call(PyObject *object, PyObject *const *given, size_t flags, Py
   }
   Py_ssize_t count = PyVectorcall_NARGS(flags);
   if (all_fit(self, given, count)) return run_on(self, given);
-  PyObject *leaves = PyObject_Vectorcall(self->convert, given, count, NULL);
+  PyObject *leaves;
+  if (count == self->in_count && self->convert_one != Py_None) {
+    leaves = all_fitted(self, given);
+  } else {
+    leaves = PyObject_Vectorcall(self->convert, given, count, NULL);
+    if (leaves && !converted_fit(self, leaves)) Py_CLEAR(leaves);
+  }
   if (!leaves) return NULL;
-  PyObject *result = NULL;
-  if (converted_fit(self, leaves)) result = run_on(self, &PyTuple_GET_ITEM(leaves, 0));
+  PyObject *result = run_on(self, &PyTuple_GET_ITEM(leaves, 0));
   Py_DECREF(leaves);
   return result;
 }
@@ -337,11 +296,13 @@ static PyObject *caller_new(PyTypeObject *type, PyObject *arguments, PyObject *n
   if (!self) return NULL;
   PyObject *in, *out;
   Py_ssize_t address, arena_bytes;
-  int read = PyArg_ParseTuple(arguments, "nnO!O!OOO", &address, &arena_bytes, &PyTuple_Type, &in,
-                              &PyTuple_Type, &out, &self->nesting, &self->convert, &self->failed);
+  int read = PyArg_ParseTuple(arguments, "nnO!O!OOOO", &address, &arena_bytes, &PyTuple_Type, &in,
+                              &PyTuple_Type, &out, &self->nesting, &self->convert,
+                              &self->convert_one, &self->failed);
   if (read) {
     Py_INCREF(self->nesting);
     Py_INCREF(self->convert);
+    Py_INCREF(self->convert_one);
     Py_INCREF(self->failed);
     self->run = (Run *)address;
     self->vectorcall = call;
@@ -349,7 +310,7 @@ static PyObject *caller_new(PyTypeObject *type, PyObject *arguments, PyObject *n
     if (!PyErr_Occurred()) self->out = read_leaves(out, &self->out_count);
     if (!PyErr_Occurred()) self->arenas = pool_new(arena_bytes);
   } else {
-    self->nesting = self->convert = self->failed = NULL;
+    self->nesting = self->convert = self->convert_one = self->failed = NULL;
   }
   if (PyErr_Occurred()) Py_CLEAR(self);
   return (PyObject *)self;
@@ -361,6 +322,7 @@ static void caller_dealloc(Caller *self) {
   drop_leaves(self->out, self->out_count);
   if (self->arenas) pool_close(self->arenas);
   Py_XDECREF(self->convert);
+  Py_XDECREF(self->convert_one);
   Py_XDECREF(self->failed);
   Py_XDECREF(self->nesting);
   Py_TYPE(self)->tp_free((PyObject *)self);
@@ -368,6 +330,7 @@ static void caller_dealloc(Caller *self) {
 
 static int caller_traverse(Caller *self, visitproc visit, void *arg) {
   Py_VISIT(self->convert);
+  Py_VISIT(self->convert_one);
   Py_VISIT(self->failed);
   Py_VISIT(self->nesting);
   return 0;
@@ -376,7 +339,7 @@ static int caller_traverse(Caller *self, visitproc visit, void *arg) {
 static PyTypeObject CallerType = {
   PyVarObject_HEAD_INIT(NULL, 0)
   .tp_name = "pyhlo_trampoline.Caller",
-  .tp_doc = "Caller(run, arena_bytes, arguments, results, nesting, convert, failed)",
+  .tp_doc = "Caller(run, arena_bytes, arguments, results, nesting, convert, convert_one, failed)",
   .tp_basicsize = sizeof(Caller),
   .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_HAVE_GC,
   .tp_vectorcall_offset = offsetof(Caller, vectorcall),
