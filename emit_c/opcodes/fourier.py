@@ -15,7 +15,6 @@ the Computation of the Discrete Fourier Transform*, 1970.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +32,7 @@ from hlo.literal import Literal
 from hlo.shape import array
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -85,30 +84,59 @@ class Way:
     scale: float = 1.0
 
 
+def _room(n: int) -> int:
+    """How many numbers of each line there must be room for in lanes."""
+    return n if radices(n) is not None else good_length(2 * n - 1)
+
+
 class _Block:
     """As many lines as there are lanes, in the cache: `x`, and room for as many in `y`."""
 
-    def __init__(self, transforms: Transforms, room: int, count: str) -> None:
+    def __init__(self, transforms: Transforms, n: int, count: str) -> None:
         self.transforms, self.body, self.kind = transforms, transforms.body, transforms.kind
         struct, each = f"struct lanes_{self.kind}", 2 * VECTOR_BYTES
-        self.x = self.body.own(struct, "x", room, each)
-        self.y = self.body.own(struct, "y", room, each)
+        self.x = self.body.own(struct, "x", _room(n), each)
+        self.y = self.body.own(struct, "y", _room(n), each)
         self.count = count
 
     def take(self, n: int, place: str, step: int, line: int, way: Way) -> None:
         """Load numbers of all lines."""
+        if step == 1 and line != 1 and self.kind.bits == 32:
+            # Pairs of two f32 change rows with columns as words of 64 bits.
+            self._transpose(self.y, place, n, self.count, self.transforms.width, line)
+            place, step, line = f"(const {self.kind} *){self.y}", self.transforms.width, 1
         numbers = (str(n), self.count, str(step), str(line), str(int(way.turned)))
         self._call("take_lines", self.x, place, *numbers, work=4 * n)
 
     def give(self, n: int, place: str, step: int, line: int, way: Way) -> None:
         """Store numbers of all lines."""
+        width, scale = self.transforms.width, literal(self.kind, way.scale)
+        if step == 1 and line != 1 and self.kind.bits == 32:
+            numbers = (str(n), str(width), str(width), "1", str(int(way.turned)))
+            self._call(
+                "give_lines", self.x, f"({self.kind} *){self.y}", *numbers, scale, work=4 * n
+            )
+            self._transpose(place, self.y, self.count, n, line, width)
+            return
         numbers = (str(n), self.count, str(step), str(line), str(int(way.turned)))
-        self._call("give_lines", self.x, place, *numbers, literal(self.kind, way.scale), work=4 * n)
+        self._call("give_lines", self.x, place, *numbers, scale, work=4 * n)
 
-    def fourier(self, n: int) -> None:
-        """Transform all lines."""
+    def _transpose(
+        self, to: str, source: str, rows: int | str, columns: int | str, row: int, column: int
+    ) -> None:
+        """Let rows of words of 64 bits become columns."""
+        ends = (f"(u64 *)({to})", f"(const u64 *)({source})")
+        self.body.call("hlo_transpose_u64", *ends, *map(str, (rows, columns, row, column)))
+
+    def transform(self, n: int) -> None:
+        """Transform all lines, by steps or as a convolution."""
         steps = radices(n)
-        assert steps is not None
+        if steps is None:
+            self._convolve(n, _room(n))
+        else:
+            self._step(n, steps)
+
+    def _step(self, n: int, steps: Sequence[int]) -> None:
         digits = sum(radix << 4 * place for place, radix in enumerate(steps))
         roots = self.transforms.constant(roots_of_unity(n), "roots")
         work = 8 * n * len(steps)
@@ -116,16 +144,16 @@ class _Block:
         if len(steps) % 2:
             self.x, self.y = self.y, self.x
 
-    def convolve(self, n: int, longer: int) -> None:
+    def _convolve(self, n: int, longer: int) -> None:
         """Transform lines of n numbers by two transforms of longer ones."""
         factors = self.transforms.constant(chirp(n), "chirp")
         products = self.transforms.constant(chirp_transform(n, longer), "chirp_transform")
         rest = str((longer - n) * 2 * VECTOR_BYTES)
         self._call("multiply_lines", self.x, factors, str(n), "0", work=4 * n)
         self.body.call("__builtin_memset", f"{self.x} + {n}", "0", rest)
-        self.fourier(longer)
+        self.transform(longer)
         self._call("multiply_lines", self.x, products, str(longer), "1", work=4 * longer)
-        self.fourier(longer)
+        self.transform(longer)
         self._call("multiply_lines", self.x, factors, str(n), "1", work=4 * n)
 
     def turn(self, n: int, whole: int, first: Sum) -> None:
@@ -173,32 +201,24 @@ class Transforms:
         counts : of groups, and of lines in each.
         """
         few = counts[1] < self.width // 2 and n > SHORT
-        if radices(n) is not None:
-            if n <= MOST_IN_LANES and not few:
-                step = partial(_Block.fourier, n=n)
-                self._write_blocks(n, n, source, target, counts, way, step)
-            else:
-                self._write_matrix(n, source, target, counts, way)
-            return
-        longer = good_length(2 * n - 1)
-        if longer <= 2 * MOST_IN_LANES and not few:
-            step = partial(_Block.convolve, n=n, longer=longer)
-            self._write_blocks(n, longer, source, target, counts, way, step)
+        if _room(n) <= MOST_IN_LANES and not few:
+            self._write_blocks(n, source, target, counts, way)
+        elif radices(n) is not None or middle_factor(n) >= self.width // 2:
+            self._write_matrix(n, source, target, counts, way)
         else:
-            self._write_convolution(n, longer, source, target, counts, way)
+            self._write_convolution(n, source, target, counts, way)
 
     def _write_blocks(
-        self, n: int, room: int, source: Lines, target: Lines, counts: tuple[int, int], way: Way,
-        step: Callable[[_Block], None],
-    ) -> None:  # fmt: skip
+        self, n: int, source: Lines, target: Lines, counts: tuple[int, int], way: Way
+    ) -> None:
         """Transform as many lines at a time as there are lanes."""
         groups, lines = counts
         names, sizes = ["group", "block"], [groups, -(-lines // self.width)]
         with self.body.loops(names, sizes, parallel=True) as (group, number):
             first = number * self.width
-            block = _Block(self, room, self._count(first, lines))
+            block = _Block(self, n, self._count(first, lines))
             block.take(n, source.at(group, first), source.step, source.line, way)
-            step(block)
+            block.transform(n)
             block.give(n, target.at(group, first), target.step, target.line, way)
 
     def _write_matrix(
@@ -216,21 +236,22 @@ class Transforms:
             block = _Block(self, rows, self._count(first, columns))
             begin = source.at(group, line, first * source.step)
             block.take(rows, begin, columns * source.step, source.step, way)
-            block.fourier(rows)
+            block.transform(rows)
             block.turn(rows, n, first)
             block.give(rows, between.at(group, line, first), columns, 1, Way())
         with self.body.loops(names, [*counts, blocks[1]], parallel=True) as (group, line, number):
             first = number * self.width
             block = _Block(self, columns, self._count(first, rows))
             block.take(columns, between.at(group, line, first * columns), 1, columns, Way())
-            block.fourier(columns)
+            block.transform(columns)
             begin = target.at(group, line, first * target.step)
             block.give(columns, begin, rows * target.step, target.step, way)
 
     def _write_convolution(
-        self, n: int, longer: int, source: Lines, target: Lines, counts: tuple[int, int], way: Way
+        self, n: int, source: Lines, target: Lines, counts: tuple[int, int], way: Way
     ) -> None:
-        """Transform a few lines as `_Block.convolve` does, in memory."""
+        """Transform a few lines by two transforms of longer ones, in memory."""
+        longer = good_length(2 * n - 1)
         factors = self.constant(chirp(n), "chirp")
         scaled = self.constant(chirp(n) * way.scale, "chirp")
         products = self.constant(chirp_transform(n, longer), "chirp_transform")

@@ -24,6 +24,7 @@ LINES = {
     "a prime number": (40, 97),
     "twice a prime number": (9, 2 * 101),
     "a long convolution": (1, 1009),
+    "a matrix of prime sides": (2, 17 * 23),
 }
 
 
