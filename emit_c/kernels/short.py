@@ -31,20 +31,35 @@ SHORT = (2, 3, 4)
 SHORT_FOLD = (2, 3, 4, *range(8, 17))
 # Turns from which on the loop around it is worth lanes.
 LONG = 32
-# Operations of a turn of the longer loop, at most: compilers take their time for each.
-MOST_WORK = 400
+# Operations of one turn of all longer loops of a kernel, at most: compilers take their time for
+# each, and more than that for each of many.
+MOST_WORK = 200
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def without_short_loops(body: Body, statements: Sequence[Statement]) -> list[Statement]:
-    """Statements whose loops over short ones run in lanes."""
+    """Statements whose loops over short ones run in lanes, if they all can."""
+    if sum(map(_work_inside, statements)) > MOST_WORK:
+        return list(statements)
     return [_without(body, s) for s in statements]
+
+
+def _work_inside(statement: Statement) -> int:
+    """Of one turn of each loop over short ones, what these do."""
+    if isinstance(statement, If):
+        return sum(map(_work_inside, (*statement.then, *statement.otherwise)))
+    if not isinstance(statement, For):
+        return 0
+    if _is_worth_it(statement):
+        return work(replace(s, simd=True) for s in statement.body if isinstance(s, For))
+    return sum(map(_work_inside, statement.body))
 
 
 def _without(body: Body, statement: Statement) -> Statement:
     if isinstance(statement, If):
         then, otherwise = (
-            tuple(without_short_loops(body, s)) for s in (statement.then, statement.otherwise)
+            tuple(_without(body, each) for each in branch)
+            for branch in (statement.then, statement.otherwise)
         )
         return replace(statement, then=then, otherwise=otherwise)
     if not isinstance(statement, For):
@@ -52,7 +67,7 @@ def _without(body: Body, statement: Statement) -> Statement:
     if _is_worth_it(statement):
         written = tuple(made for s in statement.body for made in _written_out(body, s))
         return replace(statement, body=written, simd=True)
-    return replace(statement, body=tuple(without_short_loops(body, statement.body)))
+    return replace(statement, body=tuple(_without(body, each) for each in statement.body))
 
 
 def _is_worth_it(loop: For) -> bool:
@@ -62,9 +77,7 @@ def _is_worth_it(loop: For) -> bool:
         return False
     if not all(_is_short(each) for each in inner):
         return False
-    return straight([s for s in loop.body if not isinstance(s, For)]) and (
-        work(replace(each, simd=True) for each in inner) <= MOST_WORK
-    )
+    return straight([s for s in loop.body if not isinstance(s, For)])
 
 
 def _is_short(loop: For) -> bool:

@@ -91,6 +91,8 @@ def test_a_short_fold_is_written_out():
         nest(2, parallel=False),
         nest(2, folded=(Call("f", ("j",)),)),
         nest(16, folded=tuple(Let("f32", f"v{k}", "exp_f32(x[j])") for k in range(20))),
+        # Each alone would be written out, but a compiler has to take all of them.
+        nest(16) * 10,
     ],
 )
 def test_other_loops_stay_as_they_are(statements):
