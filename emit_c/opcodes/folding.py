@@ -36,6 +36,8 @@ WRITTEN_OUT = 8
 # OpenMP's names for operations that may be split over vector lanes.
 _LANES = {"add": "+", "multiply": "*", "and": "&", "or": "|", "xor": "^", "maximum": "max",
           "minimum": "min"}  # fmt: skip
+# What a sum and a product of truth values are: added up as bytes, lanes that are true wrap to 0.
+_LANES_OF_PRED = {"add": "|", "multiply": "&"}
 
 
 def single_operation(computation: Computation) -> str | None:
@@ -87,7 +89,9 @@ class Fold:
             body.add(For(place, size, tuple(starts), simd=True))
         self.lanes = None
         if self.operation is not None and not types[0].is_complex:
-            self.lanes = ((_LANES[self.operation], self.names[0]),)
+            of_pred = _LANES_OF_PRED if types[0].kind == "pred" else {}
+            sign = of_pred.get(self.operation, _LANES[self.operation])
+            self.lanes = ((sign, self.names[0]),)
 
     def _key(self, value: str) -> str:
         return f"{self.operation}_key_{wide(self.types[0])}({value})"

@@ -97,3 +97,18 @@ y = f32[] parameter(1)
 a = f32[] reduce(x, y), dimensions={}, to_apply=add
 b = f32[] reduce-window(x, y), window={}, to_apply=add
 ROOT r = (f32[], f32[]) tuple(a, b)""", ADD.replace("{T}", "f32")))  # fmt: skip
+
+
+@pytest.mark.parametrize("optimize", [False, True])
+def test_many_truths_add_up_to_true(optimize):
+    """Lanes that are all true are as many as a byte may count, and that often."""
+    module = hlo.parse("""HloModule m
+f { a = pred[] parameter(0)  b = pred[] parameter(1)  ROOT c = pred[] add(a, b) }
+ENTRY e {
+  x = pred[4,128,256] parameter(0)
+  z = pred[] constant(false)
+  ROOT r = pred[4] reduce(x, z), dimensions={1,2}, to_apply=f
+}""")
+    executable = emit_c.compile(module, optimize=optimize)
+    assert executable(np.ones((4, 128, 256), np.bool_)).all()
+    assert not executable(np.zeros((4, 128, 256), np.bool_)).any()
