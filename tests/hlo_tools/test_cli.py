@@ -137,9 +137,12 @@ def test_bytes_that_are_no_text_survive(tmp_path: Path) -> None:
     path = tmp_path / "latin.hlo"
     path.write_bytes(
         b"HloModule m\n\nENTRY e {\n"
-        b'  ROOT a = f32[] parameter(0), metadata={op_name="caf\xe9"}\n}\n'
+        b'  ROOT a = f32[] parameter(0), origin={{"caf\xe9"}}, metadata={op_name="caf\xe9"}\n}\n'
     )
-    assert b"caf\xe9" in start("print", str(path)).stdout
+    # XLA escapes metadata, and leaves origins as they are.
+    printed = start("print", str(path)).stdout
+    assert b'origin={{"caf\xe9"}}' in printed
+    assert b'metadata={op_name="caf\\351"}' in printed
 
 
 def test_no_color_is_honoured(softmax: Path, tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def batch_norm(draw: st.DrawFn, b: Builder, opcode: str) -> Instruction:
     vectors = {"batch-norm-training": 2, "batch-norm-inference": 4, "batch-norm-grad": 3}[opcode]
     operands = [given(b, F32, *wanted), *(given(b, F32, wanted[feature]) for _ in range(vectors))]
     operands += [given(b, F32, *wanted)] if opcode == "batch-norm-grad" else []
-    return b.add(opcode, *operands, epsilon=0.001, feature_index=feature)
+    return b.add(opcode, *operands, epsilon=0.125, feature_index=feature)
 
 
 @op("cholesky")
