@@ -47,6 +47,8 @@ class Policy:
     operands : of a fusion, at most. Each is an argument of a kernel.
     reductions : in one fusion, at most.
     concatenated : operands of a concatenate in a fusion, at most. Each is a branch.
+    choices : how often an element of a pad or a concatenate is computed, at most. It is a branch,
+        which keeps the loop around it out of vector lanes.
     places : at how many indices one value may be asked for in a fusion. Each is code of its own.
     repeated : cheap operations that are computed again, per turn of the innermost loop.
     code : values that are computed in one fusion, counted once for each place.
@@ -62,6 +64,7 @@ class Policy:
     operands: int
     reductions: int
     concatenated: int
+    choices: int
     places: int
     repeated: int
     code: int
@@ -84,6 +87,7 @@ CPU = Policy(
     operands=32,
     reductions=5,
     concatenated=8,
+    choices=8,
     places=8,
     repeated=16,
     code=2000,
@@ -93,11 +97,12 @@ CPU = Policy(
     after_folds=True,
 )
 # Threads of a GPU can't wait for each other's folds, and have few registers, but arithmetic is
-# free beside memory.
+# free beside memory, and so are branches.
 GPU = replace(
     CPU,
     producers=CPU.producers - FOLDS,
     operands=96,
+    choices=1 << 30,
     reductions=1,
     repeated=32,
     code=500,

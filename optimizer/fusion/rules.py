@@ -121,6 +121,19 @@ def branches(setting: Setting, asked: Asked) -> str | None:
     return None
 
 
+def choices(setting: Setting, asked: Asked) -> str | None:
+    """Where an element comes from is not decided again and again."""
+    instr, most = asked.instr, setting.policy.choices
+    if instr.opcode not in ("concatenate", "pad"):
+        return None
+    if (times := asked.evaluations) <= most * instr.shape.size:
+        return None
+    return (
+        f"%{instr.name} is a {instr.opcode}, which chooses among its operands; its "
+        f"{instr.shape.size} elements would be computed {times:.0f} times; at most {most} each"
+    )
+
+
 def expensive(setting: Setting, asked: Asked) -> str | None:
     """An expensive operation is done once for each element."""
     instr = asked.instr
@@ -207,6 +220,7 @@ RULES: dict[str, Rule] = {
     "consumer": consumer,
     "in-place": in_place,
     "branches": branches,
+    "choices": choices,
     "expensive": expensive,
     "repetition": repetition,
     "size": size,
