@@ -237,17 +237,20 @@ def call_table() -> None:
     jitted = jax.jit(jax.numpy.add)
     text = jitted.lower(x, x).as_text("hlo")
     executable = emit_c.compile(hlo.parse(text))
-    there = jax.device_put(x)
+    scaled = emit_c.compile(hlo.parse(jax.jit(lambda a, b: a * b).lower(x, x[0, 0]).as_text("hlo")))
+    there, number = jax.device_put(x), x[0, 0]
     contenders: dict[str, Callable[[], Any]] = {
         "XLA, executable": xla.Compiled(text).on([x, x]),
         "XLA, jax.jit": lambda: jax.block_until_ready(jitted(there, there)),
         "ours": lambda: executable(x, x),
+        "ours, NumPy scalar": lambda: scaled(x, number),
+        "ours, Python number": lambda: scaled(x, 1.0),
         "NumPy": lambda: x + x,
     }
-    print("a sum of 4x4 numbers, the best of 5 times 10,000 calls:")
+    print("a sum of 4x4 numbers, or a multiple of them, the best of 5 times 10,000 calls:")
     for name, run in contenders.items():
         best = min(_timed(lambda run=run: [run() for _ in range(10_000)])[0][0] for _ in range(5))
-        print(f"  {name:<16} {spell_seconds(best / 10_000)} ({best / 10_000 * 1e9:.0f} ns)")
+        print(f"  {name:<20} {spell_seconds(best / 10_000)} ({best / 10_000 * 1e9:.0f} ns)")
     print()
 
 
