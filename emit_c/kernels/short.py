@@ -12,7 +12,6 @@ fold it; but of many rows each lane can have one.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -34,7 +33,6 @@ LONG = 32
 # Operations of one turn of all longer loops of a kernel, at most: compilers take their time for
 # each, and more than that for each of many.
 MOST_WORK = 200
-_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def without_short_loops(body: Body, statements: Sequence[Statement]) -> list[Statement]:

@@ -72,14 +72,24 @@ def _write_axes(
     return source
 
 
+def _complexes(transforms: Transforms, dims: Sequence[int]) -> tuple[int, int, Lines]:
+    """Room to transform the last dimension of real numbers as complex ones.
+
+    Returns
+    -------
+    tuple
+        how many real numbers a line has, how many lines there are, and where the complex ones are.
+    """
+    n, count = dims[-1], prod(dims[:-1])
+    size = n if n % 2 else n // 2
+    return n, count, Lines(transforms.scratch("complexes", count * size), 1, size, 0)
+
+
 def _write_from_real(transforms: Transforms, dims: Sequence[int], source: str, target: str) -> None:
     """Transform lines of real numbers to the first half of their frequencies, and one more."""
     body, kind = transforms.body, transforms.kind
-    n, count = dims[-1], prod(dims[:-1])
-    half, kept = n // 2, n // 2 + 1
-    size = n if n % 2 else half
-    complexes = transforms.scratch("complexes", count * size)
-    lines = Lines(complexes, 1, size, 0)
+    n, count, lines = _complexes(transforms, dims)
+    complexes, half, kept = lines.pointer, n // 2, n // 2 + 1
     if n % 2:
         with body.loops(["line", "k"], [count, n], parallel=True) as (line, k):
             place = (line * n + k).text
@@ -104,11 +114,8 @@ def _write_to_real(
 ) -> None:
     """The way back."""
     body, kind = transforms.body, transforms.kind
-    n, count = dims[-1], prod(dims[:-1])
-    half, kept = n // 2, n // 2 + 1
-    size = n if n % 2 else half
-    complexes = transforms.scratch("complexes", count * size)
-    lines = Lines(complexes, 1, size, 0)
+    n, count, lines = _complexes(transforms, dims)
+    complexes, half, kept = lines.pointer, n // 2, n // 2 + 1
     if n % 2:
         with body.loops(["line", "k"], [count, kept], parallel=True) as (line, k):
             given, here = (line * kept + k).text, (line * n + k).text
