@@ -33,9 +33,9 @@ import hlo
 from benchmarks import networks, xla
 from benchmarks.kernels import Kernel, kernels
 from benchmarks.measure import Times, both_clocks, geometric_mean, rounds_for, spell_seconds
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo_tools.inputs import make_inputs
-from interpreter.arguments import checked_arguments
+from interpreter.engine.arguments import checked_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

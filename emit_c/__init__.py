@@ -26,7 +26,7 @@ from emit_c.executable.strided import StridedExecutable, without_last_bitcasts
 from emit_c.program.emit import Program, emit
 from emit_c.program.units import Units
 from emit_c.table import emits_c
-from hlo.garbage import no_collection
+from hlo.support.garbage import no_collection
 from hlo.verify import trust, verify
 
 if TYPE_CHECKING:

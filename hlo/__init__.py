@@ -3,14 +3,14 @@
 `parse` reads a module, `str(module)` prints it as XLA does, `verify` checks it.
 """
 
-from hlo.error import HloError, Source, Span
+from hlo.errors.error import HloError, Source, Span
 from hlo.infer import infer
 from hlo.instruction import Computation, Instruction, Module
-from hlo.literal import Literal, literal
-from hlo.parse import parse
-from hlo.print import Options
-from hlo.shape import Layout, Shape
+from hlo.read.parse import parse
+from hlo.types.literal import Literal, literal
+from hlo.types.shape import Layout, Shape
 from hlo.verify import verify
+from hlo.write.print import Options
 
 __all__ = [
     "Computation",

@@ -3,8 +3,8 @@
 A builder names instructions and infers their shapes:
 
 >>> from hlo.build import Builder
->>> from hlo.element_type import F32
->>> from hlo.shape import array
+>>> from hlo.types.element_type import F32
+>>> from hlo.types.shape import array
 >>> b = Builder("double")
 >>> x = b.parameter(array(F32, (4,)))
 >>> b.add("add", x, x)
@@ -15,22 +15,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hlo.annotations import NO_ANNOTATIONS
-from hlo.error import HloError
+from hlo.attributes.annotations import NO_ANNOTATIONS
+from hlo.errors.error import HloError
 from hlo.infer import infer
 from hlo.instruction import Computation, Header, Instruction, Module
 from hlo.names import NameSupply
 from hlo.opcode import OPCODES
-from hlo.shape import tuple_of
-from hlo.values import ComputationLayout
+from hlo.types.shape import tuple_of
+from hlo.types.values import ComputationLayout
 from hlo.walk import called_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo.annotations import Annotations
-    from hlo.literal import Literal
-    from hlo.shape import Shape
+    from hlo.attributes.annotations import Annotations
+    from hlo.types.literal import Literal
+    from hlo.types.shape import Shape
 
 # What opcodes that need no shape see as their declared one.
 _UNDECLARED = tuple_of()

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from hlo.header_text import HEADER_ATTRIBUTES
-from hlo.print import Options, print_instruction
-from hlo.value_print import print_value
+from hlo.read.header_text import HEADER_ATTRIBUTES
+from hlo.write.print import Options, print_instruction
+from hlo.write.value_print import print_value
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Module

@@ -17,17 +17,17 @@ from dataclasses import FrozenInstanceError, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
-from hlo.annotations import NO_ANNOTATIONS, Annotations
 from hlo.attributes import NO_ATTRS, Attrs
+from hlo.attributes.annotations import NO_ANNOTATIONS, Annotations
 from hlo.opcode import OPCODES, Opcode
-from hlo.values import FrontendAttributes
+from hlo.types.values import FrontendAttributes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from hlo.error import Span
-    from hlo.shape import Shape
-    from hlo.values import BufferDonor, ComputationLayout, InputOutputAlias
+    from hlo.errors.error import Span
+    from hlo.types.shape import Shape
+    from hlo.types.values import BufferDonor, ComputationLayout, InputOutputAlias
 
 Made = TypeVar("Made")
 

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
 
     Array = NDArray[Any]
 

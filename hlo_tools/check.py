@@ -13,13 +13,13 @@ from hlo.attributes import Parameter
 from hlo.build import module as module_of
 from hlo.verify import verify
 from hlo.walk import names_of, rebuild
-from interpreter.compare import compare
-from interpreter.evaluate import evaluate
+from interpreter.engine.evaluate import evaluate
+from interpreter.numbers.compare import compare
 from optimizer.calls.call_inliner import CallInliner
 from optimizer.effects import without_dead
 from optimizer.log import Log
-from optimizer.make import make
 from optimizer.observers import promise_of
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -109,7 +109,7 @@ def without_verb(words: list[str]) -> int:
 
 def report(error: Exception) -> int:
     """Say on standard error what went wrong, in one message."""
-    from hlo.error import HloError  # noqa: PLC0415
+    from hlo.errors.error import HloError  # noqa: PLC0415
 
     if os.environ.get("HLO_DEBUG"):
         raise error

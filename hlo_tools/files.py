@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hlo
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.verify import verify
 
 if TYPE_CHECKING:

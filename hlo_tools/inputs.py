@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo_tools.arrays import full_array, load, random_array, tree, typed
-from interpreter.memory import available_bytes
+from interpreter.engine.memory import available_bytes
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hlo.instruction import Module
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
 
     Array = NDArray[Any]
 

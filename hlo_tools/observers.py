@@ -12,16 +12,16 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo_tools.arrays import leaves
 from hlo_tools.show import printable, spell_in_a_line
-from interpreter.observe import Recorder, place
+from interpreter.engine.observe import Recorder, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from hlo.instruction import Instruction, Module
-    from interpreter.frame import Event
+    from interpreter.engine.frame import Event
 
     Observer = Callable[[Event], None]
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from hlo.error import HloError, did_you_mean
+from hlo.errors.error import HloError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hlo.instruction import Module
-    from interpreter.frame import Event
+    from interpreter.engine.frame import Event
 
 # Takes a module, the arguments of each device, and an observer; gives the value on each device.
 Runner = Any

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlo.element_type import element_type_of
+from hlo.types.element_type import element_type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

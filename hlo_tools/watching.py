@@ -10,7 +10,7 @@ from rich.table import Table
 import optimizer
 from emit_c.executable.profile import profile
 from emit_c.executable.sanitize import sanitize
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo_tools.files import write_text
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@
 from importlib import import_module
 from pkgutil import walk_packages
 
-from interpreter.compare import compare
 from interpreter.custom_calls.registry import custom_call
-from interpreter.device import Device
-from interpreter.evaluate import evaluate
-from interpreter.frame import Event, Frame
+from interpreter.engine.device import Device
+from interpreter.engine.evaluate import evaluate
+from interpreter.engine.frame import Event, Frame
+from interpreter.numbers.compare import compare
 from interpreter.table import evaluates
 
 # A file of these folders defines its opcodes when it is imported.

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlo.error import HloError
-from interpreter.bits import BITWISE
-from interpreter.complexes import COMPLEXES
-from interpreter.floats import FLOATS
-from interpreter.integers import INTEGERS, PREDS
+from hlo.errors.error import HloError
+from interpreter.numbers.bits import BITWISE
+from interpreter.numbers.complexes import COMPLEXES
+from interpreter.numbers.floats import FLOATS
+from interpreter.numbers.integers import INTEGERS, PREDS
+from interpreter.numbers.widths import narrowed, type_of, widened
 from interpreter.table import evaluates
-from interpreter.widths import narrowed, type_of, widened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

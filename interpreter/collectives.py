@@ -2,7 +2,7 @@
 
 Each device brings its operands to a rendezvous of its group, sees what the others brought, and
 computes its own result from that. See `interpreter.groups` for who is in a group, and
-`interpreter.lockstep` for how devices wait.
+`interpreter.engine.lockstep` for how devices wait.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from interpreter.groups import find_group, group_of, permute_pairs
 from interpreter.lift import lifted
 from interpreter.plumbing import CONTEXT
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from hlo import attributes as a
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
-    from interpreter.frame import Frame
+    from hlo.types.shape import Shape
+    from interpreter.engine.frame import Frame
     from interpreter.table import Value
 
     Array = NDArray[Any]

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from interpreter.complexes import multiply
 from interpreter.conversion import converted
+from interpreter.numbers.complexes import multiply
+from interpreter.numbers.widths import narrowed, type_of, widened
 from interpreter.table import evaluates
-from interpreter.widths import narrowed, type_of, widened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hlo.attributes import DotDims, RaggedDotDims
-    from hlo.element_type import ElementType
     from hlo.instruction import Instruction
+    from hlo.types.element_type import ElementType
 
     Array = NDArray[Any]
 

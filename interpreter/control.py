@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from interpreter.frame import has_effect
+from interpreter.engine.frame import has_effect
 from interpreter.plumbing import CONTEXT
 from interpreter.table import evaluates
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
-    from hlo.shape import Shape
-    from interpreter.frame import Frame
+    from hlo.types.shape import Shape
+    from interpreter.engine.frame import Frame
     from interpreter.table import Value
 
     Array = NDArray[Any]

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlo.element_type import ARRAY_TYPES, F8E8M0FNU
-from hlo.error import HloError
-from interpreter.complexes import parts
+from hlo.errors.error import HloError
+from hlo.types.element_type import ARRAY_TYPES, F8E8M0FNU
+from interpreter.numbers.complexes import parts
+from interpreter.numbers.widths import as_unsigned, float_format, narrowed, type_of, widened
 from interpreter.table import evaluates
-from interpreter.widths import as_unsigned, float_format, narrowed, type_of, widened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hlo.attributes import Attrs, ReducePrecision
-    from hlo.element_type import ElementType
     from hlo.instruction import Instruction
+    from hlo.types.element_type import ElementType
 
     Array = NDArray[Any]
 

@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from hlo.error import HloError
-from hlo.values import PaddingDim
+from hlo.errors.error import HloError
+from hlo.types.values import PaddingDim
 from interpreter.contract import matrix_product, sum_type
 from interpreter.conversion import converted
 from interpreter.movement import pad
+from interpreter.numbers.widths import widened
 from interpreter.table import evaluates
-from interpreter.widths import widened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hlo.attributes import Convolution
-    from hlo.element_type import ElementType
     from hlo.instruction import Instruction
-    from hlo.values import Window
+    from hlo.types.element_type import ElementType
+    from hlo.types.values import Window
 
     Array = NDArray[Any]
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlo.error import HloError
-from interpreter.arguments import checked
+from hlo.errors.error import HloError
+from interpreter.engine.arguments import checked
 from interpreter.plumbing import CONTEXT
 from interpreter.table import evaluates
 
 if TYPE_CHECKING:
     from hlo import attributes as a
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
-    from interpreter.frame import Frame
+    from hlo.types.shape import Shape
+    from interpreter.engine.frame import Frame
     from interpreter.table import Value
 
     Route = tuple[Any, ...]

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interpreter.lift import as_tuple, lifted
+from interpreter.numbers.widths import narrowed, type_of, widened
 from interpreter.operation import known_operation
 from interpreter.table import evaluates
-from interpreter.widths import narrowed, type_of, widened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
-    from interpreter.frame import Frame
+    from interpreter.engine.frame import Frame
     from interpreter.operation import Operation
 
     Array = NDArray[Any]

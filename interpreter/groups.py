@@ -18,12 +18,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.attributes import AllGather, AllReduce, ReduceScatter
-from hlo.error import HloError
+from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
     from hlo.attributes import Collective, CollectivePermute
     from hlo.instruction import Instruction
-    from interpreter.device import Device
+    from interpreter.engine.device import Device
 
 
 def group_of(device: Device, instr: Instruction, attrs: Collective) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from hlo.precision import computed_shape
+from hlo.infer.precision import computed_shape
 from hlo.walk import users
 from interpreter.movement import evaluate_dynamic_update_slice, window
 from interpreter.table import evaluates

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from interpreter.lift import lifted
+from interpreter.numbers.widths import type_of, widened
 from interpreter.operation import known_operation
 from interpreter.table import evaluates
-from interpreter.widths import type_of, widened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
-    from interpreter.frame import Frame
+    from interpreter.engine.frame import Frame
 
     Array = NDArray[Any]
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hlo.instruction import Computation, Instruction
-    from hlo.shape import Shape
-    from interpreter.frame import Frame
+    from hlo.types.shape import Shape
+    from interpreter.engine.frame import Frame
 
     Array = NDArray[Any]
     Places = tuple[int, ...]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interpreter.numbers.widths import narrowed, type_of, widened
 from interpreter.table import evaluates
-from interpreter.widths import narrowed, type_of, widened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interpreter.run_time_sizes import reshaped
+from interpreter.dynamic.run_time_sizes import reshaped
+from interpreter.numbers.widths import narrowed
 from interpreter.table import evaluates
-from interpreter.widths import narrowed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from hlo import attributes as a
     from hlo.instruction import Instruction
-    from hlo.values import PaddingDim
+    from hlo.types.values import PaddingDim
 
     Array = NDArray[Any]
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interpreter.arithmetic import total_order
-from interpreter.widths import narrowed, widened
+from interpreter.numbers.widths import narrowed, widened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hlo.element_type import ElementType
     from hlo.instruction import Computation
+    from hlo.types.element_type import ElementType
 
     Array = NDArray[Any]
 

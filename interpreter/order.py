@@ -15,8 +15,8 @@ import numpy as np
 
 from interpreter.arithmetic import total_order
 from interpreter.lift import lifted
+from interpreter.numbers.widths import type_of, widened
 from interpreter.table import evaluates
-from interpreter.widths import type_of, widened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
-    from interpreter.frame import Frame
+    from interpreter.engine.frame import Frame
 
     Array = NDArray[Any]
 

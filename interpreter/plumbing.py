@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlo.element_type import PRED
+from hlo.types.element_type import PRED
 from interpreter.table import evaluates
 
 if TYPE_CHECKING:
     from hlo.attributes import Attrs, Constant, CopyStart, GetTupleElement
     from hlo.instruction import Instruction
-    from hlo.literal import Literal
-    from interpreter.frame import Frame
+    from hlo.types.literal import Literal
+    from interpreter.engine.frame import Frame
     from interpreter.table import Value
 
 # What a started operation hands to its end, where XLA has a number that only it understands.

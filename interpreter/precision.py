@@ -1,13 +1,13 @@
 """Results in the precision that an instruction's shape says, where its opcode computes in another.
 
-See `hlo.precision`.
+See `hlo.infer.precision`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.precision import mixes_precisions
+from hlo.infer.precision import mixes_precisions
 from interpreter.conversion import converted
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from hlo.attributes import Attrs
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
     from interpreter.table import Value
 
 

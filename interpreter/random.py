@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlo.error import HloError
-from interpreter.integers import remainder
+from hlo.errors.error import HloError
+from interpreter.numbers.integers import remainder
+from interpreter.numbers.widths import as_unsigned, float_format, narrowed, widened
 from interpreter.table import evaluates
-from interpreter.widths import as_unsigned, float_format, narrowed, widened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hlo.attributes import Rng, RngBitGenerator, RngGetAndUpdateState
-    from hlo.element_type import ElementType
     from hlo.instruction import Instruction
-    from interpreter.frame import Frame
+    from hlo.types.element_type import ElementType
+    from interpreter.engine.frame import Frame
 
     Array = NDArray[Any]
     Words = tuple[Array, ...]

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlo.element_type import PRED
-from hlo.error import HloError
+from hlo.errors.error import HloError
+from hlo.types.element_type import PRED
+from interpreter.numbers.widths import as_unsigned, narrowed, type_of
 from interpreter.table import evaluates
-from interpreter.widths import as_unsigned, narrowed, type_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hlo.attributes import Attrs
-    from hlo.element_type import ElementType
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
+    from hlo.types.element_type import ElementType
+    from hlo.types.shape import Shape
 
     Array = NDArray[Any]
 

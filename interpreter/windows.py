@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlo.values import PaddingDim
+from hlo.types.values import PaddingDim
 from interpreter.indexing import combine_at
 from interpreter.lift import lifted
 from interpreter.movement import pad
+from interpreter.numbers.widths import type_of
 from interpreter.operation import known_operation
 from interpreter.table import evaluates
-from interpreter.widths import type_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from hlo.attributes import Windowed
     from hlo.instruction import Computation, Instruction
-    from hlo.values import Window
-    from interpreter.frame import Frame
+    from hlo.types.values import Window
+    from interpreter.engine.frame import Frame
     from interpreter.operation import Operation
 
     Array = NDArray[Any]

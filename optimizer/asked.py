@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.error import HloError, did_you_mean
+from hlo.errors.error import HloError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

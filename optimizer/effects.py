@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from hlo.memo import remembered
 from hlo.opcode import OPCODES
+from hlo.support.memo import remembered
 from hlo.walk import needed_first
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """What is known of numbers without computing them: their range, and what a conversion keeps.
 
-Guards of rules about conversions, extremes and absolute values; see `optimizer.guards`.
+Guards of rules about conversions, extremes and absolute values; see `optimizer.rewriting.guards`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import ml_dtypes
 import numpy as np
 
 from interpreter.conversion import integer_range
-from interpreter.widths import WITHOUT_NAN
-from optimizer.make import value_of
-from optimizer.rule import guard
+from interpreter.numbers.widths import WITHOUT_NAN
+from optimizer.rewriting.make import value_of
+from optimizer.rewriting.rule import guard
 
 if TYPE_CHECKING:
     from hlo.attributes import Iota
-    from hlo.element_type import ElementType
     from hlo.instruction import Instruction
+    from hlo.types.element_type import ElementType
 
 _finfo = cast("Any", ml_dtypes.finfo)
 

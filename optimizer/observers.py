@@ -6,11 +6,11 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.names import sanitize
 from hlo.verify import verify
-from interpreter.compare import BITS, Promise, compare
-from interpreter.evaluate import evaluate
+from interpreter.engine.evaluate import evaluate
+from interpreter.numbers.compare import BITS, Promise, compare
 from optimizer.log import Event, Log, Pass, Silent
 from optimizer.passes import Fixpoint, Pipeline
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from hlo.error import Span
+    from hlo.errors.error import Span
     from hlo.instruction import Instruction, Module
 
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from hlo.annotations import Metadata
+from hlo.attributes.annotations import Metadata
 
 if TYPE_CHECKING:
-    from hlo.annotations import Annotations
+    from hlo.attributes.annotations import Annotations
     from hlo.instruction import Instruction
 
 # XLA prints an `op_type` before the `op_name`, and all else behind it.

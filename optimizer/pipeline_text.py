@@ -14,7 +14,7 @@ import re
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any, cast
 
-from hlo.error import HloError, Source, Span, did_you_mean
+from hlo.errors.error import HloError, Source, Span, did_you_mean
 from optimizer.passes import Fixpoint, Pipeline, find
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
-from hlo.garbage import no_collection
+from hlo.support.garbage import no_collection
 from optimizer.calls.async_unwrapper import AsyncUnwrapper
 from optimizer.calls.call_inliner import CallInliner
 from optimizer.calls.computation_deduplicator import ComputationDeduplicator
@@ -20,8 +20,8 @@ from optimizer.conditionals.conditional_simplifier import ConditionalSimplifier
 from optimizer.conditionals.conditional_to_select import ConditionalToSelect
 from optimizer.diagnostics.propagate_call_metadata import PropagateCallMetadata
 from optimizer.expanders import stages
-from optimizer.expanders.explicit_precision import ExplicitPrecision
-from optimizer.expanders.stable_sort_expander import StableSortExpander
+from optimizer.expanders.precision.explicit_precision import ExplicitPrecision
+from optimizer.expanders.sorting.stable_sort_expander import StableSortExpander
 from optimizer.fusion.horizontal_input_fusion import HorizontalInputFusion
 from optimizer.fusion.horizontal_loop_fusion import HorizontalLoopFusion
 from optimizer.fusion.instruction_fusion import InstructionFusion

@@ -8,8 +8,8 @@ import ml_dtypes
 import numpy as np
 
 from interpreter.operation import known_operation
-from optimizer.make import value_of
-from optimizer.rule import guard
+from optimizer.rewriting.make import value_of
+from optimizer.rewriting.rule import guard
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

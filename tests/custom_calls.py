@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import interpreter
-from hlo.parse import parse
+from hlo.read.parse import parse
 
 # The types of LAPACK, by its letters: HLO's name and NumPy's.
 TYPES = {"s": ("f32", "float32"), "d": ("f64", "float64"), "c": ("c64", "complex64")}

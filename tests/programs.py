@@ -8,7 +8,7 @@ from single import values
 
 import hlo
 import interpreter
-from hlo.element_type import element_type_of
+from hlo.types.element_type import element_type_of
 
 # Numbers at which floats go wrong. Each is a number in every floating type, if not the same one.
 SPECIAL = [0.0, -0.0, 1.0, -1.5, float("inf"), float("-inf"), float("nan"), 1e-45, 1e-40]

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from hlo.attributes import NO_ATTRS, Attrs
-from hlo.element_type import ELEMENT_TYPES
 from hlo.instruction import Instruction
 from hlo.opcode import OPCODES
-from hlo.shape import array
+from hlo.types.element_type import ELEMENT_TYPES
+from hlo.types.shape import array
 from interpreter import arithmetic, conversion  # noqa: F401  they fill the table
-from interpreter.frame import quiet
+from interpreter.engine.frame import quiet
 from interpreter.table import evaluates
 
 

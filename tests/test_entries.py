@@ -9,7 +9,7 @@ import emit_c
 import hlo
 import interpreter
 import optimizer
-from hlo.verifier_codes import VERIFIER_CODES
+from hlo.errors.verifier_codes import VERIFIER_CODES
 from hlo_tools.cli import main
 from optimizer.log import Log
 from optimizer.observers import Verify

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hlo.codes import CODES
+from hlo.errors.codes import CODES
 
 ROOT = Path(__file__).parents[1]
 # A room imports from the rooms before it, never from those after it.
@@ -43,6 +43,26 @@ def test_rooms_import_only_from_rooms_before_them(name: str) -> None:
 def test_no_files_import_each_other_in_a_circle() -> None:
     """Not even for types: who reads a file must have read what it stands on before."""
     graph = {n: {i for i in imports(t) if i in FILES} - {n} for n, t in TREES.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" <- ".join(error.args[1]))
+
+
+def room(name: str) -> str:
+    """The folder inside its package in which a file lies; a file beside these is its own room."""
+    inside = FILES[name].relative_to(ROOT).parts
+    return ".".join(inside[:2]) if len(inside) > 2 else name
+
+
+@pytest.mark.parametrize("package", ROOMS)
+def test_rooms_inside_a_package_have_an_order(package: str) -> None:
+    """No two folders of a package import each other, directly or through others."""
+    graph: dict[str, set[str]] = {}
+    for name, tree in TREES.items():
+        if name.startswith(f"{package}."):
+            inside = {i for i in imports(tree) if i.startswith(f"{package}.") and i in FILES}
+            graph.setdefault(room(name), set()).update({room(i) for i in inside} - {room(name)})
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

@@ -10,7 +10,7 @@ from hlo.verify import verify
 from hlo_tools.arrays import load
 from hlo_tools.inputs import deal
 from interpreter import evaluate
-from interpreter.compare import ROUNDING, compare
+from interpreter.numbers.compare import ROUNDING, compare
 
 MODELS = sorted((Path(__file__).parent / "models").glob("*.hlo"))
 

@@ -7,7 +7,7 @@ import emit_c
 import hlo
 import interpreter
 import optimizer
-from hlo.element_type import BF16
+from hlo.types.element_type import BF16
 
 COMPUTATIONS = """
 sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }

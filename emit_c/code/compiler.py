@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from functools import cache
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 
 COMPILERS = ("cc", "gcc", "clang")
 _ADVICE = (

@@ -9,13 +9,13 @@ import numpy as np
 
 from emit_c.code.foreign import Foreign
 from emit_c.code.types import literal as number
-from hlo.error import HloError
+from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from emit_c.code.names import Names
-    from hlo.literal import Literal
+    from hlo.types.literal import Literal
 
 # Elements up to which an array stands in the C text; a compiler reads about 1 MB of it a second.
 LARGEST_IN_TEXT = 1024

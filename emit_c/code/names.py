@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 from emit_c.code.prelude import reserved
-from hlo.element_type import ELEMENT_TYPES
+from hlo.types.element_type import ELEMENT_TYPES
 
 LONGEST = 48
 # Words of C, names that compilers predefine, and those that emitted functions use themselves.

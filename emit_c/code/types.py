@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 import ml_dtypes
 import numpy as np
 
-from hlo.element_type import ELEMENT_TYPES, ElementType
-from interpreter.widths import float_format
+from hlo.types.element_type import ELEMENT_TYPES, ElementType
+from interpreter.numbers.widths import float_format
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from emit_c.code.indexing import Index
     from emit_c.kernels.body import Body
     from hlo import attributes as a
-    from hlo.element_type import ElementType
     from hlo.instruction import Instruction
+    from hlo.types.element_type import ElementType
 
 # Plain loops are as good where tiles use less than that share of a processor.
 LEAST_SHARE = 0.1

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from emit_c.code.loops import Statement
     from emit_c.kernels.body import Body, Trace
-    from hlo.element_type import ElementType
+    from hlo.types.element_type import ElementType
 
 
 @dataclass(frozen=True, slots=True)

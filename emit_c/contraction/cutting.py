@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from emit_c.code.indexing import Index
-    from hlo.element_type import ElementType
+    from hlo.types.element_type import ElementType
 
 # A packed kernel of so many bytes stays in the cache while all places are gone through, and so
 # many bytes of a larger one's panels.

@@ -12,7 +12,7 @@ from emit_c.contraction.tiles import rows_for, shapes_for
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo.element_type import ElementType
+    from hlo.types.element_type import ElementType
 
 # Sums that are independent of each other keep a processor busy from so many vectors on.
 BUSY = 10

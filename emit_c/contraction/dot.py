@@ -14,15 +14,15 @@ from emit_c.contraction.product import Product
 from emit_c.contraction.quads import Quads, have_quads
 from emit_c.contraction.scratch import Scratch, summed
 from emit_c.contraction.tiling import Pointers
-from hlo.element_type import F32, S32
+from hlo.types.element_type import F32, S32
 from interpreter.conversion import integer_range
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from emit_c.kernels.body import Body
-    from hlo.element_type import ElementType
     from hlo.instruction import Instruction
+    from hlo.types.element_type import ElementType
 
 # Plain loops are as good where tiles use less than that share of a processor.
 LEAST_SHARE = 0.1

@@ -14,7 +14,7 @@ from emit_c.contraction.operands import product_type
 from emit_c.opcodes.folding import window_place
 from emit_c.opcodes.movement import define
 from emit_c.opcodes.scalar import converted, expression
-from hlo.element_type import ELEMENT_TYPES
+from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

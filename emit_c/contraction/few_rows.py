@@ -21,8 +21,8 @@ from emit_c.opcodes.scalar import expression
 if TYPE_CHECKING:
     from emit_c.code.indexing import Index
     from emit_c.kernels.body import Body
-    from hlo.element_type import ElementType
     from hlo.instruction import Instruction
+    from hlo.types.element_type import ElementType
 
 # So many vectors are few: where sums are in memory, and where they are in registers.
 FEW_SIDE_BY_SIDE, FEW_IN_LANES = 3, 8

@@ -11,7 +11,7 @@ import numpy as np
 from emit_c.code.indexing import Sum
 from emit_c.code.types import wide
 from emit_c.opcodes.scalar import converted
-from hlo.element_type import ELEMENT_TYPES, element_type_of
+from hlo.types.element_type import ELEMENT_TYPES, element_type_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from emit_c.code.indexing import Index
     from emit_c.kernels.body import Body
     from hlo import attributes as a
-    from hlo.element_type import ElementType
     from hlo.instruction import Instruction
+    from hlo.types.element_type import ElementType
 
 
 def product_type(instr: Instruction) -> ElementType:

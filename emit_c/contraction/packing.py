@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hlo.literal import Literal
-from hlo.shape import array
+from hlo.types.literal import Literal
+from hlo.types.shape import array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

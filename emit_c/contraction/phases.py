@@ -13,7 +13,7 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hlo.values import WindowDim
+    from hlo.types.values import WindowDim
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from emit_c.code.indexing import Index
     from emit_c.kernels.body import Body
-    from hlo.element_type import ElementType
     from hlo.instruction import Instruction
+    from hlo.types.element_type import ElementType
 
 # Rows that lie a multiple of so many bytes apart push each other out of the cache; that matters
 # where each is read for so many features.

@@ -18,7 +18,7 @@ from emit_c.contraction.operands import operands_of
 from emit_c.contraction.packing import constant_numbers, packed_constant
 from emit_c.contraction.product import ALIASED, Product
 from emit_c.contraction.tiling import Tiling
-from hlo.element_type import S32
+from hlo.types.element_type import S32
 from interpreter.conversion import integer_range
 
 if TYPE_CHECKING:

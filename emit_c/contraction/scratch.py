@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from emit_c.contraction.tiling import Tiling
     from emit_c.kernels.body import Body
-    from hlo.element_type import ElementType
     from hlo.instruction import Instruction
+    from hlo.types.element_type import ElementType
 
 
 class Scratch:

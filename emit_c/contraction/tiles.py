@@ -21,12 +21,12 @@ from emit_c.code import processor
 from emit_c.code.types import narrowed, wide
 from emit_c.contraction.bytes import add_bytes_name
 from emit_c.opcodes.scalar import converted
-from hlo.element_type import ELEMENT_TYPES, S32
+from hlo.types.element_type import ELEMENT_TYPES, S32
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hlo.element_type import ElementType
+    from hlo.types.element_type import ElementType
 
 # Bytes of the narrowest vectors that are worth having.
 LEAST_VECTOR_BYTES = 16

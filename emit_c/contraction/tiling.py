@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from emit_c.contraction.copying import Column
     from emit_c.contraction.dims import Dim
     from emit_c.kernels.body import Body
-    from hlo.element_type import ElementType
+    from hlo.types.element_type import ElementType
 
 # Numbers so far apart are fetched one by one: vectors of them are no faster, and longer to compile.
 FAR = 512

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hlo import attributes as a
-from hlo.element_type import U64
-from hlo.error import HloError
-from hlo.shape import array, tuple_of
+from hlo.errors.error import HloError
+from hlo.types.element_type import U64
+from hlo.types.shape import array, tuple_of
 from interpreter.custom_calls.placement import PARTITION, identity, reshard
 from interpreter.custom_calls.registry import CUSTOM_CALLS, config
 from optimizer.expanders.op_expander import element
 from optimizer.expanders.parts import cut, to_dims
-from optimizer.make import make, splat
+from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,8 +18,8 @@ from emit_c.code.indexing import Sum, linear
 from emit_c.code.loops import pointer_into
 from emit_c.code.types import wide
 from emit_c.contraction.transposing import LANES, transpose_name
-from hlo.element_type import ELEMENT_TYPES
-from hlo.error import HloError
+from hlo.errors.error import HloError
+from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.custom_calls.lapack import COLUMN_MAJOR, LETTERS
 from interpreter.custom_calls.registry import config
 from optimizer.memory.heap import ALIGNMENT
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from emit_c.custom_calls.table import Write
     from emit_c.kernels.body import Body
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
 
     # Calls LAPACK for one matrix of each operand; gives one of each result, or a C expression.
     Routine = Callable[..., "Sequence[Matrix | str]"]

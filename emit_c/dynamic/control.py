@@ -8,16 +8,16 @@ from emit_c.dynamic.padding import changes_sizes, in_order, padded
 from emit_c.dynamic.rules import need, rule, unruled
 from emit_c.dynamic.values import Padded, Tree, instruction_of, padded_leaves
 from hlo.instruction import Computation
-from hlo.shape import tuple_of
+from hlo.types.shape import tuple_of
 from hlo.walk import called_first
 from optimizer.expanders.parts import number
-from optimizer.make import make
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
 
 
 @rule("conditional")

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, cast
 from emit_c.dynamic.rules import CUSTOM_CALLS, Sizes, need, remade, rule, within
 from emit_c.dynamic.values import Padded, static
 from emit_c.dynamic.windows import covering, extent, fitting, padding_low, put
-from hlo.values import PaddingDim
+from hlo.types.values import PaddingDim
 from optimizer.expanders.parts import cut, number, to_dims
-from optimizer.make import make
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo import attributes as a
     from hlo.instruction import Instruction
-    from hlo.values import ConvDims, WindowDim
+    from hlo.types.values import ConvDims, WindowDim
 
 
 @rule("convolution")

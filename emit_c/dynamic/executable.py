@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from emit_c.executable.executable import Executable
-from interpreter.arguments import checked_arguments
+from interpreter.engine.arguments import checked_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from emit_c.dynamic.padding import Static
     from emit_c.executable.built import Built
     from hlo.instruction import Module
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
 
 Value = Any  # an array, None for a token, or a tuple of values
 

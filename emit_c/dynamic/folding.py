@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from emit_c.dynamic.rules import common, rule, several
 from emit_c.dynamic.values import Padded, Tree, static
-from hlo.element_type import PRED
 from hlo.instruction import Computation
 from hlo.names import NameSupply
-from hlo.shape import array, tuple_of
+from hlo.types.element_type import PRED
+from hlo.types.shape import array, tuple_of
 from hlo.walk import rebuild
-from optimizer.expanders.monoids import identity, operation_of
 from optimizer.expanders.op_expander import element, elements
 from optimizer.expanders.parts import number
-from optimizer.make import make, splat
+from optimizer.expanders.reductions.monoids import identity, operation_of
+from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

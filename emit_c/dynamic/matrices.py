@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from emit_c.dynamic.rules import common, remade, rule
 from emit_c.dynamic.values import Padded
-from hlo.element_type import S32
+from hlo.types.element_type import S32
 from optimizer.expanders.parts import counting, equal, less, spread, to_type
-from optimizer.make import make
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo import attributes as a

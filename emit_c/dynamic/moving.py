@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from emit_c.dynamic.indexed import wide
 from emit_c.dynamic.rules import Sizes, bounded, common, need, remade, rule, within
 from emit_c.dynamic.values import Padded, static
-from hlo.element_type import S32
-from hlo.values import PaddingDim
-from interpreter.run_time_sizes import shared_factors
+from hlo.types.element_type import S32
+from hlo.types.values import PaddingDim
+from interpreter.dynamic.run_time_sizes import shared_factors
 from optimizer.expanders.parts import counting, cut, number, padded, spread, to_dims, to_type
-from optimizer.make import make, splat
+from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING
 from emit_c.dynamic.rules import common, elements, rule, unruled
 from emit_c.dynamic.values import Padded, Tree, static
 from hlo.names import NameSupply
-from optimizer.expanders.batchnorm_expander import Features, gradient, inference, training
+from optimizer.expanders.linear_algebra.batchnorm_expander import (
+    Features,
+    gradient,
+    inference,
+    training,
+)
 from optimizer.expanders.op_expander import Site
 from optimizer.expanders.parts import number, spread, to_type
-from optimizer.make import make
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from emit_c.dynamic.rules import Sizes

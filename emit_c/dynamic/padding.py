@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, cast
 from emit_c.dynamic.rules import CUSTOM_CALLS, RULES, elements, elementwise, refusal, unruled
 from emit_c.dynamic.values import Padded, Tree, instruction_of, padded_leaves, static
 from hlo.build import module as build_module
-from hlo.element_type import S32
 from hlo.instruction import Computation
 from hlo.names import NameSupply
-from hlo.shape import UNBOUNDED, array
+from hlo.types.element_type import S32
+from hlo.types.shape import UNBOUNDED, array
 from hlo.walk import called_first
 from optimizer.calls.call_inliner import CallInliner
 from optimizer.expanders.op_expander import new_below
 from optimizer.log import Log
-from optimizer.make import make, value_of
+from optimizer.rewriting.make import make, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from emit_c.dynamic.values import Padded, Tree, instruction_of, static
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from optimizer.expanders.parts import number
-from optimizer.make import make
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 from emit_c.dynamic.indexed import wide
 from emit_c.dynamic.rules import common, need, rule, several
 from emit_c.dynamic.values import Padded, Tree
-from hlo.element_type import S32
-from optimizer.expanders.monoids import identity, operation_of
+from hlo.types.element_type import S32
 from optimizer.expanders.parts import counting, equal, less, number, spread, to_type
-from optimizer.make import make
+from optimizer.expanders.reductions.monoids import identity, operation_of
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from emit_c.dynamic.rules import common, remade, rule
 from emit_c.dynamic.values import Padded, Tree
-from hlo.element_type import PRED, S32
 from hlo.instruction import Computation
 from hlo.names import NameSupply
-from hlo.shape import array
+from hlo.types.element_type import PRED, S32
+from hlo.types.shape import array
 from optimizer.expanders.op_expander import element
 from optimizer.expanders.parts import counting, less, spread
-from optimizer.make import make
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo import attributes as a

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from hlo.element_type import S32
+from hlo.types.element_type import S32
 from optimizer.expanders.parts import counting, less, spread
-from optimizer.make import make, splat
+from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any, cast
 from emit_c.dynamic.folding import fold
 from emit_c.dynamic.rules import CUSTOM_CALLS, Sizes, common, need, remade, rule, within
 from emit_c.dynamic.values import Padded, Tree
-from hlo.values import WindowDim
-from optimizer.expanders.monoids import identity, operation_of
+from hlo.types.values import WindowDim
 from optimizer.expanders.parts import number, spread
-from optimizer.make import make
+from optimizer.expanders.reductions.monoids import identity, operation_of
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
-    from hlo.values import Window
+    from hlo.types.values import Window
 
 _STILL = WindowDim(1)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from emit_c.program.units import Parts
     from hlo.instruction import Module
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
 
 # C's own names for element types; others are stored as unsigned integers of their size.
 _C_NAMES = {

@@ -15,7 +15,7 @@ import numpy as np
 
 from emit_c.executable.dlpack import from_dlpack
 from emit_c.executable.runtime import OUT_OF_MEMORY, runtime
-from interpreter.arguments import checked_argument, checked_arguments
+from interpreter.engine.arguments import checked_argument, checked_arguments
 from optimizer.memory.heap import ALIGNMENT
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from emit_c.executable.built import View
     from hlo.instruction import Computation
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
 
 Value = Any  # an array, None for a token, or a tuple of values
 Leaf = tuple[Any, tuple[int, ...], int]  # dtype or None, dims, partner

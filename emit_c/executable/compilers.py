@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from emit_c.executable.places import place
 from emit_c.executable.toolchain import MEANING, SHARED
-from hlo.error import HloError
+from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

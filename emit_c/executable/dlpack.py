@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

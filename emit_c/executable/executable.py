@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from emit_c.executable.built import Built
     from hlo.instruction import Computation
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
 
 Value = Any  # an array, None for a token, or a tuple of values
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from emit_c.executable.compilers import Compilers
 from emit_c.executable.toolchain import OPTIMIZED, toolchain
-from hlo.cache import cache_folder
+from hlo.support.cache import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -24,14 +24,14 @@ from emit_c.executable.libraries import trim
 from emit_c.executable.runtime import slots
 from emit_c.executable.toolchain import toolchain
 from hlo.attributes import Constant
-from hlo.cache import cache_folder
-from hlo.print import Options, print_module
+from hlo.support.cache import cache_folder
+from hlo.write.print import Options, print_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hlo.instruction import Module
-    from hlo.literal import Literal
+    from hlo.types.literal import Literal
 
 # Modules with more constants than this are built again: most of their file would be numbers.
 MOST_CONSTANT_BYTES = 64 << 20

@@ -24,7 +24,7 @@ from emit_c.executable.calling import converted, nested, nesting
 from emit_c.executable.compilers import explain
 from emit_c.executable.places import Place, place
 from emit_c.executable.toolchain import MEANING, OPTIMIZED
-from hlo.error import HloError
+from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

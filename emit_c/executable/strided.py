@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from emit_c.executable.built import View
 from emit_c.executable.executable import Executable
 from emit_c.opcodes.movement import memory_order
-from hlo.shape import tuple_of
+from hlo.types.shape import tuple_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -22,7 +22,7 @@ from emit_c.code.loops import Assign, For, If, Let, Statement, Variable, each_si
 from emit_c.code.prelude import functions_of_numbers
 from emit_c.kernels.folds import renamed, rewritten
 from emit_c.kernels.parallel import turns, work
-from hlo.element_type import ELEMENT_TYPES
+from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

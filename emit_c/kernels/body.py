@@ -25,7 +25,7 @@ from emit_c.code.loops import (
 )
 from emit_c.code.types import is_narrow, load, store, stored_narrowed, wide
 from emit_c.table import Element, Scalar, Schedule, emits_c
-from hlo.error import HloError
+from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from emit_c.code.indexing import Sum, Within
     from emit_c.code.names import Names
     from hlo.attributes import GetTupleElement
-    from hlo.element_type import ElementType
     from hlo.instruction import Computation, Instruction
-    from hlo.literal import Literal
-    from hlo.shape import Shape
+    from hlo.types.element_type import ElementType
+    from hlo.types.literal import Literal
+    from hlo.types.shape import Shape
 
 Values = tuple[str, ...]
 Place = tuple["Environment", "Instruction", "Index"]

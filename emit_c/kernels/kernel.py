@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from emit_c.code.constants import Constants
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
 
 
 class Scope:

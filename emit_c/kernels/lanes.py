@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from emit_c.code.loops import Assign, Call, For, Forever, If, Let, Statement, Variable, text
 from emit_c.kernels.folds import all_joined, neutral, renamed
 from emit_c.kernels.parallel import turns
-from hlo.element_type import ELEMENT_TYPES
+from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

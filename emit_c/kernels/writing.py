@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from emit_c.code.names import Names
     from emit_c.kernels.body import Values
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
 
 _LET = re.compile(r"^ *const \w+ (\w+) = .*;\n", re.MULTILINE)
 _WORD = re.compile(r"\b[A-Za-z_]\w*")

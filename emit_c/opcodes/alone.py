@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from emit_c.table import Kernel, emits_c
-from hlo.error import HloError
-from interpreter.device import Device
+from hlo.errors.error import HloError
+from interpreter.engine.device import Device
 from interpreter.groups import find_group, group_of, permute_pairs
-from optimizer.make import constant, make, splat
+from optimizer.rewriting.make import constant, make, splat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from emit_c.kernels.body import Body
     from hlo import attributes as a
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
     from optimizer.expanders.op_expander import Site
 
 

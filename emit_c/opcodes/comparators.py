@@ -13,8 +13,8 @@ from emit_c.code.types import wide
 
 if TYPE_CHECKING:
     from hlo.attributes import Compare, Constant, Parameter
-    from hlo.element_type import ElementType
     from hlo.instruction import Computation, Instruction
+    from hlo.types.element_type import ElementType
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from emit_c.code.types import wide
-from interpreter.device import Device
-from interpreter.frame import Frame
+from interpreter.engine.device import Device
+from interpreter.engine.frame import Frame
 from interpreter.lift import lifted
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from emit_c.kernels.body import Body
     from hlo import attributes as a
-    from hlo.element_type import ElementType
     from hlo.instruction import Computation, Instruction
+    from hlo.types.element_type import ElementType
 
 # The longest row whose places fit into 31 bits.
 MOST_PLACES = (1 << 31) - 1

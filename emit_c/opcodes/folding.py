@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from emit_c.kernels.body import Body, Values
     from emit_c.opcodes.extremes import Extreme
     from hlo import attributes as a
-    from hlo.element_type import ElementType
     from hlo.instruction import Computation, Instruction
-    from hlo.values import Window, WindowDim
+    from hlo.types.element_type import ElementType
+    from hlo.types.values import Window, WindowDim
 
 # Elements up to which each has statements of its own where a fold has no lanes, so that the loops
 # around it may have some.

@@ -29,8 +29,8 @@ from emit_c.opcodes.fourier_lengths import (
     radices,
     roots_of_unity,
 )
-from hlo.literal import Literal
-from hlo.shape import array
+from hlo.types.literal import Literal
+from hlo.types.shape import array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from emit_c.code.indexing import Sum
     from emit_c.kernels.body import Body
-    from hlo.element_type import ElementType
+    from hlo.types.element_type import ElementType
 
 VECTOR_BYTES = 64
 # Numbers of a line up to which the lines of all lanes stay in the cache.

@@ -9,7 +9,7 @@ from emit_c.code.indexing import counter, linear
 from emit_c.code.loops import For
 from emit_c.code.types import literal, narrowed, store, wide
 from emit_c.table import Kernel, emits_c
-from hlo.error import HloError
+from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from emit_c.kernels.body import Body
     from hlo import attributes as a
-    from hlo.element_type import ElementType
     from hlo.instruction import Instruction
+    from hlo.types.element_type import ElementType
 
 
 class Rows:

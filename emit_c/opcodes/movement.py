@@ -13,7 +13,7 @@ from emit_c.code.indexing import Index, Sum, Within, bounded, delinear, linear, 
 from emit_c.code.loops import If
 from emit_c.code.types import literal, load, narrowed, store, wide
 from emit_c.table import Element, emits_c
-from hlo.element_type import ELEMENT_TYPES, PRED
+from hlo.types.element_type import ELEMENT_TYPES, PRED
 from interpreter.conversion import integer_range
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from emit_c.kernels.body import Body, Values
     from hlo import attributes as a
-    from hlo.element_type import ElementType
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
+    from hlo.types.element_type import ElementType
+    from hlo.types.shape import Shape
 
 
 Write = TypeVar("Write", bound="Callable[..., str | Values]")

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from emit_c.code.indexing import Index, Sum
     from hlo import attributes as a
-    from hlo.element_type import ElementType
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
+    from hlo.types.element_type import ElementType
+    from hlo.types.shape import Shape
 
     Place = Callable[[Sum], Index]
     Part = tuple[Callable[[Sum], str], int]  # a key's word at a place of the row, and its bits

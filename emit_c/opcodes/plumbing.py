@@ -8,8 +8,8 @@ from emit_c.code.loops import Break, Forever, If, Try
 from emit_c.code.types import wide
 from emit_c.kernels.body import Body, Environment, scalars_of
 from emit_c.table import Expand, Schedule, emits_c
-from hlo.error import HloError
-from optimizer.expanders.scan_expander import loop_over_slices
+from hlo.errors.error import HloError
+from optimizer.expanders.reductions.scan_expander import loop_over_slices
 
 if TYPE_CHECKING:
     from emit_c.code.indexing import Index

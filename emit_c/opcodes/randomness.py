@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from emit_c.kernels.body import Body
     from hlo import attributes as a
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
 
 
 def write_rng_bit_generator(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from emit_c.code.types import is_narrow, literal, load, narrowed, store, wide
 from emit_c.table import Scalar, emits_c
-from hlo.element_type import ELEMENT_TYPES, F16, F32, PRED
-from hlo.error import HloError
+from hlo.errors.error import HloError
+from hlo.types.element_type import ELEMENT_TYPES, F16, F32, PRED
 from interpreter.conversion import ROUNDED_ONCE, integer_range
-from interpreter.widths import float_format
+from interpreter.numbers.widths import float_format
 
 if TYPE_CHECKING:
     from hlo.attributes import Compare, ReducePrecision
-    from hlo.element_type import ElementType
     from hlo.instruction import Instruction
+    from hlo.types.element_type import ElementType
 
 # fmt: off
 PREDS: dict[str, str] = {

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from emit_c.kernels.body import Body
     from hlo import attributes as a
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
 
 # The most parts into which the windows of a scatter are cut, for threads to share, and the fewest
 # elements of one: all indices are gone through for each part.

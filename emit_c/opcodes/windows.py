@@ -17,7 +17,7 @@ from emit_c.code.loops import If
 from emit_c.code.types import store
 from emit_c.opcodes.folding import Fold, blocks, in_lanes, over, single_operation, window_step
 from emit_c.opcodes.movement import define
-from hlo.values import WindowDim
+from hlo.types.values import WindowDim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from emit_c.code.loops import Statement
     from emit_c.kernels.body import Body, Values
     from hlo import attributes as a
-    from hlo.element_type import ElementType
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
-    from hlo.values import Window
+    from hlo.types.element_type import ElementType
+    from hlo.types.shape import Shape
+    from hlo.types.values import Window
 
 # Steps of a window along a row, up to which each is a loop of its own.
 STEPS = 16

@@ -18,10 +18,10 @@ from emit_c.program.module import ModuleWriter
 from emit_c.program.schedule import write_function
 from emit_c.program.units import Parts, Units
 from emit_c.table import emits_c
-from hlo.error import HloError
-from hlo.print import Options, module_parts
+from hlo.errors.error import HloError
 from hlo.verify import verify_once
 from hlo.walk import called_first
+from hlo.write.print import Options, module_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

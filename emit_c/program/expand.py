@@ -14,23 +14,23 @@ from emit_c.opcodes.alone import EXPANSIONS as COLLECTIVES
 from emit_c.opcodes.idle import state_of_idle
 from emit_c.table import Expand, emits_c
 from hlo import attributes as a
-from hlo.element_type import U64
-from hlo.error import HloError
-from hlo.literal import literal
-from hlo.shape import tuple_of
+from hlo.errors.error import HloError
+from hlo.types.element_type import U64
+from hlo.types.literal import literal
+from hlo.types.shape import tuple_of
 from hlo.walk import names_of, rebuild, rebuild_module
 from interpreter.plumbing import evaluate_constant
 from optimizer.calls.async_unwrapper import AsyncUnwrapper
-from optimizer.expanders.explicit_precision import ExplicitPrecision
+from optimizer.expanders.dots.ragged_dot_rewriter import dot_of_groups
+from optimizer.expanders.dots.scaled_dot_rewriter import dot_of_scaled
 from optimizer.expanders.op_expander import Site, element
 from optimizer.expanders.parts import to_dims, to_type, wide
-from optimizer.expanders.ragged_dot_rewriter import dot_of_groups
-from optimizer.expanders.result_caster import cast_result
-from optimizer.expanders.rng_expander import draw
-from optimizer.expanders.scaled_dot_rewriter import dot_of_scaled
-from optimizer.expanders.stochastic_convert_decomposer import round_by_bits
+from optimizer.expanders.precision.explicit_precision import ExplicitPrecision
+from optimizer.expanders.precision.result_caster import cast_result
+from optimizer.expanders.random.rng_expander import draw
+from optimizer.expanders.random.stochastic_convert_decomposer import round_by_bits
 from optimizer.log import Log
-from optimizer.make import make, splat, value_of
+from optimizer.rewriting.make import make, splat, value_of
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module

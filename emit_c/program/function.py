@@ -15,7 +15,7 @@ from emit_c.kernels.kernel import Argument, Kernel, Scope
 from emit_c.program.kernel_reuse import Local
 from emit_c.program.sites import site
 from emit_c.program.trees import nested
-from hlo.print import Options, print_instruction
+from hlo.write.print import Options, print_instruction
 from optimizer.analysis.dataflow import Several, Value
 from optimizer.memory.heap import Block, pack
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from emit_c.program.module import ModuleWriter
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
     from optimizer.memory.buffers import Buffer
 
 Pointers = list[str | None]

@@ -22,14 +22,14 @@ from emit_c.program.sweeps import common_loops, write_sweeps
 from emit_c.program.trees import branch, leaves
 from emit_c.table import Element, elemental, emits_c
 from emit_c.table import Kernel as KernelEntry
-from hlo.error import HloError
+from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
     from emit_c.program.kernel_reuse import Work
     from emit_c.program.module import ModuleWriter
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
-    from hlo.literal import Literal
+    from hlo.types.literal import Literal
     from optimizer.fusion.nest import Nest
 
 # These hand on their operand's memory.

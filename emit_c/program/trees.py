@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
 
 Tree = object  # a name, None, or a tuple of trees
 

@@ -7,7 +7,7 @@ the printer and `hlo ops` read these classes; they name no attribute themselves.
 
 Computations that an instruction calls (`to_apply`, `body`, ...) are not here but in
 `Instruction.called`: they are part of the graph. Sharding, metadata and the like, which any
-instruction may carry, are in `hlo.annotations`.
+instruction may carry, are in `hlo.attributes.annotations`.
 """
 
 from hlo.attributes.calls import AsyncStart, Call, CopyStart, CustomCall, Fusion, GetTupleElement

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from hlo.attributes.spec import Attrs, optional, required
 
 if TYPE_CHECKING:
-    from hlo.literal import Literal
-    from hlo.shape import Shape
-    from hlo.values import ConvDims, OutputOperandAlias, Window
+    from hlo.types.literal import Literal
+    from hlo.types.shape import Shape
+    from hlo.types.values import ConvDims, OutputOperandAlias, Window
 
 PADDING_TYPES = ("PADDING_INVALID", "PADDING_VALID", "PADDING_SAME")
 SCHEDULES = ("SCHEDULE_NONE", "SCHEDULE_LATEST", "SCHEDULE_EARLIEST")

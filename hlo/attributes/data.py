@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from hlo.attributes.spec import Attrs, optional, required
 
 if TYPE_CHECKING:
-    from hlo.literal import Literal
-    from hlo.values import PaddingDim, ResultAccuracy, SliceDim
+    from hlo.types.literal import Literal
+    from hlo.types.values import PaddingDim, ResultAccuracy, SliceDim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

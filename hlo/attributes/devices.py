@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.attributes.spec import Attrs, optional, required
-from hlo.sharding import ReplicaGroups
+from hlo.types.sharding import ReplicaGroups
 
 if TYPE_CHECKING:
-    from hlo.shape import Shape
-    from hlo.values import DomainBorder
+    from hlo.types.shape import Shape
+    from hlo.types.values import DomainBorder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

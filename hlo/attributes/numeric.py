@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes.spec import Attrs, optional, required
 
 if TYPE_CHECKING:
-    from hlo.values import ConvDims, SparsityConfig, Window
+    from hlo.types.values import ConvDims, SparsityConfig, Window
 
 # How precisely a dot computes: operand types and type of the sum, in how many partial products.
 DOT_ALGORITHMS = (

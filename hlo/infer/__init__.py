@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.infer import (
     contraction,
     control,
@@ -21,11 +21,11 @@ from hlo.infer import (
 from hlo.infer.checks import plural
 from hlo.infer.size import expect_bounded
 from hlo.infer.table import infers
-from hlo.shape import tuple_of
+from hlo.types.shape import tuple_of
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
 
 __all__ = ["infer", "infers"]
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import ml_dtypes
 
-from hlo.element_type import TUPLE, ElementType
-from hlo.error import HloError
-from hlo.shape import UNBOUNDED, Shape, array
+from hlo.errors.error import HloError
+from hlo.types.element_type import TUPLE, ElementType
+from hlo.types.shape import UNBOUNDED, Shape, array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

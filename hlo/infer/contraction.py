@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.infer.checks import (
     bad_value,
     dynamic_flags,
@@ -22,14 +22,14 @@ from hlo.infer.checks import (
 )
 from hlo.infer.table import infers
 from hlo.infer.window import expect_window, window_positions
-from hlo.shape import UNBOUNDED, Shape, array
+from hlo.types.shape import UNBOUNDED, Shape, array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hlo import attributes as a
     from hlo.instruction import Instruction
-    from hlo.values import ConvDims, Sparsity
+    from hlo.types.values import ConvDims, Sparsity
 
 
 def _expect_roles(attrs: a.DotDims, lhs: Shape, rhs: Shape) -> None:

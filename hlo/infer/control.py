@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.element_type import PRED, S32, U32
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.infer.checks import (
     compatible,
     expect_arguments,
@@ -18,7 +17,8 @@ from hlo.infer.checks import (
     show,
 )
 from hlo.infer.table import infers
-from hlo.shape import Shape, array, tuple_of
+from hlo.types.element_type import PRED, S32, U32
+from hlo.types.shape import Shape, array, tuple_of
 
 if TYPE_CHECKING:
     from hlo import attributes as a

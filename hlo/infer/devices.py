@@ -10,8 +10,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from hlo.element_type import U32
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.infer.checks import (
     compatible,
     expect_array,
@@ -24,14 +23,15 @@ from hlo.infer.checks import (
     tuple_or_one,
 )
 from hlo.infer.table import infers
-from hlo.shape import TOKEN_SHAPE, UNBOUNDED, Shape, array, tuple_of
+from hlo.types.element_type import U32
+from hlo.types.shape import TOKEN_SHAPE, UNBOUNDED, Shape, array, tuple_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo import attributes as a
     from hlo.instruction import Instruction
-    from hlo.sharding import ReplicaGroups
+    from hlo.types.sharding import ReplicaGroups
 
 
 def _expect_operands(operands: Sequence[Shape]) -> None:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.element_type import C64, C128, F32, F64, PRED
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.infer.checks import (
     bad_value,
     compatible,
@@ -24,7 +23,8 @@ from hlo.infer.checks import (
     show,
 )
 from hlo.infer.table import infers
-from hlo.shape import Shape, array
+from hlo.types.element_type import C64, C128, F32, F64, PRED
+from hlo.types.shape import Shape, array
 
 if TYPE_CHECKING:
     from hlo import attributes as a

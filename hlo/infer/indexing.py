@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.infer.checks import (
     dynamic_flags,
     expect_array,
@@ -25,7 +25,7 @@ from hlo.infer.checks import (
 )
 from hlo.infer.reducer import expect_reducer
 from hlo.infer.table import infers
-from hlo.shape import UNBOUNDED, Shape, array
+from hlo.types.shape import UNBOUNDED, Shape, array
 
 if TYPE_CHECKING:
     from hlo import attributes as a

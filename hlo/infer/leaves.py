@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.element_type import U32, U64
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.infer.checks import (
     bad_value,
     compatible,
@@ -19,7 +18,8 @@ from hlo.infer.checks import (
     types_agree,
 )
 from hlo.infer.table import infers
-from hlo.shape import TOKEN_SHAPE, Shape, array, tuple_of
+from hlo.types.element_type import U32, U64
+from hlo.types.shape import TOKEN_SHAPE, Shape, array, tuple_of
 
 if TYPE_CHECKING:
     from hlo import attributes as a

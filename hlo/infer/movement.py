@@ -8,8 +8,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from hlo.element_type import S32
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.infer.checks import (
     dynamic_flags,
     expect_array,
@@ -24,7 +23,8 @@ from hlo.infer.checks import (
     types_agree,
 )
 from hlo.infer.table import infers
-from hlo.shape import UNBOUNDED, Layout, Shape, array
+from hlo.types.element_type import S32
+from hlo.types.shape import UNBOUNDED, Layout, Shape, array
 
 if TYPE_CHECKING:
     from hlo import attributes as a

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.infer.checks import compatible, expect_parameters, expect_same_dims, scalar_of, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo.instruction import Computation
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
 
 
 def arrays_and_initials(operands: Sequence[Shape]) -> tuple[Sequence[Shape], Sequence[Shape]]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.element_type import PRED, S32
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.infer.checks import (
     bad_value,
     compatible,
@@ -23,14 +22,15 @@ from hlo.infer.checks import (
 )
 from hlo.infer.reducer import arrays_and_initials, expect_reducer
 from hlo.infer.table import infers
-from hlo.shape import UNBOUNDED, Shape, array, tuple_of
+from hlo.types.element_type import PRED, S32
+from hlo.types.shape import UNBOUNDED, Shape, array, tuple_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo import attributes as a
-    from hlo.element_type import ElementType
     from hlo.instruction import Computation, Instruction
+    from hlo.types.element_type import ElementType
 
 
 def _without(operand: Shape, dims: Sequence[int], element_type: ElementType) -> Shape:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hlo.element_type import BUFFER, S32
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.infer.checks import (
     dynamic_flags,
     expect_array,
@@ -22,7 +21,8 @@ from hlo.infer.checks import (
     sizes_agree,
 )
 from hlo.infer.table import infers
-from hlo.shape import UNBOUNDED, Shape, array
+from hlo.types.element_type import BUFFER, S32
+from hlo.types.shape import UNBOUNDED, Shape, array
 
 if TYPE_CHECKING:
     from hlo import attributes as a

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hlo.error import HloError
-from hlo.shape import UNBOUNDED, Shape
+from hlo.errors.error import HloError
+from hlo.types.shape import UNBOUNDED, Shape
 
 LIMIT = 1 << 63
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hlo.shape import Shape
 from hlo.table import OpTable
+from hlo.types.shape import Shape
 
 Infer = Callable[..., Shape]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.element_type import PRED, ElementType
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.infer.checks import (
     compatible,
     dynamic_flags,
@@ -17,12 +16,13 @@ from hlo.infer.checks import (
 )
 from hlo.infer.reducer import arrays_and_initials, expect_reducer
 from hlo.infer.table import infers
-from hlo.shape import UNBOUNDED, Shape, array, tuple_of
+from hlo.types.element_type import PRED, ElementType
+from hlo.types.shape import UNBOUNDED, Shape, array, tuple_of
 
 if TYPE_CHECKING:
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
-    from hlo.values import Window
+    from hlo.types.values import Window
 
 
 def expect_window(window: Window, rank: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.verify import calls
 from hlo.verify.aliases import verify_entry_layout, verify_module_aliases
 from hlo.verify.asynchronous import verify_pair

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.element_type import BUFFER
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.infer.checks import compatible, show
+from hlo.types.element_type import BUFFER
 from hlo.verify.scope import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo.instruction import Instruction, Module
-    from hlo.shape import Shape
-    from hlo.values import InputOutputAlias, OutputOperandAlias
+    from hlo.types.shape import Shape
+    from hlo.types.values import InputOutputAlias, OutputOperandAlias
 
 
 def subshape(shape: Shape, index: Sequence[int]) -> Shape | None:

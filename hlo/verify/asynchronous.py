@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hlo.infer.checks import compatible
 from hlo.infer.control import async_parts, is_prefix
-from hlo.shape import tuple_of
+from hlo.types.shape import tuple_of
 from hlo.verify.aliases import verify_output_aliases
 from hlo.verify.scope import refuse
 from hlo.verify.table import verifies

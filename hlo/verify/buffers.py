@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from hlo.element_type import BUFFER
 from hlo.infer.checks import compatible, show
+from hlo.types.element_type import BUFFER
 from hlo.verify.scope import refuse
 
 if TYPE_CHECKING:
     from hlo.attributes import CustomCall
     from hlo.instruction import Instruction, Module
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
     from hlo.verify.scope import Scope
 
 # Opcodes whose use of a buffer is a write, as far as one can tell without looking into them.

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.element_type import U64
 from hlo.infer.checks import compatible, show
-from hlo.shape import array
+from hlo.types.element_type import U64
+from hlo.types.shape import array
 from hlo.verify.aliases import verify_output_aliases
 from hlo.verify.scope import refuse
 from hlo.verify.table import verifies

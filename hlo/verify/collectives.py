@@ -21,7 +21,7 @@ from collections import Counter
 from math import prod
 from typing import TYPE_CHECKING
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.infer.devices import shard_count
 from hlo.verify.scope import refuse
 from hlo.verify.table import verifies
@@ -29,7 +29,7 @@ from hlo.verify.table import verifies
 if TYPE_CHECKING:
     from hlo import attributes as a
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
     from hlo.verify.scope import Scope
 
 # Groups are written out to be checked; no machine has so many devices.

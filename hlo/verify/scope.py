@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.walk import callers, users
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.infer import infer
 from hlo.infer.checks import compatible
 from hlo.infer.size import expect_bounded
-from hlo.shape import UNBOUNDED, Shape
+from hlo.types.shape import UNBOUNDED, Shape
 from hlo.verify.scope import refuse
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from hlo.verify.scope import refuse
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
-    from hlo.sharding import Sharding, TileAssignment
+    from hlo.types.shape import Shape
+    from hlo.types.sharding import Sharding, TileAssignment
 
 
 def verify_sharding(instr: Instruction, partitions: int) -> None:

@@ -11,13 +11,13 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from hlo.build import Builder, instruction, module
-from hlo.element_type import PRED, S32
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.infer import infer
-from hlo.literal import literal
 from hlo.names import NameSupply
 from hlo.opcode import OPCODES
-from hlo.shape import array, tuple_of
+from hlo.types.element_type import PRED, S32
+from hlo.types.literal import literal
+from hlo.types.shape import array, tuple_of
 from hlo_tools.generate import structured
 from hlo_tools.generate.operands import (
     TYPES,
@@ -32,9 +32,9 @@ from hlo_tools.generate.values import nasty
 if TYPE_CHECKING:
     from random import Random
 
-    from hlo.element_type import ElementType
     from hlo.instruction import Computation, Instruction, Module
-    from hlo.shape import Shape
+    from hlo.types.element_type import ElementType
+    from hlo.types.shape import Shape
 
 # What needs its shape said, since it does not follow from operands and attributes.
 DECLARED = frozenset({"reshape", "convert", "broadcast", "iota", "bitcast-convert"})

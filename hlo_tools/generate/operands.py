@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.build import Builder
-from hlo.element_type import C64, C128, ELEMENT_TYPES, F32, F64, PRED, S32, ElementType
-from hlo.literal import literal
 from hlo.opcode import OPCODES
-from hlo.shape import Shape, array, tuple_of
 from hlo.table import OpTable
-from hlo.values import PaddingDim, SliceDim
+from hlo.types.element_type import C64, C128, ELEMENT_TYPES, F32, F64, PRED, S32, ElementType
+from hlo.types.literal import literal
+from hlo.types.shape import Shape, array, tuple_of
+from hlo.types.values import PaddingDim, SliceDim
 from interpreter.arithmetic import MEANINGS
 
 if TYPE_CHECKING:

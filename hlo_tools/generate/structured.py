@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hlo.element_type import S32
-from hlo.shape import array
-from hlo.values import ConvDims, WindowDim
+from hlo.types.element_type import S32
+from hlo.types.shape import array
+from hlo.types.values import ConvDims, WindowDim
 from hlo_tools.generate.operands import SIZES, Wanted, need, operands_for
 
 if TYPE_CHECKING:
     from random import Random
 
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
 
     Dims = tuple[int, ...]
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hlo.element_type import ElementType
-    from hlo.shape import Shape
+    from hlo.types.element_type import ElementType
+    from hlo.types.shape import Shape
 
     Array = NDArray[Any]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import optimizer
 from emit_c.executable.ahead import files
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo_tools.files import read_sound_module, write_text
 
 if TYPE_CHECKING:

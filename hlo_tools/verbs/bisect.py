@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hlo.print import print_instruction
+from hlo.write.print import print_instruction
 from hlo_tools.files import read_sound_module
 from hlo_tools.inputs import add_input_options, make_inputs
 from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline
 from interpreter import evaluate
-from interpreter.compare import PROMISES, Difference, Promise, compare
+from interpreter.numbers.compare import PROMISES, Difference, Promise, compare
 from optimizer.log import Event, Log
 from optimizer.observers import Trace
 

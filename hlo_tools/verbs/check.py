@@ -14,14 +14,14 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from hlo.element_type import ELEMENT_TYPES
-from hlo.error import HloError, did_you_mean
+from hlo.errors.error import HloError, did_you_mean
+from hlo.types.element_type import ELEMENT_TYPES
 from hlo_tools.check import Failure, find_failure, shrink
 from hlo_tools.files import read_sound_module
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.operands import TYPES
 from hlo_tools.generate.values import nasty, tame
-from interpreter.compare import BITS
+from interpreter.numbers.compare import BITS
 from optimizer.log import Log
 from optimizer.observers import promise_of
 from optimizer.pipeline_text import parse_pipeline

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hlo.diff import Section, diff
-from hlo.print import Options
+from hlo.write.print import Options
 from hlo_tools.files import read_module
 
 if TYPE_CHECKING:

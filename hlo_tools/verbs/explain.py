@@ -5,8 +5,8 @@ from __future__ import annotations
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from hlo.codes import CODES
-from hlo.error import HloError, did_you_mean
+from hlo.errors.codes import CODES
+from hlo.errors.error import HloError, did_you_mean
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -50,7 +50,7 @@ def page() -> str:
     """All codes as a page of Markdown."""
     parts = [
         "# Error codes",
-        "Written by `hlo explain --all` from `hlo/codes.py`; `hlo explain CODE` tells one of them.",
+        "Made by `hlo explain --all` of `hlo/errors/codes.py`. `hlo explain CODE` tells one.",
     ]
     for code in sorted(CODES):
         parts += [f"## {code}: {CODES[code].title}", fill(CODES[code].explanation, WIDTH)]

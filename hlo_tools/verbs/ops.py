@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hlo.attributes import attribute_specs
-from hlo.error import HloError, did_you_mean
+from hlo.errors.error import HloError, did_you_mean
 from hlo.opcode import OPCODES, TRAITS, Opcode
 from hlo_tools.tables import load_tables
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from hlo_tools.files import read_sound_module, write_text
 from hlo_tools.inputs import add_input_options, make_inputs
 from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline
+from hlo_tools.views.picture import picture
 from optimizer.log import Event, Log, Observer, Silent
 from optimizer.memory.buffer_assignment import assign
 from optimizer.memory.copy_insertion import CopyInsertion
-from optimizer.memory.picture import picture
 from optimizer.memory.report import report
 from optimizer.observers import CheckValues, Dump, Print, Timer, Verify
 

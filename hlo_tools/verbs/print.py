@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from hlo.print import Options, print_module
+from hlo.write.print import Options, print_module
 from hlo_tools.files import read_module, write_text
 
 if TYPE_CHECKING:

@@ -14,19 +14,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.error import HloError, did_you_mean
+from hlo.errors.error import HloError, did_you_mean
 from hlo.walk import users
 from hlo_tools.files import read_sound_module
-from interpreter.compare import PROMISES
+from interpreter.numbers.compare import PROMISES
 from optimizer.catalogue import ALL_RULE_SETS
-from optimizer.evidence import evidence, is_proved
-from optimizer.rule import why_not
+from optimizer.rewriting.evidence import evidence, is_proved
+from optimizer.rewriting.rule import why_not
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from hlo.instruction import Module
-    from optimizer.rule import Rule
+    from optimizer.rewriting.rule import Rule
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo_tools.arrays import leaves, load, save
 from hlo_tools.files import read_sound_module
 from hlo_tools.inputs import add_input_options, deal, make_inputs
 from hlo_tools.observers import observing
 from hlo_tools.platforms import PLATFORMS, runner
 from hlo_tools.show import spell
-from interpreter.compare import PROMISES, compare
+from interpreter.numbers.compare import PROMISES, compare
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.error import HloError
-from hlo.stack_frames import source_place
+from hlo.errors.error import HloError
+from hlo.read.stack_frames import source_place
 from hlo_tools.files import read_sound_module
 from optimizer.fusion.why import why_fused
 from optimizer.layout.why import why_layout

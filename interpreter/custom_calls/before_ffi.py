@@ -14,7 +14,7 @@ from interpreter.custom_calls.registry import custom_call
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
-    from interpreter.frame import Frame
+    from interpreter.engine.frame import Frame
     from interpreter.table import Value
 
     Options = dict[str, Any]

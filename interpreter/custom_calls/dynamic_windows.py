@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from hlo.attributes import CustomCall
     from hlo.instruction import Instruction
-    from hlo.values import Window, WindowDim
-    from interpreter.frame import Frame
+    from hlo.types.values import Window, WindowDim
+    from interpreter.engine.frame import Frame
     from interpreter.table import Value
 
     Array = NDArray[Any]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hlo.instruction import Instruction
-    from interpreter.frame import Frame
+    from interpreter.engine.frame import Frame
     from interpreter.table import Value
 
     Array = NDArray[Any]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from interpreter.custom_calls.factorizations import batched
 from interpreter.custom_calls.registry import custom_call
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hlo.instruction import Instruction
-    from interpreter.frame import Frame
+    from interpreter.engine.frame import Frame
 
     Array = NDArray[Any]
 

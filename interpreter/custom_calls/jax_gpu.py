@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hlo.instruction import Instruction
-    from interpreter.frame import Frame
+    from interpreter.engine.frame import Frame
 
     Array = NDArray[Any]
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from interpreter.custom_calls.registry import custom_call
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
-    from interpreter.frame import Frame
+    from interpreter.engine.frame import Frame
     from interpreter.table import Value
 
 # What to do with a module that says how it is to be split, but is not.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from hlo.error import HloError, did_you_mean
+from hlo.errors.error import HloError, did_you_mean
 from interpreter.table import evaluates
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from hlo.attributes import CustomCall
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
-    from interpreter.frame import Frame
+    from hlo.types.shape import Shape
+    from interpreter.engine.frame import Frame
     from interpreter.table import Value
 
 CUSTOM_CALLS: dict[str, Callable[..., Value]] = {}

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from hlo import attributes as a
 from hlo.instruction import Instruction
-from hlo.shape import tuple_of
+from hlo.types.shape import tuple_of
 from interpreter.custom_calls.registry import config, custom_call
 from interpreter.order import evaluate_sort, evaluate_topk
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from interpreter.frame import Frame
+    from interpreter.engine.frame import Frame
 
     Array = NDArray[Any]
 

@@ -19,7 +19,7 @@ from hlo.walk import users
 if TYPE_CHECKING:
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
 
 _ALWAYS_FORWARDED = frozenset(
     {"tuple", "get-tuple-element", "bitcast", "opt-barrier", "domain", "add-dependency"}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction, Module
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
     from optimizer.analysis.alias import AliasInfo
     from optimizer.analysis.live_ranges import Moment
     from optimizer.analysis.timeline import Loop

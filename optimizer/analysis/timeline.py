@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hlo.error import HloError
-from hlo.shape import UNBOUNDED
+from hlo.errors.error import HloError
+from hlo.types.shape import UNBOUNDED
 from hlo.walk import called_first
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hlo.element_type import BUFFER
+from hlo.types.element_type import BUFFER
 from hlo.walk import names_of, rebuild, rebuild_module
 from optimizer.effects import without
-from optimizer.make import make
 from optimizer.passes import register
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

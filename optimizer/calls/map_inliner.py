@@ -14,10 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hlo.shape import array
+from hlo.types.shape import array
 from hlo.walk import names_of, rebuild, rebuild_module
-from optimizer.make import make
 from optimizer.passes import register
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module

@@ -17,7 +17,7 @@ from hlo.walk import Plan, callers, names_of, rebuild, rebuild_module, users
 from optimizer.cleanup.fusion_trimmer import trimmed
 from optimizer.effects import dead, ordered, without
 from optimizer.passes import register
-from optimizer.settle import settle
+from optimizer.rewriting.settle import settle
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Module

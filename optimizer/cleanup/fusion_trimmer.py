@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from hlo.shape import tuple_of
+from hlo.types.shape import tuple_of
 from hlo.walk import Plan, rebuild
 from optimizer.calls.clone import cloned
 from optimizer.effects import without, without_dead

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from optimizer.cleanup.tuple_simplifier import TupleSimplifier
-from optimizer.settle import settle
+from optimizer.rewriting.settle import settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, cast
 
 from hlo.walk import callers, names_of, rebuild, rebuild_module, users
 from optimizer.effects import has_effect, ordered
-from optimizer.make import make
 from optimizer.passes import register
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import GetTupleElement

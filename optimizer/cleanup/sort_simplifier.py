@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from hlo.shape import tuple_of
+from hlo.types.shape import tuple_of
 from hlo.walk import Plan, callers, names_of, rebuild, rebuild_module, users
 from optimizer.calls.clone import cloned
 from optimizer.effects import ordered, without, without_dead
-from optimizer.make import make
 from optimizer.passes import register
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

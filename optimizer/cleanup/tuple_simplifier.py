@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from optimizer.passes import register
-from optimizer.pattern import get_tuple_element, p, tuple_, xs
-from optimizer.rewrite import rewrite
-from optimizer.rule import RuleSet, rule
-from optimizer.term import Rest
+from optimizer.rewriting.pattern import get_tuple_element, p, tuple_, xs
+from optimizer.rewriting.rewrite import rewrite
+from optimizer.rewriting.rule import RuleSet, rule
+from optimizer.rewriting.term import Rest
 
 if TYPE_CHECKING:
     from hlo.attributes import GetTupleElement

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from hlo.annotations import Annotations
-from hlo.memo import remembered
+from hlo.attributes.annotations import Annotations
+from hlo.support.memo import remembered
 from hlo.walk import Plan, callers, names_of, rebuild, rebuild_module, users_of
 from optimizer.calls.clone import cloned
 from optimizer.effects import ordered, without_dead

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.element_type import PRED
+from hlo.types.element_type import PRED
 from optimizer.calls.clone import inlined
 from optimizer.effects import has_effect
 from optimizer.identity import Identity
-from optimizer.make import make, value_of
+from optimizer.rewriting.make import make, value_of
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from optimizer.conditionals.branches import Place, transformed
-from optimizer.make import make
 from optimizer.passes import register
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.instruction import Module

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hlo.element_type import PRED
+from hlo.types.element_type import PRED
 from hlo.walk import callers
 from optimizer.conditionals.branches import Place, transformed
 from optimizer.conditionals.choice import both

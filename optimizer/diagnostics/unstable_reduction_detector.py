@@ -10,7 +10,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from optimizer.passes import register
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.shape import array
+from hlo.types.shape import array
 from optimizer.expanders.parts import spread
 
 if TYPE_CHECKING:

@@ -13,21 +13,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hlo.annotations import Annotations
-from hlo.element_type import S32
+from hlo.attributes.annotations import Annotations
 from hlo.instruction import Computation, Instruction
-from hlo.shape import array
+from hlo.types.element_type import S32
+from hlo.types.shape import array
 from hlo.walk import names_of, post_order, rebuild
-from optimizer.make import make, splat
-from optimizer.settle import rebuild_unfused
+from optimizer.rewriting.make import make, splat
+from optimizer.rewriting.settle import rebuild_unfused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
-    from hlo.element_type import ElementType
     from hlo.instruction import Module
     from hlo.names import NameSupply
-    from hlo.shape import Shape
+    from hlo.types.element_type import ElementType
+    from hlo.types.shape import Shape
     from optimizer.log import Log
 
     Expansion = Callable[["Site"], Instruction | None]

@@ -5,17 +5,17 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from hlo.element_type import F32, S32, U1, U2, U4, U8, U16, U32, U64
-from hlo.shape import array
-from hlo.values import PaddingDim, SliceDim
-from optimizer.make import make, splat
+from hlo.types.element_type import F32, S32, U1, U2, U4, U8, U16, U32, U64
+from hlo.types.shape import array
+from hlo.types.values import PaddingDim, SliceDim
+from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo.element_type import ElementType
     from hlo.instruction import Computation, Instruction
-    from optimizer.make import Number
+    from hlo.types.element_type import ElementType
+    from optimizer.rewriting.make import Number
 
 UNSIGNED = {1: U1, 2: U2, 4: U4, 8: U8, 16: U16, 32: U32, 64: U64}
 

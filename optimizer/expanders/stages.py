@@ -23,33 +23,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interpreter.compare import BITS
-from optimizer.expanders.associative_scan_rewriter import AssociativeScanRewriter
-from optimizer.expanders.batch_dot_simplification import BatchDotSimplification
-from optimizer.expanders.batched_gather_scatter_normalizer import BatchedGatherScatterNormalizer
-from optimizer.expanders.batchnorm_expander import BatchNormExpander
-from optimizer.expanders.bitcast_dtypes_expander import BitcastDtypesExpander
-from optimizer.expanders.cholesky_expander import CholeskyExpander
-from optimizer.expanders.dot_decomposer import DotDecomposer
-from optimizer.expanders.dot_strength_reduction import DotStrengthReduction
-from optimizer.expanders.dynamic_index_splitter import DynamicIndexSplitter
-from optimizer.expanders.gather_expander import GatherExpander
-from optimizer.expanders.gather_simplifier import GatherSimplifier
-from optimizer.expanders.logistic_expander import LogisticExpander
+from interpreter.numbers.compare import BITS
+from optimizer.expanders.dots.batch_dot_simplification import BatchDotSimplification
+from optimizer.expanders.dots.dot_decomposer import DotDecomposer
+from optimizer.expanders.dots.dot_strength_reduction import DotStrengthReduction
+from optimizer.expanders.dots.ragged_dot_rewriter import RaggedDotRewriter
+from optimizer.expanders.dots.scaled_dot_rewriter import ScaledDotRewriter
+from optimizer.expanders.dots.transpose_folding import TransposeFolding
+from optimizer.expanders.gathers.batched_gather_scatter_normalizer import (
+    BatchedGatherScatterNormalizer,
+)
+from optimizer.expanders.gathers.dynamic_index_splitter import DynamicIndexSplitter
+from optimizer.expanders.gathers.gather_expander import GatherExpander
+from optimizer.expanders.gathers.gather_simplifier import GatherSimplifier
+from optimizer.expanders.gathers.scatter_expander import ScatterExpander
+from optimizer.expanders.gathers.scatter_simplifier import ScatterSimplifier
+from optimizer.expanders.linear_algebra.batchnorm_expander import BatchNormExpander
+from optimizer.expanders.linear_algebra.cholesky_expander import CholeskyExpander
+from optimizer.expanders.linear_algebra.triangular_solve_expander import TriangularSolveExpander
 from optimizer.expanders.optimization_barrier_expander import OptimizationBarrierExpander
-from optimizer.expanders.ragged_dot_rewriter import RaggedDotRewriter
-from optimizer.expanders.reduce_window_rewriter import ReduceWindowRewriter
-from optimizer.expanders.result_caster import ResultCaster
-from optimizer.expanders.rng_expander import RngExpander
-from optimizer.expanders.scaled_dot_rewriter import ScaledDotRewriter
-from optimizer.expanders.scan_expander import ScanExpander
-from optimizer.expanders.scatter_expander import ScatterExpander
-from optimizer.expanders.scatter_simplifier import ScatterSimplifier
-from optimizer.expanders.select_and_scatter_expander import SelectAndScatterExpander
-from optimizer.expanders.stochastic_convert_decomposer import StochasticConvertDecomposer
-from optimizer.expanders.topk_rewriter import TopkRewriter
-from optimizer.expanders.transpose_folding import TransposeFolding
-from optimizer.expanders.triangular_solve_expander import TriangularSolveExpander
+from optimizer.expanders.precision.bitcast_dtypes_expander import BitcastDtypesExpander
+from optimizer.expanders.precision.logistic_expander import LogisticExpander
+from optimizer.expanders.precision.result_caster import ResultCaster
+from optimizer.expanders.random.rng_expander import RngExpander
+from optimizer.expanders.random.stochastic_convert_decomposer import StochasticConvertDecomposer
+from optimizer.expanders.reductions.associative_scan_rewriter import AssociativeScanRewriter
+from optimizer.expanders.reductions.reduce_window_rewriter import ReduceWindowRewriter
+from optimizer.expanders.reductions.scan_expander import ScanExpander
+from optimizer.expanders.reductions.select_and_scatter_expander import SelectAndScatterExpander
+from optimizer.expanders.sorting.topk_rewriter import TopkRewriter
 
 if TYPE_CHECKING:
     from optimizer.log import Pass

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hlo.attributes import NO_ATTRS, Fusion, Parameter
 from hlo.instruction import Computation, Instruction
-from hlo.shape import tuple_of
+from hlo.types.shape import tuple_of
 from optimizer.fusion.policy import MOVEMENT
 
 if TYPE_CHECKING:

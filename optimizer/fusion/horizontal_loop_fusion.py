@@ -10,21 +10,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hlo.shape import array
-from hlo.values import SliceDim
+from hlo.types.shape import array
+from hlo.types.values import SliceDim
 from optimizer.fusion.build import fused
 from optimizer.fusion.multi_output_fusion import as_fusion
 from optimizer.fusion.policy import FOLDS
 from optimizer.fusion.side_by_side import fuse_side_by_side
-from optimizer.make import make
 from optimizer.passes import register
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from hlo.element_type import ElementType
     from hlo.instruction import Instruction, Module
     from hlo.names import NameSupply
+    from hlo.types.element_type import ElementType
     from optimizer.fusion.merged import Kernel
     from optimizer.log import Log
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hlo.annotations import Annotations
+from hlo.attributes.annotations import Annotations
 from hlo.instruction import Computation
-from hlo.shape import tuple_of
-from optimizer.make import make
+from hlo.types.shape import tuple_of
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Computation, Instruction, Module
     from hlo.names import NameSupply
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
     from optimizer.layout.policy import LayoutPolicy
 
 _SEQUENTIAL = frozenset({"while", "conditional", "call"})

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hlo.values import ComputationLayout
+from hlo.types.values import ComputationLayout
 from hlo.walk import called_first, names_of
 from optimizer.layout.assigner import Assigner
 from optimizer.layout.policy import POLICIES

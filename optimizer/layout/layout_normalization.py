@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from hlo.annotations import Annotations
+from hlo.attributes.annotations import Annotations
 from hlo.walk import names_of
 from optimizer.layout.assigner import AS_WRITTEN
 from optimizer.layout.orders import order_of, reshaped, same_memory
 from optimizer.layout.renumber import in_memory, is_row_major, memory_of, renumbered
-from optimizer.make import make
 from optimizer.passes import register
-from optimizer.settle import rebuild_unfused
+from optimizer.rewriting.make import make
+from optimizer.rewriting.settle import rebuild_unfused
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction, Module
     from hlo.names import NameSupply
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
     from optimizer.log import Log
 
 # They hand on values in the layouts that they come in.

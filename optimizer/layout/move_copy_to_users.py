@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from optimizer.layout.flow import result_order
 from optimizer.layout.orders import order_of, with_order
 from optimizer.passes import register
-from optimizer.settle import exchange
+from optimizer.rewriting.settle import exchange
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module

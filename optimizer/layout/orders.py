@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hlo.shape import row_major
+from hlo.types.shape import row_major
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
 
 Order = tuple[int, ...]
 Dims = tuple[int, ...]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
     from optimizer.layout.policy import LayoutPolicy
 
     Index = tuple[int, ...]

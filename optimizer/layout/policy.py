@@ -16,7 +16,7 @@ from optimizer.layout.orders import rows
 if TYPE_CHECKING:
     from hlo import attributes as a
     from hlo.instruction import Instruction
-    from hlo.values import ConvDims
+    from hlo.types.values import ConvDims
     from optimizer.layout.orders import Order
 
 OPERANDS = ("input", "kernel")

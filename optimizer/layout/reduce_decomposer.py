@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from optimizer.expanders.op_expander import Site, expand
 from optimizer.layout.flow import result_order
 from optimizer.layout.orders import order_of, with_order
-from optimizer.make import make
 from optimizer.passes import register
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from hlo.annotations import Annotations
+from hlo.attributes.annotations import Annotations
 from optimizer.layout.flow import carries, result_order
 from optimizer.layout.orders import order_of, same_memory
 from optimizer.layout.planner import behind
-from optimizer.make import make
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hlo.instruction import Computation, Instruction
     from hlo.names import NameSupply
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
     from optimizer.layout.planner import Planner
 
 

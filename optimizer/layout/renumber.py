@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from hlo.shape import row_major
+from hlo.types.shape import row_major
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from hlo import attributes as a
     from hlo.attributes import Attrs
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
-    from hlo.values import ConvDims
+    from hlo.types.shape import Shape
+    from hlo.types.values import ConvDims
 
     Memory = Sequence[int]
 

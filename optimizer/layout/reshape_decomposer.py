@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from optimizer.expanders.op_expander import Site, expand
 from optimizer.layout.orders import order_of, reshaped, rows, same_memory, with_order
-from optimizer.make import make
 from optimizer.passes import register
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
     from optimizer.log import Log
 
 

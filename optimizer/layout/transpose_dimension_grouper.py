@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, cast
 
 from optimizer.expanders.op_expander import Site, expand
 from optimizer.layout.renumber import is_row_major
-from optimizer.make import make
 from optimizer.passes import register
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo.attributes import Dimensions
     from hlo.instruction import Instruction, Module
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
     from optimizer.log import Log
 
 

@@ -19,9 +19,9 @@ from hlo.walk import names_of, rebuild, users
 from optimizer.effects import ordered, without_dead
 from optimizer.fusion.build import fused
 from optimizer.libraries.library import LIBRARIES, configuration
-from optimizer.make import value_of
 from optimizer.passes import register
-from optimizer.settle import rebuild_unfused
+from optimizer.rewriting.make import value_of
+from optimizer.rewriting.settle import rebuild_unfused
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from hlo.walk import rebuild
 from optimizer.analysis.cost import FREE, cost
 from optimizer.passes import register
+from optimizer.rewriting.settle import rebuild_unfused
 from optimizer.settings import settings
-from optimizer.settle import rebuild_unfused
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.shape import tuple_of
+from hlo.types.shape import tuple_of
 from hlo.walk import rebuild
 from optimizer.loops.state import flat_annotations
-from optimizer.make import make
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from hlo.instruction import Computation, Instruction
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
     from optimizer.loops.site import Site
 
 

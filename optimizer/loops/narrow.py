@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hlo.annotations import Annotations
+from hlo.attributes.annotations import Annotations
 from hlo.instruction import Instruction
-from hlo.shape import Shape, tuple_of
+from hlo.types.shape import Shape, tuple_of
 from hlo.walk import Plan, rebuild
 from optimizer.effects import without_dead
 from optimizer.loops.state import chosen, elements_taken
-from optimizer.make import make, splat
+from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from hlo.annotations import Annotations
-from hlo.memo import remembered
+from hlo.attributes.annotations import Annotations
+from hlo.support.memo import remembered
 from hlo.walk import callers, names_of, rebuild, rebuild_module, users_of
 from optimizer.calls.clone import cloned
 from optimizer.effects import ordered, without_dead
 from optimizer.loops.state import element_of, elements_used, loop_of
-from optimizer.make import make
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module

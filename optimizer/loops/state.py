@@ -12,13 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from hlo.memo import remembered
+from hlo.support.memo import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hlo.annotations import Annotations
     from hlo.attributes import GetTupleElement
+    from hlo.attributes.annotations import Annotations
     from hlo.instruction import Computation, Instruction
 
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from hlo.build import module
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.instruction import Computation
 from hlo.verify import trust
-from interpreter.evaluate import evaluate
+from interpreter.engine.evaluate import evaluate
 from optimizer.effects import has_effect
 from optimizer.loops.state import element_of, elements_needed
-from optimizer.make import make, value_of
+from optimizer.rewriting.make import make, value_of
 
 if TYPE_CHECKING:
     from hlo.attributes import Compare

@@ -12,7 +12,7 @@ from optimizer.calls.clone import inlined
 from optimizer.effects import has_effect, ordered, without_dead
 from optimizer.loops.state import element_of
 from optimizer.loops.trip_count import SWAPPED, counter_of, number, trip_count
-from optimizer.make import constant
+from optimizer.rewriting.make import constant
 
 if TYPE_CHECKING:
     from hlo.attributes import Compare

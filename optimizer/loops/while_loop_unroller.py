@@ -8,18 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hlo.values import FrontendAttributes
+from hlo.types.values import FrontendAttributes
 from hlo.walk import rebuild
 from optimizer.calls.clone import own_callees
 from optimizer.effects import has_effect, without_dead
 from optimizer.loops.site import Site, transformed
 from optimizer.loops.state import chosen, elements_taken
 from optimizer.loops.trip_count import trip_count
-from optimizer.make import make
 from optimizer.passes import register
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.annotations import Annotations
+    from hlo.attributes.annotations import Annotations
     from hlo.instruction import Computation, Instruction, Module
     from optimizer.log import Log
     from optimizer.loops.state import Loop

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hlo.shape import tuple_of
-from hlo.sharding import Sharding
+from hlo.types.shape import tuple_of
+from hlo.types.sharding import Sharding
 from hlo.walk import rebuild
 from optimizer.effects import without_dead
 from optimizer.loops.state import chosen
-from optimizer.make import make
+from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hlo.annotations import Annotations
+    from hlo.attributes.annotations import Annotations
     from hlo.instruction import Computation, Instruction
     from optimizer.loops.site import Site
 

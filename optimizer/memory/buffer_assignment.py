@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.walk import called_first
 from optimizer.analysis.alias import DEFAULT
 from optimizer.analysis.dataflow import Value

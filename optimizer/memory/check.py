@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from optimizer.analysis.timeline import SEQUENTIAL
 from optimizer.memory.marks import Memory
 

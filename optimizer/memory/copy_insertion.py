@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hlo.annotations import Annotations
 from hlo.attributes import GetTupleElement
+from hlo.attributes.annotations import Annotations
 from hlo.instruction import Computation, Instruction
-from hlo.shape import tuple_of
+from hlo.types.shape import tuple_of
 from hlo.walk import names_of, rebuild_module
 from optimizer.analysis.alias import DEFAULT
 from optimizer.analysis.timeline import can_be_planned

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hlo.values import InputOutputAlias
+from hlo.types.values import InputOutputAlias
 from optimizer.passes import register
 
 if TYPE_CHECKING:
     from hlo.instruction import Module
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
     from optimizer.log import Log
 
 

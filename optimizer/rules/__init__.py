@@ -10,11 +10,11 @@ How to add a rule:
    or, where the right side needs code, as a decorated function named for what it does, whose
    docstring ends in References, and put its name into `RULES`. A rule looks at the operands of
    what its left side names, and no further: it is tried again only where any of that has changed.
-   A guard that looks further says so (`far`, in `optimizer.rule.Guard`).
+   A guard that looks further says so (`far`, in `optimizer.rewriting.rule.Guard`).
 3. State the promise: how exactly floating-point values are kept (`interpreter.compare`). Integers
    and preds must always be kept exactly; where a rule holds for some types only, say so by a guard
-   (`optimizer.guards`). A `witness`, such as `{"x": -0.0}`, is an input that breaks the next
-   stronger promise; it documents the rule and makes its test deterministic.
+   (`optimizer.rewriting.guards`). A `witness`, such as `{"x": -0.0}`, is an input that breaks the
+   next stronger promise; it documents the rule and makes its test deterministic.
 4. `pytest tests/optimizer/test_rules.py -k <rule>`: the test writes itself. It builds left sides of
    many types and shapes from the pattern, and compares both sides by the interpreter at the
    promise; it looks for an input that breaks the next stronger promise, and complains if there is
@@ -27,7 +27,7 @@ undo each other never end; the tests that run passes twice find them.
 
 from __future__ import annotations
 
-from optimizer.rule import RuleSet
+from optimizer.rewriting.rule import RuleSet
 from optimizer.rules import (
     add,
     broadcast,

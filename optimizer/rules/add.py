@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interpreter.compare import ROUNDING, ZERO_SIGN
-from optimizer.guards import is_constant, is_floating, is_integer, is_pred, one_use
+from interpreter.numbers.compare import ROUNDING, ZERO_SIGN
 from optimizer.known import is_power_of_two_float
-from optimizer.pattern import (
+from optimizer.reducers import folds_with, is_neutral_but_for_zeros
+from optimizer.rewriting.guards import is_constant, is_floating, is_integer, is_pred, one_use
+from optimizer.rewriting.pattern import (
     a,
     add,
     and_,
@@ -31,8 +32,7 @@ from optimizer.pattern import (
     y,
     z,
 )
-from optimizer.reducers import folds_with, is_neutral_but_for_zeros
-from optimizer.rule import Rule, rule
+from optimizer.rewriting.rule import Rule, rule
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from optimizer.dimensions import Dims, inverse, reshaped_groups, static
-from optimizer.guards import is_identity, same_shape
-from optimizer.make import constant, make, value_of
-from optimizer.pattern import a, broadcast, iota, p, q, reshape, transpose, x
-from optimizer.rule import Rule, rule
+from optimizer.rewriting.guards import is_identity, same_shape
+from optimizer.rewriting.make import constant, make, value_of
+from optimizer.rewriting.pattern import a, broadcast, iota, p, q, reshape, transpose, x
+from optimizer.rewriting.rule import Rule, rule
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from optimizer.guards import is_pred
-from optimizer.make import make
-from optimizer.pattern import (
+from optimizer.rewriting.guards import is_pred
+from optimizer.rewriting.make import make
+from optimizer.rewriting.pattern import (
     a,
     all_gather,
     all_reduce,
@@ -21,7 +21,7 @@ from optimizer.pattern import (
     y,
     z,
 )
-from optimizer.rule import rule
+from optimizer.rewriting.rule import rule
 
 if TYPE_CHECKING:
     from hlo.attributes import Collective

@@ -8,13 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from optimizer.guards import (
-    is_complex,
-    is_constant,
-    is_floating,
-    is_integer,
-    same_type,
-)
 from optimizer.known import (
     conversion_is_exact,
     is_highest,
@@ -22,8 +15,15 @@ from optimizer.known import (
     is_non_negative,
     is_usual,
 )
-from optimizer.make import value_of
-from optimizer.pattern import (
+from optimizer.rewriting.guards import (
+    is_complex,
+    is_constant,
+    is_floating,
+    is_integer,
+    same_type,
+)
+from optimizer.rewriting.make import value_of
+from optimizer.rewriting.pattern import (
     a,
     abs_,
     add,
@@ -45,7 +45,7 @@ from optimizer.pattern import (
     y,
     z,
 )
-from optimizer.rule import Rule, guard, rule
+from optimizer.rewriting.rule import Rule, guard, rule
 from optimizer.rules import compare_choice
 
 if TYPE_CHECKING:

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from interpreter.arithmetic import COMPARISONS
-from interpreter.widths import widened
-from optimizer.guards import is_pred, is_splat, is_static, same_dims
+from interpreter.numbers.widths import widened
 from optimizer.known import counts_exactly, is_usual, last_of
-from optimizer.make import splat, value_of
-from optimizer.pattern import c, c1, c2, c3, compare, convert, iota, not_, p, q, select, x
-from optimizer.rule import rule
+from optimizer.rewriting.guards import is_pred, is_splat, is_static, same_dims
+from optimizer.rewriting.make import splat, value_of
+from optimizer.rewriting.pattern import c, c1, c2, c3, compare, convert, iota, not_, p, q, select, x
+from optimizer.rewriting.rule import rule
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
-    from optimizer.make import Array
+    from optimizer.rewriting.make import Array
 
 
 @rule(compare(x, c, p), where=is_pred(x) & is_splat(c), xla="Eq(pred, true) => pred")

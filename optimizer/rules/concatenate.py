@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, cast
 
-from hlo.values import PaddingDim, SliceDim
+from hlo.types.values import PaddingDim, SliceDim
 from optimizer.dimensions import Dims, Operands, static, without
-from optimizer.make import make
-from optimizer.pattern import broadcast, concatenate, p, pad, reshape, slice_, x, xs
-from optimizer.rule import Rule, rule
+from optimizer.rewriting.make import make
+from optimizer.rewriting.pattern import broadcast, concatenate, p, pad, reshape, slice_, x, xs
+from optimizer.rewriting.rule import Rule, rule
 
 if TYPE_CHECKING:
     from hlo.attributes import Broadcast, Dimensions, Slice

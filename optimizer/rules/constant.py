@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optimizer.dimensions import static
-from optimizer.make import constant as constant_of
-from optimizer.make import make, splat, value_of
-from optimizer.pattern import constant, get_dimension_size, iota, p, x
-from optimizer.rule import rule
+from optimizer.rewriting.make import constant as constant_of
+from optimizer.rewriting.make import make, splat, value_of
+from optimizer.rewriting.pattern import constant, get_dimension_size, iota, p, x
+from optimizer.rewriting.rule import rule
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction

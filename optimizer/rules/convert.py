@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from optimizer.guards import is_integer, same_shape, same_type
 from optimizer.known import conversion_is_exact, counts_exactly, keeps_all
-from optimizer.make import fold, make
-from optimizer.pattern import (
+from optimizer.rewriting.guards import is_integer, same_shape, same_type
+from optimizer.rewriting.make import fold, make
+from optimizer.rewriting.pattern import (
     a,
     add,
     and_,
@@ -27,7 +27,7 @@ from optimizer.pattern import (
     xor,
     y,
 )
-from optimizer.rule import Rule, guard, rule
+from optimizer.rewriting.rule import Rule, guard, rule
 
 if TYPE_CHECKING:
     from hlo.attributes import Iota

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from hlo.values import PaddingDim
-from interpreter.compare import ROUNDING
+from hlo.types.values import PaddingDim
+from interpreter.numbers.compare import ROUNDING
 from optimizer.dimensions import is_empty, static
-from optimizer.pattern import a, convolution, pad, q, x, y
-from optimizer.rule import Rule, rule
+from optimizer.rewriting.pattern import a, convolution, pad, q, x, y
+from optimizer.rewriting.rule import Rule, rule
 from optimizer.rules.reduce_window import padded_window
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.make import value_of
-from optimizer.pattern import a, c, get_dimension_size, p, q, set_dimension_size, x, y
-from optimizer.rule import Rule, guard
+from optimizer.rewriting.make import value_of
+from optimizer.rewriting.pattern import a, c, get_dimension_size, p, q, set_dimension_size, x, y
+from optimizer.rewriting.rule import Rule, guard
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction

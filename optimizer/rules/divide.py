@@ -5,9 +5,10 @@ from __future__ import annotations
 from math import log2
 from typing import TYPE_CHECKING, cast
 
-from interpreter.compare import FINITE, ROUNDING
 from interpreter.conversion import integer_range
-from optimizer.guards import (
+from interpreter.numbers.compare import FINITE, ROUNDING
+from optimizer.known import has_negatives
+from optimizer.rewriting.guards import (
     is_complex,
     is_constant,
     is_floating,
@@ -19,9 +20,8 @@ from optimizer.guards import (
     one_use,
     reciprocal_is_exact,
 )
-from optimizer.known import has_negatives
-from optimizer.make import splat, value_of
-from optimizer.pattern import (
+from optimizer.rewriting.make import splat, value_of
+from optimizer.rewriting.pattern import (
     a,
     abs_,
     b,
@@ -45,11 +45,11 @@ from optimizer.pattern import (
     y,
     z,
 )
-from optimizer.rule import Rule, rule
+from optimizer.rewriting.rule import Rule, rule
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
-    from optimizer.make import Array
+    from optimizer.rewriting.make import Array
 
 
 @rule(

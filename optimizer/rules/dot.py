@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, cast
 
-from interpreter.compare import ZERO_SIGN
+from interpreter.numbers.compare import ZERO_SIGN
 from optimizer.dimensions import is_empty, static, without
-from optimizer.guards import is_complex, same_type
-from optimizer.pattern import a, broadcast, convert, dot, multiply, reshape, x, y
-from optimizer.rule import Rule, guard, rule
+from optimizer.rewriting.guards import is_complex, same_type
+from optimizer.rewriting.pattern import a, broadcast, convert, dot, multiply, reshape, x, y
+from optimizer.rewriting.rule import Rule, guard, rule
 
 if TYPE_CHECKING:
     from hlo.attributes import DotDims

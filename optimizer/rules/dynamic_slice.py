@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.values import SliceDim
+from hlo.types.values import SliceDim
 from optimizer.dimensions import Dims, Operands, reshaped_groups, static
-from optimizer.guards import is_integer, one_use, same_shape
-from optimizer.make import splat, value_of
-from optimizer.pattern import (
+from optimizer.rewriting.guards import is_integer, one_use, same_shape
+from optimizer.rewriting.make import splat, value_of
+from optimizer.rewriting.pattern import (
     Rest,
     a,
     b,
@@ -30,7 +30,7 @@ from optimizer.pattern import (
     xs,
     y,
 )
-from optimizer.rule import Rule, guard, rule
+from optimizer.rewriting.rule import Rule, guard, rule
 from optimizer.rules.slice import constant_starts
 
 if TYPE_CHECKING:

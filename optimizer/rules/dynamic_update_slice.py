@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.values import PaddingDim
+from hlo.types.values import PaddingDim
 from optimizer.dimensions import Operands, is_empty, static
-from optimizer.guards import same_shape
-from optimizer.make import value_of
-from optimizer.pattern import (
+from optimizer.rewriting.guards import same_shape
+from optimizer.rewriting.make import value_of
+from optimizer.rewriting.pattern import (
     a,
     broadcast,
     dynamic_slice,
@@ -19,7 +19,7 @@ from optimizer.pattern import (
     y,
     z,
 )
-from optimizer.rule import Rule, rule
+from optimizer.rewriting.rule import Rule, rule
 from optimizer.rules.dynamic_slice import one_start_each, same_starts, ys
 from optimizer.rules.slice import constant_starts
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, cast
 
 from hlo.opcode import OPCODES
 from optimizer.dimensions import static
-from optimizer.pattern import Constructor, broadcast
-from optimizer.rule import rule
-from optimizer.term import Rest
+from optimizer.rewriting.pattern import Constructor, broadcast
+from optimizer.rewriting.rule import rule
+from optimizer.rewriting.term import Rest
 
 if TYPE_CHECKING:
     from hlo.attributes import Broadcast

@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, cast
 
-from hlo.values import SliceDim
+from hlo.types.values import SliceDim
 from optimizer.dimensions import is_empty, static, without
-from optimizer.make import value_of
-from optimizer.pattern import a, broadcast, gather, reshape, scatter, slice_, x, y, z
-from optimizer.rule import Rule, rule
+from optimizer.rewriting.make import value_of
+from optimizer.rewriting.pattern import a, broadcast, gather, reshape, scatter, slice_, x, y, z
+from optimizer.rewriting.rule import Rule, rule
 
 if TYPE_CHECKING:
     from hlo.attributes import Gather

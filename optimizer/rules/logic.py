@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from optimizer.guards import is_constant, is_integer, is_pred, one_use
 from optimizer.known import is_all_ones
-from optimizer.pattern import (
+from optimizer.rewriting.guards import is_constant, is_integer, is_pred, one_use
+from optimizer.rewriting.pattern import (
     a,
     add,
     and_,
@@ -26,7 +26,7 @@ from optimizer.pattern import (
     y,
     z,
 )
-from optimizer.rule import Rule, guard, rule
+from optimizer.rewriting.rule import Rule, guard, rule
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction

@@ -6,9 +6,16 @@ holds here too, except where one side drops an operand that may be NaN.
 
 from __future__ import annotations
 
-from optimizer.guards import is_constant, is_floating, is_integer, is_pred, is_unsigned, same_shape
 from optimizer.known import ascend, is_highest, is_lowest, is_non_negative
-from optimizer.pattern import (
+from optimizer.rewriting.guards import (
+    is_constant,
+    is_floating,
+    is_integer,
+    is_pred,
+    is_unsigned,
+    same_shape,
+)
+from optimizer.rewriting.pattern import (
     a,
     abs_,
     b,
@@ -22,8 +29,8 @@ from optimizer.pattern import (
     x,
     y,
 )
-from optimizer.rule import Rule
-from optimizer.term import Folded
+from optimizer.rewriting.rule import Rule
+from optimizer.rewriting.term import Folded
 
 # fmt: off
 RULES = (

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from interpreter.compare import FINITE, ROUNDING
-from optimizer.guards import (
+from interpreter.numbers.compare import FINITE, ROUNDING
+from optimizer.known import has_negatives
+from optimizer.rewriting.guards import (
     is_complex,
     is_constant,
     is_floating,
@@ -14,8 +15,7 @@ from optimizer.guards import (
     is_pred,
     one_use,
 )
-from optimizer.known import has_negatives
-from optimizer.pattern import (
+from optimizer.rewriting.pattern import (
     a,
     abs_,
     add,
@@ -32,7 +32,7 @@ from optimizer.pattern import (
     x,
     y,
 )
-from optimizer.rule import Rule
+from optimizer.rewriting.rule import Rule
 
 # fmt: off
 RULES = (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.values import PaddingDim, SliceDim
+from hlo.types.values import PaddingDim, SliceDim
 from optimizer.dimensions import is_empty, static
-from optimizer.pattern import broadcast, p, pad, q, slice_, x, y
-from optimizer.rule import Rule, guard, rule
+from optimizer.rewriting.pattern import broadcast, p, pad, q, slice_, x, y
+from optimizer.rewriting.rule import Rule, guard, rule
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from interpreter.compare import ROUNDING
-from optimizer.guards import is_complex, is_floating
+from interpreter.numbers.compare import ROUNDING
 from optimizer.known import is_even
-from optimizer.pattern import (
+from optimizer.rewriting.guards import is_complex, is_floating
+from optimizer.rewriting.pattern import (
     abs_,
     c,
     divide,
@@ -16,7 +16,7 @@ from optimizer.pattern import (
     x,
     y,
 )
-from optimizer.rule import Rule
+from optimizer.rewriting.rule import Rule
 
 # fmt: off
 RULES = (

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from interpreter.compare import ROUNDING, ZERO_SIGN
+from interpreter.numbers.compare import ROUNDING, ZERO_SIGN
 from optimizer.dimensions import Dims, is_empty, picked, static, without
-from optimizer.guards import is_integer, one_use
-from optimizer.pattern import (
+from optimizer.reducers import (
+    folds_with,
+    is_neutral,
+    is_neutral_but_for_zeros,
+    operation_of,
+)
+from optimizer.rewriting.guards import is_integer, one_use
+from optimizer.rewriting.pattern import (
     a,
     broadcast,
     c,
@@ -24,13 +30,7 @@ from optimizer.pattern import (
     y,
     z,
 )
-from optimizer.reducers import (
-    folds_with,
-    is_neutral,
-    is_neutral_but_for_zeros,
-    operation_of,
-)
-from optimizer.rule import Rule, guard, rule
+from optimizer.rewriting.rule import Rule, guard, rule
 from optimizer.rules.reduce_of_moved import in_both_ways
 
 if TYPE_CHECKING:

@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interpreter.compare import BITS, ROUNDING
+from interpreter.numbers.compare import BITS, ROUNDING
 from optimizer.dimensions import Dims, Operands, reshaped_groups, static, without
-from optimizer.guards import one_use
-from optimizer.make import make, splat
-from optimizer.pattern import (
+from optimizer.reducers import (
+    IDEMPOTENT,
+    in_any_order,
+    is_known,
+    is_neutral_but_for_zeros,
+    operation_of,
+)
+from optimizer.rewriting.guards import one_use
+from optimizer.rewriting.make import make, splat
+from optimizer.rewriting.pattern import (
     a,
     broadcast,
     c,
@@ -33,22 +40,15 @@ from optimizer.pattern import (
     xs,
     y,
 )
-from optimizer.reducers import (
-    IDEMPOTENT,
-    in_any_order,
-    is_known,
-    is_neutral_but_for_zeros,
-    operation_of,
-)
-from optimizer.rule import Rule, guard, rule
+from optimizer.rewriting.rule import Rule, guard, rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hlo.instruction import Computation, Instruction
-    from hlo.values import PaddingDim
-    from optimizer.pattern import Application
-    from optimizer.rule import Guard
+    from hlo.types.values import PaddingDim
+    from optimizer.rewriting.pattern import Application
+    from optimizer.rewriting.rule import Guard
 
 
 def in_both_ways(

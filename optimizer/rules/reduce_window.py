@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hlo.values import SliceDim, Window, WindowDim
-from interpreter.compare import ZERO_SIGN
+from hlo.types.values import SliceDim, Window, WindowDim
+from interpreter.numbers.compare import ZERO_SIGN
 from optimizer.dimensions import is_empty, static
-from optimizer.pattern import (
+from optimizer.reducers import is_neutral, is_neutral_but_for_zeros
+from optimizer.rewriting.pattern import (
     broadcast,
     c,
     f,
@@ -22,12 +23,11 @@ from optimizer.pattern import (
     x,
     y,
 )
-from optimizer.reducers import is_neutral, is_neutral_but_for_zeros
-from optimizer.rule import Rule, guard, rule
+from optimizer.rewriting.rule import Rule, guard, rule
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
-    from hlo.values import PaddingDim
+    from hlo.types.values import PaddingDim
 
 
 @guard

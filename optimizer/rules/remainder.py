@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from optimizer.guards import (
+from optimizer.known import counts_exactly, last_of
+from optimizer.rewriting.guards import (
     is_floating,
     is_integer,
     is_power_of_two,
@@ -13,9 +14,8 @@ from optimizer.guards import (
     is_static,
     is_unsigned,
 )
-from optimizer.known import counts_exactly, last_of
-from optimizer.make import fold, splat, value_of
-from optimizer.pattern import (
+from optimizer.rewriting.make import fold, splat, value_of
+from optimizer.rewriting.pattern import (
     a,
     abs_,
     and_,
@@ -28,11 +28,11 @@ from optimizer.pattern import (
     x,
     y,
 )
-from optimizer.rule import Rule, rule
+from optimizer.rewriting.rule import Rule, rule
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
-    from optimizer.make import Array
+    from optimizer.rewriting.make import Array
 
 
 @rule(

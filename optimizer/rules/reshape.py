@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from optimizer.dimensions import Dims, reshaped_groups, static, unchanged
-from optimizer.guards import is_integer, same_shape
-from optimizer.make import make, splat
-from optimizer.pattern import a, add, broadcast, iota, multiply, p, reshape, x
-from optimizer.rule import Rule, rule
+from optimizer.rewriting.guards import is_integer, same_shape
+from optimizer.rewriting.make import make, splat
+from optimizer.rewriting.pattern import a, add, broadcast, iota, multiply, p, reshape, x
+from optimizer.rewriting.rule import Rule, rule
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from optimizer.dimensions import Dims, static
-from optimizer.guards import one_use
-from optimizer.pattern import a, broadcast, p, q, reverse, transpose, x
-from optimizer.rule import rule
+from optimizer.rewriting.guards import one_use
+from optimizer.rewriting.pattern import a, broadcast, p, q, reverse, transpose, x
+from optimizer.rewriting.rule import rule
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.guards import is_complex, is_integer, is_pred, is_signed, same_dims
 from optimizer.known import is_nonzero_number
-from optimizer.pattern import (
+from optimizer.rewriting.guards import is_complex, is_integer, is_pred, is_signed, same_dims
+from optimizer.rewriting.pattern import (
     a,
     abs_,
     and_,
@@ -28,7 +28,7 @@ from optimizer.pattern import (
     y,
     z,
 )
-from optimizer.rule import Rule, rule
+from optimizer.rewriting.rule import Rule, rule
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction

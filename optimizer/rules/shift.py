@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optimizer.known import is_below_width, is_beyond_width
-from optimizer.pattern import (
+from optimizer.rewriting.pattern import (
     and_,
     c,
     c1,
@@ -14,8 +14,8 @@ from optimizer.pattern import (
     shift_right_logical,
     x,
 )
-from optimizer.rule import Rule
-from optimizer.term import Folded
+from optimizer.rewriting.rule import Rule
+from optimizer.rewriting.term import Folded
 
 shift = one_of(shift_left, shift_right_arithmetic, shift_right_logical)
 # What -1 leaves when it is shifted there: the bits that come back from a shift there and back.

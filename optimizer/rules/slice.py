@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from hlo.values import SliceDim
+from hlo.types.values import SliceDim
 from optimizer.dimensions import Dims, reshaped_groups, static
-from optimizer.guards import one_use, same_shape
-from optimizer.make import make, value_of
-from optimizer.pattern import (
+from optimizer.rewriting.guards import one_use, same_shape
+from optimizer.rewriting.make import make, value_of
+from optimizer.rewriting.pattern import (
     a,
     b,
     broadcast,
@@ -29,12 +29,12 @@ from optimizer.pattern import (
     xs,
     y,
 )
-from optimizer.rule import Rule, rule
+from optimizer.rewriting.rule import Rule, rule
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
-    from hlo.values import PaddingDim
-    from optimizer.make import Array
+    from hlo.types.values import PaddingDim
+    from optimizer.rewriting.make import Array
 
 Ranges = tuple[SliceDim, ...]
 

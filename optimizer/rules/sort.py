@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from optimizer.dimensions import Dims, Operands, static
-from optimizer.make import make, splat, value_of
-from optimizer.pattern import f, map_, p, sort, xs
-from optimizer.rule import rule
+from optimizer.rewriting.make import make, splat, value_of
+from optimizer.rewriting.pattern import f, map_, p, sort, xs
+from optimizer.rewriting.rule import rule
 
 if TYPE_CHECKING:
     from hlo.attributes import Parameter

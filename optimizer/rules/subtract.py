@@ -6,10 +6,10 @@ what cancels may go for integers only.
 
 from __future__ import annotations
 
-from interpreter.compare import ZERO_SIGN
-from optimizer.guards import is_integer, one_use
+from interpreter.numbers.compare import ZERO_SIGN
 from optimizer.known import has_negatives, is_all_ones
-from optimizer.pattern import (
+from optimizer.rewriting.guards import is_integer, one_use
+from optimizer.rewriting.pattern import (
     a,
     add,
     and_,
@@ -27,7 +27,7 @@ from optimizer.pattern import (
     y,
     z,
 )
-from optimizer.rule import Rule
+from optimizer.rewriting.rule import Rule
 
 # fmt: off
 RULES = (

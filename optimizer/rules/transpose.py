@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from interpreter.compare import ROUNDING
+from interpreter.numbers.compare import ROUNDING
 from optimizer.dimensions import Dims, inverse, static
-from optimizer.guards import is_identity, one_use
-from optimizer.make import make
-from optimizer.pattern import (
+from optimizer.rewriting.guards import is_identity, one_use
+from optimizer.rewriting.make import make
+from optimizer.rewriting.pattern import (
     a,
     b,
     broadcast,
@@ -21,7 +21,7 @@ from optimizer.pattern import (
     x,
     y,
 )
-from optimizer.rule import Rule, rule
+from optimizer.rewriting.rule import Rule, rule
 
 if TYPE_CHECKING:
     from hlo.attributes import DotDims

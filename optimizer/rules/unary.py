@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from interpreter.compare import ROUNDING
-from optimizer.guards import is_complex, is_floating, is_integer, one_use
+from interpreter.numbers.compare import ROUNDING
 from optimizer.known import has_negatives, is_non_negative
-from optimizer.pattern import (
+from optimizer.rewriting.guards import is_complex, is_floating, is_integer, one_use
+from optimizer.rewriting.pattern import (
     a,
     abs_,
     add,
@@ -36,7 +36,7 @@ from optimizer.pattern import (
     x,
     y,
 )
-from optimizer.rule import Rule
+from optimizer.rewriting.rule import Rule
 
 rounded = one_of(floor, ceil, round_nearest_afz, round_nearest_even)
 

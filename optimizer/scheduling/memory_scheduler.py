@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hlo.error import HloError, did_you_mean
+from hlo.errors.error import HloError, did_you_mean
 from hlo.walk import rebuild_module
 from optimizer.analysis.alias import DEFAULT
 from optimizer.analysis.dataflow import Dataflow

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from interpreter.compare import BITS, ROUNDING, Promise
+from interpreter.numbers.compare import BITS, ROUNDING, Promise
 from optimizer.passes import register
-from optimizer.rewrite import rewrite
+from optimizer.rewriting.rewrite import rewrite
 from optimizer.rules import ALL_RULES
 
 if TYPE_CHECKING:

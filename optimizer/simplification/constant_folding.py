@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from hlo.build import module as module_of
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.instruction import Computation
 from hlo.verify import trust
 from hlo.walk import names_of, post_order, rebuild, rebuild_module
-from interpreter.evaluate import evaluate
+from interpreter.engine.evaluate import evaluate
 from optimizer.effects import has_effect, ordered
-from optimizer.make import constant
 from optimizer.passes import register
+from optimizer.rewriting.make import constant
 
 if TYPE_CHECKING:
     from hlo.attributes import Constant

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from optimizer.passes import register
-from optimizer.settle import exchange
+from optimizer.rewriting.settle import exchange
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module
     from hlo.names import NameSupply
-    from hlo.shape import Shape
+    from hlo.types.shape import Shape
     from optimizer.log import Log
 
 MOVES = frozenset({"concatenate", "copy", "reshape", "reverse", "transpose"})

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from optimizer.make import constant, make, value_of
+from optimizer.rewriting.make import constant, make, value_of
 
 if TYPE_CHECKING:
     from hlo.attributes import Broadcast, Dimensions
     from hlo.instruction import Instruction
-    from hlo.shape import Shape
-    from optimizer.make import Array
+    from hlo.types.shape import Shape
+    from optimizer.rewriting.make import Array
 
 REARRANGEMENTS = frozenset({"reshape", "transpose"})
 

@@ -16,12 +16,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hlo.memo import remembered
+from hlo.support.memo import remembered
 from hlo.walk import Plan, names_of, rebuild, users_of
 from optimizer.effects import ordered, without_dead
-from optimizer.make import value_of
 from optimizer.passes import register
-from optimizer.settle import rebuild_unfused, settle
+from optimizer.rewriting.make import value_of
+from optimizer.rewriting.settle import rebuild_unfused, settle
 from optimizer.simplification.rearrangement import (
     REARRANGEMENTS,
     Steps,

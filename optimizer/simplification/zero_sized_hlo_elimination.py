@@ -13,8 +13,8 @@ import numpy as np
 
 from hlo.walk import names_of, rebuild, rebuild_module
 from optimizer.effects import has_effect
-from optimizer.make import constant
 from optimizer.passes import register
+from optimizer.rewriting.make import constant
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module

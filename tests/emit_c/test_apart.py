@@ -11,9 +11,9 @@ import emit_c
 import hlo
 from emit_c.code.loops import Assign, For, If, Let, Variable, text
 from emit_c.kernels.apart import rows_in_lanes
-from hlo.element_type import ELEMENT_TYPES
+from hlo.types.element_type import ELEMENT_TYPES
 from interpreter import evaluate
-from interpreter.compare import BITS, compare
+from interpreter.numbers.compare import BITS, compare
 
 MOST = """HloModule m
 most {{ x = {0}[] parameter(0)  y = {0}[] parameter(1)  ROOT r = {0}[] maximum(x, y) }}

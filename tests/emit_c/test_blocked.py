@@ -23,7 +23,7 @@ ENTRY e {{
 
 def few(size, kind):
     """Numbers whose products are exact."""
-    dtype = hlo.element_type.ELEMENT_TYPES[kind].dtype
+    dtype = hlo.types.element_type.ELEMENT_TYPES[kind].dtype
     numbers = [1, 2, 4, 128] if kind[0] == "u" else [-2, -1, 1, 2]
     return np.random.default_rng(0).choice(numbers, size).astype(dtype)
 

@@ -3,7 +3,7 @@
 import pytest
 from strategies.compiled import check, entry
 
-from interpreter.compare import BITS, ROUNDING
+from interpreter.numbers.compare import BITS, ROUNDING
 
 PLAIN = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
 

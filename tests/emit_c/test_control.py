@@ -3,7 +3,7 @@
 import pytest
 from strategies.compiled import check, entry
 
-from interpreter.compare import ROUNDING
+from interpreter.numbers.compare import ROUNDING
 
 
 def test_map_with_branches_and_loops_inside():

@@ -62,7 +62,7 @@ def convolutions(draw):
     window = []
     for d in map(str, range(rank)):
         n = draw(st.sampled_from([1, 2, 5, 9, 16] if rank < 3 else [1, 3, 6]))
-        w = hlo.values.WindowDim(
+        w = hlo.types.values.WindowDim(
             draw(few), draw(few), draw(st.integers(-1, 3)), draw(st.integers(-1, 3)),
             draw(few), draw(st.integers(1, 2)), draw(st.booleans()),
         )  # fmt: skip

@@ -15,8 +15,8 @@ from emit_c.dynamic.rules import CUSTOM_CALLS as RUN_TIME_SIZES
 from emit_c.executable.ahead import files
 from emit_c.executable.runtime import set_threads
 from emit_c.executable.toolchain import MEANING
-from interpreter.compare import ROUNDING
 from interpreter.custom_calls.registry import CUSTOM_CALLS
+from interpreter.numbers.compare import ROUNDING
 
 FACTORIZATIONS = {
     "potrf": ("f32", "({T}[2,4,4], s32[2])", "{{uplo = 76 : ui8}}"),

@@ -6,7 +6,7 @@ import pytest
 import emit_c
 import hlo
 import interpreter
-from hlo.element_type import ELEMENT_TYPES
+from hlo.types.element_type import ELEMENT_TYPES
 
 TYPES = [t for t in ELEMENT_TYPES.values() if t.is_array and t.is_integer and t.bits >= 4]
 MANY = """HloModule m

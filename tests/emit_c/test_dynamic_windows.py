@@ -8,7 +8,7 @@ from strategies.compiled import entry
 import emit_c
 import hlo
 import interpreter
-from interpreter.compare import ROUNDING, compare
+from interpreter.numbers.compare import ROUNDING, compare
 
 ADD = """
 add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }

@@ -9,10 +9,10 @@ from strategies.ops import OPS, modules_of
 
 import emit_c
 import interpreter
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.verify import verify
 from hlo_tools.generate.values import nasty, tame
-from interpreter.compare import ROUNDING, compare
+from interpreter.numbers.compare import ROUNDING, compare
 
 # These talk to the host.
 HOST = {"infeed", "outfeed", "recv", "recv-done", "send", "send-done"}

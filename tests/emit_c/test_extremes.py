@@ -8,8 +8,8 @@ import hlo
 import interpreter
 from emit_c.executable.runtime import set_threads
 from emit_c.kernels import blocked, parallel
-from hlo.element_type import ELEMENT_TYPES
-from interpreter.compare import BITS, compare
+from hlo.types.element_type import ELEMENT_TYPES
+from interpreter.numbers.compare import BITS, compare
 
 # How frontends write it: what is kept of the left pair (v, i) and the right one (w, j).
 JAX = """gt = pred[] compare(v, w), direction={first}

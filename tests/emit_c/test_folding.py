@@ -6,7 +6,7 @@ from strategies.compiled import ADD, MAX, check, entry
 
 import emit_c
 import hlo
-from interpreter.compare import BITS, ROUNDING, compare
+from interpreter.numbers.compare import BITS, ROUNDING, compare
 
 
 @pytest.mark.parametrize("dimensions", ["0", "1", "2", "0,2", "1,2", "0,1,2"])

@@ -3,7 +3,7 @@
 import pytest
 from strategies.compiled import ADD, MAX, check, entry
 
-from interpreter.compare import ROUNDING
+from interpreter.numbers.compare import ROUNDING
 
 FUSIONS = {
     "softmax": """x = f32[6,50] parameter(0)

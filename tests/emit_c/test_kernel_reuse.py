@@ -8,7 +8,7 @@ import pytest
 import emit_c
 import hlo
 import interpreter
-from interpreter.compare import compare
+from interpreter.numbers.compare import compare
 
 LAYER = """
   d{0} = f32[8,8] dot({1}, w{0}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}

@@ -12,7 +12,7 @@ import hlo
 from emit_c.code.loops import Assign, Call, For, If, Let, Variable
 from emit_c.kernels.kernel import Kernel, Scope
 from emit_c.kernels.lanes import in_lanes
-from hlo.element_type import ELEMENT_TYPES
+from hlo.types.element_type import ELEMENT_TYPES
 from interpreter import evaluate
 
 OPERATIONS = {

@@ -3,7 +3,7 @@
 import pytest
 from strategies.compiled import check, entry
 
-from interpreter.compare import ROUNDING
+from interpreter.numbers.compare import ROUNDING
 
 MATRICES = {
     "cholesky": "x = {T}[2,4,4] parameter(0)\ny = {T}[2,4,4] dot(x, x), lhs_batch_dims={0}, "

@@ -7,8 +7,8 @@ from strategies.compiled import check, entry
 import emit_c
 import hlo
 import interpreter
-from hlo.element_type import ELEMENT_TYPES
-from interpreter.compare import compare
+from hlo.types.element_type import ELEMENT_TYPES
+from interpreter.numbers.compare import compare
 
 MOVEMENT = {
     "transpose": "x = {T}[2,3,4] parameter(0)\n"

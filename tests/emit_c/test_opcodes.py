@@ -3,7 +3,7 @@
 import pytest
 from strategies.compiled import ADD, check, entry
 
-from interpreter.compare import ROUNDING
+from interpreter.numbers.compare import ROUNDING
 
 LESS = """less { a = {T}[] parameter(0)  b = {T}[] parameter(1)  c = s32[] parameter(2)
   d = s32[] parameter(3)  ROOT l = pred[] compare(a, b), direction=LT }"""

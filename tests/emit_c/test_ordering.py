@@ -9,8 +9,8 @@ import interpreter
 from emit_c.executable.runtime import set_threads
 from emit_c.opcodes import words
 from emit_c.opcodes.comparators import keys
-from hlo.element_type import ELEMENT_TYPES
-from interpreter.compare import compare
+from hlo.types.element_type import ELEMENT_TYPES
+from interpreter.numbers.compare import compare
 
 SIZES = [0, 1, 2, 40, 41, 700, 5000]
 PLAIN = "ROOT l = pred[] compare(a, b), direction={D}{O}"

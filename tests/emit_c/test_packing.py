@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import emit_c
 import hlo
-from hlo.element_type import ELEMENT_TYPES
+from hlo.types.element_type import ELEMENT_TYPES
 from interpreter import evaluate
 
 

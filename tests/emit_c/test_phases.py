@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emit_c.contraction.phases import phases
-from hlo.values import WindowDim
+from hlo.types.values import WindowDim
 
 windows = st.builds(
     WindowDim,

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 import emit_c
 import interpreter
-from hlo.element_type import PRED, S4, S8, S32, U8, U32, U64
-from hlo.error import HloError
+from hlo.errors.error import HloError
+from hlo.types.element_type import PRED, S4, S8, S32, U8, U32, U64
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.operands import TYPES
 from hlo_tools.generate.values import nasty, tame
-from interpreter.compare import BITS, ROUNDING, Promise, compare
+from interpreter.numbers.compare import BITS, ROUNDING, Promise, compare
 
 # Without the optimizer, only sums in another order and polynomials round otherwise.
 UNOPTIMIZED = Promise(ulps=16, of_largest=True)

@@ -10,7 +10,7 @@ import hlo
 import optimizer
 from emit_c.executable import remembered
 from emit_c.executable.runtime import runtime
-from hlo.cache import cache_folder
+from hlo.support.cache import cache_folder
 
 NUMBERS = ", ".join(str(n * n % 9973) for n in range(9000))
 TEXT = f"""HloModule m, input_output_alias={{ {{1}}: (0, {{}}, may-alias) }},

@@ -6,7 +6,7 @@ import pytest
 import emit_c
 import hlo
 import interpreter
-from interpreter.compare import compare
+from interpreter.numbers.compare import compare
 
 # The parts of products of complex numbers, in pairs.
 ROTATION = """HloModule rotation

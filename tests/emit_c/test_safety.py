@@ -16,11 +16,11 @@ from emit_c.code.names import Names, comment, identifier
 from emit_c.executable.built import build
 from emit_c.executable.executable import Executable
 from emit_c.table import emits_c
-from hlo.annotations import Metadata
+from hlo.attributes.annotations import Metadata
 from hlo.build import Builder, module
-from hlo.element_type import F32
 from hlo.instruction import Computation
-from hlo.shape import array
+from hlo.types.element_type import F32
+from hlo.types.shape import array
 from hlo.verify import trust
 from hlo.walk import rebuild, rebuild_module
 

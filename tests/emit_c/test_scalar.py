@@ -10,13 +10,13 @@ import emit_c
 import hlo
 import interpreter
 import interpreter.arithmetic
-import interpreter.complexes
+import interpreter.numbers.complexes
 from emit_c.code.prelude import prelude
 from emit_c.opcodes.scalar import MEANINGS
-from hlo.element_type import ARRAY_TYPES, ELEMENT_TYPES
 from hlo.opcode import OPCODES
-from interpreter.bits import BITWISE
-from interpreter.compare import BITS, Promise, compare
+from hlo.types.element_type import ARRAY_TYPES, ELEMENT_TYPES
+from interpreter.numbers.bits import BITWISE
+from interpreter.numbers.compare import BITS, Promise, compare
 
 # Functions of C's library or polynomials of our own, beside NumPy's; in units in the last place.
 CLOSE = {
@@ -148,9 +148,11 @@ def test_complex_arithmetic_is_the_interpreters_to_the_bit(name):
     info = np.finfo(element_type.dtype)
     ends = [0.0, 1.0, 3.0, 0.1, np.inf, info.max, info.tiny, info.smallest_subnormal, info.eps]
     some = np.array([*ends, *(-x for x in ends), np.nan], info.dtype)
-    x = interpreter.complexes.from_parts(np.repeat(some, len(some)), np.tile(some, len(some)))
+    x = interpreter.numbers.complexes.from_parts(
+        np.repeat(some, len(some)), np.tile(some, len(some))
+    )
     spread = np.exp(np.random.default_rng(7).uniform(-80, 80, (3, 4, 500))).astype(info.dtype)
-    few = [interpreter.complexes.from_parts(a - b, c - d) for a, b, c, d in spread]
+    few = [interpreter.numbers.complexes.from_parts(a - b, c - d) for a, b, c, d in spread]
     of_one = [("abs", "", element_type.real.name)]
     of_one += [(opcode, "", name) for opcode in ("sqrt", "rsqrt", "sign", "negate")]
     of_two = [(opcode, "", name) for opcode in ("add", "subtract", "multiply", "divide")]

@@ -9,8 +9,8 @@ import hlo
 import interpreter
 from emit_c.code.loops import Assign, Call, For, Let, Variable, text
 from emit_c.kernels.short import without_short_loops
-from hlo.element_type import ELEMENT_TYPES
-from interpreter.compare import BITS, ROUNDING, compare
+from hlo.types.element_type import ELEMENT_TYPES
+from interpreter.numbers.compare import BITS, ROUNDING, compare
 
 COMPUTATIONS = """HloModule m
 sum { x = T[] parameter(0)  y = T[] parameter(1)  ROOT r = T[] add(x, y) }

@@ -11,7 +11,7 @@ import hlo
 import interpreter
 from emit_c.program import swapping
 from hlo_tools.generate.values import nasty
-from interpreter.compare import compare
+from interpreter.numbers.compare import compare
 
 TURNS = """HloModule m
 body {{

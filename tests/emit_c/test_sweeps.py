@@ -6,7 +6,7 @@ import pytest
 import emit_c
 import hlo
 from interpreter import evaluate
-from interpreter.compare import ROUNDING, compare
+from interpreter.numbers.compare import ROUNDING, compare
 from optimizer import parse_pipeline
 
 HEAD = """

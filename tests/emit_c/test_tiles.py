@@ -10,7 +10,7 @@ import hlo
 import interpreter
 from emit_c.code import processor
 from emit_c.contraction.tiles import Tile, tile_of
-from hlo.element_type import ELEMENT_TYPES
+from hlo.types.element_type import ELEMENT_TYPES
 
 
 def compiled(text, *shapes):

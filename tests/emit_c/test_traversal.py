@@ -13,8 +13,8 @@ import emit_c
 import hlo
 import interpreter
 from emit_c.kernels.short import SHORT
-from hlo.element_type import ELEMENT_TYPES
-from interpreter.compare import compare
+from hlo.types.element_type import ELEMENT_TYPES
+from interpreter.numbers.compare import compare
 
 
 def agree(lines, *arguments):

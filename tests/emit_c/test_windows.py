@@ -6,8 +6,8 @@ import pytest
 import emit_c
 import hlo
 import interpreter
-from hlo.element_type import ELEMENT_TYPES
-from interpreter.compare import BITS, ROUNDING, compare
+from hlo.types.element_type import ELEMENT_TYPES
+from interpreter.numbers.compare import BITS, ROUNDING, compare
 
 COMPUTATIONS = "\n".join(
     f"{name} {{\nx = {{T}}[] parameter(0)\ny = {{T}}[] parameter(1)\n"

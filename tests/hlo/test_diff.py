@@ -6,7 +6,7 @@ import pytest
 
 from hlo import Module, parse
 from hlo.diff import Change, diff
-from hlo.print import Options
+from hlo.write.print import Options
 
 TEXT = """HloModule m, replica_count=2
 

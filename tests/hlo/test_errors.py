@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import hlo
-from hlo.text_codes import TEXT_CODES
-from hlo.verifier_codes import VERIFIER_CODES
+from hlo.errors.text_codes import TEXT_CODES
+from hlo.errors.verifier_codes import VERIFIER_CODES
 
 ERRORS = Path(__file__).parents[1] / "errors"
 ROOT = Path(__file__).parents[2]

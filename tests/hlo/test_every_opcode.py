@@ -12,9 +12,9 @@ from strategies.values import values
 
 import hlo
 import interpreter
-from hlo.element_type import TOKEN
 from hlo.opcode import OPCODES
-from hlo.shape import Shape
+from hlo.types.element_type import TOKEN
+from hlo.types.shape import Shape
 from hlo.verify import trust
 
 few = settings(max_examples=12, suppress_health_check=list(HealthCheck), deadline=None)

@@ -6,8 +6,8 @@ from weakref import ref
 
 import pytest
 
-from hlo import garbage
-from hlo.garbage import no_collection
+from hlo.support import garbage
+from hlo.support.garbage import no_collection
 
 
 @pytest.mark.parametrize("enabled", [True, False])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hlo.cache import cache_folder
-from hlo.grammar import load_grammar
-from hlo.value_text import KINDS
+from hlo.read.grammar import load_grammar
+from hlo.read.value_text import KINDS
+from hlo.support.cache import cache_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 import hlo
 from hlo.build import Builder, instruction
-from hlo.element_type import ARRAY_TYPES, ELEMENT_TYPES, F32
 from hlo.infer import infer, infers
 from hlo.infer.checks import higher_type
 from hlo.infer.elementwise import BINARY, UNARY
-from hlo.shape import TOKEN_SHAPE, UNBOUNDED, Layout, array, buffer_of, tuple_of
-from hlo.values import PaddingDim, SliceDim, WindowDim
+from hlo.types.element_type import ARRAY_TYPES, ELEMENT_TYPES, F32
+from hlo.types.shape import TOKEN_SHAPE, UNBOUNDED, Layout, array, buffer_of, tuple_of
+from hlo.types.values import PaddingDim, SliceDim, WindowDim
 
 
 def test_every_opcode_has_a_rule() -> None:

@@ -4,9 +4,9 @@ import pytest
 
 import hlo
 from hlo.build import instruction
-from hlo.element_type import F32, S32
 from hlo.infer import infer
-from hlo.shape import array, tuple_of
+from hlo.types.element_type import F32, S32
+from hlo.types.shape import array, tuple_of
 
 # Computations that the examples below call.
 CALLED = """

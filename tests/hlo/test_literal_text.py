@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from strategies.values import arrays, literals, shapes
 
 import hlo
-from hlo.element_type import ARRAY_TYPES, BF16, BUFFER, C64, F16, F32, ElementType
-from hlo.error import Source
-from hlo.literal import Literal, literal
-from hlo.literal_print import print_literal, print_shaped_literal
-from hlo.literal_text import read_literal, read_shaped_literal
-from hlo.scanner import blank_comments
-from hlo.shape import Shape, array
-from hlo.value_text import read_shape
+from hlo.errors.error import Source
+from hlo.read.literal_text import read_literal, read_shaped_literal
+from hlo.read.scanner import blank_comments
+from hlo.read.value_text import read_shape
+from hlo.types.element_type import ARRAY_TYPES, BF16, BUFFER, C64, F16, F32, ElementType
+from hlo.types.literal import Literal, literal
+from hlo.types.shape import Shape, array
+from hlo.write.literal_print import print_literal, print_shaped_literal
 
 
 @given(shapes)

@@ -4,7 +4,7 @@ import gc
 from weakref import ref
 
 import hlo
-from hlo.memo import remembered
+from hlo.support.memo import remembered
 
 TEXT = "HloModule m\n\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT y = f32[4] negate(x)\n}\n"
 

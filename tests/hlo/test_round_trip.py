@@ -6,7 +6,7 @@ from strategies.modules import annotated_modules, modules
 
 import hlo
 from hlo.instruction import Module
-from hlo.print import Options, print_module
+from hlo.write.print import Options, print_module
 
 slow = settings(max_examples=20, suppress_health_check=list(HealthCheck))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import hlo
-from hlo.stack_frames import source_place
+from hlo.read.stack_frames import source_place
 
 TEXT = """\
 HloModule m

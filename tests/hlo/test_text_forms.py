@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import hlo
-from hlo.print import Options, print_module
+from hlo.write.print import Options, print_module
 
 CASES = Path(__file__).parents[1] / "cases" / "text"
 SURROUNDINGS = (CASES / "surroundings.hlo").read_text().rstrip().removesuffix("}")

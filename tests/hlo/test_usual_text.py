@@ -6,8 +6,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from hlo.usual_text import USUAL
-from hlo.value_text import read_by_grammar
+from hlo.read.usual_text import USUAL
+from hlo.read.value_text import read_by_grammar
 
 INTS = st.lists(st.integers(0, 12), max_size=4)
 NAMES = st.sampled_from(["f32", "pred", "s4", "f8e4m3fn", "token", "f33", "tuple"])

@@ -7,11 +7,11 @@ import pytest
 
 import hlo
 from hlo.build import Builder, instruction, module
-from hlo.element_type import BF16, F32, S32
 from hlo.instruction import Computation, Module
-from hlo.literal import literal
-from hlo.shape import Layout, array
-from hlo.sharding import Mesh, ReplicaGroups, SubAxis, TileAssignment
+from hlo.types.element_type import BF16, F32, S32
+from hlo.types.literal import literal
+from hlo.types.shape import Layout, array
+from hlo.types.sharding import Mesh, ReplicaGroups, SubAxis, TileAssignment
 
 VECTOR = array(F32, (4,))
 

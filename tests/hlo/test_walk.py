@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 import hlo
 from hlo.build import Builder, instruction, module
-from hlo.element_type import F32
 from hlo.instruction import Computation, Instruction
-from hlo.shape import array
+from hlo.types.element_type import F32
+from hlo.types.shape import array
 from hlo.walk import (
     called_first,
     callers,

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hlo.element_type import ARRAY_TYPES, F32, ElementType
-from hlo.shape import TOKEN_SHAPE, array, tuple_of
+from hlo.types.element_type import ARRAY_TYPES, F32, ElementType
+from hlo.types.shape import TOKEN_SHAPE, array, tuple_of
 from hlo_tools.arrays import full_array, leaves, load, random_array, save, tree, typed
 from hlo_tools.show import spell
 

@@ -8,11 +8,11 @@ import pytest
 from strategies.instances import Instance, arguments
 
 from hlo.build import module
-from hlo.element_type import BF16, F8E5M2, F16, F32, F64, S4, S8, S64, U8
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.names import NameSupply
 from hlo.opcode import OPCODES
-from hlo.shape import array, tuple_of
+from hlo.types.element_type import BF16, F8E5M2, F16, F32, F64, S4, S8, S64, U8
+from hlo.types.shape import array, tuple_of
 from hlo.verify import verify
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.operands import (
@@ -24,7 +24,7 @@ from hlo_tools.generate.operands import (
 )
 from hlo_tools.generate.values import nasty, tame
 from interpreter import evaluate
-from optimizer.term import Application, Rest
+from optimizer.rewriting.term import Application, Rest
 
 GENERATED = [opcode for opcode in OPCODES if opcode in operands_for]
 

@@ -12,7 +12,7 @@ from hlo import Instruction, Module
 from hlo.walk import rebuild, rebuild_module
 from optimizer.catalogue import ALL_RULE_SETS
 from optimizer.log import Log
-from optimizer.make import make
+from optimizer.rewriting.make import make
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hlo.codes import CODES
+from hlo.errors.codes import CODES
 from hlo.opcode import OPCODES
 from hlo_tools.verbs import doctor, explain
 

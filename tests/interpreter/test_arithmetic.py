@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from single import all_values, evaluate, values
 
-from hlo.element_type import ELEMENT_TYPES
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.opcode import OPCODES
+from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.arithmetic import MEANINGS
-from interpreter.bits import BITWISE
-from interpreter.compare import BITS, compare
 from interpreter.conversion import integer_range
+from interpreter.numbers.bits import BITWISE
+from interpreter.numbers.compare import BITS, compare
 from interpreter.table import evaluates
 
 INF, NAN = math.inf, math.nan

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interpreter
-from hlo.error import HloError
-from hlo.parse import parse
+from hlo.errors.error import HloError
+from hlo.read.parse import parse
 
 ADD = "add { x = s32[] parameter(0)\n y = s32[] parameter(1)\n ROOT z = s32[] add(x, y) }\n"
 

@@ -11,8 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from single import all_values, values
 
-from hlo.element_type import ELEMENT_TYPES
-from interpreter.compare import BITS, FINITE, PROMISES, ROUNDING, ZERO_SIGN, Promise, compare
+from hlo.types.element_type import ELEMENT_TYPES
+from interpreter.numbers.compare import (
+    BITS,
+    FINITE,
+    PROMISES,
+    ROUNDING,
+    ZERO_SIGN,
+    Promise,
+    compare,
+)
 
 INF, NAN = math.inf, math.nan
 ARRAY_TYPES = [name for name, t in ELEMENT_TYPES.items() if t.is_array]

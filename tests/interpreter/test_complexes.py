@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from single import evaluate, values
 
-from interpreter.compare import BITS, compare
+from interpreter.numbers.compare import BITS, compare
 
 INF, NAN = math.inf, math.nan
 parts = st.floats(-1e3, 1e3, allow_nan=False)

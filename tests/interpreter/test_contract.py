@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from programs import listed, run, seeds, wholes
 from single import values
 
-from hlo.element_type import ARRAY_TYPES, ELEMENT_TYPES
-from interpreter.compare import ZERO_SIGN, compare
+from hlo.types.element_type import ARRAY_TYPES, ELEMENT_TYPES
+from interpreter.numbers.compare import ZERO_SIGN, compare
 
 SIZE = st.integers(0, 3)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interpreter
-from hlo.parse import parse
+from hlo.read.parse import parse
 
 
 def run(text: str, *arguments: object) -> object:

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from single import all_values, evaluate, values
 
-from hlo.element_type import ELEMENT_TYPES
-from hlo.error import HloError
-from interpreter.compare import compare
+from hlo.errors.error import HloError
+from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.conversion import ROUNDED_ONCE, integer_range
+from interpreter.numbers.compare import compare
 
 INF, NAN = math.inf, math.nan
 TYPES = {name: t for name, t in ELEMENT_TYPES.items() if t.is_array}

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from programs import run, seeds, wholes, window
 from single import values
 
-from hlo.element_type import ARRAY_TYPES
-from hlo.values import WindowDim
+from hlo.types.element_type import ARRAY_TYPES
+from hlo.types.values import WindowDim
 from interpreter import convolve
-from interpreter.compare import compare
+from interpreter.numbers.compare import compare
 
 SPATIAL = st.tuples(
     st.integers(0, 4),

@@ -7,8 +7,8 @@ import pytest
 from custom_calls import call, matrix, permuted
 
 import interpreter
-from hlo.error import HloError
-from hlo.parse import parse
+from hlo.errors.error import HloError
+from hlo.read.parse import parse
 from interpreter.custom_calls.registry import CUSTOM_CALLS, config
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import interpreter
-from hlo.error import HloError
-from hlo.parse import parse
-from interpreter.device import FIRST_RANDOM_STATE
+from hlo.errors.error import HloError
+from hlo.read.parse import parse
+from interpreter.engine.device import FIRST_RANDOM_STATE
 
 
 def test_the_random_state_advances_modulo_two_to_the_128() -> None:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import interpreter
-from hlo.error import HloError
-from hlo.parse import parse
+from hlo.errors.error import HloError
+from hlo.read.parse import parse
 
 
 def run(body: str, *arguments: object) -> object:

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import interpreter
-from hlo.error import HloError
-from hlo.parse import parse
-from interpreter.memory import peak_bytes
-from interpreter.observe import Recorder
+from hlo.errors.error import HloError
+from hlo.read.parse import parse
+from interpreter.engine.memory import peak_bytes
+from interpreter.engine.observe import Recorder
 
 
 def module(body: str, before: str = "", header: str = "") -> object:

@@ -14,11 +14,11 @@ from programs import check_shape
 import hlo
 import interpreter
 from hlo.build import Builder, module
-from hlo.element_type import ARRAY_TYPES, ELEMENT_TYPES, PRED, ElementType
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.instruction import Module
 from hlo.opcode import OPCODES
-from hlo.shape import Shape, array
+from hlo.types.element_type import ARRAY_TYPES, ELEMENT_TYPES, PRED, ElementType
+from hlo.types.shape import Shape, array
 
 pytestmark = pytest.mark.filterwarnings("error")
 ELEMENTWISE = [name for name, row in OPCODES.items() if row.elementwise]

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from programs import SIZES, binary, listed, run, seeds, specials, wholes, window
 from single import values
 
-from hlo.element_type import ARRAY_TYPES
-from interpreter.compare import compare
+from hlo.types.element_type import ARRAY_TYPES
 from interpreter.fold import IN_ORDER
+from interpreter.numbers.compare import compare
 
 ARGMAX = """
 argmax {

@@ -22,9 +22,9 @@ from strategies.values import dims, values
 
 import interpreter
 from hlo.build import Builder, module
-from hlo.element_type import ARRAY_TYPES, PRED, ElementType
 from hlo.opcode import OPCODES
-from interpreter.compare import ROUNDING, compare
+from hlo.types.element_type import ARRAY_TYPES, PRED, ElementType
+from interpreter.numbers.compare import ROUNDING, compare
 
 # fmt: off
 HELD_BY = {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from programs import binary, listed, run, seeds, wholes
 from single import values
 
-from hlo.element_type import ARRAY_TYPES
+from hlo.types.element_type import ARRAY_TYPES
 
 FIRST_THEN_DOUBLE = """
 combine {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from custom_calls import TYPES, call, matrix
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 
 SOLVE, SPARSE = "tridiagonal_solve_perturbed_ffi", "cpu_csr_sparse_dense_ffi"
 

@@ -5,7 +5,7 @@ import pytest
 
 import hlo
 import interpreter
-from interpreter.compare import compare
+from interpreter.numbers.compare import compare
 
 # Each maps two f32 scalars to one. They are mapped over arrays, and called for every pair.
 COLLATZ = """

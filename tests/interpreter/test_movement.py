@@ -11,8 +11,8 @@ from single import all_values, values
 
 import hlo
 import interpreter
-from hlo.element_type import ARRAY_TYPES, ELEMENT_TYPES
-from interpreter.compare import compare
+from hlo.types.element_type import ARRAY_TYPES, ELEMENT_TYPES
+from interpreter.numbers.compare import compare
 
 NAMES = [t.name for t in ARRAY_TYPES]
 DIMS = st.lists(SIZES, min_size=1, max_size=3)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from programs import SIZES, run, seeds, specials, wholes
 from single import all_values, values
 
-from hlo.element_type import ARRAY_TYPES, ELEMENT_TYPES
-from interpreter.compare import compare
+from hlo.types.element_type import ARRAY_TYPES, ELEMENT_TYPES
+from interpreter.numbers.compare import compare
 
 BY_FIRST = """
 order {{

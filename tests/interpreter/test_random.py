@@ -8,11 +8,11 @@ import pytest
 from single import values
 
 from hlo.attributes import Rng, RngBitGenerator, RngGetAndUpdateState
-from hlo.element_type import ELEMENT_TYPES, U64
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.instruction import Instruction
-from hlo.shape import array, tuple_of
-from interpreter.device import Device
+from hlo.types.element_type import ELEMENT_TYPES, U64
+from hlo.types.shape import array, tuple_of
+from interpreter.engine.device import Device
 from interpreter.random import interleaved, philox, threefry
 from interpreter.table import evaluates
 

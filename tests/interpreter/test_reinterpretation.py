@@ -13,8 +13,8 @@ from single import values
 
 import hlo
 import interpreter
-from hlo.element_type import ARRAY_TYPES, ELEMENT_TYPES, element_type_of
-from interpreter.compare import compare
+from hlo.types.element_type import ARRAY_TYPES, ELEMENT_TYPES, element_type_of
+from interpreter.numbers.compare import compare
 
 NAMES = [t.name for t in ARRAY_TYPES if not t.is_complex and t.name != "pred"]
 

@@ -13,13 +13,13 @@ from strategies.ops import NOT_EVALUATED, OPS, modules_of
 import hlo
 import interpreter
 from hlo.build import module as module_of
-from hlo.element_type import F32
 from hlo.instruction import Computation, Instruction, Module
 from hlo.opcode import OPCODES
-from hlo.shape import Shape, array
+from hlo.types.element_type import F32
+from hlo.types.shape import Shape, array
 from hlo_tools.generate.values import tame
-from interpreter.compare import compare
-from interpreter.run_time_sizes import filled
+from interpreter.dynamic.run_time_sizes import filled
+from interpreter.numbers.compare import compare
 
 
 def with_run_time_sizes(module: Module, generator: random.Random) -> Module:

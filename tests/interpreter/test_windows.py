@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from programs import SIZES, binary, run, seeds, wholes, window
 from single import values
 
-from hlo.element_type import ARRAY_TYPES
-from hlo.values import WindowDim
-from interpreter.compare import compare
+from hlo.types.element_type import ARRAY_TYPES
+from hlo.types.values import WindowDim
+from interpreter.numbers.compare import compare
 
 PYTHON: dict[str, Any] = {
     "add": lambda x, y: x + y,

@@ -20,7 +20,7 @@ import hlo
 import interpreter
 from hlo.verify import verify
 from hlo_tools.generate.values import tame
-from interpreter.compare import Promise, compare
+from interpreter.numbers.compare import Promise, compare
 from optimizer import Log, parse_pipeline
 from optimizer.observers import Silent, promise_of
 

@@ -8,12 +8,12 @@ from bodies import LEAVES, module, root, simplified
 import hlo
 from hlo.instruction import Instruction
 from hlo.walk import rebuild
-from interpreter.compare import ZERO_SIGN
+from interpreter.numbers.compare import ZERO_SIGN
 from optimizer import Log, parse_pipeline
-from optimizer.guards import is_integer, one_use
 from optimizer.known import is_non_negative
-from optimizer.make import make, splat, value_of
-from optimizer.pattern import (
+from optimizer.rewriting.guards import is_integer, one_use
+from optimizer.rewriting.make import make, splat, value_of
+from optimizer.rewriting.pattern import (
     abs_,
     add,
     negate,
@@ -22,9 +22,9 @@ from optimizer.pattern import (
     x,
     y,
 )
-from optimizer.rewrite import rewrite
-from optimizer.rule import Guard, Rule, RuleSet, rule, why_not
-from optimizer.term import Variable
+from optimizer.rewriting.rewrite import rewrite
+from optimizer.rewriting.rule import Guard, Rule, RuleSet, rule, why_not
+from optimizer.rewriting.term import Variable
 
 
 def test_rules_say_why_they_do_not_apply():

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import settings
 
 import hlo
-from hlo.element_type import BF16, F8E5M2, F16, F32
+from hlo.types.element_type import BF16, F8E5M2, F16, F32
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.values import nasty
 from interpreter import evaluate
-from interpreter.compare import BITS, compare
+from interpreter.numbers.compare import BITS, compare
 from optimizer import PASSES, parse_pipeline, pipeline
-from optimizer.expanders.float_normalization import COMPUTES, SUPPORTED
+from optimizer.expanders.precision.float_normalization import COMPUTES, SUPPORTED
 from optimizer.observers import promise_of
 
 CASES = Path(__file__).parents[1] / "cases"

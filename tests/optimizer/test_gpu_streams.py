@@ -11,7 +11,7 @@ from hlo.verify import verify
 from hlo_tools.arrays import load
 from hlo_tools.inputs import deal
 from interpreter import evaluate
-from interpreter.compare import compare
+from interpreter.numbers.compare import compare
 from optimizer import optimize, parse_pipeline
 from optimizer.gpu.device import A100, COMPUTE, NETWORK
 from optimizer.gpu.timeline import picture, simulate

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from strategies.equal import nameless
 
 import hlo
-from hlo.element_type import ELEMENT_TYPES
-from hlo.shape import tuple_of
-from hlo.values import ComputationLayout
+from hlo.types.element_type import ELEMENT_TYPES
+from hlo.types.shape import tuple_of
+from hlo.types.values import ComputationLayout
 from hlo.verify import verify
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.operands import TYPES
 from hlo_tools.generate.values import nasty
 from interpreter import evaluate
-from interpreter.compare import compare
+from interpreter.numbers.compare import compare
 from optimizer import Log, optimize, parse_pipeline, pipeline
 from optimizer.layout.orders import order_of, reshaped, rows
 from optimizer.layout.renumber import is_row_major

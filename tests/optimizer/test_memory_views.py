@@ -8,12 +8,12 @@ import pytest
 from strategies.loops import busy_module
 
 import hlo
-from hlo.error import HloError
+from hlo.errors.error import HloError
+from hlo_tools.views.palette import COLOURS
+from hlo_tools.views.picture import picture
 from optimizer import Log
 from optimizer.memory.buffer_assignment import assign
 from optimizer.memory.copy_insertion import CopyInsertion
-from optimizer.memory.palette import COLOURS
-from optimizer.memory.picture import picture
 from optimizer.memory.report import report
 from optimizer.memory.why import why_copied
 from optimizer.scheduling.memory_scheduler import HloMemoryScheduler

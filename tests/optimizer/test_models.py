@@ -13,7 +13,7 @@ from hlo.verify import verify
 from hlo_tools.arrays import load
 from hlo_tools.inputs import deal
 from interpreter import evaluate
-from interpreter.compare import BITS, ROUNDING, compare
+from interpreter.numbers.compare import BITS, ROUNDING, compare
 from optimizer import optimize
 
 MODELS = sorted((Path(__file__).parents[1] / "models").glob("*.hlo"))

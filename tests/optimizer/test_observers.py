@@ -5,18 +5,18 @@ import pytest
 from bodies import module, simplified
 
 import hlo
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from optimizer import Log, parse_pipeline
 from optimizer.log import Silent
-from optimizer.make import make
 from optimizer.observers import CheckValues, Dump, Print, Timer, Trace, Verify
-from optimizer.pattern import (
+from optimizer.rewriting.make import make
+from optimizer.rewriting.pattern import (
     negate,
     slice_,
     x,
 )
-from optimizer.rewrite import rewrite
-from optimizer.rule import Rule, RuleSet
+from optimizer.rewriting.rewrite import rewrite
+from optimizer.rewriting.rule import Rule, RuleSet
 
 THREE = "a = f32[2,3] add(x, zeros)\n b = f32[2,3] negate(a)\n ROOT c = f32[2,3] negate(b)"
 

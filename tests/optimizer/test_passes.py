@@ -12,14 +12,14 @@ from hypothesis import settings
 from strategies.equal import nameless
 
 import hlo
-from hlo.element_type import ELEMENT_TYPES
+from hlo.types.element_type import ELEMENT_TYPES
 from hlo.verify import verify
 from hlo_tools.check import find_failure, shrink
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.operands import TYPES
 from hlo_tools.generate.values import nasty
 from interpreter import evaluate
-from interpreter.compare import BITS, ROUNDING, compare
+from interpreter.numbers.compare import BITS, ROUNDING, compare
 from optimizer import PASSES, Log, parse_pipeline, pipeline
 from optimizer.observers import promise_of
 

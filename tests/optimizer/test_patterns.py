@@ -9,11 +9,11 @@ from bodies import LEAVES, module, root
 from hypothesis import given
 from hypothesis import strategies as st
 
-import optimizer.pattern
-import optimizer.rule
+import optimizer.rewriting.pattern
+import optimizer.rewriting.rule
 from hlo.opcode import OPCODES
-from optimizer.make import constant, make
-from optimizer.pattern import (
+from optimizer.rewriting.make import constant, make
+from optimizer.rewriting.pattern import (
     add,
     c,
     concatenate,
@@ -31,8 +31,8 @@ from optimizer.pattern import (
     xs,
     y,
 )
-from optimizer.rule import explain
-from optimizer.term import Application, ConstantVariable, Exactly, Variable, orders
+from optimizer.rewriting.rule import explain
+from optimizer.rewriting.term import Application, ConstantVariable, Exactly, Variable, orders
 
 
 def test_patterns_print_as_they_are_written():
@@ -45,7 +45,7 @@ def test_patterns_print_as_they_are_written():
     assert str(concatenate(xs, dimensions=p)) == "concatenate(*xs, dimensions=p)"
 
 
-@pytest.mark.parametrize("documented", [optimizer.pattern, optimizer.rule])
+@pytest.mark.parametrize("documented", [optimizer.rewriting.pattern, optimizer.rewriting.rule])
 def test_examples_in_the_documentation_hold(documented):
     failed, tried = doctest.testmod(documented)
     assert failed == 0

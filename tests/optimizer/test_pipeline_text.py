@@ -3,7 +3,7 @@
 import pytest
 from bodies import module
 
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from optimizer import optimize, parse_pipeline, pipeline_text
 
 

@@ -12,19 +12,19 @@ import pytest
 from strategies import rule_checks
 
 import hlo
-from hlo.error import HloError
-from hlo.literal import literal
-from hlo.values import SliceDim
+from hlo.errors.error import HloError
+from hlo.types.literal import literal
+from hlo.types.values import SliceDim
 from hlo.walk import names_of, rebuild, rebuild_module
 from hlo_tools.check import find_failure, shrink
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.values import nasty
-from interpreter.compare import FINITE, ROUNDING
+from interpreter.numbers.compare import FINITE, ROUNDING
 from optimizer.cleanup.dce import Dce
-from optimizer.guards import is_floating, is_integer, is_signed, is_unsigned
 from optimizer.log import Log
-from optimizer.make import make
-from optimizer.pattern import (
+from optimizer.rewriting.guards import is_floating, is_integer, is_signed, is_unsigned
+from optimizer.rewriting.make import make
+from optimizer.rewriting.pattern import (
     a,
     add,
     and_,
@@ -57,7 +57,7 @@ from optimizer.pattern import (
     y,
     z,
 )
-from optimizer.rule import Rule, rule
+from optimizer.rewriting.rule import Rule, rule
 
 
 @rule(transpose(transpose(x, p), q))

@@ -9,7 +9,7 @@ import hlo
 from hlo.verify import verify
 from hlo_tools.generate.values import nasty
 from interpreter import evaluate
-from interpreter.compare import compare
+from interpreter.numbers.compare import compare
 from optimizer import Log
 from optimizer.calls.flatten_call_graph import FlattenCallGraph
 from optimizer.memory.buffer_assignment import assign

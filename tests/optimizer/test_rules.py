@@ -11,9 +11,9 @@ from strategies.rule_checks import (
     prove_for_small_integers,
 )
 
-from interpreter.compare import BITS
+from interpreter.numbers.compare import BITS
 from optimizer.catalogue import ALL_RULE_SETS
-from optimizer.evidence import is_proved
+from optimizer.rewriting.evidence import is_proved
 
 RULES = [rule for rules in ALL_RULE_SETS for rule in rules]
 

@@ -7,7 +7,7 @@ from hypothesis import settings
 from strategies.loops import busy_module
 
 import hlo
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo_tools.generate.modules import random_module
 from optimizer import Log
 from optimizer.calls.flatten_call_graph import FlattenCallGraph

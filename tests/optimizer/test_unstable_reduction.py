@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import hlo
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from optimizer import parse_pipeline
 from optimizer.diagnostics.unstable_reduction_detector import UnstableReductionWarning
 

@@ -5,7 +5,7 @@ import numpy as np
 import emit_c
 import hlo
 import interpreter
-from interpreter.compare import BITS, compare
+from interpreter.numbers.compare import BITS, compare
 
 # Computations that fold two numbers, of a type {T}.
 ADD = "add { x = {T}[] parameter(0)  y = {T}[] parameter(1)  ROOT s = {T}[] add(x, y) }"

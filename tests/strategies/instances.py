@@ -8,13 +8,13 @@ import numpy as np
 
 from hlo.attributes import Parameter
 from hlo.build import Builder, instruction, module
-from hlo.element_type import ElementType
-from hlo.error import HloError
+from hlo.errors.error import HloError
 from hlo.instruction import Computation, Instruction, Module
-from hlo.literal import literal
 from hlo.names import NameSupply
 from hlo.opcode import OPCODES
-from hlo.shape import Shape, array, tuple_of
+from hlo.types.element_type import ElementType
+from hlo.types.literal import literal
+from hlo.types.shape import Shape, array, tuple_of
 from hlo_tools.generate import structured  # noqa: F401  it fills the table
 from hlo_tools.generate.operands import (
     TYPES,
@@ -26,7 +26,7 @@ from hlo_tools.generate.operands import (
 )
 from hlo_tools.generate.values import nasty
 from optimizer.known import highest_of, lowest_of
-from optimizer.term import (
+from optimizer.rewriting.term import (
     Application,
     AttributeVariable,
     ConstantVariable,

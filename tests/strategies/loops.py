@@ -9,12 +9,12 @@ from random import Random
 import numpy as np
 
 from hlo.build import Builder, module
-from hlo.element_type import S32
 from hlo.instruction import Computation, Instruction, Module
-from hlo.literal import literal
 from hlo.names import NameSupply
-from hlo.shape import Shape, array, tuple_of
-from hlo.values import SliceDim
+from hlo.types.element_type import S32
+from hlo.types.literal import literal
+from hlo.types.shape import Shape, array, tuple_of
+from hlo.types.values import SliceDim
 
 ARRAY = array(S32, (6,))
 COUNT = array(S32)

@@ -5,11 +5,11 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from hlo.annotations import Annotations, Metadata
+from hlo.attributes.annotations import Annotations, Metadata
 from hlo.instruction import Computation, Module
-from hlo.quoting import quote
-from hlo.sharding import Sharding, TileAssignment
-from hlo.values import FrontendAttributes
+from hlo.read.quoting import quote
+from hlo.types.sharding import Sharding, TileAssignment
+from hlo.types.values import FrontendAttributes
 from hlo.walk import Plan, rebuild, rebuild_module
 from hlo_tools.generate.modules import random_module
 

@@ -13,21 +13,21 @@ from strategies.instances import Instance, arguments, instance
 from strategies.structure_samplers import SAMPLERS
 
 from hlo.attributes import Constant
-from hlo.element_type import BF16, C64, F8E5M2, F16, F32, F64, PRED, S4, U4
-from hlo.error import HloError
-from hlo.literal import literal
-from hlo.shape import array
+from hlo.errors.error import HloError
+from hlo.types.element_type import BF16, C64, F8E5M2, F16, F32, F64, PRED, S4, U4
+from hlo.types.literal import literal
+from hlo.types.shape import array
 from hlo.verify import verify
 from hlo.walk import rebuild
 from hlo_tools.generate.operands import TYPES, UnfitError
 from hlo_tools.generate.values import nasty, tame
 from interpreter import evaluate
-from interpreter.compare import PROMISES, ROUNDING, compare
-from optimizer.evidence import terms
+from interpreter.numbers.compare import PROMISES, ROUNDING, compare
 from optimizer.log import Log
-from optimizer.rewrite import rewrite
-from optimizer.rule import RuleSet
-from optimizer.term import Application, ConstantVariable, Variable
+from optimizer.rewriting.evidence import terms
+from optimizer.rewriting.rewrite import rewrite
+from optimizer.rewriting.rule import RuleSet
+from optimizer.rewriting.term import Application, ConstantVariable, Variable
 
 # How often to try in vain for each instance that fits.
 PATIENCE = 40

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from hlo.build import Builder, module
-from hlo.element_type import ELEMENT_TYPES, F32, F64, U8
 from hlo.instruction import Module
-from hlo.literal import literal
-from hlo.shape import array, tuple_of
+from hlo.types.element_type import ELEMENT_TYPES, F32, F64, U8
+from hlo.types.literal import literal
+from hlo.types.shape import array, tuple_of
 from hlo_tools.generate.operands import random_shape
 
 # (random, function that makes values of a shape) -> a module whose root the rule matches

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from hlo.element_type import ARRAY_TYPES, ElementType
-from hlo.literal import Literal, literal
-from hlo.shape import OPAQUE_SHAPE, TOKEN_SHAPE, Layout, Shape, array, buffer_of, tuple_of
+from hlo.types.element_type import ARRAY_TYPES, ElementType
+from hlo.types.literal import Literal, literal
+from hlo.types.shape import OPAQUE_SHAPE, TOKEN_SHAPE, Layout, Shape, array, buffer_of, tuple_of
 
 element_types = st.sampled_from(ARRAY_TYPES)
 sizes = st.sampled_from((0, 1, 1, 2, 2, 3, 4))

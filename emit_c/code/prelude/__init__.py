@@ -17,7 +17,7 @@ from pathlib import Path
 
 from emit_c.code.compiler import calls_with_vectors
 from emit_c.code.types import OTHERS, TYPEDEFS, conversions, load, wide
-from hlo.element_type import ELEMENT_TYPES, ElementType
+from hlo.types.element_type import ELEMENT_TYPES, ElementType
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _APART = "hlo_"

@@ -5,9 +5,9 @@ from strategies.ops.registry import given, integer, numbers, op, same
 from strategies.values import dims, element_types, sizes
 
 from hlo.build import Builder
-from hlo.element_type import F32, PRED, S32, U32
 from hlo.instruction import Instruction
-from hlo.shape import array, tuple_of
+from hlo.types.element_type import F32, PRED, S32, U32
+from hlo.types.shape import array, tuple_of
 
 
 @op("call", "fusion", "async-start")

@@ -5,14 +5,14 @@ from strategies.ops.registry import folding, given, numbers, op
 from strategies.values import dims, sizes
 
 from hlo.build import Builder
-from hlo.element_type import (
+from hlo.instruction import Instruction
+from hlo.types.element_type import (
     BF16,
     F32,
     S32,
 )
-from hlo.instruction import Instruction
-from hlo.shape import array
-from hlo.values import ConvDims, WindowDim
+from hlo.types.shape import array
+from hlo.types.values import ConvDims, WindowDim
 
 
 @op("dot")

@@ -11,10 +11,10 @@ from strategies.ops.registry import (
 from strategies.values import dims, element_types, sizes
 
 from hlo.build import Builder
-from hlo.element_type import F32, U32
 from hlo.instruction import Instruction
-from hlo.literal import Literal, literal
-from hlo.shape import TOKEN_SHAPE, Shape, array, tuple_of
+from hlo.types.element_type import F32, U32
+from hlo.types.literal import Literal, literal
+from hlo.types.shape import TOKEN_SHAPE, Shape, array, tuple_of
 
 
 @op("partition-id", "replica-id")

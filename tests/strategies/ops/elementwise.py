@@ -9,7 +9,10 @@ from strategies.values import dims, element_types
 
 import interpreter
 from hlo.build import Builder, module
-from hlo.element_type import (
+from hlo.errors.error import HloError
+from hlo.instruction import Instruction
+from hlo.opcode import OPCODES
+from hlo.types.element_type import (
     ARRAY_TYPES,
     F32,
     PRED,
@@ -18,10 +21,7 @@ from hlo.element_type import (
     U32,
     ElementType,
 )
-from hlo.error import HloError
-from hlo.instruction import Instruction
-from hlo.opcode import OPCODES
-from hlo.shape import array
+from hlo.types.shape import array
 
 _SPECIAL = {"compare", "convert", "reduce-precision", "stochastic-convert"}
 

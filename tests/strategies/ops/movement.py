@@ -5,7 +5,8 @@ from strategies.ops.registry import folding, given, numbers, op
 from strategies.values import dims, element_types, sizes
 
 from hlo.build import Builder
-from hlo.element_type import (
+from hlo.instruction import Instruction
+from hlo.types.element_type import (
     BF16,
     F32,
     F64,
@@ -13,9 +14,8 @@ from hlo.element_type import (
     U8,
     U32,
 )
-from hlo.instruction import Instruction
-from hlo.shape import array
-from hlo.values import PaddingDim, SliceDim
+from hlo.types.shape import array
+from hlo.types.values import PaddingDim, SliceDim
 
 
 @op("broadcast")

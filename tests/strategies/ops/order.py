@@ -5,9 +5,9 @@ from strategies.ops.registry import folding, given, numbers, op
 from strategies.values import dims, sizes
 
 from hlo.build import Builder
-from hlo.element_type import C64, F32, S32, U32, U64
 from hlo.instruction import Instruction
-from hlo.shape import array, tuple_of
+from hlo.types.element_type import C64, F32, S32, U32, U64
+from hlo.types.shape import array, tuple_of
 
 
 @op("sort")

@@ -5,13 +5,13 @@ from strategies.ops.registry import given, numbers, op
 from strategies.values import dims, element_types, literals
 
 from hlo.build import Builder
-from hlo.element_type import (
+from hlo.instruction import Instruction
+from hlo.types.element_type import (
     F32,
 )
-from hlo.instruction import Instruction
-from hlo.shape import TOKEN_SHAPE, array, tuple_of
-from hlo.sharding import Sharding
-from hlo.values import DomainBorder
+from hlo.types.shape import TOKEN_SHAPE, array, tuple_of
+from hlo.types.sharding import Sharding
+from hlo.types.values import DomainBorder
 
 
 @op("parameter")

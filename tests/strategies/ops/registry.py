@@ -9,7 +9,9 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 
 from hlo.build import Builder, module
-from hlo.element_type import (
+from hlo.instruction import Computation, Instruction, Module
+from hlo.opcode import OPCODES
+from hlo.types.element_type import (
     BF16,
     C64,
     F32,
@@ -21,10 +23,8 @@ from hlo.element_type import (
     U32,
     ElementType,
 )
-from hlo.instruction import Computation, Instruction, Module
-from hlo.literal import literal
-from hlo.opcode import OPCODES
-from hlo.shape import Shape, array
+from hlo.types.literal import literal
+from hlo.types.shape import Shape, array
 
 Generator = Callable[[st.DrawFn, Builder, str], Instruction]
 OPS: dict[str, Generator] = {}

@@ -1,0 +1,1 @@
+"""The exception `HloError`, positions in HLO text, and the stories of all error codes."""

@@ -1,0 +1,218 @@
+"""The codes of errors, each with the story that `hlo explain CODE` tells.
+
+Codes are stable: a number once used keeps its meaning. HLO001 to HLO019 are about the text,
+HLO020 to HLO099 about shapes and well-formedness, HLO100 to HLO149 about evaluation, HLO150 to
+HLO179 about the optimizer, HLO180 to HLO199 about the backends and HLO200 to HLO219 about the
+command line.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hlo.errors.code import Code
+from hlo.errors.text_codes import TEXT_CODES
+from hlo.errors.verifier_codes import VERIFIER_CODES
+
+__all__ = ["CODES", "Code"]
+
+CODES: Final[dict[str, Code]] = {
+    **TEXT_CODES,
+    **VERIFIER_CODES,
+    # Evaluation: arguments, memory, devices and the host
+    "HLO100": Code(
+        "an opcode cannot be evaluated",
+        "The interpreter has no function for this opcode. `hlo ops` lists what it evaluates.",
+    ),
+    "HLO110": Code(
+        "the number of arguments is wrong",
+        "An evaluation needs one argument for each parameter of the entry computation, in the "
+        "order of the parameters' numbers. A parameter of tuple shape takes one Python tuple.",
+    ),
+    "HLO111": Code(
+        "an argument has other dimensions than its parameter",
+        "Shapes are static in HLO: an argument has exactly its parameter's dimensions. Only a "
+        "dimension that is written `<=n` may be smaller.",
+    ),
+    "HLO112": Code(
+        "an argument has another element type than its parameter",
+        "Arrays are never converted silently. Python numbers and lists are, as long as they are "
+        "of the parameter's kind: no float becomes an integer, and no integer wraps around.",
+    ),
+    "HLO113": Code(
+        "the module is too large for the memory",
+        "From the shapes alone it can be seen that the values which are alive together do not fit "
+        "into the memory that is available. Nothing was evaluated.",
+    ),
+    "HLO114": Code(
+        "memory ran out",
+        "NumPy could not allocate the value of this instruction, or something that it needs to "
+        "compute it.",
+    ),
+    "HLO115": Code(
+        "computations call each other too deeply",
+        "Each computation that is called inside another takes a few frames of Python's stack, "
+        "which allows a few hundred of them. `sys.setrecursionlimit` raises the limit.",
+    ),
+    "HLO116": Code(
+        "the number of devices is wrong",
+        "A module runs on replica_count times num_partitions devices, as its header says, and "
+        "`per_device` needs the arguments of each. A module whose header names one replica may "
+        "run on any number.",
+    ),
+    "HLO117": Code(
+        "devices wait for each other forever",
+        "Every device waits for another: for one that has taken a different branch, for one that "
+        "joins the collectives in another order, for a message that nobody sends. The notes say "
+        "what each of them waits for.",
+    ),
+    "HLO118": Code(
+        "devices that meet do different things",
+        "A collective is one operation of several devices: all of them must run the same opcode "
+        "on the same shapes. Two collectives with one channel_id are one collective.",
+    ),
+    "HLO119": Code(
+        "the groups of a collective do not fit the devices",
+        "Groups name replicas, partitions or, with use_global_device_ids, replica * "
+        "num_partitions + partition. Each must exist, and each device that runs the collective "
+        "must be in one group. Without a channel_id the numbers are those of replicas.",
+    ),
+    "HLO120": Code(
+        "the host has sent nothing",
+        "An infeed, or a recv from the host, found its queue empty. Fill `Device.infeed` or "
+        "`Device.from_host[channel]` and pass the device to `evaluate`.",
+    ),
+    "HLO121": Code(
+        "there is no such custom call",
+        "A custom call names a function outside HLO. This one is not registered: "
+        '`@interpreter.custom_call("name")` on a function of (frame, instr, *operands) does it.',
+    ),
+    "HLO122": Code(
+        "a custom call is used wrongly",
+        "The function exists, but its operands, result or attributes are not what it expects.",
+    ),
+    "HLO123": Code(
+        "a run-time size does not fit",
+        "A dynamic dimension has a size from 0 to its bound, and a reshape to run-time sizes "
+        "keeps the number of elements.",
+    ),
+    # Evaluation: what an opcode means for values
+    "HLO101": Code(
+        "an opcode is not defined for an element type",
+        "Square roots of integers, shifts of floats or negated preds mean nothing in HLO. Convert "
+        "the operand first, or use the logical opcodes for pred.",
+    ),
+    "HLO102": Code(
+        "a random state has the wrong size",
+        "The state of rng-bit-generator is a key of 64 bits and a counter of 64 or 128: u64[2] or "
+        "u64[3], or as many bytes of another type.",
+    ),
+    # The optimizer
+    "HLO150": Code(
+        "a pipeline cannot be read",
+        "A pipeline is names of passes between commas, with options in braces: "
+        "`algebraic-simplifier{strict=true},dce`. `fix(cse,dce)` repeats passes until nothing "
+        "changes. `hlo passes` lists the passes and their options.",
+    ),
+    "HLO151": Code(
+        "there is no such pass",
+        "No pass has this name. `hlo passes` lists them; their names are XLA's.",
+    ),
+    "HLO152": Code(
+        "a pass has no such option",
+        "The pass does not have this option, or the option cannot have this value. `hlo passes` "
+        "lists the options of each pass with their defaults.",
+    ),
+    "HLO153": Code(
+        "a pass changed a result",
+        "The interpreter gives another value after the pass than before it, beyond what the pass "
+        "promises. That is a bug in the pass, or in one of its rules; `hlo bisect` finds which "
+        "rewrite does it.",
+    ),
+    "HLO154": Code(
+        "a reduction is unstable",
+        "The reduction accumulates in a type narrower than f32, and is no maximum or minimum, so "
+        "it may lose most of what it adds: in bf16, 256 + 1 is 256. Convert to f32 before it.",
+    ),
+    "HLO158": Code(
+        "there is no such instruction to ask about",
+        "`hlo why fuse FILE A B` asks about two instructions of the entry, or of a computation "
+        "that a loop, a branch or a call runs, `hlo why layout FILE A` about one. Names are those "
+        "of the file.",
+    ),
+    "HLO170": Code(
+        "a computation has several places in time",
+        "Memory is planned for each place where a computation runs. Two calls, loops or branches "
+        "run this one; the pass `flatten-call-graph` gives each a computation of its own.",
+    ),
+    "HLO171": Code(
+        "two values must share memory and cannot",
+        "A loop's state, an update in place, or a result wants the memory of a value that is "
+        "still needed. The pass `copy-insertion` puts copies where that is so; `hlo why copy` "
+        "tells why one is there.",
+    ),
+    "HLO172": Code(
+        "memory is overwritten while it is needed",
+        "The check of a buffer assignment found an instruction that would read bytes in which "
+        "another value lies by then. That is a mistake in PyHLO.",
+    ),
+    # The backends
+    "HLO180": Code(
+        "there is no C compiler",
+        "emit_c writes C and lets the system compile it: $CC if it is set, else cc, gcc or clang. "
+        "`hlo doctor` says what was found, and how to install one.",
+    ),
+    "HLO181": Code(
+        "an instruction cannot be compiled to C",
+        "emit_c has no code for this opcode, or not where it stands; the message says why. The "
+        "interpreter evaluates it: `hlo run --platform interpreter`.",
+    ),
+    "HLO182": Code(
+        "the C compiler refuses the emitted code",
+        "That is a mistake in PyHLO, or a compiler that does not know C11 with GNU's builtins. The "
+        "notes show the compiler's messages with the kernels that they belong to.",
+    ),
+    "HLO183": Code(
+        "a watched run came to no end",
+        "`--sanitize` runs the compiled module in a process of its own. That process ended without "
+        "a value, and no sanitizer said why; the notes show what it printed.",
+    ),
+    "HLO184": Code(
+        "the sanitizers found a mistake",
+        "The compiled module reads or writes outside of its memory, or does what C leaves "
+        "undefined. That is a mistake in PyHLO; the notes show the kernels.",
+    ),
+    # The command line
+    "HLO200": Code(
+        "a file cannot be read or written",
+        "The file does not exist, is a directory, or may not be opened. `-` stands for standard "
+        "input.",
+    ),
+    "HLO201": Code(
+        "the input is no HLO text",
+        "The input is binary, or in another language. The command reads HLO as text, the form "
+        "that `compiled.as_text()` in JAX and `--xla_dump_to` give. A serialized HloModuleProto "
+        "(`.pb`) can be dumped as text with `--xla_dump_hlo_as_text`.",
+    ),
+    "HLO202": Code(
+        "inputs and parameters do not match",
+        "A module needs as many inputs as its entry computation has parameters, each of its "
+        "parameter's element type and dimensions; an input for a tuple gives its arrays in order. "
+        "Inputs are never converted silently.",
+    ),
+    "HLO203": Code(
+        "the platform cannot do this",
+        "The platform is known, but this version cannot run modules on it, or the platform does "
+        "not show the values of instructions, as `--trace` needs. The interpreter does all.",
+    ),
+    "HLO204": Code(
+        "there is no such name",
+        "No opcode, error code or platform has this name. `hlo ops` lists the opcodes and "
+        "`hlo explain` the error codes.",
+    ),
+    "HLO205": Code(
+        "a value is not a number",
+        "The run was asked to stop at the first NaN or infinity, and this instruction computed "
+        "one from operands that had none.",
+    ),
+}

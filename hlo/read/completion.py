@@ -1,0 +1,200 @@
+"""What XLA's parser works out by itself, whatever the text says or leaves open.
+
+A short text leaves out shapes that follow from the operands; and some facts XLA never reads from
+the text at all, such as the shape of a send. Everything here is applied to an instruction as soon
+as it is read, or to the module as a whole, so that it prints as XLA prints it.
+
+Source: `xla/hlo/parser/hlo_parser.cc` and the constructors that it calls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from hlo.attributes import AsyncStart, Compare, GetTupleElement, Map, Outfeed
+from hlo.errors.error import HloError
+from hlo.infer import infer
+from hlo.types.element_type import U32
+from hlo.types.shape import TOKEN_SHAPE, array, tuple_of
+from hlo.types.sharding import Sharding
+from hlo.types.values import ComputationLayout, FrontendAttributes
+from hlo.walk import called_first, rebuild, rebuild_module
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hlo.instruction import Computation, Header, Instruction, Module
+
+# Opcodes whose shape no operand tells.
+_SHAPE_IS_INPUT = {
+    "convert",
+    "bitcast-convert",
+    "bitcast",
+    "reshape",
+    "dynamic-reshape",
+    "broadcast",
+    "rng",
+    "rng-bit-generator",
+    "custom-call",
+    "infeed",
+    "recv",
+    "stochastic-convert",
+    "async-start",
+    "all-to-all",
+}
+# Opcodes without operands that always have the same.
+_ONE_SHAPE = {"partition-id", "replica-id"}
+
+
+def with_inferred_shape(instr: Instruction) -> Instruction:
+    """An instruction that was written without its shape, with the shape that its operands imply.
+
+    Raises
+    ------
+    HloError
+        HLO009 if they imply none; what `infer` raises if they do not fit the opcode.
+    """
+    no_operands = instr.row.arity == 0 and instr.opcode not in _ONE_SHAPE
+    if no_operands or instr.opcode in _SHAPE_IS_INPUT:
+        message = f"{instr.opcode} needs its shape: nothing else says it"
+        raise HloError("HLO009", message, instr.span)
+    return instr.with_(shape=infer(instr))
+
+
+def complete(instr: Instruction) -> Instruction:
+    """The instruction with what XLA works out by itself."""
+    sharding = instr.annotations.sharding
+    if sharding is not None and instr.shape.is_tuple and sharding.kind != "tuple":
+        # An empty tuple has one, too.
+        elements = tuple(sharding for _ in instr.shape.leaves() or (instr.shape,))
+        spread = replace(instr.annotations, sharding=Sharding("tuple", elements=elements))
+        instr = instr.with_(annotations=spread)
+    rule = _COMPLETIONS.get(instr.opcode)
+    return rule(instr) if rule else instr
+
+
+# How numbers of a kind are compared unless the text says otherwise.
+_COMPARE_TYPE = {"signed": "SIGNED", "unsigned": "UNSIGNED", "pred": "UNSIGNED"}
+
+
+def _compare(instr: Instruction) -> Instruction:
+    """A comparison that names the type which it has anyway does not print it."""
+    attrs = cast("Compare", instr.attrs)
+    usual = _COMPARE_TYPE.get(instr.operands[0].shape.element_type.kind, "FLOAT")
+    return instr.with_(attrs=replace(attrs, type="")) if attrs.type == usual else instr
+
+
+def _map(instr: Instruction) -> Instruction:
+    """A map works on all dimensions, in order, unless it names them."""
+    attrs = cast("Map", instr.attrs)
+    if attrs.dimensions or not instr.operands:
+        return instr
+    return instr.with_(attrs=Map(dimensions=tuple(range(instr.operands[0].shape.rank))))
+
+
+def _tuple_element(instr: Instruction) -> Instruction:
+    """An element of a tuple that is made just before comes from where its operand comes from."""
+    made, index = instr.operands[0], cast("GetTupleElement", instr.attrs).index
+    if instr.annotations.origin or made.opcode != "tuple" or not 0 <= index < len(made.operands):
+        return instr
+    origin = made.operands[index].annotations.origin
+    return instr.with_(annotations=replace(instr.annotations, origin=origin)) if origin else instr
+
+
+def _constant(instr: Instruction) -> Instruction:
+    """A literal is stored unpacked, whatever its layout says of element bits."""
+    layout = instr.shape.layout
+    if layout is None or not layout.element_bits:
+        return instr
+    return instr.with_(shape=instr.shape.with_layout(replace(layout, element_bits=0)))
+
+
+def _outfeed(instr: Instruction) -> Instruction:
+    attrs = cast("Outfeed", instr.attrs)
+    if attrs.outfeed_shape is None:
+        attrs = replace(attrs, outfeed_shape=instr.operands[0].shape)
+    return instr.with_(attrs=attrs, shape=TOKEN_SHAPE)
+
+
+def _send(instr: Instruction) -> Instruction:
+    return instr.with_(shape=tuple_of(instr.operands[0].shape, array(U32), TOKEN_SHAPE))
+
+
+def _send_done(instr: Instruction) -> Instruction:
+    return instr.with_(shape=TOKEN_SHAPE)
+
+
+def _recv(instr: Instruction) -> Instruction:
+    if not instr.shape.elements:
+        return instr
+    return instr.with_(shape=tuple_of(instr.shape.elements[0], array(U32), TOKEN_SHAPE))
+
+
+def _recv_done(instr: Instruction) -> Instruction:
+    received = instr.operands[0].shape.elements
+    return instr.with_(shape=tuple_of(received[0], TOKEN_SHAPE)) if received else instr
+
+
+_COMPLETIONS: dict[str, Callable[[Instruction], Instruction]] = {
+    "compare": _compare,
+    "map": _map,
+    "get-tuple-element": _tuple_element,
+    "constant": _constant,
+    "outfeed": _outfeed,
+    "send": _send,
+    "send-done": _send_done,
+    "recv": _recv,
+    "recv-done": _recv_done,
+}
+
+
+def with_entry_layout(header: Header, entry: Computation) -> Header:
+    """The header with the layout of the entry filled in, where the text leaves it open."""
+    if header.entry_computation_layout is not None:
+        return header
+    shapes = tuple(p.shape for p in entry.parameters)
+    return replace(header, entry_computation_layout=ComputationLayout(shapes, entry.root.shape))
+
+
+# A frontend attribute that joins the collectives which an async-start runs into one.
+_GROUP = "_collectives_group"
+
+
+def settle_async(module: Module) -> Module:
+    """The module with what an async-start says of the computation that it runs.
+
+    It moves the computation, and all that this calls, to its thread; and the root gets the mark
+    of a group of collectives that the async-start has.
+    """
+    starts = [i for i in module.instructions() if i.opcode == "async-start"]
+    threads: dict[str, str] = {}
+    groups: dict[str, str] = {}
+    for start in starts:
+        for computation in called_first(*start.called):
+            threads[computation.name] = cast("AsyncStart", start.attrs).async_execution_thread
+        if (group := _group(start)) is not None:
+            groups[start.called[0].name] = group
+
+    def change(computation: Computation) -> Computation:
+        thread = threads.get(computation.name, computation.execution_thread)
+        if thread != computation.execution_thread:
+            computation = replace(computation, execution_thread=thread)
+        group, root = groups.get(computation.name), computation.root
+        if group is None or _group(root) == group:
+            return computation
+        return rebuild(computation, {root: _in_group(root, group)})
+
+    return rebuild_module(module, change, prune=False) if starts else module
+
+
+def _group(instr: Instruction) -> str | None:
+    attributes = instr.annotations.frontend_attributes
+    return dict(attributes.entries).get(_GROUP) if attributes else None
+
+
+def _in_group(instr: Instruction, group: str) -> Instruction:
+    attributes = instr.annotations.frontend_attributes or FrontendAttributes()
+    entries = dict(attributes.entries) | {_GROUP: group}
+    marked = FrontendAttributes(tuple(sorted(entries.items())))
+    return instr.with_(annotations=replace(instr.annotations, frontend_attributes=marked))

@@ -1,0 +1,97 @@
+"""Reads what stands around the computations: the `HloModule` line and the stack-frame tables."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hlo.errors.error import HloError, did_you_mean
+from hlo.instruction import Header, StackFrames
+from hlo.read.lexer import QUOTED
+from hlo.read.recovery_text import read_recovery_table
+from hlo.read.value_text import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hlo.read.scanner import Item, Piece, Scanner
+
+# Attributes of the header by the rule that reads them; "raw" ones are kept as written.
+HEADER_ATTRIBUTES = {
+    "is_scheduled": "bool",
+    "replica_count": "int",
+    "num_partitions": "int",
+    "alias_passthrough_params": "bool",
+    "entry_computation_layout": "computation_layout",
+    "input_output_alias": "input_output_alias",
+    "buffer_donor": "buffer_donor",
+    "frontend_attributes": "frontend_attributes",
+    "allow_spmd_sharding_propagation_to_parameters": "bools",
+    "allow_spmd_sharding_propagation_to_output": "bools",
+    "origin_recovery_table": "recovery_table",
+    "debug_attributes": "raw",
+}
+_ROW = re.compile(rf"(\d+)[ \t]+({QUOTED}|\{{[^{{}}]*\}})", re.ASCII)
+_TABLES = {
+    "FileNames": "file_names",
+    "FunctionNames": "function_names",
+    "FileLocations": "file_locations",
+    "StackFrames": "stack_frames",
+}
+
+
+def read_header(items: Sequence[Item], scanner: Scanner, reprint: Callable[[str], str]) -> Header:
+    """The header of a module from its attributes.
+
+    Parameters
+    ----------
+    reprint : parses a module and prints it.
+
+    Raises
+    ------
+    HloError
+        HLO002 if a value can't be read, HLO005 if an attribute is unknown or given twice.
+    """
+    fields: dict[str, Any] = {}
+    others: list[tuple[str, str]] = []
+    for key, value in items:
+        kind = HEADER_ATTRIBUTES.get(key.text)
+        span = scanner.span(key)
+        if kind is None:
+            notes = did_you_mean(key.text, HEADER_ATTRIBUTES)
+            raise HloError("HLO005", f"HloModule has no attribute `{key.text}`", span, notes)
+        if key.text in fields or any(key.text == other for other, _ in others):
+            raise HloError("HLO005", f"attribute `{key.text}` is given twice", span)
+        if kind == "raw":
+            others.append((key.text, value.text))
+        elif kind == "recovery_table":
+            table = read_recovery_table(value, scanner, reprint)
+            others += [(key.text, table)] if table else []
+        else:
+            found = read(kind, value.text, scanner.span(value))
+            # One `false` is what XLA takes where nothing is said.
+            fields[key.text] = () if found == (False,) else found
+    return Header(**fields, others=tuple(others))
+
+
+def read_stack_frames(tables: Sequence[Piece], scanner: Scanner) -> StackFrames:
+    """The tables that stand between the header and the computations.
+
+    Raises
+    ------
+    HloError
+        HLO006 if the rows of one are not numbered 1, 2, 3, ...
+    """
+    frames = StackFrames()
+    for table in tables:
+        heading = table.text.split(None, 1)[0]
+        rows: list[str] = []
+        for row in _ROW.finditer(table.text):
+            number = str(len(rows) + 1)
+            if row[1] != number:
+                message = f"row {row[1][:20]} of {heading} should be {number}"
+                raise HloError("HLO006", message, scanner.span(table).part(*row.span(1)))
+            rows.append(row[2])
+        frames = replace(frames, **{_TABLES[heading]: tuple(rows)})
+    return frames

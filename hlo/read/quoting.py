@@ -1,0 +1,64 @@
+"""Strings in quotes, and the JSON that XLA writes in their place.
+
+XLA's strings are bytes. Those that are no UTF-8 are kept as Python keeps them in file names: as
+lone surrogates, which `quote` turns back into the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+
+from hlo.errors.error import HloError, Source
+from hlo.read.scanner import Scanner
+
+_ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
+_ESCAPES = dict(zip([b"a", b"b", b"f", b"n", b"r", b"t", b"v"], b"\a\b\f\n\r\t\v", strict=True))
+_ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "'": "\\'"}
+
+
+def unquote(text: str) -> str:
+    """The characters that a quoted string stands for."""
+    body = text[1:-1]
+    if "\\" not in body:
+        return body
+    data = _ESCAPE.sub(_unescape, body.encode("utf-8", "surrogateescape"))
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _unescape(match: re.Match[bytes]) -> bytes:
+    code = match[1]
+    if code[:1] == b"x" and len(code) > 1:
+        return bytes([int(code[1:], 16)])
+    if code.isdigit():
+        return bytes([int(code, 8) % 256])
+    return bytes([_ESCAPES[code]]) if code in _ESCAPES else code
+
+
+def quote(text: str) -> str:
+    """A string in double quotes, escaped as C does."""
+    parts: list[str] = []
+    for byte in text.encode("utf-8", "surrogateescape"):
+        char = chr(byte)
+        if char in _ESCAPED:
+            parts.append(_ESCAPED[char])
+        else:
+            parts.append(char if 32 <= byte < 127 else f"\\{byte:03o}")
+    return '"' + "".join(parts) + '"'
+
+
+def keep_json(text: str) -> str:
+    """A string or JSON dictionary as XLA writes it: a string that is a dictionary has no quotes."""
+    if text[0] not in "\"'":
+        return text
+    content = unquote(text)
+    return content if _is_dictionary(content) else quote(content)
+
+
+def _is_dictionary(text: str) -> bool:
+    """Whether a text reads as one pair of braces and what is balanced inside."""
+    if not text.startswith("{"):
+        return False
+    try:
+        return Scanner(Source(text), text).balanced(0) == len(text)
+    except HloError:
+        return False

@@ -1,0 +1,94 @@
+"""What is known at a place of the text: the module around it, and the instructions before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, cast
+
+from hlo.attributes import Constant
+from hlo.errors.error import HloError
+from hlo.read.value_text import read_shape
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction
+    from hlo.names import NameSupply
+    from hlo.read.scanner import Piece, Scanner
+    from hlo.read.stack_frames import FrameTables
+    from hlo.types.shape import Shape
+
+# What was read from a text is kept: a dump repeats its shapes and attributes all the time. All of
+# it is immutable, so that modules may share it. A memo with this many entries is emptied.
+MEMO = 100_000
+# Shapes by their text; the readers of plain lines look into it themselves.
+SHAPES: dict[str, Shape] = {}
+
+
+class ModuleText(Protocol):
+    """What the reader of a computation needs to know of the module around it."""
+
+    scanner: Scanner
+    computations: dict[str, Computation]
+    instruction_names: NameSupply
+    computation_names: NameSupply
+    frames: FrameTables
+    made_up: int
+
+    def inline(self, braces: Piece) -> Computation:
+        """Read the computation that stands in braces where its name is expected."""
+        ...
+
+
+class Scope:
+    """The instructions of one computation, as they are read.
+
+    Parameters
+    ----------
+    module : the module around it.
+    parameters_from_operands : operands that are not defined become parameters of their shape.
+    """
+
+    def __init__(self, module: ModuleText, *, parameters_from_operands: bool = False) -> None:
+        self.module = module
+        self.scanner = module.scanner
+        self.parameters_from_operands = parameters_from_operands
+        self.known: dict[str, Instruction] = {}
+        self.instructions: list[Instruction] = []
+        self.root: Instruction | None = None
+
+    def shape(self, piece: Piece) -> Shape:
+        """The shape that a piece spells."""
+        found = SHAPES.get(piece.text)
+        if found is None:
+            found = read_shape(piece.text, self.scanner.span(piece))
+            if len(SHAPES) > MEMO:
+                SHAPES.clear()
+            SHAPES[piece.text] = found
+        return found
+
+    def add(self, instr: Instruction, *, is_root: bool = False) -> Instruction:
+        """Let what follows refer to an instruction."""
+        if instr.opcode == "constant":
+            instr = self._told_apart(instr)
+        self.known[instr.name] = instr
+        self.instructions.append(instr)
+        if is_root:
+            if self.root is not None:
+                raise HloError("HLO004", "two instructions are ROOT", instr.span)
+            self.root = instr
+        return instr
+
+    def _told_apart(self, constant: Instruction) -> Instruction:
+        """The constant; one that is elided is another one than all others that are."""
+        literal = cast("Constant", constant.attrs).literal
+        if not literal.elided:
+            return constant
+        own = literal.counted_from(self.module.made_up)
+        self.module.made_up += literal.words
+        return constant.with_(attrs=Constant(literal=own))
+
+    def fresh(self, wanted: str) -> str:
+        """A name that no instruction of the computation has."""
+        name, number = wanted, 0
+        while name in self.known:
+            number += 1
+            name = f"{wanted}.{number}"
+        return name

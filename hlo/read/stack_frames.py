@@ -1,0 +1,125 @@
+"""Keeps of the stack-frame tables what metadata refers to, numbered in the order of first use.
+
+A `stack_frame_id` is a row of StackFrames; that row names one of FileLocations and its caller's
+row, a location names a file and a function. XLA builds its tables anew as it reads instructions,
+so that tables with unused rows come out shorter, and an id of a row that is not there is dropped.
+
+Source: `xla/hlo/ir/stack_frames.cc`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from hlo.instruction import StackFrames
+from hlo.read.lexer import QUOTED
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction, Module
+
+_KEY = "stack_frame_id="
+# The first one outside of strings, which may hold anything; and what stands before and behind.
+_ID = re.compile(
+    rf'((?:[^"s]++|{QUOTED}|s(?!tack_frame_id=))*+){_KEY}(\d{{1,9}})(.*)', re.ASCII | re.DOTALL
+)
+_REFERENCES = re.compile(r"(\w+_id)=(\d{1,9})\b", re.ASCII)
+
+
+class FrameTables:
+    """New tables, into which rows of those of the text are taken as they are needed.
+
+    Parameters
+    ----------
+    old : the tables of the text.
+    """
+
+    def __init__(self, old: StackFrames) -> None:
+        self.old = old
+        self.files: dict[str, int] = {}
+        self.functions: dict[str, int] = {}
+        self.locations: dict[str, int] = {}
+        self.frames: dict[str, int] = {}
+        self.ids: dict[int, int] = {}
+
+    def tables(self) -> StackFrames:
+        """The tables as far as they have come."""
+        return StackFrames(*map(tuple, (self.files, self.functions, self.locations, self.frames)))
+
+    def renumber(self, metadata: str) -> str:
+        """The text of some metadata with its frame's new number, or without if it has none."""
+        before, key, digits = metadata.rpartition(_KEY)
+        after = ""
+        if not digits.isdecimal():  # it is not the last key, or stands in a string
+            found = _ID.match(metadata) if key else None
+            if not found:
+                return metadata
+            before, digits, after = found.groups()
+        old = int(digits)
+        if old not in self.ids:
+            self._take(old)
+        new = self.ids.setdefault(old, 0)
+        if new == old:
+            return metadata
+        return f"{before}{_KEY}{new}{after}" if new else (before.removesuffix(" ") + after).lstrip()
+
+    def _take(self, number: int) -> None:
+        """Take a frame over, its callers first."""
+        chain: dict[int, str] = {}
+        while number not in self.ids and number not in chain:
+            row = _row(self.old.stack_frames, number)
+            if not row:
+                break
+            chain[number] = row
+            # A caller is written as its row and 1 more, so that 1 means that there is none.
+            number = _references(row).get("parent_frame_id", 1) - 1
+        for at, row in reversed(chain.items()):
+            ids = _references(row)
+            parent = self.ids.get(ids.get("parent_frame_id", 1) - 1, 0)
+            location = self._location(ids.get("file_location_id", 0))
+            new = f"{{file_location_id={location} parent_frame_id={parent + 1}}}"
+            self.ids[at] = _number(self.frames, new)
+
+    def _location(self, number: int) -> int:
+        row = _row(self.old.file_locations, number)
+        if not row:
+            return 0
+        ids = _references(row)
+        file = _row(self.old.file_names, ids.get("file_name_id", 0))
+        function = _row(self.old.function_names, ids.get("function_name_id", 0))
+        new = {
+            "file_name_id": _number(self.files, file) if file else 0,
+            "function_name_id": _number(self.functions, function) if function else 0,
+        }
+        text = _REFERENCES.sub(lambda m: f"{m[1]}={new.get(m[1], m[2])}", row)
+        return _number(self.locations, text)
+
+
+def source_place(module: Module, instr: Instruction) -> str:
+    """Where the user wrote an instruction, as `model.py:42`; "" where the text does not say.
+
+    The metadata says so itself, or names a row of the module's tables that does.
+    """
+    metadata = instr.annotations.metadata
+    if metadata is None or metadata.source_file:
+        return f"{metadata.source_file}:{metadata.source_line}" if metadata else ""
+    frames = module.stack_frames
+    frame = _references(_row(frames.stack_frames, metadata.stack_frame_id))
+    row = _row(frames.file_locations, frame.get("file_location_id", 0))
+    name = _row(frames.file_names, _references(row).get("file_name_id", 0)).strip('"')
+    line = re.search(r"\bline=(\d+)", row)
+    return f"{name}:{line[1]}" if name and line else ""
+
+
+def _references(row: str) -> dict[str, int]:
+    return {key: int(value) for key, value in _REFERENCES.findall(row)}
+
+
+def _row(table: tuple[str, ...], number: int) -> str:
+    """A row by its number, counted from 1; "" if there is no such row."""
+    return table[number - 1] if 0 < number <= len(table) else ""
+
+
+def _number(table: dict[str, int], row: str) -> int:
+    """The number of a row, which is added if it is new."""
+    return table.setdefault(row, len(table) + 1)

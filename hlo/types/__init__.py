@@ -1,0 +1,1 @@
+"""The types of values: element types, shapes, layouts, shardings, literals."""

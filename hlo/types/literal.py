@@ -1,0 +1,104 @@
+"""Constants: an array, or a tuple of literals, with its shape.
+
+A literal compares by its bits, so two NaNs with the same payload are equal and the two zeros are
+not. `hlo.read.literal_text` reads one from text, `hlo.write.literal_print` writes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from hlo.errors.error import HloError
+from hlo.types.element_type import element_type_of
+from hlo.types.shape import TOKEN_SHAPE, Shape, array, tuple_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Value = Any  # an array, None for a token, or a tuple of values
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Literal:
+    """A constant value.
+
+    Attributes
+    ----------
+    shape : its element type and dimensions; an array shape's layout is only carried along.
+    array : read-only, of the shape's dimensions and NumPy type; None for tuples and tokens.
+    elements : of a tuple.
+    elided : the text was `{...}`: the value is not known, and the array is all zeros.
+    first : of an elided literal, the first of the numbers that XLA makes up for it. It counts on
+        through a text, so that no two unknown values are taken for one.
+    """
+
+    shape: Shape
+    array: NDArray[Any] | None = None
+    elements: tuple[Literal, ...] = ()
+    elided: bool = False
+    first: int = 0
+
+    @property
+    def words(self) -> int:
+        """How many whole words of 32 bits its elements fill."""
+        own = self.array.nbytes // 4 if self.array is not None else 0
+        return own + sum(element.words for element in self.elements)
+
+    def counted_from(self, first: int) -> Literal:
+        """The elided literal whose made-up numbers begin with this one."""
+        elements: list[Literal] = []
+        for element in self.elements:
+            elements.append(element.counted_from(first + sum(e.words for e in elements)))
+        return replace(self, first=first, elements=tuple(elements))
+
+    @property
+    def value(self) -> Value:
+        """The NumPy array, the tuple of values, or None for a token."""
+        if self.shape.is_tuple:
+            return tuple(element.value for element in self.elements)
+        return self.array
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both have the same type, dimensions and bits, or are the same elided one."""
+        if not isinstance(other, Literal) or not self.shape.compatible(other.shape):
+            return False
+        if self.elided or other.elided or self.array is None or other.array is None:
+            same = (self.elided, self.first) == (other.elided, other.first)
+            return same and self.elements == other.elements
+        return self.array.tobytes() == other.array.tobytes()
+
+    def __hash__(self) -> int:
+        """A hash of the bits; an elided literal may be too large to look at them."""
+        if self.elided or self.array is None:
+            return hash((self.shape.without_layout, self.first, self.elements))
+        return hash((self.shape.without_layout, self.array.tobytes()))
+
+
+def literal(value: Value, shape: Shape | None = None) -> Literal:
+    """The literal of a NumPy array, a Python number with a shape, or a tuple of such.
+
+    Raises
+    ------
+    HloError
+        HLO011 if XLA has no such element type, or the value is not of the shape.
+    """
+    if isinstance(value, tuple):
+        values = cast("tuple[Value, ...]", value)
+        if shape is not None and len(values) != len(shape.elements):
+            raise HloError("HLO011", f"a tuple of {len(values)} values is no {shape}")
+        shapes = shape.elements if shape else (None,) * len(values)
+        elements = tuple(literal(v, s) for v, s in zip(values, shapes, strict=True))
+        return Literal(shape or tuple_of(*(e.shape for e in elements)), elements=elements)
+    if value is None:
+        return Literal(TOKEN_SHAPE)
+    made = np.array(value, dtype=shape.element_type.dtype if shape else None)
+    element_type = element_type_of(made.dtype)
+    if element_type is None:
+        raise HloError("HLO011", f"NumPy type {made.dtype} is no element type of XLA")
+    if shape is not None and made.shape != shape.dims:
+        raise HloError("HLO011", f"a value of shape {list(made.shape)} is no {shape}")
+    made.setflags(write=False)
+    return Literal(shape or array(element_type, made.shape), made)

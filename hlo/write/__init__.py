@@ -1,0 +1,1 @@
+"""The printer: from a module to XLA's canonical text, byte for byte."""

@@ -1,0 +1,1 @@
+"""Drawings of results of the optimizer, as SVG."""

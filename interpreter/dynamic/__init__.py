@@ -1,0 +1,1 @@
+"""Dimensions whose size is known only at run time."""

@@ -1,0 +1,1 @@
+"""The engine: evaluates computations instruction by instruction, on one device or many."""

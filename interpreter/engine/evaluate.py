@@ -1,0 +1,102 @@
+"""`evaluate`: what a module means for some arguments."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from hlo.errors.error import HloError
+from hlo.verify import verify_once
+from interpreter.engine.arguments import checked_arguments
+from interpreter.engine.device import Device
+from interpreter.engine.frame import Event, Frame, quiet
+from interpreter.engine.lockstep import Lockstep
+from interpreter.engine.memory import refuse_too_large
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hlo.instruction import Module
+    from interpreter.table import Value
+
+
+def evaluate(
+    module: Module,
+    *arguments: Any,
+    per_device: Sequence[Sequence[Any]] | None = None,
+    devices: Sequence[Device] | None = None,
+    observe: Callable[[Event], None] | None = None,
+) -> Value:
+    """What a module's entry computation gives for some arguments.
+
+    Parameters
+    ----------
+    arguments : one a parameter: an array, a tuple of arguments, or None for a token.
+    per_device : instead of `arguments`: those of every device; device d is replica
+        d // num_partitions and partition d % num_partitions.
+    devices : the devices to run on, to fill their queues before and to read them after.
+    observe : called with an `Event` after every instruction; see `interpreter.engine.observe`.
+
+    Returns
+    -------
+    Value
+        An array, a tuple of values, or None for a token. With `per_device`, a list of them. They
+        may share memory with the arguments and may be read-only.
+
+    Raises
+    ------
+    HloError
+        HLO020 to HLO099 if the module is not well-formed; HLO100 to HLO149 if the arguments do not
+        fit, memory does not suffice, devices disagree, or an instruction has no meaning for its
+        operands.
+    """
+    verify_once(module)
+    all_arguments = [arguments] if per_device is None else list(per_device)
+    lockstep = _grid(module, len(all_arguments))
+    refuse_too_large(module, len(all_arguments))
+    running = list(devices) if devices is not None else [Device() for _ in all_arguments]
+    if len(running) != len(all_arguments):
+        message = f"{len(running)} devices and arguments for {len(all_arguments)}"
+        raise HloError("HLO116", message, module.span)
+    bodies: list[Callable[[], Value]] = []
+    for number, (device, own) in enumerate(zip(running, all_arguments, strict=True)):
+        device.replica, device.partition = divmod(number, lockstep.partitions)
+        device.lockstep = lockstep
+        frame = Frame(device, observe)
+        bodies.append(partial(_run, frame, module, checked_arguments(module.entry, own)))
+    results = lockstep.run(bodies)
+    return results[0] if per_device is None else results
+
+
+def _grid(module: Module, devices: int) -> Lockstep:
+    """The replicas and partitions that so many devices make.
+
+    Raises
+    ------
+    HloError
+        HLO116 if they make no grid.
+    """
+    if devices == 1:
+        # A lone device may run any module: it is the only replica and the only partition.
+        return Lockstep()
+    partitions = module.header.num_partitions
+    replicas, left = divmod(devices, partitions)
+    if devices == 0 or left or module.header.replica_count not in (1, replicas):
+        message = f"arguments for {devices} devices"
+        wanted = f"{module.header.replica_count} replicas of {partitions} partitions"
+        raise HloError("HLO116", message, module.span, [f"{module.name} is for {wanted}"])
+    return Lockstep(replicas, partitions)
+
+
+def _run(frame: Frame, module: Module, arguments: list[Value]) -> Value:
+    with quiet():
+        return _finished(frame.call(module.entry, *arguments))
+
+
+def _finished(value: Value) -> Value:
+    """The value with arrays for the scalars that NumPy makes of arrays without dimensions."""
+    if isinstance(value, tuple):
+        return tuple(_finished(element) for element in cast("tuple[Value, ...]", value))
+    return None if value is None else np.asarray(value)

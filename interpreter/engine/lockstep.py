@@ -1,0 +1,209 @@
+"""Many devices, one at a time: how the devices of a module take turns and wait for each other.
+
+Each device is a thread, but only the one that holds the baton runs. It runs until it must wait for
+another device, then hands the baton to the next one that can go on. So an evaluation is the same
+every time, and a deadlock is no mystery: it is the moment at which nobody can go on, and everybody
+can say what they wait for.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hlo.errors.error import HloError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
+    from hlo.instruction import Instruction
+
+# An error names at most this many devices; the others are counted.
+DEVICES_SHOWN = 8
+
+
+@dataclass(eq=False, slots=True)
+class Waiting:
+    """A device that cannot go on: since which instruction, for what, and the test that ends it."""
+
+    ready: Callable[[], bool]
+    instr: Instruction | None = None
+    wanting: str = ""
+
+
+@dataclass(eq=False, slots=True)
+class Meeting:
+    """A rendezvous: what each device that has come so far brought, and for which instruction."""
+
+    brought: dict[int, Any] = field(default_factory=dict[int, Any])
+    instrs: dict[int, Instruction] = field(default_factory=dict[int, Any])
+
+
+class Lockstep:
+    """The devices that run a module together.
+
+    Attributes
+    ----------
+    replicas, partitions : the grid; device d is replica d // partitions, partition d % partitions.
+    """
+
+    def __init__(self, replicas: int = 1, partitions: int = 1) -> None:
+        self.replicas = replicas
+        self.partitions = partitions
+        self._batons = [threading.Semaphore(0) for _ in range(replicas * partitions)]
+        # Before its first step, a device waits for the baton and for nothing else.
+        self._waiting = {d: Waiting(lambda: True) for d in range(replicas * partitions)}
+        self._failure: BaseException | None = None
+        self._meetings: dict[Hashable, list[Meeting]] = {}
+        self._mail: dict[Hashable, list[Any]] = {}
+
+    @property
+    def devices(self) -> int:
+        """How many devices there are."""
+        return self.replicas * self.partitions
+
+    def run(self, bodies: Sequence[Callable[[], Any]]) -> list[Any]:
+        """What each device's function returns; the first error of any of them is raised."""
+        results: list[Any] = [None] * len(bodies)
+
+        def run_device(device: int) -> None:
+            self._batons[device].acquire()
+            try:
+                if self._failure is None:
+                    del self._waiting[device]
+                    results[device] = bodies[device]()
+                    self._pass_baton(device)
+            except BaseException as error:
+                self._fail(error)
+
+        if len(bodies) == 1:
+            return [bodies[0]()]
+        threads = [
+            threading.Thread(target=run_device, args=(d,), daemon=True) for d in self._waiting
+        ]
+        for thread in threads:
+            thread.start()
+        self._batons[0].release()
+        try:
+            for thread in threads:
+                thread.join()
+        except BaseException as error:  # an interrupt: let the threads end too
+            self._fail(error)
+            raise
+        if self._failure is not None:
+            raise self._failure
+        return results
+
+    def meet(
+        self, device: int, instr: Instruction, members: Sequence[int], key: Hashable, value: Any
+    ) -> dict[int, Any]:
+        """Bring a value to a rendezvous of some devices; what each of them brought.
+
+        Parameters
+        ----------
+        key : which rendezvous: devices that bring the same key and members meet. A device that
+            comes a second time, before the others came once, opens a second rendezvous.
+
+        Raises
+        ------
+        HloError
+            HLO117 if the others never come.
+        """
+        rounds = self._meetings.setdefault((key, tuple(members)), [])
+        meeting = next((m for m in rounds if device not in m.brought), None)
+        if meeting is None:
+            meeting = Meeting()
+            rounds.append(meeting)
+        meeting.brought[device] = value
+        meeting.instrs[device] = instr
+        _check_alike(meeting)
+        if len(meeting.brought) == len(members):
+            rounds.remove(meeting)
+        else:
+            wanting = "devices " + ", ".join(map(str, members)) + " to take part"
+            self._wait(
+                device, Waiting(lambda: len(meeting.brought) == len(members), instr, wanting)
+            )
+        return meeting.brought
+
+    def put(self, key: Hashable, value: Any) -> None:
+        """Leave a value for whoever takes it; the first one left is the first one taken."""
+        self._mail.setdefault(key, []).append(value)
+
+    def take(self, device: int, instr: Instruction, key: Hashable, wanting: str) -> Any:
+        """The oldest value that was left under a key; waits until there is one.
+
+        Raises
+        ------
+        HloError
+            HLO117 if none ever comes.
+        """
+        box = self._mail.setdefault(key, [])
+        self._wait(device, Waiting(lambda: bool(box), instr, wanting))
+        return box.pop(0)
+
+    def _wait(self, device: int, waiting: Waiting) -> None:
+        if waiting.ready():
+            return
+        self._waiting[device] = waiting
+        self._pass_baton(device)
+        self._batons[device].acquire()
+        if self._failure is not None:
+            raise self._failure
+        del self._waiting[device]
+
+    def _pass_baton(self, device: int) -> None:
+        """Let the next device run that can; if none can, but some would, it is a deadlock."""
+        order = [(device + i) % self.devices for i in range(1, self.devices + 1)]
+        for other in order:
+            if other in self._waiting and self._waiting[other].ready():
+                self._batons[other].release()
+                return
+        if self._waiting:
+            self._fail(self._deadlock())
+
+    def _fail(self, error: BaseException) -> None:
+        """Keep the first error, and wake everybody up to find it."""
+        if self._failure is None:
+            self._failure = error
+        for baton in self._batons:
+            baton.release()
+
+    def _deadlock(self) -> HloError:
+        notes: list[str] = []
+        for device in range(self.devices)[:DEVICES_SHOWN]:
+            waiting = self._waiting.get(device)
+            if waiting is None or waiting.instr is None:
+                notes.append(f"device {device} has finished")
+            else:
+                notes.append(f"device {device} is in {_place(waiting.instr)}: {waiting.wanting}")
+        if self.devices > DEVICES_SHOWN:
+            notes.append(f"and {self.devices - DEVICES_SHOWN} more devices")
+        stuck = next(w.instr for w in self._waiting.values() if w.instr is not None)
+        message = f"{stuck.name}: deadlock: no device can go on"
+        return HloError("HLO117", message, stuck.span, notes)
+
+
+def _place(instr: Instruction) -> str:
+    line = f", line {instr.span.line}" if instr.span else ""
+    return f"{instr.opcode} %{instr.name}{line}, and waits for"
+
+
+def _check_alike(meeting: Meeting) -> None:
+    """Devices that meet must do the same thing, though maybe at different instructions."""
+    (first, one), *rest = meeting.instrs.items()
+    for device, other in rest:
+        if one is other or _asked(one) == _asked(other):
+            continue
+        notes = [
+            f"device {d} runs {_asked(i)[0]} %{i.name} of {_asked(i)[1]}"
+            for d, i in ((first, one), (device, other))
+        ]
+        message = f"{other.name}: devices that meet do different things"
+        raise HloError("HLO118", message, other.span, notes)
+
+
+def _asked(instr: Instruction) -> tuple[str, str]:
+    operands = ", ".join(operand.shape.text_without_layout for operand in instr.operands)
+    return instr.opcode, f"({operands}) -> {instr.shape.text_without_layout}"

@@ -1,0 +1,93 @@
+"""How much memory an evaluation will take, asked before any of it is taken.
+
+HLO text is short and its shapes are not: a hundred bytes can ask for a petabyte.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hlo.errors.error import HloError
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction, Module
+    from hlo.types.shape import Shape
+
+# These make no array of their own: NumPy gives a view, or the value is there already.
+_NO_MEMORY = {
+    *("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "reshape", "broadcast"),
+    *("transpose", "slice", "reverse", "opt-barrier", "domain", "add-dependency", "after-all"),
+    *("call", "while", "conditional", "fusion"),
+}
+# A module that needs less is run without asking the system, which takes longer than adding scalars.
+ALWAYS_THERE = 64 * 2**20  # bytes
+_MEMORY_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def peak_bytes(module: Module) -> int:
+    """Bytes of the values that are alive together at the worst moment, arguments not counted.
+
+    An estimate: values are freed after their last use, and called computations are counted on
+    top of what is alive when they are called.
+    """
+    peaks: dict[Computation, int] = {}
+    for computation in module.computations:
+        peaks[computation] = _computation_peak(computation, peaks)
+    return peaks[module.entry]
+
+
+def _computation_peak(computation: Computation, peaks: dict[Computation, int]) -> int:
+    last_use: dict[Instruction, Instruction] = {}
+    for instr in computation.instructions:
+        last_use.update(dict.fromkeys((instr, *instr.operands), instr))
+    dies: dict[Instruction, list[Instruction]] = {}
+    for instr, user in last_use.items():
+        dies.setdefault(user, []).append(instr)
+    alive = peak = 0
+    for instr in computation.instructions:
+        alive += _own_bytes(instr)
+        peak = max(peak, alive + max((peaks.get(c, 0) for c in instr.called), default=0))
+        alive -= sum(_own_bytes(dead) for dead in dies.get(instr, ()))
+    return peak
+
+
+def _own_bytes(instr: Instruction) -> int:
+    return 0 if instr.opcode in _NO_MEMORY else _numpy_bytes(instr.shape)
+
+
+def _numpy_bytes(shape: Shape) -> int:
+    return sum(s.size * s.element_type.bytes for _, s in shape.leaves() if s.is_array)
+
+
+def available_bytes() -> int:
+    """Bytes that this process may still take, as far as the system says; else a tebibyte."""
+    limits = [2**40]
+    meminfo = Path("/proc/meminfo")
+    if meminfo.exists():
+        rows = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
+        limits.append(int(rows.get("MemAvailable", rows["MemTotal"]).split()[0]) * 1024)
+    for name in _MEMORY_FILES:
+        text = Path(name).read_text().strip() if Path(name).exists() else "max"
+        limits += [int(text)] if text != "max" else []
+    return min(limits)
+
+
+def refuse_too_large(module: Module, devices: int) -> None:
+    """Raise an error if an evaluation would not fit into memory.
+
+    Raises
+    ------
+    HloError
+        HLO113, with the number of bytes and the largest instruction.
+    """
+    needed = peak_bytes(module) * devices
+    if needed <= ALWAYS_THERE or needed <= (available := available_bytes()):
+        return
+    largest = max(module.instructions(), key=_own_bytes)
+    raise HloError(
+        "HLO113",
+        f"{module.name} needs about {needed:,} bytes, and {available:,} are available",
+        largest.span,
+        [f"the largest value is %{largest.name}: {_own_bytes(largest):,} bytes of {largest.shape}"],
+    )

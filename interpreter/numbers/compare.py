@@ -1,0 +1,252 @@
+"""Whether two results are equal, at the strength that a rewrite promised.
+
+A rule of the optimizer, a pass and a backend each promise how little they change: nothing at all
+(`BITS`), the signs of zeros (`ZERO_SIGN`), also what NaN and infinities become (`FINITE`), also
+the last digits (`ROUNDING`). `compare` holds a result against a promise; where it breaks it, the
+`Difference` says where first and by how much.
+
+Distances are in ULP, units in the last place: how many numbers of the type lie between, plus one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import numpy as np
+
+from interpreter.numbers.widths import float_format, type_of, widened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+Value = Any  # an array, None for a token, or a tuple of values
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What may differ between two results that count as equal; the default is: nothing.
+
+    NaN is equal to NaN, whatever its sign and payload: no two processors agree on those.
+
+    Attributes
+    ----------
+    zero_sign : -0 may be +0.
+    finite : elements that are NaN or infinite on either side may be anything on the other.
+    ulps : floats may be this many numbers apart; where 16 ulps would be anything, in types of few
+        mantissa bits, a quarter of the way to the double, and at least one.
+    of_largest : ... or differ by so many times the largest finite number's rounding error, which is
+        what a sum in another order promises.
+    """
+
+    zero_sign: bool = False
+    finite: bool = False
+    ulps: int = 0
+    of_largest: bool = False
+
+    def __or__(self, other: Promise) -> Promise:
+        """What is left of two promises when one change follows the other."""
+        return Promise(
+            self.zero_sign or other.zero_sign,
+            self.finite or other.finite,
+            self.ulps + other.ulps,
+            self.of_largest or other.of_largest,
+        )
+
+    def within(self, ulps: int) -> Promise:
+        """The same promise, but for floats that are at most this many numbers apart."""
+        return replace(self, ulps=ulps)
+
+    def keeps(self, other: Promise) -> bool:
+        """Whether this promise is as strong as another: who keeps it keeps the other too."""
+        return (
+            self.zero_sign <= other.zero_sign
+            and self.finite <= other.finite
+            and self.ulps <= other.ulps
+            and self.of_largest <= other.of_largest
+        )
+
+    def __str__(self) -> str:
+        """The name, or what is forgiven where it has none."""
+        names = [name for name, promise in PROMISES.items() if promise == self]
+        if names:
+            return names[0]
+        forgiven = [f.name for f in fields(self) if getattr(self, f.name) and f.name != "ulps"]
+        return f"Promise({', '.join([*forgiven, f'{self.ulps} ulps'])})"
+
+
+BITS: Final = Promise()
+ZERO_SIGN: Final = Promise(zero_sign=True)
+FINITE: Final = Promise(zero_sign=True, finite=True)
+ROUNDING: Final = Promise(zero_sign=True, finite=True, ulps=16, of_largest=True)
+# The strongest first: each keeps all that follow.
+PROMISES: Final = {
+    "BITS": BITS,
+    "ZERO_SIGN": ZERO_SIGN,
+    "FINITE": FINITE,
+    "ROUNDING": ROUNDING,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where a result breaks a promise.
+
+    Attributes
+    ----------
+    path : of the array in nested tuples; () if the result is an array.
+    reason : what is wrong, if shapes or types differ already; then the rest is empty.
+    index : of the first element that differs.
+    got, want : that element on both sides.
+    ulps : how far apart they are; 0 where only the sign of zero differs or either is NaN.
+    count : how many elements differ.
+    size : how many there are.
+    max_ulps : the largest distance among those that differ.
+    """
+
+    path: tuple[int, ...]
+    reason: str = ""
+    index: tuple[int, ...] = ()
+    got: Any = None
+    want: Any = None
+    ulps: int = 0
+    count: int = 0
+    size: int = 0
+    max_ulps: int = 0
+
+    def __str__(self) -> str:
+        """One line for people."""
+        where = "".join(f"{{{i}}}" for i in self.path)
+        if self.reason:
+            return f"{where}: {self.reason}" if where else self.reason
+        place = where + (f"[{','.join(map(str, self.index))}]" if self.index else "")
+        text = f"{self.got} instead of {self.want}"
+        text = f"{place}: {text}" if place else text
+        far = f" (up to {self.max_ulps} ulps)" if self.max_ulps else ""
+        return f"{text}; {self.count} of {self.size} elements differ{far}"
+
+
+def compare(got: Value, want: Value, promise: Promise = BITS) -> Difference | None:
+    """Whether a result is another one as far as a promise says; None if it is.
+
+    Parameters
+    ----------
+    got, want : arrays, None for tokens, or nested tuples of such.
+
+    Returns
+    -------
+    Difference or None
+        of the first array, in order, that differs.
+    """
+    got_leaves, want_leaves = dict(_leaves(got, ())), dict(_leaves(want, ()))
+    for path in got_leaves | want_leaves:
+        got_spelling, want_spelling = _spell(got_leaves, path), _spell(want_leaves, path)
+        if got_spelling != want_spelling:
+            return Difference(path, f"{got_spelling} instead of {want_spelling}")
+        difference = _compare_leaves(got_leaves[path], want_leaves[path], promise, path)
+        if difference:
+            return difference
+    return None
+
+
+def _leaves(value: Value, path: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Value]]:
+    """Every array and token of nested tuples with its path; an empty tuple counts as one."""
+    if isinstance(value, tuple) and value:
+        for i, element in enumerate(cast("tuple[Value, ...]", value)):
+            yield from _leaves(element, (*path, i))
+    else:
+        yield path, value
+
+
+def _spell(leaves: dict[tuple[int, ...], Value], path: tuple[int, ...]) -> str:
+    """What stands at a path, as HLO text spells its shape."""
+    if path not in leaves:
+        return "nothing"
+    leaf = leaves[path]
+    if leaf is None:
+        return "token[]"
+    if isinstance(leaf, tuple):
+        return "()"
+    return f"{type_of(leaf)}[{','.join(map(str, leaf.shape))}]"
+
+
+def _compare_leaves(
+    got: Value, want: Value, promise: Promise, path: tuple[int, ...]
+) -> Difference | None:
+    if want is None or isinstance(want, tuple):
+        return None
+    with np.errstate(all="ignore"):
+        differs, ulps = _differences(_real(got), _real(want), promise)
+    if not differs.any():
+        return None
+    # The first element in row-major order; a complex one if either of its parts differs.
+    position = int(differs.argmax())
+    if type_of(want).is_complex:
+        pairs = differs.reshape(-1, 2).any(axis=1)
+        position, count = position // 2, int(pairs.sum())
+        distances = ulps.reshape(-1, 2).max(axis=1)
+    else:
+        count, distances = int(differs.sum()), ulps
+    index = tuple(int(i) for i in np.unravel_index(position, want.shape))
+    furthest = int(np.where(differs, ulps, np.zeros_like(ulps)).max())
+    return Difference(
+        path=path,
+        index=index,
+        got=got[index],
+        want=want[index],
+        ulps=int(distances[position]),
+        count=count,
+        size=want.size,
+        max_ulps=furthest,
+    )
+
+
+def _real(value: Array) -> Array:
+    """The elements in one row; of complex numbers the parts, in turn."""
+    row = np.ascontiguousarray(value).reshape(-1)
+    return row.view(type_of(value).real.dtype)
+
+
+def _differences(got: Array, want: Array, promise: Promise) -> tuple[Array, Array]:
+    """Which elements of two rows break a promise, and how far all are apart."""
+    if not type_of(want).is_floating:
+        return np.asarray(got != want), _distance(widened(got), widened(want))
+    places, wanted = _places(got), _places(want)
+    ulps = _distance(places, wanted)
+    g, w = widened(got), widened(want)
+    ulps = np.where(np.isnan(g) | np.isnan(w), np.zeros_like(ulps), ulps)
+    finite = np.isfinite(g) & np.isfinite(w)
+    mantissa_bits = float_format(want.dtype).mantissa_bits
+    allowed = min(promise.ulps, max(1, 2**mantissa_bits // 4))
+    near = ulps <= allowed
+    if promise.of_largest and finite.any():
+        largest = np.abs(w[finite]).max()
+        near |= np.abs(g - w) <= allowed * 2.0**-mantissa_bits * largest
+    # An infinity is a neighbour of the largest number, but no rounding error makes one.
+    near &= finite | (g == w)
+    if not promise.zero_sign:
+        near &= (np.signbit(g) == np.signbit(w)) | (g != 0) | (w != 0)
+    equal = near | (np.isnan(g) & np.isnan(w))
+    if promise.finite:
+        equal |= ~finite
+    return ~equal, ulps
+
+
+def _places(x: Array) -> Array:
+    """Where each float stands in the order of all floats of its type; both zeros at 0."""
+    form = float_format(x.dtype)
+    bits = x.view(f"u{x.dtype.itemsize}").astype(np.uint64)
+    if not form.signed:
+        return bits.astype(np.int64)
+    size = (bits & np.uint64(2 ** (form.bits - 1) - 1)).astype(np.int64)
+    return np.where(bits >> np.uint64(form.bits - 1) == 1, -size, size)
+
+
+def _distance(x: Array, y: Array) -> Array:
+    """How far apart whole numbers are, as u64: the true distance always fits."""
+    larger, smaller = np.maximum(x, y), np.minimum(x, y)
+    return larger.astype(np.uint64) - smaller.astype(np.uint64)

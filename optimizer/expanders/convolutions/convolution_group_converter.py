@@ -1,0 +1,101 @@
+"""Writes convolutions in groups as convolutions without.
+
+batch groups:     the groups of the batch become groups of features, behind each other
+feature groups:   a convolution for each group, on its part of the input features and of the
+                  kernel's output features; the results are joined
+
+XLA spreads the kernel over all input features instead, with 0 between a group's output and the
+other groups' input; then an infinity in one group makes NaN in all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from interpreter.numbers.compare import ROUNDING
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.parts import cut, joined, permuted, to_dims
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.attributes import Convolution
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class ConvolutionGroupConverter:
+    """Replaces grouped convolutions by ungrouped ones.
+
+    Attributes
+    ----------
+    limit : as many feature groups are split at most: each is a convolution of its own.
+    batch_groups_only : leave feature groups alone.
+
+    References
+    ----------
+    XLA, `xla/hlo/transforms/expanders/convolution_group_converter.cc`.
+    """
+
+    name = "convolution-group-converter"
+    promise = ROUNDING
+    limit: int = 16
+    batch_groups_only: bool = False
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module whose convolutions have no batch groups, and few feature groups."""
+
+        def ungroup(site: Site) -> Instruction | None:
+            instr, attrs = site.instr, cast("Convolution", site.instr.attrs)
+            if attrs.batch_group_count > 1:
+                instr = by_features(instr)
+                attrs = cast("Convolution", instr.attrs)
+            if 1 < attrs.feature_group_count <= self.limit and not self.batch_groups_only:
+                return one_by_one(instr)
+            return None if instr is site.instr else instr
+
+        return expand(module, log, {"convolution": ungroup})
+
+
+def by_features(instr: Instruction) -> Instruction:
+    """The same convolution with groups of features instead of groups of the batch."""
+    attrs, (image, kernel) = cast("Convolution", instr.attrs), instr.operands
+    groups, labels = attrs.batch_group_count, attrs.dim_labels
+    batch, feature = labels.input_batch, labels.input_feature
+    dims = list(image.shape.dims)
+    # The groups get a dimension of their own in front of the batch, move in front of the features,
+    # and become one dimension with these.
+    split = to_dims(image, [*dims[:batch], groups, dims[batch] // groups, *dims[batch + 1 :]])
+    order: list[int] = []
+    for d in range(len(dims)):
+        order += [batch] * (d == feature) + [d + (d >= batch)]
+    dims[batch], dims[feature] = dims[batch] // groups, dims[feature] * groups
+    merged = to_dims(permuted(split, order), dims)
+    grouped = replace(attrs, batch_group_count=1, feature_group_count=groups)
+    return instr.with_(operands=(merged, kernel), attrs=grouped)
+
+
+def one_by_one(instr: Instruction) -> Instruction:
+    """The convolutions of all groups of features, joined."""
+    attrs, (image, kernel) = cast("Convolution", instr.attrs), instr.operands
+    groups, labels = attrs.feature_group_count, attrs.dim_labels
+    inputs, outputs = labels.input_feature, labels.kernel_output_feature
+    width = image.shape.dims[inputs] // groups
+    height = kernel.shape.dims[outputs] // groups
+    dims = list(instr.shape.dims)
+    dims[labels.output_feature] = height
+    parts = [
+        instr.with_(
+            operands=(
+                cut(image, inputs, g * width, (g + 1) * width),
+                cut(kernel, outputs, g * height, (g + 1) * height),
+            ),
+            attrs=replace(attrs, feature_group_count=1),
+            shape=instr.shape.with_dims(tuple(dims)),
+            control_predecessors=(),
+        )
+        for g in range(groups)
+    ]
+    return joined(parts, labels.output_feature)

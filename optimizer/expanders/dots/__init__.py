@@ -1,0 +1,1 @@
+"""Expanders of dot, ragged-dot and scaled-dot."""

@@ -1,0 +1,73 @@
+"""Drops batch dimensions of size 1 from dots.
+
+dot(f32[1,m,k] x, f32[1,k,n] y)   =>   reshape(dot(reshape(x), reshape(y)))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from interpreter.numbers.compare import ROUNDING
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.parts import to_dims
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.attributes import DotDims
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class BatchDotSimplification:
+    """Removes degenerate batch dimensions of dots.
+
+    References
+    ----------
+    XLA, `xla/service/batch_dot_simplification.cc`.
+    """
+
+    name = "batch-dot-simplification"
+    promise = ROUNDING
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module whose dots have no batch dimensions of size 1."""
+        return expand(module, log, {"dot": drop_degenerate_batch})
+
+
+def drop_degenerate_batch(site: Site) -> Instruction | None:
+    """The dot of reshaped operands, reshaped."""
+    instr = site.instr
+    attrs, (lhs, rhs) = cast("DotDims", instr.attrs), instr.operands
+    pairs = list(zip(attrs.lhs_batch_dims, attrs.rhs_batch_dims, strict=True))
+    gone = [(i, j) for i, j in pairs if lhs.shape.dims[i] == 1]
+    if not gone:
+        return None
+    left, right = {i for i, _ in gone}, {j for _, j in gone}
+    dims = replace(
+        attrs,
+        lhs_batch_dims=renumbered(attrs.lhs_batch_dims, left),
+        rhs_batch_dims=renumbered(attrs.rhs_batch_dims, right),
+        lhs_contracting_dims=renumbered(attrs.lhs_contracting_dims, left),
+        rhs_contracting_dims=renumbered(attrs.rhs_contracting_dims, right),
+    )
+    places = {k for k, pair in enumerate(pairs) if pair in gone}
+    kept = [n for d, n in enumerate(instr.shape.dims) if d not in places]
+    small = instr.with_(
+        operands=(without(lhs, left), without(rhs, right)),
+        attrs=dims,
+        shape=instr.shape.with_dims(tuple(kept)),
+    )
+    return to_dims(small, instr.shape.dims)
+
+
+def renumbered(dims: tuple[int, ...], gone: set[int]) -> tuple[int, ...]:
+    """The numbers that dimensions have when some are gone."""
+    return tuple(d - sum(g < d for g in gone) for d in dims if d not in gone)
+
+
+def without(x: Instruction, gone: set[int]) -> Instruction:
+    """An array without some dimensions of size 1."""
+    return to_dims(x, [n for d, n in enumerate(x.shape.dims) if d not in gone])

@@ -1,0 +1,59 @@
+"""Writes products of a matrix and a vector as products of two matrices.
+
+dot(f32[m,k] x, f32[k] y)   =>   reshape(dot(x, f32[k,1] reshape(y)))
+
+A compiler of matrix products then needs no case for vectors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from interpreter.numbers.compare import ROUNDING
+from optimizer.expanders.dots.dot_decomposer import free_dims
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.parts import to_dims
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.attributes import DotDims
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class GemvRewriter:
+    """Gives vectors in dots a dimension of size 1.
+
+    References
+    ----------
+    XLA, `xla/service/gpu/transforms/gemv_rewriter.cc`.
+    """
+
+    name = "gemv-rewriter"
+    promise = ROUNDING
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module without products of matrices and vectors."""
+        return expand(module, log, {"dot": multiply_matrices})
+
+
+def multiply_matrices(site: Site) -> Instruction | None:
+    """The dot with the dimension that one operand lacks, without it again in the result."""
+    instr = site.instr
+    attrs, (lhs, rhs) = cast("DotDims", instr.attrs), instr.operands
+    left = free_dims(lhs, attrs.lhs_batch_dims, attrs.lhs_contracting_dims)
+    right = free_dims(rhs, attrs.rhs_batch_dims, attrs.rhs_contracting_dims)
+    if bool(left) == bool(right):
+        return None
+    dims = list(instr.shape.dims)
+    if left:
+        rhs = to_dims(rhs, (*rhs.shape.dims, 1))
+        dims.append(1)
+    else:
+        lhs = to_dims(lhs, (*lhs.shape.dims, 1))
+        dims.insert(len(attrs.lhs_batch_dims), 1)
+    made = instr.with_(operands=(lhs, rhs), shape=instr.shape.with_dims(tuple(dims)))
+    return to_dims(made, instr.shape.dims)

@@ -1,0 +1,78 @@
+"""Writes a dot of operands that are scaled in blocks as a dot of scaled operands.
+
+scaled-dot(x, y, sx, sy)   =>   dot(x * sx, y * sy), each scale repeated over its block
+
+Elements and scales of all block formats have so few digits that their product is exact in f32.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from hlo.types.element_type import F32
+from interpreter.numbers.compare import ROUNDING
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.parts import spread, to_dims, to_type, wide
+from optimizer.passes import register
+from optimizer.rewriting.make import make
+
+if TYPE_CHECKING:
+    from hlo.attributes import DotDims
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class ScaledDotRewriter:
+    """Replaces scaled-dot by dot.
+
+    References
+    ----------
+    XLA, `xla/service/gpu/transforms/scaled_dot_rewriter.cc`.
+    """
+
+    name = "scaled-dot-rewriter"
+    promise = ROUNDING
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module without scaled-dot."""
+        return expand(module, log, {"scaled-dot": dot_of_scaled})
+
+
+def dot_of_scaled(site: Site) -> Instruction:
+    """The dot of the operands times their scales."""
+    lhs, rhs, lhs_scale, rhs_scale = site.instr.operands
+    attrs = cast("DotDims", site.instr.attrs)
+    return make(
+        "dot",
+        scaled(lhs, lhs_scale),
+        scaled(rhs, rhs_scale),
+        shape=site.instr.shape,
+        lhs_batch_dims=attrs.lhs_batch_dims,
+        rhs_batch_dims=attrs.rhs_batch_dims,
+        lhs_contracting_dims=attrs.lhs_contracting_dims,
+        rhs_contracting_dims=attrs.rhs_contracting_dims,
+        operand_precision=attrs.operand_precision[:2],
+        algorithm=attrs.algorithm,
+    )
+
+
+def scaled(operand: Instruction, scale: Instruction) -> Instruction:
+    """An operand times its scales."""
+    dims, factor, numbers = operand.shape.dims, floating(scale), floating(operand)
+    if not scale.shape.rank:
+        return make("multiply", numbers, spread(factor, dims))
+    # Every dimension is split into blocks and what lies in a block; the scale knows the blocks.
+    split: list[int] = []
+    for n, blocks in zip(dims, scale.shape.dims, strict=True):
+        split += [blocks, n // max(blocks, 1)]
+    repeated = spread(factor, split, range(0, len(split), 2))
+    return make("multiply", numbers, to_dims(repeated, dims))
+
+
+def floating(x: Instruction) -> Instruction:
+    """Integers as f32, other numbers in at least 32 bits."""
+    kind = x.shape.element_type
+    return wide(x) if kind.is_floating or kind.is_complex else to_type(x, F32)

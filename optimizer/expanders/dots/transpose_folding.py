@@ -1,0 +1,116 @@
+"""Lets dots and convolutions read their operands untransposed.
+
+dot(transpose(x), y)           =>   dot(x, y), with the dimension numbers of x
+dot(reshape(transpose(x)), y)  =>   dot(reshape(x), y), where dimensions of size 1 are dropped
+convolution(transpose(x), y)   =>   convolution(x, y), with the dimension labels of x
+
+Only the free dimensions of a dot must keep their order, since they come so in the result.
+The sums have the same terms; but libraries may add them up in another order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from interpreter.numbers.compare import ROUNDING
+from optimizer.expanders.dots.dot_decomposer import free_dims
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.parts import to_dims
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.attributes import Convolution, Dimensions, DotDims
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class TransposeFolding:
+    """Folds transposes into the dots and convolutions that use them.
+
+    References
+    ----------
+    XLA, `xla/service/transpose_folding.cc`.
+    """
+
+    name = "transpose-folding"
+    promise = ROUNDING
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module whose dots and convolutions read what was transposed."""
+        folds = {"dot": fold_into_dot, "convolution": fold_into_convolution}
+        return expand(module, log, folds)
+
+
+def fold_into_dot(site: Site) -> Instruction | None:
+    """The dot over what is transposed, where the free dimensions stay in order."""
+    instr = site.instr
+    attrs, operands = cast("DotDims", instr.attrs), list(instr.operands)
+    for i, side in enumerate(("lhs", "rhs")):
+        batch: tuple[int, ...] = getattr(attrs, f"{side}_batch_dims")
+        contracting: tuple[int, ...] = getattr(attrs, f"{side}_contracting_dims")
+        source, order = untransposed(operands[i])
+        free = [order[d] for d in free_dims(operands[i], batch, contracting)] if order else []
+        if not order or free != sorted(free):
+            continue
+        moved = {
+            f"{side}_batch_dims": tuple(order[d] for d in batch),
+            f"{side}_contracting_dims": tuple(order[d] for d in contracting),
+        }
+        attrs, operands[i] = replace(attrs, **moved), source
+    if tuple(operands) == instr.operands:
+        return None
+    return instr.with_(attrs=attrs, operands=tuple(operands))
+
+
+def untransposed(x: Instruction) -> tuple[Instruction, tuple[int, ...]]:
+    """What is transposed, and the order into which its dimensions are brought; () if nothing is.
+
+    After the transpose, a reshape may drop dimensions of size 1: then they are dropped before.
+    """
+    if x.opcode != "reshape":
+        order = permutation(x)
+        return (x.operands[0], order) if order else (x, ())
+    (transposed,) = x.operands
+    order, dims = permutation(transposed), transposed.shape.dims
+    left = [order[d] for d, size in enumerate(dims) if size != 1] if order else []
+    if not left or tuple(size for size in dims if size != 1) != x.shape.dims:
+        return x, ()
+    (source,), kept = transposed.operands, sorted(left)
+    source = to_dims(source, [source.shape.dims[d] for d in kept])
+    return source, tuple(map(kept.index, left))
+
+
+def fold_into_convolution(site: Site) -> Instruction | None:
+    """The convolution over what is transposed."""
+    instr = site.instr
+    attrs, (image, kernel) = cast("Convolution", instr.attrs), instr.operands
+    labels = attrs.dim_labels
+    if order := permutation(image):
+        labels = replace(
+            labels,
+            input_batch=order[labels.input_batch],
+            input_feature=order[labels.input_feature],
+            input_spatial=tuple(order[d] for d in labels.input_spatial),
+            unknown_input=tuple(order[d] for d in labels.unknown_input),
+        )
+        image = image.operands[0]
+    if order := permutation(kernel):
+        labels = replace(
+            labels,
+            kernel_input_feature=order[labels.kernel_input_feature],
+            kernel_output_feature=order[labels.kernel_output_feature],
+            kernel_spatial=tuple(order[d] for d in labels.kernel_spatial),
+            unknown_kernel=tuple(order[d] for d in labels.unknown_kernel),
+        )
+        kernel = kernel.operands[0]
+    if (image, kernel) == instr.operands:
+        return None
+    return instr.with_(attrs=replace(attrs, dim_labels=labels), operands=(image, kernel))
+
+
+def permutation(x: Instruction) -> tuple[int, ...]:
+    """The order into which a transpose brings dimensions; () if it is no transpose."""
+    return cast("Dimensions", x.attrs).dimensions if x.opcode == "transpose" else ()

@@ -1,0 +1,1 @@
+"""Expanders of gather, scatter and the dynamic slices."""

@@ -1,0 +1,98 @@
+"""Spells out the batching dimensions of gathers and scatters in their indices.
+
+A batching dimension says that operand and indices count along with each other. Without it, each
+index vector says by itself at which place of the batch it is:
+
+gather(x, i), batching dim 0   =>   gather(x, concatenate(iota, i)), start_index_map={0,...}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from optimizer.expanders.gathers.index_vectors import with_batch_places
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo import attributes as a
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class BatchedGatherScatterNormalizer:
+    """Replaces gathers and scatters with batching dimensions by ones without.
+
+    References
+    ----------
+    XLA, `xla/service/batched_gather_scatter_normalizer.cc`.
+    """
+
+    name = "batched_gather_scatter_normalizer"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module in which no gather or scatter has batching dimensions."""
+        expansions = {"gather": normalize_gather, "scatter": normalize_scatter}
+        return expand(module, log, expansions)
+
+
+def normalize_gather(site: Site) -> Instruction | None:
+    """The same gather without batching dimensions."""
+    return without_batching_gather(site.instr)
+
+
+def normalize_scatter(site: Site) -> Instruction | None:
+    """The same scatter without batching dimensions."""
+    return without_batching_scatter(site.instr)
+
+
+def without_batching_gather(instr: Instruction) -> Instruction | None:
+    """A gather whose batching dimensions became elements of the index vectors.
+
+    None if the vectors speak of a batching dimension already.
+    """
+    attrs, (operand, indices) = cast("a.Gather", instr.attrs), instr.operands
+    batching = attrs.operand_batching_dims
+    if not batching:
+        return instr
+    if set(batching) & set(attrs.start_index_map):
+        return None
+    places = attrs.start_indices_batching_dims
+    normal = replace(
+        attrs,
+        collapsed_slice_dims=tuple(sorted((*attrs.collapsed_slice_dims, *batching))),
+        start_index_map=(*batching, *attrs.start_index_map),
+        operand_batching_dims=(),
+        start_indices_batching_dims=(),
+        indices_are_sorted=False,
+    )
+    vectors = with_batch_places(indices, attrs.index_vector_dim, places)
+    return instr.with_(operands=(operand, vectors), attrs=normal)
+
+
+def without_batching_scatter(instr: Instruction) -> Instruction | None:
+    """A scatter whose batching dimensions became elements of the index vectors.
+
+    None if the vectors speak of a batching dimension already.
+    """
+    attrs, half = cast("a.Scatter", instr.attrs), len(instr.operands) // 2
+    batching = attrs.input_batching_dims
+    if not batching:
+        return instr
+    if set(batching) & set(attrs.scatter_dims_to_operand_dims):
+        return None
+    places = attrs.scatter_indices_batching_dims
+    normal = replace(
+        attrs,
+        inserted_window_dims=tuple(sorted((*attrs.inserted_window_dims, *batching))),
+        scatter_dims_to_operand_dims=(*batching, *attrs.scatter_dims_to_operand_dims),
+        input_batching_dims=(),
+        scatter_indices_batching_dims=(),
+        indices_are_sorted=False,
+    )
+    vectors = with_batch_places(instr.operands[half], attrs.index_vector_dim, places)
+    operands = (*instr.operands[:half], vectors, *instr.operands[half + 1 :])
+    return instr.with_(operands=operands, attrs=normal)

@@ -1,0 +1,84 @@
+"""Writes a gather as dynamic slices: one, or one for each index vector in a loop.
+
+gather(x, i) with one index vector   =>   reshape(dynamic-slice(x, i[0], i[1], ...))
+
+Gather and dynamic-slice move a start that is out of range alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_gather
+from optimizer.expanders.gathers.index_vectors import interleaved, row_at, rows_of, starts_of
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.parts import permuted, to_dims
+from optimizer.expanders.reductions.scan_expander import put_at
+from optimizer.passes import register
+from optimizer.rewriting.make import make, splat
+
+if TYPE_CHECKING:
+    from hlo.attributes import Gather
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class GatherExpander:
+    """Replaces gathers by dynamic slices.
+
+    Attributes
+    ----------
+    simple : only those gathers that need no loop.
+
+    References
+    ----------
+    XLA, `xla/service/gather_expander.cc`.
+    """
+
+    name = "gather_expander"
+    simple: bool = False
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module without gathers."""
+        expansion = gather_one_slice if self.simple else gather_by_slices
+        return expand(module, log, {"gather": expansion})
+
+
+def gather_one_slice(site: Site) -> Instruction | None:
+    """The slice of a gather that has one index vector."""
+    attrs = cast("Gather", site.instr.attrs)
+    _, batch = rows_of(site.instr.operands[1], attrs.index_vector_dim)
+    return gather_by_slices(site) if set(batch) <= {1} else None
+
+
+def gather_by_slices(site: Site) -> Instruction | None:
+    """The slices at all index vectors, one behind the other, and then in the wanted order."""
+    instr = without_batching_gather(site.instr)
+    if instr is None or 0 in instr.operands[0].shape.dims or 0 in instr.shape.dims:
+        return None
+    operand, indices = instr.operands
+    attrs = cast("Gather", instr.attrs)
+    rows, batch = rows_of(indices, attrs.index_vector_dim)
+    count, rank = rows.shape.dims[0], operand.shape.rank
+    sizes = attrs.slice_sizes
+    kept = tuple(sizes[d] for d in range(rank) if d not in attrs.collapsed_slice_dims)
+
+    def window(whole: Instruction, row: Instruction) -> Instruction:
+        starts = starts_of(row, attrs.start_index_map, rank)
+        return to_dims(make("dynamic-slice", whole, *starts, dynamic_slice_sizes=sizes), kept)
+
+    def step(
+        turn: Instruction, whole: Instruction, rows: Instruction, found: Instruction
+    ) -> list[Instruction]:
+        return [whole, rows, put_at(found, 0, turn, window(whole, row_at(rows, turn)))]
+
+    if count == 1:
+        found = window(operand, to_dims(rows, rows.shape.dims[1:]))
+    else:
+        empty = splat(0, operand.shape.with_dims((count, *kept)))
+        found = site.repeat(count, [operand, rows, empty], step)[-1]
+    order = interleaved(len(batch) + len(kept), attrs.offset_dims)
+    return permuted(to_dims(found, (*batch, *kept)), order)

@@ -1,0 +1,84 @@
+"""Brings gathers into one form, so that what follows need know no other.
+
+In that form the indices are a matrix whose rows are the index vectors, the vectors speak of the
+first dimensions of the operand in order, no dimension of a slice is collapsed, and the slices come
+behind the batch: index_vector_dim=1, start_index_map={0,1,...}, collapsed_slice_dims={},
+offset_dims={1,2,...}. Transposes and reshapes around the gather make up the difference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_gather
+from optimizer.expanders.gathers.index_vectors import interleaved, inverse, rows_of
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.parts import permuted, to_dims
+from optimizer.passes import register
+from optimizer.rewriting.make import make
+
+if TYPE_CHECKING:
+    from hlo.attributes import Gather
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class GatherSimplifier:
+    """Replaces gathers by gathers of the canonical form.
+
+    References
+    ----------
+    XLA, `xla/service/gather_simplifier.cc`.
+    """
+
+    name = "gather_simplifier"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module whose gathers all have the canonical form."""
+        return expand(module, log, {"gather": canonical_gather})
+
+
+def is_canonical(instr: Instruction) -> bool:
+    """Whether a gather has the canonical form already."""
+    attrs, (operand, indices) = cast("Gather", instr.attrs), instr.operands
+    return (
+        indices.shape.rank == 2
+        and attrs.index_vector_dim == 1
+        and attrs.start_index_map == tuple(range(len(attrs.start_index_map)))
+        and not attrs.collapsed_slice_dims
+        and not attrs.operand_batching_dims
+        and attrs.offset_dims == tuple(range(1, operand.shape.rank + 1))
+    )
+
+
+def canonical_gather(site: Site) -> Instruction | None:
+    """The same elements by a gather of the canonical form."""
+    # A slice of size 0 may be collapsed, but not brought back.
+    if is_canonical(site.instr) or 0 in site.instr.operands[0].shape.dims:
+        return None
+    instr = without_batching_gather(site.instr)
+    if instr is None:
+        return None
+    operand, indices = instr.operands
+    attrs, rank = cast("Gather", instr.attrs), operand.shape.rank
+    rows, batch = rows_of(indices, attrs.index_vector_dim)
+    index_map = attrs.start_index_map
+    order = [*index_map, *(d for d in range(rank) if d not in index_map)]
+    gathered = make(
+        "gather",
+        permuted(operand, order),
+        rows,
+        offset_dims=tuple(range(1, rank + 1)),
+        collapsed_slice_dims=(),
+        start_index_map=tuple(range(len(index_map))),
+        index_vector_dim=1,
+        slice_sizes=tuple(attrs.slice_sizes[d] for d in order),
+        indices_are_sorted=attrs.indices_are_sorted,
+    )
+    back = permuted(gathered, [0, *(1 + d for d in inverse(order))])
+    kept = [attrs.slice_sizes[d] for d in range(rank) if d not in attrs.collapsed_slice_dims]
+    split = to_dims(back, (*batch, *kept))
+    return permuted(split, interleaved(split.shape.rank, attrs.offset_dims))

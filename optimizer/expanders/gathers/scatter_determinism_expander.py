@@ -1,0 +1,183 @@
+"""Combines the updates of one place before they are scattered, so that each place gets one.
+
+scatter(x, i, u), to_apply=f
+    =>   i, u sorted by i;   u[j] = f(u[j-d], u[j]) where i[j-d] = i[j], for d = 1, 2, 4, ...;
+         scatter(x, i where it is the last of its kind, u), to_apply=f, unique_indices=true
+
+Threads that write to one place at once do so in any order, and sums of floats then differ from run
+to run. Sorted, all that belongs together is neighbours, and log(n) steps fold it in a fixed order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, cast
+
+from hlo.types.element_type import S32
+from hlo.types.shape import array
+from interpreter.conversion import integer_range
+from interpreter.numbers.compare import ROUNDING
+from optimizer.expanders.apply import applied, is_elementwise
+from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_scatter
+from optimizer.expanders.gathers.index_vectors import rows_of
+from optimizer.expanders.gathers.scatter_expander import inside, updates_in_rows
+from optimizer.expanders.op_expander import Site, element, expand
+from optimizer.expanders.parts import (
+    counting,
+    cut,
+    equal,
+    full,
+    less,
+    number,
+    padded,
+    spread,
+    to_dims,
+    to_type,
+)
+from optimizer.expanders.reductions.monoids import operation_of
+from optimizer.passes import register
+from optimizer.rewriting.make import make
+
+if TYPE_CHECKING:
+    from hlo.attributes import Scatter
+    from hlo.instruction import Computation, Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class ScatterDeterminismExpander:
+    """Replaces scatters by scatters that write to no place twice.
+
+    Only of one array, by an associative operation, and of windows that can't overlap in part.
+
+    References
+    ----------
+    XLA, `xla/service/scatter_determinism_expander.cc`.
+    """
+
+    name = "scatter_determinism_expander"
+    promise = ROUNDING
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module whose scatters have one update a place."""
+        return expand(module, log, {"scatter": scatter_once})
+
+
+def scatter_once(site: Site) -> Instruction | None:
+    """The scatter of combined updates."""
+    if not can_combine(site.instr):
+        return None
+    instr = without_batching_scatter(site.instr)
+    if instr is None:
+        return None
+    attrs, (x, indices, updates) = cast("Scatter", instr.attrs), instr.operands
+    rows, _ = rows_of(indices, attrs.index_vector_dim)
+    news = updates_in_rows(updates, attrs, rows.shape.dims[0])
+    bounds = [x.shape.dims[d] for d in attrs.scatter_dims_to_operand_dims]
+    places = numbered(rows, bounds)
+    if places is None:
+        return None
+    order = sorted_order(site, places)
+    places, rows, news = (taken(each, order) for each in (places, rows, news))
+    combined = combined_in_runs(instr.called[0], places, news)
+    nowhere = full(integer_range(rows.shape.element_type)[1], rows)
+    last = spread(is_last(places), rows.shape.dims, (0,))
+    return make(
+        "scatter",
+        x,
+        make("select", last, rows, nowhere),
+        combined,
+        update_window_dims=tuple(range(1, news.shape.rank)),
+        inserted_window_dims=attrs.inserted_window_dims,
+        scatter_dims_to_operand_dims=attrs.scatter_dims_to_operand_dims,
+        index_vector_dim=1,
+        unique_indices=True,
+        called=instr.called,
+    )
+
+
+def can_combine(scatter: Instruction) -> bool:
+    """Whether equal index vectors, and no others, stand for places that have elements in common."""
+    attrs, body = cast("Scatter", scatter.attrs), scatter.called[0]
+    replaces = body.root is body.parameters[-1]
+    if len(scatter.operands) != 3 or attrs.unique_indices or not is_elementwise(body):
+        return False
+    if not (operation_of(body) or replaces) or not attrs.scatter_dims_to_operand_dims:
+        return False
+    sizes = [scatter.operands[2].shape.dims[d] for d in attrs.update_window_dims]
+    left_out = (*attrs.inserted_window_dims, *attrs.input_batching_dims)
+    there = [d for d in range(scatter.operands[0].shape.rank) if d not in left_out]
+    window = dict(zip(there, sizes, strict=True))
+    return all(window.get(d, 1) == 1 for d in attrs.scatter_dims_to_operand_dims)
+
+
+def numbered(rows: Instruction, bounds: list[int]) -> Instruction | None:
+    """One s32 for each index vector: the row-major number of its place; behind all if outside.
+
+    Parameters
+    ----------
+    rows : shape (n, k)
+    bounds : sizes of the k dimensions.
+
+    Returns
+    -------
+    Instruction or None
+        shape (n); None where there is nothing to combine, or too much.
+    """
+    count = rows.shape.dims[0]
+    if count < 2 or 0 in bounds or prod(bounds) > integer_range(S32)[1]:
+        return None
+    columns = [to_dims(cut(rows, 1, j, j + 1), (count,)) for j in range(len(bounds))]
+    valid = inside(columns, [(j, n - 1) for j, n in enumerate(bounds)])
+    place = to_type(columns[0], S32)
+    for column, bound in zip(columns[1:], bounds[1:], strict=True):
+        place = make("add", make("multiply", place, bound), to_type(column, S32))
+    return make("select", valid, place, full(prod(bounds), place))
+
+
+def sorted_order(site: Site, places: Instruction) -> Instruction:
+    """Which comes first, second, ... when places are sorted; equal ones stay in order."""
+
+    def before(one: Instruction, other: Instruction, *_: Instruction) -> Instruction:
+        return less(one, other)
+
+    comparator = site.computation("before", (array(S32),) * 4, before)
+    both = (places, counting(S32, places.shape.dims, 0))
+    return element(make("sort", *both, dimensions=(0,), is_stable=True, called=(comparator,)), 1)
+
+
+def taken(x: Instruction, order: Instruction) -> Instruction:
+    """Rows of an array in another order."""
+    window = x.shape.dims[1:]
+    return make(
+        "gather",
+        x,
+        to_dims(order, (*order.shape.dims, 1)),
+        offset_dims=tuple(range(1, x.shape.rank)),
+        collapsed_slice_dims=(0,),
+        start_index_map=(0,),
+        index_vector_dim=1,
+        slice_sizes=(1, *window),
+    )
+
+
+def combined_in_runs(body: Computation, places: Instruction, news: Instruction) -> Instruction:
+    """Each update combined with all before it that have the same place."""
+    count, reach = places.shape.dims[0], 1
+    zero = number(0, news.shape.element_type)
+    while reach < count:
+        earlier = padded(cut(places, 0, 0, count - reach), number(-1), 0, reach, 0)
+        same = spread(equal(earlier, places), news.shape.dims, (0,))
+        behind = padded(cut(news, 0, 0, count - reach), zero, 0, reach, 0)
+        (both,) = applied(body, [behind, news])
+        news = make("select", same, both, news)
+        reach *= 2
+    return news
+
+
+def is_last(places: Instruction) -> Instruction:
+    """Where another place follows, or none."""
+    following = padded(cut(places, 0, 1, places.shape.dims[0]), number(-1), 0, 0, 1)
+    return make("compare", places, following, direction="NE")

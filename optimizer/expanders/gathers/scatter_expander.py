@@ -1,0 +1,124 @@
+"""Writes a scatter as dynamic slices that are read, combined with an update, and written back.
+
+scatter(x, i, u), to_apply=f
+    =>   for each index vector i:   if the window at i lies in x:   x[i] = f(x[i], u)
+
+Dynamic slices are moved where they lie outside; then what is written back is what was read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from hlo.types.element_type import S32
+from optimizer.expanders.apply import applied, is_elementwise
+from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_scatter
+from optimizer.expanders.gathers.index_vectors import row_at, rows_of, starts_of
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.parts import permuted, spread, to_dims, to_type
+from optimizer.passes import register
+from optimizer.rewriting.make import make
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo.attributes import Scatter
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class ScatterExpander:
+    """Replaces scatters by dynamic slices.
+
+    Attributes
+    ----------
+    simple : only those scatters that need no loop.
+
+    References
+    ----------
+    XLA, `xla/service/scatter_expander.cc`.
+    """
+
+    name = "scatter_expander"
+    simple: bool = False
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module without scatters."""
+        expansion = scatter_one_update if self.simple else scatter_by_updates
+        return expand(module, log, {"scatter": expansion})
+
+
+def scatter_one_update(site: Site) -> Instruction | None:
+    """The update of a scatter that has one index vector."""
+    attrs, operands = cast("Scatter", site.instr.attrs), site.instr.operands
+    _, batch = rows_of(operands[len(operands) // 2], attrs.index_vector_dim)
+    return scatter_by_updates(site) if set(batch) <= {1} else None
+
+
+def scatter_by_updates(site: Site) -> Instruction | None:
+    """The operands after all updates, one after the other."""
+    instr = without_batching_scatter(site.instr)
+    if instr is None:
+        return None
+    attrs, body = cast("Scatter", instr.attrs), instr.called[0]
+    half = len(instr.operands) // 2
+    arrays, all_updates = instr.operands[:half], instr.operands[half + 1 :]
+    dims = arrays[0].shape.dims
+    if 0 in dims or 0 in all_updates[0].shape.dims or not is_elementwise(body):
+        return None
+    rows, _ = rows_of(instr.operands[half], attrs.index_vector_dim)
+    count = rows.shape.dims[0]
+    updates = [updates_in_rows(u, attrs, count) for u in all_updates]
+    window = iter(updates[0].shape.dims[1:])
+    sizes = tuple(1 if d in attrs.inserted_window_dims else next(window) for d in range(len(dims)))
+
+    def update(
+        targets: Sequence[Instruction], row: Instruction, news: Sequence[Instruction]
+    ) -> list[Instruction]:
+        index_map = attrs.scatter_dims_to_operand_dims
+        starts = starts_of(row, index_map, len(dims))
+        limits = [(d, dims[d] - sizes[d]) for d in index_map]
+        olds = [make("dynamic-slice", x, *starts, dynamic_slice_sizes=sizes) for x in targets]
+        combined = applied(body, [*olds, *(to_dims(new, sizes) for new in news)])
+        if limits:
+            valid = spread(inside(starts, limits), sizes)
+            pairs = zip(combined, olds, strict=True)
+            combined = [make("select", valid, new, old) for new, old in pairs]
+        pairs = zip(targets, combined, strict=True)
+        return [make("dynamic-update-slice", x, new, *starts) for x, new in pairs]
+
+    def step(turn: Instruction, rows: Instruction, *state: Instruction) -> list[Instruction]:
+        news = [row_at(u, turn) for u in state[:half]]
+        return [rows, *state[:half], *update(state[half:], row_at(rows, turn), news)]
+
+    if count == 1:
+        news = [to_dims(u, u.shape.dims[1:]) for u in updates]
+        results = update(arrays, to_dims(rows, rows.shape.dims[1:]), news)
+    else:
+        results = site.repeat(count, [rows, *updates, *arrays], step)[1 + half :]
+    return make("tuple", *results) if instr.shape.is_tuple else results[0]
+
+
+def updates_in_rows(updates: Instruction, attrs: Scatter, count: int) -> Instruction:
+    """Updates with one dimension for the index vectors, in front of those of the window."""
+    window = attrs.update_window_dims
+    batch = [d for d in range(updates.shape.rank) if d not in window]
+    ordered = permuted(updates, [*batch, *window])
+    return to_dims(ordered, (count, *ordered.shape.dims[len(batch) :]))
+
+
+def inside(starts: Sequence[Instruction], limits: Sequence[tuple[int, int]]) -> Instruction:
+    """Whether a start is in range in each of some dimensions."""
+    conditions: list[Instruction] = []
+    for d, limit in limits:
+        narrow = starts[d].shape.element_type.bits < 32
+        start = to_type(starts[d], S32) if narrow else starts[d]
+        conditions.append(make("compare", start, 0, direction="GE"))
+        conditions.append(make("compare", start, limit, direction="LE"))
+    whole = conditions[0]
+    for condition in conditions[1:]:
+        whole = make("and", whole, condition)
+    return whole

@@ -1,0 +1,1 @@
+"""Expanders of factorizations, triangular systems and batch normalization."""

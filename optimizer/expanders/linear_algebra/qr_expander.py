@@ -1,0 +1,162 @@
+"""Takes matrices apart by Householder's reflections, and puts their product together again.
+
+Qr(A)   =>   for j = 0, 1, ..., min(m, n) - 1:          H_j = I - tau v v^H,  v = (0, .., 1, ..)
+                 H_j^H A   has 0 below the diagonal in column j
+                 A[:, j]   = R's column above and on the diagonal, the rest of v below it
+
+A reflection turns the column's end into (beta, 0, 0, ...): with mu its length and alpha its first
+element, beta = -mu sign(re alpha), tau = (beta - alpha) / beta, and v is what is below alpha
+divided by alpha - beta. The product of the reflections, applied to the identity from the last on,
+is Q. XLA works in blocks of 128 columns; the steps within a block are these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from hlo.types.element_type import S32
+from interpreter.numbers.compare import ROUNDING
+from optimizer.expanders.linear_algebra.cholesky_expander import repeated
+from optimizer.expanders.linear_algebra.matrices import (
+    block,
+    conjugate,
+    flipped,
+    product,
+    with_block,
+)
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.parts import counting, equal, folded, full, number, spread, to_dims
+from optimizer.passes import register
+from optimizer.rewriting.make import make, splat
+
+if TYPE_CHECKING:
+    from hlo.attributes import CustomCall
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class QrExpander:
+    """Replaces the custom calls `Qr` and `ProductOfElementaryHouseholderReflectors` by loops.
+
+    No standard pipeline runs it: our backends hand both to LAPACK.
+
+    References
+    ----------
+    XLA, `xla/hlo/transforms/expanders/qr_expander.cc`; LAPACK, `geqr2` and `org2r`.
+    """
+
+    name = "qr_expander"
+    promise = ROUNDING
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module without such calls."""
+
+        def apart(site: Site) -> Instruction | None:
+            target = cast("CustomCall", site.instr.attrs).custom_call_target
+            factor = {"Qr": reflections, "ProductOfElementaryHouseholderReflectors": multiplied}
+            empty = 0 in site.instr.operands[0].shape.dims if target in factor else True
+            return None if empty else factor[target](site)
+
+        return expand(module, log, {"custom-call": apart})
+
+
+def reflections(site: Site) -> Instruction:
+    """R above the diagonal and the vectors below it; the factor tau of each reflection."""
+    operand = site.instr.operands[0]
+    m, n = operand.shape.dims[-2:]
+    batch, count = operand.shape.dims[:-2], min(m, n)
+    taus = splat(0, operand.shape.with_dims((*batch, count)))
+
+    def step(j: Instruction, matrix: Instruction, taus: Instruction) -> list[Instruction]:
+        column = block(matrix, 0, j, m, 1)
+        alpha = block(column, j, 0, 1, 1)
+        rows = counting(S32, column.shape.dims, column.shape.rank - 2)
+        here = spread(j, column.shape.dims)
+        is_below = make("compare", rows, here, direction="GT")
+        below = make("select", is_below, column, full(0, column))
+        beta, tau, divisor = reflection(site, alpha, below)
+        vector = make("divide", below, repeated(divisor, m))
+        at_diagonal = make("compare", rows, here, direction="EQ")
+        whole = make("select", at_diagonal, full(1, column), vector)
+        turned = reflected(matrix, whole, conjugate(tau))
+        columns = counting(S32, matrix.shape.dims, matrix.shape.rank - 1)
+        later = make("compare", columns, spread(j, matrix.shape.dims), direction="GT")
+        matrix = make("select", later, turned, matrix)
+        column = make("select", at_diagonal, repeated(beta, m), column)
+        column = make("select", is_below, vector, column)
+        place = [*[number(0)] * len(batch), j]
+        taus = make("dynamic-update-slice", taus, to_dims(tau, (*batch, 1)), *place)
+        return [with_block(matrix, column, 0, j), taus]
+
+    return make("tuple", *site.repeat(count, [operand, taus], step))
+
+
+def reflection(
+    site: Site, alpha: Instruction, below: Instruction
+) -> tuple[Instruction, Instruction, Instruction]:
+    """The numbers beta and tau, and alpha - beta, of the reflection that clears a column's end.
+
+    A column that is clear already is not reflected: tau is 0.
+    """
+    complex_ = alpha.shape.element_type.is_complex
+    real = make("real", alpha) if complex_ else alpha
+    squares = make("multiply", below, conjugate(below))
+    squares = make("real", squares) if complex_ else squares
+    add = site.binary("add", squares.shape.element_type)
+    axis = below.shape.rank - 2
+    sigma = folded(squares, number(0, squares.shape.element_type), [axis], add)
+    sigma = to_dims(sigma, alpha.shape.dims)
+    length = make("multiply", alpha, conjugate(alpha))
+    length = make("real", length) if complex_ else length
+    mu = make("sqrt", make("add", length, sigma))
+    negative = make("compare", real, 0, direction="LT")
+    beta = make("select", negative, mu, make("negate", mu))
+    clear = equal(sigma, 0)
+    if complex_:
+        clear = make("and", clear, equal(make("imag", alpha), 0))
+        beta = make("complex", beta, full(0, beta))
+    tau = make("divide", make("subtract", beta, alpha), beta)
+    divisor = make("subtract", alpha, beta)
+    return (
+        make("select", clear, alpha, beta),
+        make("select", clear, full(0, tau), tau),
+        make("select", clear, full(1, divisor), divisor),
+    )
+
+
+def reflected(matrix: Instruction, vector: Instruction, tau: Instruction) -> Instruction:
+    """A - tau v v^H A."""
+    along = product(flipped(conjugate(vector)), matrix)
+    scaled = make("multiply", vector, repeated(tau, vector.shape.dims[-2]))
+    return make("subtract", matrix, product(scaled, along))
+
+
+def multiplied(site: Site) -> Instruction:
+    """The first n columns of H_0 H_1 ... H_k-1."""
+    packed, taus = site.instr.operands
+    m = packed.shape.dims[-2]
+    batch, count = packed.shape.dims[:-2], taus.shape.dims[-1]
+    rows, columns = (counting(S32, packed.shape.dims, len(batch) + d) for d in (0, 1))
+    identity = make(
+        "select", make("compare", rows, columns, direction="EQ"), full(1, packed), full(0, packed)
+    )
+
+    def step(
+        i: Instruction, packed: Instruction, taus: Instruction, q: Instruction
+    ) -> list[Instruction]:
+        j = make("subtract", number(count - 1), i)
+        column = block(packed, 0, j, m, 1)
+        rows = counting(S32, column.shape.dims, len(batch))
+        here = spread(j, column.shape.dims)
+        below = make("compare", rows, here, direction="GT")
+        at_diagonal = make("compare", rows, here, direction="EQ")
+        vector = make("select", below, column, full(0, column))
+        vector = make("select", at_diagonal, full(1, column), vector)
+        place = [*[number(0)] * len(batch), j]
+        tau = make("dynamic-slice", taus, *place, dynamic_slice_sizes=(*batch, 1))
+        return [packed, taus, reflected(q, vector, to_dims(tau, (*batch, 1, 1)))]
+
+    return site.repeat(count, [packed, taus, identity], step)[-1]

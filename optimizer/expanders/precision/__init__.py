@@ -1,0 +1,1 @@
+"""Expanders that change the element type in which a value is computed."""

@@ -1,0 +1,46 @@
+"""Writes the logistic function in terms of the exponential.
+
+logistic(x)   =>   1 / (1 + exp(-x))
+
+For x = -inf the exponential is infinite and the quotient 0; so no case needs care. Small floats are
+computed in f32 and rounded once, which is what XLA's FloatNormalization makes of them before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.parts import to_type, wide
+from optimizer.passes import register
+from optimizer.rewriting.make import make
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class LogisticExpander:
+    """Replaces logistic by negate, exponential, add and divide.
+
+    References
+    ----------
+    XLA, `xla/hlo/transforms/expanders/logistic_expander.cc`.
+    """
+
+    name = "logistic-expander"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module without logistic."""
+        return expand(module, log, {"logistic": logistic})
+
+
+def logistic(site: Site) -> Instruction:
+    """One over one plus the exponential."""
+    instr = site.instr
+    x = wide(instr.operands[0])
+    bottom = make("add", 1, make("exponential", make("negate", x)))
+    return to_type(make("divide", 1, bottom), instr.shape.element_type)

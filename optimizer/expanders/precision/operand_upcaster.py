@@ -1,0 +1,67 @@
+"""Widens the operands of dots and convolutions to the type in which they are summed up.
+
+s32[] dot(s8[n] x, s8[n] y)   =>   dot(convert(x), convert(y)), both s32
+
+A product of two s8 does not fit into s8, so the types of operands and result mean: widen first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.parts import to_type
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction, Module
+    from hlo.types.element_type import ElementType
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class OperandUpcaster:
+    """Makes the operands of dots and convolutions as wide as the result.
+
+    References
+    ----------
+    XLA, `xla/service/operand_upcaster.cc`.
+    """
+
+    name = "operand_upcaster"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module whose dots and convolutions have no operands narrower than the result."""
+        return expand(module, log, {"dot": widen_operands, "convolution": widen_operands})
+
+
+def widen_operands(site: Site) -> Instruction | None:
+    """The same product over converted operands."""
+    instr = site.instr
+    target = instr.shape.element_type
+    types = [operand.shape.element_type for operand in instr.operands]
+    if all(each is target for each in types) or not all(fits(each, target) for each in types):
+        return None
+    widened = tuple(to_type(operand, target) for operand in instr.operands)
+    return instr.with_(operands=widened)
+
+
+def fits(source: ElementType, target: ElementType) -> bool:
+    """Whether every number of one type is a number of another, of the same kind."""
+    if source is target:
+        return True
+    if source.is_floating:
+        # Types of 32 bits and more hold all that have fewer bits; small floats differ in form.
+        return target.is_floating and target.bits >= 32 and source.bits < target.bits
+    both = source.is_integer and target.is_integer
+    return (
+        both
+        and source.bits < target.bits
+        and (source.kind, target.kind)
+        != (
+            "signed",
+            "unsigned",
+        )
+    )

@@ -1,0 +1,53 @@
+"""Removes chains of float converts, with the rounding in between.
+
+convert(convert(f32 x, bf16), f32)   =>   x
+
+This is lossy on purpose: x keeps digits that the program rounded away. Programs seldom mean the
+rounding; they come by it where computations of small floats are done in wider ones. But where one
+does mean it, as a reduction does that rounds each partial result, all of it is gone: the result is
+then as far from the program's as the smaller type's numbers are from each other. XLA runs this pass
+only if `xla_allow_excess_precision` says that it may. No standard pipeline here has it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from interpreter.numbers.compare import ROUNDING
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.parts import to_type
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+# What a number loses that is rounded to a float of two mantissa bits, in the last places of f64.
+LOSSY = ROUNDING.within(2**51)
+
+
+@register
+@dataclass(frozen=True)
+class SimplifyFPConversions:
+    """Replaces converts of converts by one, or none.
+
+    References
+    ----------
+    XLA, `xla/service/simplify_fp_conversions.cc`.
+    """
+
+    name = "simplify-fp-conversions"
+    promise = LOSSY
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module without chains of float converts."""
+        return expand(module, log, {"convert": skip_intermediate})
+
+
+def skip_intermediate(site: Site) -> Instruction | None:
+    """The convert of what a chain of converts began with."""
+    start, length = site.instr, 0
+    while start.opcode == "convert" and start.shape.element_type.is_floating:
+        start, length = start.operands[0], length + 1
+    return to_type(start, site.instr.shape.element_type) if length > 1 else None

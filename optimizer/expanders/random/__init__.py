@@ -1,0 +1,1 @@
+"""Expanders of random number generation."""

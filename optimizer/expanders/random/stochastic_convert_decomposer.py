@@ -1,0 +1,56 @@
+"""Rounds floats to integers by random bits, in simpler instructions.
+
+stochastic-convert(x, r)   =>   convert(sign(x) (whole + (r < fraction 2^w)))
+                                with |x| = whole + fraction, and r of w bits
+
+The fraction times 2^w is exact, and so is whole + 1: a number that has a fraction is far below the
+largest whole one. convert saturates, and takes NaN to 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.parts import less, to_type, wide
+from optimizer.passes import register
+from optimizer.rewriting.make import make
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class StochasticConvertDecomposer:
+    """Replaces stochastic-convert by arithmetic and a convert.
+
+    References
+    ----------
+    XLA, `xla/hlo/transforms/expanders/stochastic_convert_decomposer.cc`.
+    """
+
+    name = "stochastic_convert_decomposer"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module without stochastic-convert."""
+        return expand(module, log, {"stochastic-convert": round_by_bits})
+
+
+def round_by_bits(site: Site) -> Instruction | None:
+    """The nearest whole numbers below or above, as the random bits say."""
+    target = site.instr.shape.element_type
+    if not target.is_integer:
+        return None
+    operand, random = site.instr.operands
+    x, words = wide(operand), random.shape.element_type
+    size = make("abs", x)
+    whole = make("floor", size)
+    fraction = make("subtract", size, whole)
+    threshold = to_type(make("multiply", fraction, 2.0**words.bits), words)
+    away = less(random, threshold)
+    rounded = make("select", away, make("add", whole, 1), whole)
+    signed = make("select", less(x, 0), make("negate", rounded), rounded)
+    return to_type(signed, target)

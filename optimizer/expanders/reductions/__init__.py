@@ -1,0 +1,1 @@
+"""Expanders of reduce, reduce-window, scan and select-and-scatter."""

@@ -1,0 +1,78 @@
+"""Writes an associative scan as a reduce-window that reaches back to the start.
+
+scan(x, c), add   =>   y = add(reduce-window(x, 0), size=n pad=n-1_0, broadcast(c));
+                       the outputs are y, the last carry is its last slice
+
+Only scans whose computation is one associative operation, of which both results are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from hlo.opcode import OPCODES
+from hlo.types.values import WindowDim
+from interpreter.numbers.compare import ROUNDING
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.parts import cut, number, spread, to_dims
+from optimizer.expanders.reductions.monoids import identity
+from optimizer.expanders.reductions.reduce_window_rewriter import to_end, to_start
+from optimizer.passes import register
+from optimizer.rewriting.make import make
+
+if TYPE_CHECKING:
+    from hlo.attributes import Scan
+    from hlo.instruction import Computation, Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class AssociativeScanRewriter:
+    """Replaces associative scans by reduce-window.
+
+    References
+    ----------
+    XLA, `xla/service/associative_scan_rewriter.cc`.
+    """
+
+    name = "associative-scan-rewriter"
+    promise = ROUNDING
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module whose scans all need their order."""
+        return expand(module, log, {"scan": window_to_the_start})
+
+
+def window_to_the_start(site: Site) -> Instruction | None:
+    """The running folds, and the last of them."""
+    instr, attrs = site.instr, cast("Scan", site.instr.attrs)
+    opcode = folded_opcode(instr.called[0])
+    if not (attrs.is_associative and attrs.num_carries == 1 and len(instr.operands) == 2):
+        return None
+    x, carry = instr.operands
+    neutral = identity(opcode, x.shape.element_type) if opcode else None
+    axis, dims, element_type = attrs.dimensions[0], x.shape.dims, x.shape.element_type
+    n = dims[axis]
+    if neutral is None or not n or len(instr.shape.elements) != 2:
+        return None
+    reach = to_end(n) if attrs.is_reverse else to_start(n)
+    window = tuple(reach if d == axis else WindowDim(1) for d in range(len(dims)))
+    initial = number(neutral, element_type)
+    folder = site.binary(opcode, element_type)
+    runs = make("reduce-window", x, initial, window=window, called=(folder,))
+    others = [d for d in range(len(dims)) if d != axis]
+    outputs = make(opcode, runs, spread(carry, dims, others))
+    last = cut(outputs, axis, 0, 1) if attrs.is_reverse else cut(outputs, axis, n - 1, n)
+    return make("tuple", outputs, to_dims(last, carry.shape.dims))
+
+
+def folded_opcode(body: Computation) -> str:
+    """The associative operation of which both results of a step are; "" if it is none."""
+    root = body.root
+    if root.opcode != "tuple" or len(set(root.operands)) != 1 or len(body.parameters) != 2:
+        return ""
+    step = root.operands[0]
+    simple = "associative" in OPCODES[step.opcode].traits
+    return step.opcode if simple and set(step.operands) == set(body.parameters) else ""

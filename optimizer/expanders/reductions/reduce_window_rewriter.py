@@ -1,0 +1,111 @@
+"""Computes running folds in blocks: n elements by n steps instead of n^2.
+
+A reduce-window whose window reaches back to the start, or to the end, yields the fold of all
+elements up to each. Of n elements, cut into blocks of b,
+
+    fold up to i   =   fold of all blocks before i's block, and in it up to i
+
+so that n/b blocks need running folds of b elements each, and one running fold of n/b totals, which
+is computed in blocks again if it is long.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from hlo.types.values import WindowDim
+from interpreter.numbers.compare import ROUNDING
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.parts import cut, padded, spread, to_dims
+from optimizer.expanders.reductions.monoids import is_identity, operation_of
+from optimizer.passes import register
+from optimizer.rewriting.make import make
+
+if TYPE_CHECKING:
+    from hlo.attributes import Windowed
+    from hlo.instruction import Computation, Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class ReduceWindowRewriter:
+    """Computes running folds of long dimensions in blocks.
+
+    Attributes
+    ----------
+    base_length : elements a block; shorter dimensions are left alone.
+
+    References
+    ----------
+    XLA, `xla/service/reduce_window_rewriter.cc`, TryOptimizeCumSumOrProd.
+    """
+
+    name = "reduce-window-rewriter"
+    promise = ROUNDING
+    base_length: int = 32
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module whose windows that reach to an end are short."""
+
+        def fold_in_blocks(site: Site) -> Instruction | None:
+            return Runs(site, self.base_length).rewritten()
+
+        return expand(module, log, {"reduce-window": fold_in_blocks})
+
+
+class Runs:
+    """A reduce-window, and how it may be a running fold."""
+
+    def __init__(self, site: Site, base_length: int) -> None:
+        self.site, self.base = site, base_length
+        self.window = cast("Windowed", site.instr.attrs).window
+        self.body: Computation = site.instr.called[0]
+        self.opcode = operation_of(self.body)
+
+    def rewritten(self) -> Instruction | None:
+        """The running fold in blocks; None if it is none, or short."""
+        if len(self.site.instr.operands) != 2:
+            return None
+        x, initial = self.site.instr.operands
+        wide = [d for d, w in enumerate(self.window) if w != WindowDim(1)]
+        if len(wide) != 1 or not self.opcode or not is_identity(initial, self.opcode):
+            return None
+        axis, n = wide[0], x.shape.dims[wide[0]]
+        forwards = self.window[axis] == to_start(n)
+        if n <= self.base or not (forwards or self.window[axis] == to_end(n)):
+            return None
+        return self.folded(x, initial, axis, forwards=forwards)
+
+    def folded(
+        self, x: Instruction, initial: Instruction, axis: int, *, forwards: bool
+    ) -> Instruction:
+        """The running fold along a dimension."""
+        dims, n = x.shape.dims, x.shape.dims[axis]
+        if n <= self.base:
+            window = [WindowDim(1)] * len(dims)
+            window[axis] = to_start(n) if forwards else to_end(n)
+            return make("reduce-window", x, initial, window=tuple(window), called=(self.body,))
+        blocks = -(-n // self.base)
+        full = padded(x, initial, axis, 0, blocks * self.base - n)
+        split = to_dims(full, (*dims[:axis], blocks, self.base, *dims[axis + 1 :]))
+        inner = self.folded(split, initial, axis + 1, forwards=forwards)
+        end = self.base - 1 if forwards else 0
+        totals = cut(inner, axis + 1, end, end + 1)
+        totals = to_dims(totals, (*dims[:axis], blocks, *dims[axis + 1 :]))
+        runs = self.folded(totals, initial, axis, forwards=forwards)
+        before = padded(runs, initial, axis, *((1, -1) if forwards else (-1, 1)))
+        others = [d + (d > axis) for d in range(len(dims))]
+        combined = make(self.opcode, spread(before, split.shape.dims, others), inner)
+        return cut(to_dims(combined, full.shape.dims), axis, 0, n)
+
+
+def to_start(n: int) -> WindowDim:
+    """A window that reaches from the first element to its place."""
+    return WindowDim(n, pad_low=n - 1)
+
+
+def to_end(n: int) -> WindowDim:
+    """A window that reaches from its place to the last element."""
+    return WindowDim(n, pad_high=n - 1)

@@ -1,0 +1,64 @@
+"""Joins neighbouring dimensions that are reduced.
+
+reduce(f32[2,3,4] x), dimensions={0,1}   =>   reduce(f32[6,4] reshape(x)), dimensions={0}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from interpreter.numbers.compare import ROUNDING
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.parts import to_dims
+from optimizer.passes import register
+from optimizer.rewriting.make import make
+
+if TYPE_CHECKING:
+    from hlo.attributes import Dimensions
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class ReductionDimensionGrouper:
+    """Makes one dimension of neighbours that are reduced.
+
+    References
+    ----------
+    XLA, `xla/service/gpu/transforms/reduction_dimension_grouper.cc`.
+    """
+
+    name = "reduction-dimension-grouper"
+    promise = ROUNDING
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module in which no reduced dimensions are neighbours."""
+        return expand(module, log, {"reduce": group_reduced})
+
+
+def group_reduced(site: Site) -> Instruction | None:
+    """The reduction of reshaped operands."""
+    instr, count = site.instr, len(site.instr.operands) // 2
+    reduced = set(cast("Dimensions", instr.attrs).dimensions)
+    dims: list[int] = []
+    axes: list[int] = []
+    for d, n in enumerate(instr.operands[0].shape.dims):
+        if {d - 1, d} <= reduced:
+            dims[-1] *= n
+            continue
+        if d in reduced:
+            axes.append(len(dims))
+        dims.append(n)
+    if len(axes) == len(reduced):
+        return None
+    operands = [to_dims(operand, dims) for operand in instr.operands[:count]]
+    return make(
+        "reduce",
+        *operands,
+        *instr.operands[count:],
+        shape=instr.shape,
+        dimensions=tuple(axes),
+        called=instr.called,
+    )

@@ -1,0 +1,83 @@
+"""Writes a scan as a while loop that takes a slice of each array a turn.
+
+scan(x, c), to_apply=f   =>   for i in 0, 1, ..., n - 1:   y, c = f(x[i], c);   out[i] = y
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from optimizer.expanders.op_expander import Site, elements, expand
+from optimizer.expanders.parts import number, to_dims
+from optimizer.passes import register
+from optimizer.rewriting.make import make, splat
+
+if TYPE_CHECKING:
+    from hlo.attributes import Scan
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class ScanExpander:
+    """Replaces scan by while.
+
+    References
+    ----------
+    XLA, `xla/hlo/transforms/expanders/scan_expander.cc`.
+    """
+
+    name = "scan_expander"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module without scan."""
+        return expand(module, log, {"scan": loop_over_slices})
+
+
+def loop_over_slices(site: Site) -> Instruction:
+    """The outputs and the last carries of the loop."""
+    instr, attrs = site.instr, cast("Scan", site.instr.attrs)
+    axis, inputs = attrs.dimensions[0], len(instr.operands) - attrs.num_carries
+    count = instr.operands[0].shape.dims[axis]
+    shapes = instr.shape.elements if instr.shape.is_tuple else (instr.shape,)
+    outputs = [splat(0, shape) for shape in shapes[: len(shapes) - attrs.num_carries]]
+    body, kept = instr.called[0], inputs + len(outputs)
+
+    def step(turn: Instruction, *state: Instruction) -> list[Instruction]:
+        place = make("subtract", count - 1, turn) if attrs.is_reverse else turn
+        slices = [slice_at(x, axis, place) for x in state[:inputs]]
+        result = make("call", *slices, *state[kept:], called=(body,))
+        values = elements(result) if result.shape.is_tuple else [result]
+        written = [
+            put_at(output, axis, place, value)
+            for output, value in zip(state[inputs:kept], values, strict=False)
+        ]
+        return [*state[:inputs], *written, *values[len(written) :]]
+
+    state = [*instr.operands[:inputs], *outputs, *instr.operands[inputs:]]
+    # No slice can be cut from nothing.
+    state = site.repeat(count, state, step) if count else state
+    return make("tuple", *state[inputs:]) if instr.shape.is_tuple else state[inputs]
+
+
+def slice_at(x: Instruction, axis: int, place: Instruction) -> Instruction:
+    """The slice at one place of a dimension, without that dimension."""
+    dims = list(x.shape.dims)
+    sizes = (*dims[:axis], 1, *dims[axis + 1 :])
+    taken = make("dynamic-slice", x, *starts(x, axis, place), dynamic_slice_sizes=sizes)
+    return to_dims(taken, dims[:axis] + dims[axis + 1 :])
+
+
+def put_at(x: Instruction, axis: int, place: Instruction, value: Instruction) -> Instruction:
+    """The array with another slice at one place of a dimension."""
+    dims = x.shape.dims
+    slab = to_dims(value, (*dims[:axis], 1, *dims[axis + 1 :]))
+    return make("dynamic-update-slice", x, slab, *starts(x, axis, place))
+
+
+def starts(x: Instruction, axis: int, place: Instruction) -> list[Instruction]:
+    """Where a slice starts: at a place of one dimension, and at 0 in the others."""
+    zero = number(0, place.shape.element_type)
+    return [place if d == axis else zero for d in range(x.shape.rank)]

@@ -1,0 +1,72 @@
+"""Reduces long dimensions in two steps or more, which rounds less.
+
+reduce(x), n = 1000   =>   reduce(reduce-window(x), size=32 stride=32)
+
+A sum of n floats, added up one after the other, has n roundings behind each other; in a tree of
+groups of w elements it has w log(n) / log(w).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from hlo.types.values import WindowDim
+from interpreter.numbers.compare import ROUNDING
+from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.reductions.monoids import is_identity, operation_of
+from optimizer.passes import register
+from optimizer.rewriting.make import make
+
+if TYPE_CHECKING:
+    from hlo.attributes import Dimensions
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class TreeReductionRewriter:
+    """Splits reductions of long dimensions.
+
+    Attributes
+    ----------
+    window : elements that are reduced at once.
+
+    References
+    ----------
+    XLA, `xla/service/tree_reduction_rewriter.cc`.
+    """
+
+    name = "tree_reduction_rewriter"
+    promise = ROUNDING
+    window: int = 32
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module whose reductions are all of short dimensions."""
+
+        def reduce_in_groups(site: Site) -> Instruction | None:
+            return reduced(site, self.window)
+
+        return expand(module, log, {"reduce": reduce_in_groups})
+
+
+def reduced(site: Site, limit: int) -> Instruction | None:
+    """The reduction of what groups are reduced to, again until all dimensions are short."""
+    instr = site.instr
+    opcode, axes = operation_of(instr.called[0]), cast("Dimensions", instr.attrs).dimensions
+    if len(instr.operands) != 2 or not opcode or not is_identity(instr.operands[1], opcode):
+        return None
+    x, initial = instr.operands
+    while any(x.shape.dims[d] > limit for d in axes):
+        window = tuple(
+            grouped(n, limit) if d in axes and n > limit else WindowDim(1)
+            for d, n in enumerate(x.shape.dims)
+        )
+        x = make("reduce-window", x, initial, window=window, called=instr.called)
+    return None if x is instr.operands[0] else instr.with_(operands=(x, initial))
+
+
+def grouped(n: int, size: int) -> WindowDim:
+    """A window over one group after the other, the last one padded."""
+    return WindowDim(size, stride=size, pad_high=-n % size)

@@ -1,0 +1,59 @@
+"""Finds the k largest or smallest elements by sorting all of them.
+
+topk(x), k=2   =>   sort(x, iota), then the first two of both
+
+The sort is stable, and the places rise at the start, so equal elements come by rising place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from hlo.types.element_type import S32
+from hlo.types.shape import array
+from optimizer.expanders.op_expander import Site, elements, expand
+from optimizer.expanders.parts import counting, cut
+from optimizer.passes import register
+from optimizer.rewriting.make import make
+
+if TYPE_CHECKING:
+    from hlo.attributes import TopK
+    from hlo.instruction import Instruction, Module
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class TopkDecomposer:
+    """Replaces topk by sort and slice.
+
+    References
+    ----------
+    XLA, `xla/service/topk_rewriter.cc`, class TopkDecomposer.
+    """
+
+    name = "topk-decomposer"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module without topk."""
+        return expand(module, log, {"topk": sort_and_slice})
+
+
+def sort_and_slice(site: Site) -> Instruction:
+    """The first k of the sorted values, and of the places that were sorted along."""
+    attrs, operand = cast("TopK", site.instr.attrs), site.instr.operands[0]
+    element_type, axis = operand.shape.element_type, operand.shape.rank - 1
+    direction = "GT" if attrs.largest else "LT"
+    kind = "TOTALORDER" if element_type.is_floating else ""
+
+    def before(x: Instruction, y: Instruction, _i: Instruction, _j: Instruction) -> Instruction:
+        return make("compare", x, y, direction=direction, type=kind)
+
+    scalars = [array(element_type)] * 2 + [array(S32)] * 2
+    comparator = site.computation("before", scalars, before)
+    places = counting(S32, operand.shape.dims, axis)
+    ordered = make(
+        "sort", operand, places, dimensions=(axis,), is_stable=True, called=(comparator,)
+    )
+    return make("tuple", *(cut(each, axis, 0, attrs.k) for each in elements(ordered)))

@@ -1,0 +1,1 @@
+"""Rewriting by rules: patterns, rules, and the engine that applies them."""

@@ -1,0 +1,337 @@
+"""The engine of rewriting by rules: sweeps over each computation until no rule applies any more.
+
+A sweep goes through a computation once, operands first, and builds the new one as it goes: each
+instruction gets what became of its operands, and then the first rule that fits and whose guard
+holds replaces it. So an instruction always sees operands that are rewritten already, a chain of
+a thousand adds folds in one sweep, and no decision ever rebuilds anything twice.
+
+What a rewrite changes is rebuilt with all that uses it, to the end of the computation. Rules see
+only a few levels of that: where these are alike those of an instruction that no rule fitted, no
+rule fits now.
+
+Every replaced instruction is equal, as far as its rule promises, to what replaces it. That holds
+whatever else a sweep decides, so decisions cannot disturb each other.
+
+As in XLA, an instruction with control dependencies is never replaced, and a new instruction takes
+over the annotations (metadata, sharding) of the one that it replaces.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
+from math import inf
+from typing import TYPE_CHECKING
+
+from hlo.walk import names_of
+from interpreter.numbers.compare import BITS
+from optimizer.effects import ordered, without_dead
+from optimizer.log import Settled
+from optimizer.rewriting.rule import touches_floats
+from optimizer.rewriting.settle import rebuild_unfused
+from optimizer.rewriting.term import CONSTANT_OPCODES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hlo.attributes.annotations import Annotations
+    from hlo.instruction import Computation, Instruction, Module
+    from hlo.names import NameSupply
+    from optimizer.log import Log
+    from optimizer.rewriting.rule import RuleSet
+
+# XLA's simplifier gives up after so many rounds too, with a warning; no sound rules need as many.
+SWEEPS = 50
+
+
+def rewrite(
+    module: Module,
+    rules: RuleSet,
+    log: Log,
+    *,
+    strict: bool = False,
+    layout_sensitive: bool = False,
+) -> Module:
+    """Apply rules everywhere, but in fused computations, until none applies any more.
+
+    Parameters
+    ----------
+    strict : only rewrites that keep every bit.
+    layout_sensitive : a replacement must have the layout of what it replaces.
+
+    Returns
+    -------
+    Module
+        the same object where no rule applies.
+    """
+    rewriter = Rewriter(rules, log, names_of(module), strict, layout_sensitive)
+    settled = rewriter.settled.computations
+
+    def change(computation: Computation) -> Computation:
+        if computation in settled:
+            return computation
+        after = rewriter.settle(computation) if rules.may_fit(computation) else computation
+        settled.add(after)
+        return after
+
+    return rebuild_unfused(module, change)
+
+
+class Rewriter:
+    """Rules, how to apply them, and a supply of names."""
+
+    def __init__(
+        self,
+        rules: RuleSet,
+        log: Log,
+        names: NameSupply,
+        strict: bool = False,
+        layout_sensitive: bool = False,
+    ) -> None:
+        self.rules, self.log, self.names = rules, log, names
+        self.strict, self.layout_sensitive = strict, layout_sensitive
+        key = (rules, strict, layout_sensitive)
+        if key not in log.settled:
+            # What no rule fits where layouts may change, none fits where they must stay.
+            log.settled[key] = log.settled.get((rules, strict, False), Settled()).copy()
+        self.settled = log.settled[key]
+
+    def settle(self, computation: Computation) -> Computation:
+        """Sweep over a computation until nothing changes."""
+        for _ in range(SWEEPS):
+            swept = Sweep(self, computation).run()
+            if swept is computation:
+                break
+            computation = without_dead(swept)
+        return computation
+
+    def replacement(
+        self,
+        instr: Instruction,
+        uses: Mapping[Instruction, int],
+        is_known: Callable[[Instruction], bool],
+        asked: dict[str, bool],
+    ) -> tuple[str, Instruction] | None:
+        """The name of the first rule that applies, and what it makes of an instruction.
+
+        Parameters
+        ----------
+        is_known : whether an instruction is there already.
+        asked : where rules write down what they ask of uses; see `optimizer.rule.Match`.
+        """
+        for rule, match, pattern in self.rules.matches(instr, uses, asked):
+            if self.strict and rule.promise != BITS and touches_floats(pattern, instr):
+                continue
+            new = rule.replacement(match)
+            if new is None or new is instr or not new.shape.compatible(instr.shape):
+                continue
+            if not is_known(new) and new.opcode != "bitcast":
+                # Whatever is computed anew can be laid out as what it replaces.
+                new = new.with_(shape=instr.shape)
+            if self.fits(new, instr):
+                return rule.name, new
+        return None
+
+    def fits(self, new: Instruction, old: Instruction) -> bool:
+        """Whether one instruction can stand for another: shardings and layouts agree."""
+        before, after = old.annotations.sharding, new.annotations.sharding
+        if before is not None and after is not None and before != after:
+            return False
+        return new.shape == old.shape or not self.layout_sensitive
+
+
+def inherited(instr: Instruction, old: Instruction) -> Annotations:
+    """What a new instruction takes over: all but what is about one backend, or another shape."""
+    fits = instr.shape.compatible(old.shape)
+    sharding = old.annotations.sharding if fits else None
+    return old.annotations.inherited(sharding)
+
+
+def forgets_its_size(instr: Instruction) -> bool:
+    """Whether no operand tells its run-time sizes: `x - x` knows how large it is, 0 does not."""
+    known = any(operand.shape.is_dynamic for operand in instr.operands)
+    return instr.opcode in CONSTANT_OPCODES and instr.shape.is_dynamic and not known
+
+
+class Sweep:
+    """One walk through a computation.
+
+    Attributes
+    ----------
+    became : what stands for instructions of the old computation, where that is something else.
+    place : how far the walk has come.
+    tied : those that stay what they are.
+    """
+
+    def __init__(self, rewriter: Rewriter, computation: Computation) -> None:
+        self.rewriter, self.computation = rewriter, computation
+        self.settled = rewriter.settled
+        # Rebuilt instructions with former ones, how many levels are alike, and how many were asked.
+        self.alike: dict[Instruction, tuple[Instruction, float, float]] = {}
+        self.became: dict[Instruction, Instruction] = {}
+        self.place = 0
+        self.tied = ordered(computation)
+
+    # Most walks find nothing to rewrite, and ask for none of these.
+    @cached_property
+    def order(self) -> dict[Instruction, None]:
+        """The instructions of the new computation so far."""
+        return dict.fromkeys(self.computation.instructions[: self.place])
+
+    @cached_property
+    def named(self) -> dict[str, Instruction]:
+        """The instructions of the new computation so far, by name."""
+        return {instr.name: instr for instr in self.order}
+
+    @cached_property
+    def uses(self) -> dict[Instruction, int]:
+        """How many instructions use each one; being the root counts as a use."""
+        users = self.computation.instructions
+        return Counter(chain([self.computation.root], *[set(i.operands) for i in users]))
+
+    def run(self) -> Computation:
+        """The computation after the walk; the same object if nothing changed."""
+        # What was asked for is kept up from then on.
+        became, tied, kept_up = self.became, self.tied, vars(self)
+        roots = self.rewriter.rules.roots
+        for place, old in enumerate(self.computation.instructions):
+            self.place = place
+            instr = self.updated(old) if became else old
+            if instr.opcode in roots and old not in tied and not self.is_settled(instr):
+                instr = self.rewritten(instr)
+            if instr is not old:
+                became[old] = instr
+            if "order" in kept_up:
+                self.order[instr] = None
+            if "named" in kept_up:
+                self.named[instr.name] = instr
+        if not became:
+            return self.computation
+        root = became.get(self.computation.root, self.computation.root)
+        return replace(self.computation, instructions=tuple(self.order), root=root)
+
+    def is_known(self, instr: Instruction) -> bool:
+        """Whether an instruction is there already."""
+        return instr in self.order
+
+    def is_settled(self, instr: Instruction) -> bool:
+        """Whether no rule fitted before, nor would one now that other instructions use others."""
+        settled, name = self.settled, instr.name
+        before = settled.instructions.get(name)
+        if before is not instr:
+            opcodes = [operand.opcode for operand in instr.operands]
+            reach = self.rewriter.rules.reach(instr.opcode, *opcodes)
+            if not reach:
+                return True
+            # What follows through the whole graph ends only where both are the same.
+            if before is None or reach == inf or self.levels_alike(instr, before, reach) < reach:
+                return False
+            settled.instructions[name] = instr
+        asked = settled.asked.get(name)
+        if asked is None:
+            return True
+        uses, named = self.uses, self.named
+        return all((uses.get(named[n], 1) == 1) is once for n, once in asked.items())
+
+    def levels_alike(self, instr: Instruction, before: Instruction, most: float) -> float:
+        """How many levels of an instruction and its operands are like those of a former one.
+
+        Parameters
+        ----------
+        most : so many are enough.
+        """
+        known = self.alike.get(instr)
+        if known is not None and known[0] is before and (known[1] < known[2] or known[2] >= most):
+            return known[1]
+        levels = 0.0
+        if self.is_like(instr, before):
+            levels = most
+            for operand, former in zip(instr.operands, before.operands, strict=True):
+                if operand is not former and levels > 1:
+                    levels = min(levels, 1 + self.levels_alike(operand, former, levels - 1))
+        self.alike[instr] = before, levels, most
+        return levels
+
+    @staticmethod
+    def is_like(instr: Instruction, before: Instruction) -> bool:
+        """Whether all but the operands of two instructions is the same."""
+        return (
+            instr.attrs is before.attrs
+            and instr.called == before.called
+            and instr.annotations is before.annotations
+            and instr.name == before.name
+            and instr.opcode == before.opcode
+            and (instr.shape is before.shape or instr.shape == before.shape)
+            and len(instr.operands) == len(before.operands)
+        )
+
+    def updated(self, old: Instruction) -> Instruction:
+        """The instruction over what became of its operands; it keeps its name."""
+        became = self.became
+        changed = became.keys()
+        if changed.isdisjoint(old.operands) and changed.isdisjoint(old.control_predecessors):
+            return old
+        operands = tuple([became.get(o, o) for o in old.operands])
+        before = tuple([became.get(p, p) for p in old.control_predecessors])
+        new = old.rewired(operands, before, old.called)
+        self.uses[new] = self.uses.get(old, 0)
+        return new
+
+    def rewritten(self, instr: Instruction) -> Instruction:
+        """What the first rule that applies makes of an instruction; itself if none does."""
+        asked: dict[str, bool] = {}
+        found = self.rewriter.replacement(instr, self.uses, self.is_known, asked)
+        if found is None:
+            self.settled.without_rule(instr, asked)
+            return instr
+        rule, root = found
+        made = self.adopt(root, instr)
+        new = made.get(root, root)
+        fresh = [i for i in made.values() if i is not new]
+        if any(map(forgets_its_size, made.values())):
+            self.settled.without_rule(instr, asked)
+            return instr
+        if not self.rewriter.log.rewrite(rule, instr, *fresh, new):
+            return instr
+        self.order.update(dict.fromkeys(made.values()))
+        # Who used the old one will use the new one. What the old one used keeps its count until
+        # the next sweep, so that a guard may see too many uses, but never too few.
+        self.uses[new] = self.uses.get(new, 0) + self.uses.get(instr, 0)
+        for each in made.values():
+            for operand in set(each.operands):
+                self.uses[operand] = self.uses.get(operand, 0) + 1
+        return new
+
+    def adopt(self, root: Instruction, old: Instruction) -> dict[Instruction, Instruction]:
+        """Give names and the old instruction's annotations to what is new in a replacement.
+
+        A replacement of the same opcode takes the old name too, unless it needs the old one.
+        """
+        made: dict[Instruction, Instruction] = {}
+        unknown = self.unknown(root)
+        stays = any(old in instr.operands for instr in unknown)
+        for instr in unknown:
+            keeps = instr is root and instr.opcode == old.opcode and not stays
+            made[instr] = instr.with_(
+                name=old.name if keeps else self.rewriter.names.unique(instr.opcode),
+                operands=tuple([made.get(o, o) for o in instr.operands]),
+                annotations=inherited(instr, old),
+                span=old.span,
+            )
+        return made
+
+    def unknown(self, root: Instruction) -> list[Instruction]:
+        """The instructions of a replacement that are new, operands first."""
+        new: dict[Instruction, None] = {}
+        stack = [] if root in self.order else [root]
+        while stack:
+            instr = stack[-1]
+            pending = [o for o in instr.operands if o not in self.order and o not in new]
+            if pending:
+                stack += pending
+            else:
+                new[instr] = None
+                stack.pop()
+        return list(new)

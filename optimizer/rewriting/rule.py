@@ -1,0 +1,398 @@
+"""Rewrite rules: what is replaced, by what, when, and how exactly the value is kept.
+
+Both sides are data where that is possible, so that a rule can be listed, printed, drawn and tested
+without anybody writing a test for it:
+
+    Rule(divide(x, c), multiply(x, 1 / c), promise=BITS, where=reciprocal_is_exact(c))
+
+Where the right side needs code, the rule is a decorated function of the left side's variables:
+
+    @rule(transpose(transpose(x, p), q), promise=BITS)
+    def transpose_of_transpose(x, p, q):
+        return transpose(x, compose(q, p))
+
+It returns the replacement, or None where the rule does not apply after all; `root` among its
+parameters is the whole matched instruction. How to add a rule: see `optimizer.rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from inspect import signature
+from math import inf
+from typing import TYPE_CHECKING, Any, cast
+
+from interpreter.numbers.compare import BITS, PROMISES, Promise
+from optimizer.rewriting.make import fold, make, splat
+from optimizer.rewriting.term import (
+    CONSTANT_OPCODES,
+    Application,
+    AttributeVariable,
+    Bindings,
+    ConstantVariable,
+    Exactly,
+    Folded,
+    Rest,
+    Term,
+    Variable,
+    orders,
+    term,
+)
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction
+    from hlo.types.shape import Shape
+    from optimizer.rewriting.make import Number
+
+RightSide = Callable[..., "Instruction | None"]
+# A tuple, since guards ask often, and a union would be made anew each time.
+VARIABLES = (Variable, ConstantVariable, AttributeVariable, Rest)
+
+
+# Made for every rule that fits; frozen, it would take three times as long.
+@dataclass(slots=True)
+class Match:
+    """A place where the left side of a rule fits.
+
+    Attributes
+    ----------
+    found : what the variables stand for, by name.
+    uses : how many instructions use each instruction; being the root counts as a use.
+    asked : of which instructions, by name, it was asked whether they have one use, with the answer:
+        all that a match depends on and that may change while what it looks at stays.
+    """
+
+    root: Instruction
+    found: Bindings
+    uses: Mapping[Instruction, int]
+    asked: dict[str, bool]
+
+    def __getitem__(self, variable: Any) -> Any:
+        """What a variable stands for; anything else stands for itself."""
+        if isinstance(variable, VARIABLES):
+            return self.found[variable.name]
+        return variable
+
+    def has_one_use(self, instr: Instruction) -> bool:
+        """Whether just one instruction uses another."""
+        once = self.asked[instr.name] = self.uses.get(instr, 1) == 1
+        return once
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A condition on what a rule's variables stand for; `&`, `|` and `~` combine conditions.
+
+    Attributes
+    ----------
+    far : whether it looks further than at the operands of what variables stand for.
+    """
+
+    text: str
+    holds: Callable[[Match], bool]
+    far: bool = False
+
+    def __and__(self, other: Guard) -> Guard:
+        """Both."""
+        far = self.far or other.far
+        return Guard(f"{self} and {other}", lambda m: self.holds(m) and other.holds(m), far)
+
+    def __or__(self, other: Guard) -> Guard:
+        """Either."""
+        far = self.far or other.far
+        return Guard(f"({self} or {other})", lambda m: self.holds(m) or other.holds(m), far)
+
+    def __invert__(self) -> Guard:
+        """Not."""
+        return Guard(f"not {self}", lambda m: not self.holds(m), self.far)
+
+    def __str__(self) -> str:
+        """As it is written."""
+        return self.text
+
+
+def guard(function: Callable[..., bool], *, far: bool = False) -> Callable[..., Guard]:
+    """Let a function of what variables stand for be called on the variables: it makes a guard.
+
+    Parameters
+    ----------
+    far : as in `Guard`.
+    """
+    name = function.__name__
+
+    def make_guard(*variables: Any) -> Guard:
+        text = f"{name}({', '.join(map(str, variables))})"
+        return Guard(text, lambda match: function(*[match[v] for v in variables]), far)
+
+    make_guard.__doc__ = function.__doc__
+    return make_guard
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """One rewrite.
+
+    Attributes
+    ----------
+    left : what is replaced.
+    right : the replacement, or a function that makes it.
+    promise : how exactly floating-point values are kept. Integers and preds always are.
+    where : what must hold besides.
+    xla : the rule of XLA's AlgebraicSimplifier that it corresponds to; "" for none.
+    name : the text of both sides unless given.
+    witness : values of variables for which the next stronger promise is broken, as f32.
+    doc : more about it.
+    """
+
+    left: Application
+    right: Term | Number | RightSide
+    promise: Promise = BITS
+    where: Guard | None = None
+    xla: str = ""
+    name: str = ""
+    witness: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    doc: str = ""
+    arguments: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Work out the name and the function's parameters."""
+        set_ = object.__setattr__
+        right = self.right if callable(self.right) else term(self.right)
+        set_(self, "right", right)
+        set_(
+            self, "arguments", () if isinstance(right, Term) else tuple(signature(right).parameters)
+        )
+        set_(self, "name", self.name or f"{self.left} => {right}")
+
+    @cached_property
+    def patterns(self) -> tuple[Application, ...]:
+        """The left side with commutative operands in every order; most modules need few rules'."""
+        return tuple(cast("Iterator[Application]", orders(self.left)))
+
+    @property
+    def promise_name(self) -> str:
+        """The promise as the table of promises spells it."""
+        return next(name for name, promise in PROMISES.items() if promise == self.promise)
+
+    @property
+    def reach(self) -> float:
+        """How many levels of instructions it sees; the root is the first.
+
+        Guards and right sides look at the operands of what variables stand for; few look further.
+        """
+        return inf if self.where is not None and self.where.far else self.left.depth + 1
+
+    def replacement(self, match: Match) -> Instruction | None:
+        """What takes the place of a match; None where the rule does not apply after all."""
+        if self.where is not None and not self.where.holds(match):
+            return None
+        if not callable(self.right):
+            return instantiate(term(self.right), match, match.root.shape, is_root=True)
+        found = {**match.found, "root": match.root}
+        return self.right(*[found[name] for name in self.arguments])
+
+    def __str__(self) -> str:
+        """Both sides and the condition."""
+        right = f"{self.name}(...)" if callable(self.right) else self.right
+        text = f"{self.left} => {right}"
+        return f"{text} where {self.where}" if self.where else text
+
+
+def rule(
+    left: Application,
+    *,
+    promise: Promise = BITS,
+    where: Guard | None = None,
+    xla: str = "",
+    witness: Mapping[str, Any] | None = None,
+) -> Callable[[RightSide], Rule]:
+    """Make a rule of a function that builds the right side from the left side's variables."""
+
+    def decorate(function: RightSide) -> Rule:
+        return Rule(
+            left,
+            function,
+            promise=promise,
+            where=where,
+            xla=xla,
+            name=function.__name__,
+            witness=witness or {},
+            doc=function.__doc__ or "",
+        )
+
+    return decorate
+
+
+def instantiate(side: Term, match: Match, like: Shape, *, is_root: bool = False) -> Instruction:
+    """Make the instructions that a right side stands for.
+
+    Parameters
+    ----------
+    like : the shape of numbers and folded constants.
+    is_root : whether the term is the whole right side, whose shape is that of what it replaces.
+    """
+    if isinstance(side, Variable | ConstantVariable):
+        return match[side]
+    if isinstance(side, Exactly):
+        return splat(side.value, like)
+    if isinstance(side, Folded):
+        return fold(side.opcode, like, *[instantiate(o, match, like) for o in side.operands])
+    application = cast("Application", side)
+    operands = _operands(application, match, like)
+    attrs = {name: match[value] for name, value in application.attributes}
+    called = [match[value] for _, value in sorted(application.called, key=lambda pair: pair[0])]
+    shape = match[application.shape].shape if application.shape else None
+    return make(
+        application.opcodes[0],
+        *operands,
+        shape=like if is_root else shape,
+        called=called,
+        **attrs,
+    )
+
+
+def _operands(application: Application, match: Match, like: Shape) -> list[Instruction]:
+    """The operands of a new instruction; numbers get their shape from the operands beside them."""
+    opcode = application.opcodes[0]
+    made: list[Any] = []
+    for operand in application.operands:
+        if isinstance(operand, Rest):
+            made += match[operand]
+        elif isinstance(operand, Exactly | Folded):
+            made.append(operand)
+        else:
+            made.append(instantiate(operand, match, like))
+    telling = made[1:] if opcode == "select" else made
+    shape = next((o.shape for o in telling if not isinstance(o, Term)), like)
+    return [instantiate(o, match, shape) if isinstance(o, Term) else o for o in made]
+
+
+class RuleSet:
+    """Rules in the order in which they are tried, found by opcodes."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self.rules = tuple(rules)
+        names = [rule.name for rule in self.rules]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"two rules are called {twice}")
+        self._rooted: dict[str, list[Rule]] = {}
+        for each in self.rules:
+            for opcode in each.left.opcodes:
+                self._rooted.setdefault(opcode, []).append(each)
+        self.roots = frozenset(self._rooted)
+        # Which rules may fit an opcode over certain opcodes is asked for again and again.
+        self.candidates = lru_cache(maxsize=None)(self._candidates)
+        self.reach = lru_cache(maxsize=None)(self._reach)
+
+    def __iter__(self) -> Iterator[Rule]:
+        """The rules."""
+        return iter(self.rules)
+
+    def _candidates(self, opcode: str, *operands: str) -> list[tuple[Rule, Application]]:
+        return [
+            (rule, pattern)
+            for rule in self._rooted.get(opcode, ())
+            for pattern in rule.patterns
+            if _may_match(pattern, operands)
+        ]
+
+    def _reach(self, opcode: str, *operands: str) -> float:
+        """How many levels rules see of an instruction of an opcode; itself is the first."""
+        return max((rule.reach for rule, _ in self.candidates(opcode, *operands)), default=0)
+
+    def may_fit(self, computation: Computation) -> bool:
+        """Whether any rule may fit an instruction of a computation, by opcodes alone."""
+        if self.roots.isdisjoint(computation.opcodes):
+            return False
+        return any(
+            self.candidates(i.opcode, *[o.opcode for o in i.operands])
+            for i in computation.instructions
+            if i.opcode in self.roots
+        )
+
+    def matches(
+        self,
+        instr: Instruction,
+        uses: Mapping[Instruction, int],
+        asked: dict[str, bool] | None = None,
+    ) -> Iterator[tuple[Rule, Match, Application]]:
+        """Every rule whose left side fits an instruction, guards not yet asked, in order.
+
+        Parameters
+        ----------
+        uses, asked : as in `Match`.
+        """
+        asked = {} if asked is None else asked
+        opcodes = [operand.opcode for operand in instr.operands]
+        for candidate, pattern in self.candidates(instr.opcode, *opcodes):
+            found: Bindings = {}
+            if pattern.mismatch(instr, found) is None:
+                yield candidate, Match(instr, found, uses, asked), pattern
+
+
+def _may_match(pattern: Application, opcodes: tuple[str, ...]) -> bool:
+    """Whether operands of these opcodes can fit a pattern's operands."""
+    sides = pattern.operands
+    if pattern.rest:
+        sides += sides[-1:] * (len(opcodes) - len(sides))
+    elif len(opcodes) != len(sides):
+        return False
+    return all(map(_may_be, sides, opcodes))
+
+
+def _may_be(side: Term, opcode: str) -> bool:
+    if isinstance(side, Application):
+        return opcode in side.opcodes
+    if isinstance(side, Rest):
+        return side.opcode in ("", opcode)
+    return opcode in CONSTANT_OPCODES or not isinstance(side, ConstantVariable | Exactly)
+
+
+def explain(pattern: Application, instr: Instruction) -> str:
+    """Why a pattern does not match an instruction; "it matches" if it does.
+
+    Of the orders of commutative operands, the one that comes furthest gives the reason.
+
+    >>> from optimizer.rewriting.pattern import add, x
+    >>> from optimizer.rewriting.make import constant, make
+    >>> import numpy as np
+    >>> one = constant(np.float32(1))
+    >>> explain(add(x, 0), make("add", one, one))
+    '%constant, a constant, is not 0 everywhere'
+    """
+    reasons: list[tuple[int, str]] = []
+    for order in orders(pattern):
+        found: Bindings = {}
+        failed = order.mismatch(instr, found)
+        if failed is None:
+            return "it matches"
+        side, met = failed
+        reasons.append((len(found), side.reason(met, found)))
+    return max(reasons, key=lambda reason: reason[0])[1]
+
+
+def why_not(rule: Rule, instr: Instruction, uses: Mapping[Instruction, int]) -> str:
+    """Why a rule does not rewrite an instruction; "it applies" if it does."""
+    reason = explain(rule.left, instr)
+    for _, match, _ in RuleSet([rule]).matches(instr, uses):
+        if rule.where is not None and not rule.where.holds(match):
+            reason = f"it matches, but not: {rule.where}"
+        elif rule.replacement(match) is None:
+            reason = f"it matches, but {rule.name} declines"
+        else:
+            return "it applies"
+    return reason
+
+
+def touches_floats(pattern: Term, instr: Instruction) -> bool:
+    """Whether any instruction that a pattern looks at computes with floating-point numbers."""
+    if any(leaf.element_type.kind in ("float", "complex") for _, leaf in instr.shape.leaves()):
+        return True
+    if not isinstance(pattern, Application):
+        return False
+    # A pattern of all operands that are left looks at each of them.
+    left = len(instr.operands) - len(pattern.operands)
+    inner = [*pattern.operands, *pattern.operands[-1:] * left]
+    return any(map(touches_floats, inner, instr.operands))
