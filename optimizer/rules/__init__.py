@@ -19,7 +19,7 @@ How to add a rule:
    many types and shapes from the pattern, and compares both sides by the interpreter at the
    promise; it looks for an input that breaks the next stronger promise, and complains if there is
    none; integer rules it tries on all values of four bits. Where the left side needs shapes that
-   it can't guess, give it a sampler in `tests/strategies/samplers.py`.
+   it can't guess, give it a sampler in `hlo_tools/generate/samplers.py`.
 
 A rule must make progress: fewer or cheaper instructions, or a more canonical form. Two rules that
 undo each other never end; the tests that run passes twice find them.

@@ -5,7 +5,6 @@ from random import Random
 import ml_dtypes
 import numpy as np
 import pytest
-from strategies.instances import Instance, arguments
 
 from hlo.build import module
 from hlo.errors.error import HloError
@@ -14,6 +13,7 @@ from hlo.opcode import OPCODES
 from hlo.types.element_type import BF16, F8E5M2, F16, F32, F64, S4, S8, S64, U8
 from hlo.types.shape import array, tuple_of
 from hlo.verify import verify
+from hlo_tools.generate.instances import Instance, arguments
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.operands import (
     TYPES,

@@ -9,8 +9,6 @@ from random import Random
 import ml_dtypes
 import numpy as np
 from hypothesis import settings
-from strategies.instances import Instance, arguments, instance
-from strategies.structure_samplers import SAMPLERS
 
 from hlo.attributes import Constant
 from hlo.errors.error import HloError
@@ -19,7 +17,9 @@ from hlo.types.literal import literal
 from hlo.types.shape import array
 from hlo.verify import verify
 from hlo.walk import rebuild
+from hlo_tools.generate.instances import Instance, arguments, instance
 from hlo_tools.generate.operands import TYPES, UnfitError
+from hlo_tools.generate.structure_samplers import SAMPLERS
 from hlo_tools.generate.values import nasty, tame
 from interpreter import evaluate
 from interpreter.numbers.compare import PROMISES, ROUNDING, compare

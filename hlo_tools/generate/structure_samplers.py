@@ -3,12 +3,11 @@
 from random import Random
 from typing import Any
 
-from strategies.movement_samplers import entry, some_type
-from strategies.reduce_samplers import SAMPLERS, Folding
-from strategies.samplers import sampler
-
 import hlo
 from hlo.instruction import Module
+from hlo_tools.generate.movement_samplers import entry, some_type
+from hlo_tools.generate.reduce_samplers import SAMPLERS, Folding
+from hlo_tools.generate.samplers import sampler
 
 __all__ = ["SAMPLERS"]
 

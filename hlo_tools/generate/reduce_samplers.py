@@ -4,10 +4,9 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from strategies.samplers import SAMPLERS, sampler
-
 import hlo
 from hlo.instruction import Module
+from hlo_tools.generate.samplers import SAMPLERS, sampler
 
 # Types, operations, and the values that leave every other alone, where any order is exact.
 EXACT = (
@@ -38,22 +37,27 @@ class Folding:
         self.random = random
 
     def dims(self, rank: int) -> tuple[int, ...]:
+        """Random sizes."""
         return tuple(self.random.choice(self.sizes) for _ in range(rank))
 
     def shape(self, dims: tuple[int, ...]) -> str:
+        """The text of a shape."""
         return f"{self.type}[{','.join(map(str, dims))}]"
 
     def add(self, name: str, dims: tuple[int, ...], rest: str) -> None:
+        """Write an instruction."""
         self.lines.append(f"{name} = {self.shape(dims)} {rest}")
 
     def reduce(
         self, name: str, operand: str, given: tuple[int, ...], dims: tuple[int, ...]
     ) -> None:
+        """Write a reduction."""
         kept = tuple(n for d, n in enumerate(given) if d not in dims)
         spelled = ",".join(map(str, dims))
         self.add(name, kept, f"reduce({operand}, init), dimensions={{{spelled}}}, to_apply=op")
 
     def module(self) -> Module:
+        """The module, whose root is what was written last."""
         t, *before = self.type, *self.lines[:-1]
         text = ["HloModule m", "op {", f"i = {t}[] parameter(0)", f"j = {t}[] parameter(1)"]
         text += [f"ROOT k = {t}[] {self.opcode}(i, j)", "}", "ENTRY main {", *before]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+import hlo_tools.generate.structured  # pyright: ignore[reportUnusedImport]  # noqa: F401  it fills the table
 from hlo.attributes import Parameter
 from hlo.build import Builder, instruction, module
 from hlo.errors.error import HloError
@@ -15,7 +16,6 @@ from hlo.opcode import OPCODES
 from hlo.types.element_type import ElementType
 from hlo.types.literal import literal
 from hlo.types.shape import Shape, array, tuple_of
-from hlo_tools.generate import structured  # noqa: F401  it fills the table
 from hlo_tools.generate.operands import (
     TYPES,
     UnfitError,
@@ -51,8 +51,8 @@ class Instance:
     random: Random
     values: Any = nasty
     types: tuple[ElementType, ...] = TYPES
-    fixed: dict[str, Any] = field(default_factory=dict)
-    found: dict[str, Any] = field(default_factory=dict)
+    fixed: dict[str, Any] = field(default_factory=dict[str, Any])
+    found: dict[str, Any] = field(default_factory=dict[str, Any])
     names: NameSupply = field(default_factory=NameSupply)
 
     def __post_init__(self) -> None:
@@ -72,6 +72,7 @@ class Instance:
             raise UnfitError from error
 
     def make(self, side: Term, shape: Shape) -> Instruction:
+        """An instruction of a shape for a part of the pattern, with all that it needs."""
         if isinstance(side, Variable):
             return self.variable(side, shape)
         if isinstance(side, ConstantVariable):
@@ -82,6 +83,7 @@ class Instance:
         return self.application(side, shape)
 
     def variable(self, side: Variable, shape: Shape) -> Instruction:
+        """The parameter that a variable stands for."""
         known = self.found.get(side.name)
         if known is None:
             known = self.found[side.name] = self.builder.parameter(shape, side.name)
@@ -89,6 +91,7 @@ class Instance:
         return known
 
     def constant(self, side: ConstantVariable, shape: Shape) -> Instruction:
+        """The constant that a variable stands for: a splat or an array."""
         known = self.found.get(side.name)
         if known is None:
             value = self.fixed.get(side.name)
@@ -112,11 +115,12 @@ class Instance:
         return self.values(scalar, self.random)
 
     def exactly(self, side: Exactly, shape: Shape) -> Instruction:
+        """A number everywhere, as the type can hold it."""
         kind = shape.element_type.kind
-        need(kind != "unsigned" or not side.value < 0)
-        need(kind in ("float", "complex") or side.value == int(side.value))
-        value = side.value
-        if value == 0 and isinstance(value, int) and kind == "float":
+        value: Any = side.value
+        need(kind != "unsigned" or not value < 0)
+        need(kind in ("float", "complex") or value == int(value))
+        if value == 0 and isinstance(side.value, int) and kind == "float":
             # A whole 0 in a pattern is either zero.
             value = self.random.choice((0.0, -0.0))
         # Both parts of a complex zero have its sign.
@@ -128,6 +132,7 @@ class Instance:
         return self.splat(value, shape)
 
     def splat(self, value: Any, shape: Shape) -> Instruction:
+        """One number everywhere."""
         with np.errstate(all="ignore"):
             number = np.asarray(value).astype(shape.element_type.dtype)
         scalar = self.builder.constant(literal(number))
@@ -136,6 +141,7 @@ class Instance:
         return self.builder.add("broadcast", scalar, shape=shape, dimensions=())
 
     def application(self, side: Application, shape: Shape) -> Instruction:
+        """An opcode of the pattern with operands and attributes that give the shape."""
         opcode = self.random.choice(side.opcodes)
         rest = isinstance(side.operands[-1], Rest) if side.operands else False
         given = {k: v for k, v in self.known(side.attributes) if v is not None}
@@ -175,13 +181,14 @@ class Instance:
         return known.shape if known is not None else shape
 
     def known(self, attributes: Any) -> Any:
+        """The names of attributes with what is known of each; None for nothing."""
         for name, value in attributes:
             is_variable = isinstance(value, AttributeVariable)
             yield name, self.found.get(value.name) if is_variable else value
 
     def called(self, side: Application, kinds: tuple[str, ...], operands: Any) -> list[Computation]:
         """The computations of scalars: those that variables stand for already, or new ones."""
-        made = []
+        made: list[Computation] = []
         variables = {position: value.name for position, value in side.called}
         for i, kind in enumerate(kinds):
             new = scalar_computation(kind, operands[0].shape.element_type, self.names)

@@ -3,12 +3,11 @@
 from random import Random
 from typing import Any
 
-from strategies.reduce_samplers import SAMPLERS
-from strategies.samplers import sampler
-
 import hlo
 from hlo.instruction import Module
 from hlo_tools.generate.operands import need
+from hlo_tools.generate.reduce_samplers import SAMPLERS
+from hlo_tools.generate.samplers import sampler
 
 __all__ = ["SAMPLERS"]
 
