@@ -63,6 +63,6 @@ RULES = (
          xla="(A * C1) * (B * C2) => A * B * (C1 * C2)"),
     Rule(multiply(exponential(x), exponential(y)), exponential(add(x, y)), promise=ROUNDING,
          where=is_floating(x),
-         xla="exp(A) * exp(B) => exp(A + B)", witness={"x": 1.0, "y": 1.0}),
+         xla="exp(A) * exp(B) => exp(A + B)", witness={"x": 60.0, "y": 1e-6}),
 )
 # fmt: on

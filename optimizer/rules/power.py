@@ -26,11 +26,11 @@ RULES = (
     Rule(power(x, 2), multiply(x, x), where=~is_complex(x), promise=ROUNDING,
          xla="pow(A, 2) => A * A"),
     Rule(power(x, 3), multiply(multiply(x, x), x), where=~is_complex(x), promise=ROUNDING,
-         xla="pow(A, 3) => A * A * A", witness={"x": 3.3}),
+         xla="pow(A, 3) => A * A * A", witness={"x": 1.5847931}),
     Rule(power(x, -1), divide(1, x), where=is_floating(x), promise=ROUNDING,
          xla="pow(A, -1) => 1 / A"),
     Rule(power(exponential(x), y), exponential(multiply(x, y)), where=is_floating(x),
-         promise=ROUNDING, xla="pow(exp(A), B) => exp(A * B)", witness={"x": 0.3, "y": 2.7}),
+         promise=ROUNDING, xla="pow(exp(A), B) => exp(A * B)", witness={"x": 2e-8, "y": 50.0}),
     Rule(power(negate(x), c), power(x, c), where=is_even(c)),
     Rule(power(abs_(x), c), power(x, c), where=is_even(c)),
 )

@@ -1,6 +1,7 @@
 """What holds of every rule, checked on instances of its left side made from the pattern."""
 
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import product
 from math import prod
@@ -9,6 +10,7 @@ from random import Random
 import ml_dtypes
 import numpy as np
 from hypothesis import settings
+from strategies.liberties import liberties
 
 from hlo.attributes import Constant
 from hlo.errors.error import HloError
@@ -132,11 +134,13 @@ def of_sizes(module):
 
 
 def check_next_stronger(rule):
-    """Some instance breaks the next stronger promise."""
+    """Some instance breaks the next stronger promise, on every machine."""
     names = list(PROMISES)
     stronger = PROMISES[names[names.index(rule.promise_name) - 1]]
     tries = witnessed(rule) if rule.witness else samples(rule, 300)
-    assert any(difference(*each, stronger) for each in tries), f"the rule keeps {stronger}"
+    free = liberties() if rule.promise == ROUNDING and not rule.witness else nullcontext()
+    with free:
+        assert any(difference(*each, stronger) for each in tries), f"the rule keeps {stronger}"
 
 
 def witnessed(rule):
