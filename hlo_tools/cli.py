@@ -1,18 +1,19 @@
 """The `hlo` command: finds the verb, runs it, and turns whatever goes wrong into one message.
 
-Verbs are imported when they are used, and this file imports nothing of the project, so that
-`hlo --help` answers at once.
+Verbs are imported when they are used, and this file imports nothing of the project but a parser
+that imports nothing, so that `hlo --help` answers at once.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final, cast
+
+from hlo_tools.arguments import Parser
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,12 +59,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("hlo: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # Python flushes standard output once more at its end, which would fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        leave_standard_output()
         return PIPE_CLOSED
+    except OSError as error:
+        if error.filename is not None:
+            return report(error)
+        leave_standard_output()
+        print(f"hlo: cannot write: {error.strerror}", file=sys.stderr)
+        return BAD_INPUT
     except Exception as error:
         return report(error)
     return status
+
+
+def leave_standard_output() -> None:
+    """Let go what was not written: Python flushes at its end, which would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def dispatch(words: list[str]) -> int:
@@ -71,38 +82,30 @@ def dispatch(words: list[str]) -> int:
     if not words or words[0] not in VERBS:
         return without_verb(words)
     verb = import_module(f"hlo_tools.verbs.{words[0]}")
-    parser = argparse.ArgumentParser(
-        prog=f"hlo {words[0]}",
-        description=verb.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = Parser(prog=f"hlo {words[0]}", description=verb.__doc__)
     verb.add_arguments(parser)
-    return verb.run(parser.parse_args(words[1:]))
+    return verb.run(parser.parse(words[1:]))
 
 
 def without_verb(words: list[str]) -> int:
     """Answer a command line that names no verb: with help, the version, or a refusal."""
     width = max(map(len, VERBS))
     verbs = "\n".join(f"  {verb:{width}}  {summary}" for verb, summary in VERBS.items())
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="hlo",
         usage="hlo VERB [OPTION ...] [FILE ...]",
         description=f"XLA to read: HLO printed, checked and run.\n\nverbs:\n{verbs}",
         epilog="`hlo VERB --help` tells more. A FILE `-` is standard input.\n"
         "Exit status: 0 fine, 1 a comparison failed, 2 bad input or usage.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="store_true", help="show the version and exit")
-    parser.add_argument("verb", nargs="?", help=argparse.SUPPRESS)
-    arguments = parser.parse_args(words)
-    if arguments.version:
+    if words and not words[0].startswith("-"):
+        near = get_close_matches(words[0], list(VERBS), n=1)
+        hint = f"did you mean `{near[0]}`?" if near else f"there are: {', '.join(VERBS)}"
+        parser.error(f"there is no verb `{words[0]}`; {hint}")
+    if parser.parse(words).version:
         print("hlo", version("pyhlo"))
         return FINE
-    if arguments.verb:
-        word: str = arguments.verb
-        near = get_close_matches(word, list(VERBS), n=1)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
-        parser.error(f"there is no verb `{word}`{hint}")
     parser.print_help()
     return BAD_INPUT
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.errors.error import HloError
+from hlo_tools.arguments import at_least
 from hlo_tools.arrays import full_array, load, random_array, tree, typed
 from interpreter.engine.memory import available_bytes
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
@@ -20,11 +21,14 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
 
     Array = NDArray[Any]
+    from hlo_tools.arguments import Parser
 
 Value = Any  # an array, None for a token, or a tuple of values
 
+INPUT_OPTIONS = ("--input", "--seed", "--fill", "--replicas")
 
-def add_input_options(parser: ArgumentParser) -> None:
+
+def add_input_options(parser: Parser) -> None:
     """The options that `make_inputs` looks at."""
     parser.add_argument(
         "--input",
@@ -32,11 +36,18 @@ def add_input_options(parser: ArgumentParser) -> None:
         metavar="FILE",
         help=".npy or .npz with the arrays of the parameters in order; may be given again",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of random inputs (default 0)")
+    parser.add_argument(
+        "--seed", type=at_least(0), default=0, metavar="N", help="of random inputs (default 0)"
+    )
     parser.add_argument("--fill", type=float, metavar="NUMBER", help="fill all inputs with it")
     parser.add_argument(
-        "--replicas", type=int, metavar="N", help="run so many (default: as the module says)"
+        "--replicas",
+        type=at_least(1),
+        metavar="N",
+        help="run so many (default: as the module says)",
     )
+    parser.not_with("--seed", "--input", "--fill")
+    parser.not_with("--fill", "--input")
 
 
 def make_inputs(module: Module, arguments: Namespace) -> list[list[Value]]:

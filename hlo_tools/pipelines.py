@@ -4,26 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo.errors.error import HloError, did_you_mean
+from optimizer.passes import ALIASES, Fixpoint, Pipeline
 from optimizer.pipeline_text import parse_pipeline
 from optimizer.pipelines import pipeline
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
+    from collections.abc import Iterator
 
-    from optimizer.passes import Pipeline
+    from hlo_tools.arguments import Parser
+    from optimizer.log import Pass
 
 
-def add_pipeline_options(parser: ArgumentParser) -> None:
+def add_pipeline_options(parser: Parser) -> None:
     """The options that `chosen_pipeline` looks at."""
     parser.add_argument(
         "--passes", metavar="A,B", help="passes by name, such as `cse,dce` (see `hlo passes`)"
     )
     parser.add_argument(
-        "--target", choices=("cpu", "gpu"), default="cpu", help="whose standard pipeline"
+        "--target",
+        choices=("cpu", "gpu"),
+        default="cpu",
+        help="whose standard pipeline (default cpu)",
     )
     parser.add_argument(
         "--strict", action="store_true", help="in it, only what keeps every bit of every value"
     )
+    parser.not_with("--target", "--passes")
+    parser.not_with("--strict", "--passes")
 
 
 def chosen_pipeline(arguments: Namespace) -> Pipeline:
@@ -31,3 +40,25 @@ def chosen_pipeline(arguments: Namespace) -> Pipeline:
     if arguments.passes:
         return parse_pipeline(arguments.passes)
     return pipeline(arguments.target, strict=arguments.strict)
+
+
+def pass_in(passes: Pass, name: str) -> str:
+    """XLA's name of a pass that runs in a pipeline, by that name or another one.
+
+    Raises
+    ------
+    HloError
+        HLO151 if no pass of the pipeline has the name.
+    """
+    running = sorted(set(_names(passes)))
+    found = ALIASES.get(name, name)
+    if found not in running:
+        notes = did_you_mean(name, running) or (f"there are: {', '.join(running)}",)
+        raise HloError("HLO151", f"the pipeline has no pass `{name}`", notes=notes)
+    return found
+
+
+def _names(pass_: Pass) -> Iterator[str]:
+    yield pass_.name
+    for inner in pass_.passes if isinstance(pass_, Pipeline | Fixpoint) else ():
+        yield from _names(inner)

@@ -1,6 +1,6 @@
 """The platforms that can run a module, for `hlo run --platform` and `--reference`.
 
-A package that brings a platform gives its row a function, in the place of None.
+A package that brings a platform adds its row here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from hlo.instruction import Module
     from interpreter.engine.frame import Event
 
-# Takes a module, the arguments of each device, and an observer; gives the value on each device.
 Runner = Any
 
 
@@ -27,12 +26,12 @@ class Platform:
     Attributes
     ----------
     summary : one line.
-    runner : None if this version has none.
+    runner : takes a module, the arguments of each device, and an observer; gives the value on each.
     observable : whether the runner tells an observer every instruction's value.
     """
 
     summary: str
-    runner: Runner | None = None
+    runner: Runner
     observable: bool = False
 
 
@@ -58,8 +57,6 @@ def _compile_to_c(
 PLATFORMS: Final = {
     "interpreter": Platform("the reference interpreter, in NumPy", _interpret, observable=True),
     "c": Platform("optimized, emitted as C and compiled for the CPU", _compile_to_c),
-    "cuda": Platform("optimized, emitted as CUDA C and run on a GPU"),
-    "cuda-host": Platform("the emitted CUDA C, run on the CPU"),
 }
 
 
@@ -73,17 +70,12 @@ def runner(name: str, *, observed: bool = False) -> Runner:
     Raises
     ------
     HloError
-        HLO203 if this version has none, or none that can be observed; HLO204 if there is no such
-        platform.
+        HLO203 if the platform cannot be observed; HLO204 if there is no such platform.
     """
     if name not in PLATFORMS:
-        notes = did_you_mean(name, PLATFORMS)
+        notes = did_you_mean(name, PLATFORMS) or [f"there are: {', '.join(PLATFORMS)}"]
         raise HloError("HLO204", f"there is no platform `{name}`", notes=notes)
     platform = PLATFORMS[name]
-    if platform.runner is None:
-        built = ", ".join(n for n, platform in PLATFORMS.items() if platform.runner)
-        message = f"platform {name} is not built yet"
-        raise HloError("HLO203", message, notes=[f"there are: {built}"])
     if observed and not platform.observable:
         message = f"platform {name} does not show the values of instructions"
         raise HloError("HLO203", message, notes=["--platform interpreter does"])

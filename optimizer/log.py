@@ -22,7 +22,7 @@ class Event:
 
     Attributes
     ----------
-    number : of the rewrite in the whole run, from 0.
+    number : of the rewrite in the whole run, from 1: so much fuel does it, and all before it.
     path : names of the pipelines and passes that run, outermost first.
     rule : what was done: a rule's name, or a pass's own word for it.
     old : the instruction that is replaced or removed.
@@ -56,7 +56,7 @@ class Pass(Protocol):
 
 
 class Observer(Protocol):
-    """Someone who watches passes run. `optimizer.observers` has the standard ones."""
+    """Who watches passes run. `optimizer.observers` has the standard ones."""
 
     def before(self, pass_: Pass, module: Module, log: Log) -> None:
         """A pass is about to run."""
@@ -66,6 +66,9 @@ class Observer(Protocol):
 
     def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:
         """A pass has run; both modules are the same object if it changed nothing."""
+
+    def left_out(self, pass_: Pass, log: Log) -> None:
+        """A pass does not run, for it left this very module as it was before."""
 
 
 @dataclass(slots=True)
@@ -104,7 +107,7 @@ class Log:
     ----------
     observers : in the order in which they are told.
     fuel : how many rewrites may still be done; None for any number.
-    skip : numbers of rewrites that are not done.
+    skip : numbers of rewrites, from 1, that are not done.
     path : names of the pipelines and passes that run now, outermost first.
     numbers : how many rewrites were asked for so far.
     denied : rewrites, as rule and instruction, that were refused once and so always are.
@@ -133,8 +136,8 @@ class Log:
         spent = self.fuel is not None and self.fuel <= 0
         if spent or (rule, old.name) in self.denied:
             return False
-        number = self.numbers
         self.numbers += 1
+        number = self.numbers
         if number in self.skip:
             self.denied.add((rule, old.name))
             return False
@@ -149,6 +152,8 @@ class Log:
     def run(self, pass_: Pass, module: Module) -> Module:
         """Run a pass, and tell the observers before and after; not where it left the module."""
         if self.left.get(pass_) is module:
+            for observer in self.observers:
+                observer.left_out(pass_, self)
             return module
         self.path.append(pass_.name)
         for observer in self.observers:
@@ -172,4 +177,7 @@ class Silent:
         """Nothing."""
 
     def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:
+        """Nothing."""
+
+    def left_out(self, pass_: Pass, log: Log) -> None:
         """Nothing."""

@@ -118,18 +118,22 @@ class Print(Silent):
 class Dump(Silent):
     """Writes the module to files between passes, under the names that XLA gives them.
 
-    Every pipeline starts with `module_0000.NAME.0000.PIPELINE.after_pipeline-start.before_A.txt`;
-    where the pass A changes something, `module_0000.NAME.0001.PIPELINE.after_A.before_B.txt`
-    follows, and after its last pass `...after_B.before_pipeline-end.txt`.
+    The first is `module_0000.NAME.before_optimizations.txt`, the last, if the passes come to their
+    end, `module_0000.NAME.cpu_after_optimizations.txt`. Every pipeline starts with
+    `module_0000.NAME.0000.PIPELINE.after_pipeline-start.before_A.txt`; where the pass A changes
+    something, `module_0000.NAME.0001.PIPELINE.after_A.before_B.txt` follows, and after its last
+    pass `...after_B.before_pipeline-end.txt`.
 
     Attributes
     ----------
     directory : made if it is not there.
+    target : "cpu" or "gpu", for the name of the last file; "" for passes of one's own.
     number : of the next file.
     running : the pipelines that run, with the position of the pass that runs in each.
     """
 
     directory: Path
+    target: str = ""
     number: int = 0
     running: list[tuple[Pipeline | Fixpoint, int]] = field(
         default_factory=list[tuple[Pipeline | Fixpoint, int]]
@@ -137,32 +141,57 @@ class Dump(Silent):
 
     def before(self, pass_: Pass, module: Module, log: Log) -> None:  # noqa: ARG002
         """Write what a pipeline starts from."""
+        if not self.running and not self.number:
+            self.write("before_optimizations", module)
         if isinstance(pass_, Pipeline | Fixpoint):
             self.running.append((pass_, 0))
             if pass_.passes:
-                self.write(pass_.name, "pipeline-start", pass_.passes[0].name, module)
+                self.write_between(pass_.name, "pipeline-start", pass_.passes[0].name, module)
 
     def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:  # noqa: ARG002
         """Write what a pass made."""
         if isinstance(pass_, Pipeline | Fixpoint):
             self.running.pop()
         if not self.running:
+            target = f"{self.target}_" if self.target else ""
+            self.write(f"{target}after_optimizations", after)
             return
-        pipeline, position = self.running[-1]
-        following = (*pipeline.passes, None)[position + 1]
-        last = len(pipeline.passes) - 1
-        self.running[-1] = pipeline, 0 if position == last else position + 1
+        pipeline, following = self.advance()
         if after is not before:
-            upcoming = following.name if following else "pipeline-end"
-            self.write(pipeline.name, pass_.name, upcoming, after)
+            self.write_between(pipeline, pass_.name, following, after)
 
-    def write(self, pipeline: str, previous: str, upcoming: str, module: Module) -> None:
-        """Write one file."""
-        self.directory.mkdir(parents=True, exist_ok=True)
-        place = f"{pipeline}.after_{previous}.before_{upcoming}"
-        name = f"module_0000.{sanitize(module.name)}.{self.number:04}.{place}.txt"
-        (self.directory / name).write_text(str(module), "utf-8", "surrogateescape")
+    def left_out(self, pass_: Pass, log: Log) -> None:  # noqa: ARG002
+        """Count it too."""
+        if self.running:
+            self.advance()
+
+    def advance(self) -> tuple[str, str]:
+        """Go on to the next pass; gives the name of the pipeline, and that of the pass."""
+        pipeline, position = self.running[-1]
+        last = position == len(pipeline.passes) - 1
+        self.running[-1] = pipeline, 0 if last else position + 1
+        return pipeline.name, "pipeline-end" if last else pipeline.passes[position + 1].name
+
+    def write_between(self, pipeline: str, previous: str, upcoming: str, module: Module) -> None:
+        """Write the module between two passes."""
+        place = f"{pipeline}.after_{previous}.before_{upcoming}".replace(" ", "_")
+        self.write(f"{self.number:04}.{place.replace('/', '_')}", module)
         self.number += 1
+
+    def write(self, place: str, module: Module) -> None:
+        """Write one file.
+
+        Raises
+        ------
+        HloError
+            HLO200 if that cannot be done.
+        """
+        path = self.directory / f"module_0000.{sanitize(module.name)}.{place}.txt"
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            path.write_text(str(module), "utf-8", "surrogateescape")
+        except OSError as error:
+            raise HloError("HLO200", f"cannot write {path}: {error.strerror}") from error
 
 
 @dataclass

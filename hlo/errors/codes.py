@@ -202,8 +202,8 @@ CODES: Final[dict[str, Code]] = {
     ),
     "HLO203": Code(
         "the platform cannot do this",
-        "The platform is known, but this version cannot run modules on it, or the platform does "
-        "not show the values of instructions, as `--trace` needs. The interpreter does all.",
+        "The platform does not show the values of instructions, as `--trace` needs. The "
+        "interpreter does.",
     ),
     "HLO204": Code(
         "there is no such name",

@@ -16,10 +16,12 @@ from hlo.errors.error import HloError
 from hlo_tools.files import read_sound_module, write_text
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
+
+    from hlo_tools.arguments import Parser
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where files go")

@@ -27,10 +27,11 @@ from optimizer.observers import promise_of
 from optimizer.pipeline_text import parse_pipeline
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
     from collections.abc import Iterator
 
     from hlo.instruction import Module
+    from hlo_tools.arguments import Parser
     from optimizer.log import Pass
 
 RIGHT, WRONG = 0, 1
@@ -38,7 +39,7 @@ RIGHT, WRONG = 0, 1
 EXACT = tuple(t for t in TYPES if t.is_integer or t is ELEMENT_TYPES["pred"])
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("pass_", metavar="PASS", help="my_pass.py:MyPass, or names of passes")
     parser.add_argument("files", metavar="FILE", nargs="*", help="also run on these modules")

@@ -13,17 +13,20 @@ from rich.console import Console
 from rich.text import Text
 
 from hlo.diff import Section, diff
+from hlo.errors.error import HloError
 from hlo.write.print import Options
-from hlo_tools.files import read_module
+from hlo_tools.files import STANDARD, read_module
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
     from collections.abc import Iterator
+
+    from hlo_tools.arguments import Parser
 
 SAME, DIFFERENT = 0, 1
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("before", metavar="A", help="HLO text, or - for standard input")
     parser.add_argument("after", metavar="B", help="HLO text, or - for standard input")
@@ -32,10 +35,18 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Print the differences."""
+    """Print the differences.
+
+    Raises
+    ------
+    HloError
+        HLO200 if both modules are to be read from standard input.
+    """
     options = Options(
         print_metadata=arguments.metadata, include_layout_in_shapes=not arguments.no_layouts
     )
+    if arguments.before == arguments.after == STANDARD:
+        raise HloError("HLO200", "cannot read standard input twice")
     before, after = read_module(arguments.before), read_module(arguments.after)
     sections = diff(before, after, options)
     if not sections:

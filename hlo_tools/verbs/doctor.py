@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
     from collections.abc import Iterator
+
+    from hlo_tools.arguments import Parser
 
 OLDEST_PYTHON = (3, 11)
 COMPILERS = ("cc", "gcc", "clang")
@@ -54,7 +56,7 @@ class Finding:
         return "ok" if self.found else "MISSING" if self.needed else "absent"
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """The verb's command line: there is nothing to choose."""
     del parser
 

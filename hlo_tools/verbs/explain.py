@@ -6,18 +6,21 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from hlo.errors.codes import CODES
-from hlo.errors.error import HloError, did_you_mean
+from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
+
+    from hlo_tools.arguments import Parser
 
 WIDTH = 100
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("code", nargs="?", metavar="CODE", help="such as HLO021, or 21")
     parser.add_argument("--all", action="store_true", help="write all of them, as Markdown")
+    parser.not_with("CODE", "--all")
 
 
 def run(arguments: Namespace) -> int:
@@ -39,10 +42,11 @@ def story(written: str) -> str:
     HloError
         HLO204 if there is no such code.
     """
-    code = f"HLO{int(written):03}" if written.isdecimal() else written.upper()
+    number = written.upper().removeprefix("HLO")
+    code = f"HLO{int(number):03}" if number.isascii() and number.isdecimal() else written
     if code not in CODES:
-        message = f"there is no error code `{written}`"
-        raise HloError("HLO204", message, notes=did_you_mean(code, CODES))
+        note = f"they go from {min(CODES)} to {max(CODES)}; `hlo explain` lists them"
+        raise HloError("HLO204", f"there is no error code `{written}`", notes=[note])
     return f"{code}: {CODES[code].title}\n\n{fill(CODES[code].explanation, WIDTH)}"
 
 

@@ -14,14 +14,15 @@ from hlo.opcode import OPCODES, TRAITS, Opcode
 from hlo_tools.tables import load_tables
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
 
     from hlo.table import OpTable
+    from hlo_tools.arguments import Parser
 
 Tables = dict[str, "OpTable[Any]"]
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("opcode", nargs="?", help="show this opcode alone, with its attributes")
 

@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hlo.errors.error import HloError
+from hlo_tools.arguments import at_least
 from hlo_tools.files import read_sound_module, write_text
-from hlo_tools.inputs import add_input_options, make_inputs
-from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline
+from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, make_inputs
+from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline, pass_in
 from hlo_tools.views.picture import picture
 from optimizer.log import Event, Log, Observer, Silent
 from optimizer.memory.buffer_assignment import assign
@@ -20,9 +22,10 @@ from optimizer.memory.report import report
 from optimizer.observers import CheckValues, Dump, Print, Timer, Verify
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
 
     from hlo.instruction import Module
+    from hlo_tools.arguments import Parser
     from optimizer.log import Pass
 
 
@@ -54,16 +57,16 @@ class Tell(Silent):
         print(event, file=sys.stderr)
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
     add_pipeline_options(parser)
     parser.add_argument("--until", metavar="PASS", help="stop after the first run of this pass")
-    parser.add_argument("--fuel", type=int, metavar="N", help="stop after N rewrites")
+    parser.add_argument("--fuel", type=at_least(0), metavar="N", help="stop after N rewrites")
     parser.add_argument(
         "--skip",
         metavar="N",
-        type=int,
+        type=at_least(1),
         action="append",
         default=[],
         help="leave out rewrite number N, as --log counts them",
@@ -74,15 +77,16 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--print-after",
         metavar="PASS",
         action="append",
-        help="print the module there after each run of this pass that changed it",
+        help="print the module there after each run of this pass, or of all, that changed it",
     )
     parser.add_argument(
-        "--dump-to", type=Path, metavar="DIR", help="write the modules between passes, as XLA does"
+        "--dump-to", metavar="DIR", help="write the modules between passes, as XLA does"
     )
     parser.add_argument(
         "--check-values", action="store_true", help="run the module before and after each pass"
     )
     add_input_options(parser)
+    parser.only_with(INPUT_OPTIONS, "--check-values")
     parser.add_argument(
         "--stage",
         choices=("hlo", "buffers", "c"),
@@ -98,12 +102,16 @@ def run(arguments: Namespace) -> int:
     module = read_sound_module(arguments.file)
     passes = chosen_pipeline(arguments)
     timer = Timer()
-    watching = [Verify(), timer, *observers(module, arguments)]
+    watching = [Verify(), timer, *observers(module, passes, arguments)]
     log = Log(watching, fuel=arguments.fuel, skip=frozenset(arguments.skip))
     try:
         module = log.run(passes, module)
     except Reached as reached:
         module = reached.module
+    beyond = [number for number in arguments.skip if number > log.numbers]
+    if beyond:
+        message = f"there is no rewrite {beyond[0]} to skip"
+        raise HloError("HLO204", message, notes=[f"there are {log.numbers}; --log shows them"])
     write_text(arguments.output, text_of(module, arguments.stage))
     if arguments.svg:
         write_text(arguments.svg, picture(assign(CopyInsertion().run(module, Log()))))
@@ -126,17 +134,20 @@ def text_of(module: Module, stage: str) -> str:
     return emit_c.emit(static).source
 
 
-def observers(module: Module, arguments: Namespace) -> list[Observer]:
+def observers(module: Module, passes: Pass, arguments: Namespace) -> list[Observer]:
     """Those who watch because an option asks for it; the one that stops comes last."""
     watching: list[Observer] = []
     if arguments.log:
         watching.append(Tell())
     if arguments.print_after:
-        watching.append(Print(sys.stderr.write, arguments.print_after))
+        chosen = [pass_in(passes, name) for name in arguments.print_after if name != "all"]
+        only = () if "all" in arguments.print_after else chosen
+        watching.append(Print(sys.stderr.write, only))
     if arguments.dump_to:
-        watching.append(Dump(arguments.dump_to))
+        target = "" if arguments.passes else arguments.target
+        watching.append(Dump(Path(arguments.dump_to), target))
     if arguments.check_values:
         watching.append(CheckValues([tuple(given) for given in make_inputs(module, arguments)]))
     if arguments.until:
-        watching.append(Until(arguments.until))
+        watching.append(Until(pass_in(passes, arguments.until)))
     return watching

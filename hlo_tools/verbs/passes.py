@@ -5,23 +5,38 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import optimizer
+from hlo.errors.error import HloError, did_you_mean
 from optimizer.pipeline_text import option_defaults
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
+
+    from hlo_tools.arguments import Parser
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """The verb's command line: there is nothing to choose."""
-    del parser
+def add_arguments(parser: Parser) -> None:
+    """The verb's command line."""
+    parser.add_argument("word", nargs="?", help="only passes with this in their name or summary")
 
 
 def run(arguments: Namespace) -> int:
-    """Print a line a pass, and a line an option."""
-    del arguments
-    width = max(map(len, optimizer.PASSES))
-    for name, pass_class in sorted(optimizer.PASSES.items()):
-        print(f"{name:{width}}  {(pass_class.__doc__ or '').partition(chr(10))[0]}")
+    """Print a line a pass, and a line an option.
+
+    Raises
+    ------
+    HloError
+        HLO204 if no pass has the word.
+    """
+    summaries = {name: (c.__doc__ or "").partition("\n")[0] for name, c in optimizer.PASSES.items()}
+    word: str = arguments.word or ""
+    shown = {n: s for n, s in sorted(summaries.items()) if word.lower() in f"{n} {s}".lower()}
+    if not shown:
+        notes = did_you_mean(word, summaries)
+        raise HloError("HLO204", f"no pass has `{word}` in its name or summary", notes=notes)
+    width = max(map(len, shown))
+    for name, summary in shown.items():
+        pass_class = optimizer.PASSES[name]
+        print(f"{name:{width}}  {summary}")
         for option, default in option_defaults(pass_class).items():
             spelled = str(default).lower() if isinstance(default, bool) else default
             print(f"{'':{width}}    {option}={spelled}")

@@ -13,7 +13,9 @@ from hlo.write.print import Options, print_module
 from hlo_tools.files import read_module, write_text
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
+
+    from hlo_tools.arguments import Parser
 
 # Each option with the field of `hlo.print.Options` that it sets, the value, and its help.
 SWITCHES: Final = {
@@ -28,7 +30,7 @@ SWITCHES: Final = {
 }
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write to a file")

@@ -23,18 +23,20 @@ from optimizer.rewriting.evidence import evidence, is_proved
 from optimizer.rewriting.rule import why_not
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
 
     from hlo.instruction import Module
+    from hlo_tools.arguments import Parser
     from optimizer.rewriting.rule import Rule
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("word", nargs="?", help="only rules that have this in their text")
     parser.add_argument("--promise", choices=PROMISES, help="only rules with this promise")
     parser.add_argument("--why", metavar="FILE", help="tell why rules do not apply in this module")
     parser.add_argument("--at", metavar="NAME", help="... to this instruction; else to the root")
+    parser.only_with(("--at",), "--why")
 
 
 def run(arguments: Namespace) -> int:
@@ -46,6 +48,8 @@ def run(arguments: Namespace) -> int:
         if arguments.promise in (None, rule.promise_name)
         and (arguments.word is None or arguments.word in str(rule))
     ]
+    if not rules:
+        raise HloError("HLO204", f"no rule{_limits(arguments)}", notes=["`hlo rules` lists all"])
     if arguments.why:
         print("\n".join(reasons(rules, read_sound_module(arguments.why), arguments.at)))
         return 0
@@ -56,6 +60,12 @@ def run(arguments: Namespace) -> int:
     proved = sum(map(is_proved, rules))
     print(f"\n{len(rules)} rules, {proved} of them proved in small types")
     return 0
+
+
+def _limits(arguments: Namespace) -> str:
+    word = f" has `{arguments.word}` in its text" if arguments.word else ""
+    promise = f" promises {arguments.promise}" if arguments.promise else ""
+    return " and".join(filter(None, (word, promise)))
 
 
 def reasons(rules: list[Rule], module: Module, name: str | None) -> list[str]:

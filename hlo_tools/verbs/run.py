@@ -13,27 +13,35 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 
-from hlo.errors.error import HloError
+from hlo_tools.arguments import at_least
 from hlo_tools.arrays import leaves, load, save
 from hlo_tools.files import read_sound_module
 from hlo_tools.inputs import add_input_options, deal, make_inputs
 from hlo_tools.observers import observing
 from hlo_tools.platforms import PLATFORMS, runner
 from hlo_tools.show import spell
-from interpreter.numbers.compare import PROMISES, compare
+from hlo_tools.tolerances import (
+    TOLERANCE_OPTIONS,
+    add_tolerance_options,
+    chosen_tolerance,
+    spell_tolerance,
+)
+from interpreter.numbers.compare import compare
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
     from collections.abc import Callable, Sequence
 
     from hlo.attributes import Constant
     from hlo.instruction import Module
+    from hlo_tools.arguments import Parser
+    from interpreter.numbers.compare import Promise
 
 Value = Any  # an array, None for a token, or a tuple of values
 SAME, DIFFERENT = 0, 1
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     platforms = "; ".join(f"{name}: {row.summary}" for name, row in PLATFORMS.items())
     parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
@@ -44,9 +52,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--expect", metavar="FILE", help="compare with a saved value")
     parser.add_argument("--reference", metavar="P", help="compare with another platform")
     parser.add_argument(
-        "--promise", choices=PROMISES, default="ROUNDING", help="how equal (default ROUNDING)"
-    )
-    parser.add_argument(
         "--trace", metavar="FILE", help="write every value: whole to .npz, else as text"
     )
     parser.add_argument("--stop-at-nan", action="store_true", help="stop where NaN arises")
@@ -54,10 +59,18 @@ def add_arguments(parser: ArgumentParser) -> None:
     watched = parser.add_argument_group("with --platform c")
     watched.add_argument("--profile", action="store_true", help="list what the kernels took")
     watched.add_argument("--profile-trace", metavar="FILE", help="and write a trace for Chrome")
-    watched.add_argument("--threads", type=int, metavar="N", help="use at most so many threads")
+    watched.add_argument(
+        "--threads", type=at_least(1), metavar="N", help="use at most so many threads"
+    )
     watched.add_argument(
         "--sanitize", action="store_true", help="run in a process that watches memory and sums"
     )
+    add_tolerance_options(parser)
+    parser.only_with(TOLERANCE_OPTIONS, "--expect", "--reference")
+    parser.only_with(("--threads",), "--platform c", "--reference c")
+    watching = ("--profile", "--profile-trace", "--sanitize")
+    parser.only_with(watching, "--platform c")
+    parser.not_with("--sanitize", "--profile", "--profile-trace", "--threads")
 
 
 def run(arguments: Namespace) -> int:
@@ -88,7 +101,7 @@ def run(arguments: Namespace) -> int:
     if arguments.output:
         save(arguments.output, values)
     status = SAME
-    promise = arguments.promise
+    promise = chosen_tolerance(arguments)
     if arguments.expect:
         wanted = expected(module, arguments.expect, len(values))
         status |= report(values, wanted, arguments.expect, promise)
@@ -116,19 +129,10 @@ def tell_of_elided(module: Module) -> None:
 def watched_runner(
     arguments: Namespace,
 ) -> Callable[[Module, Sequence[Sequence[Any]]], list[Value]] | None:
-    """What runs a module for a profile, or with sanitizers; None if neither is asked for.
-
-    Raises
-    ------
-    HloError
-        HLO203 if the platform can't.
-    """
+    """What runs a module for a profile, or with sanitizers; None if neither is asked for."""
     profiles = arguments.profile or arguments.profile_trace
     if not profiles and not arguments.sanitize:
         return None
-    if arguments.platform != "c":
-        option = "--sanitize" if arguments.sanitize else "--profile"
-        raise HloError("HLO203", f"{option} needs --platform c")
     from hlo_tools.watching import run_profiled, run_sanitized  # noqa: PLC0415
 
     if arguments.sanitize:
@@ -148,14 +152,14 @@ def expected(module: Module, path: str, devices: int) -> list[Value]:
     return [value for (value,) in deal(load(path, "out"), [module.entry.root.shape], devices)]
 
 
-def report(values: Sequence[Value], wanted: Sequence[Value], name: str, promise: str) -> int:
+def report(values: Sequence[Value], wanted: Sequence[Value], name: str, promise: Promise) -> int:
     """Compare the value on each device, and say where the first difference is."""
     for device, (value, want) in enumerate(zip(values, wanted, strict=True)):
-        difference = compare(value, want, PROMISES[promise])
+        difference = compare(value, want, promise)
         if difference:
             where = f" on device {device}" if len(values) > 1 else ""
             print(f"different from {name}{where}: {difference}")
             return DIFFERENT
     count = sum(1 for value in values for _ in leaves(value))
-    print(f"equal to {name}, arrays: {count}, promise: {promise}")
+    print(f"equal to {name}, arrays: {count}, {spell_tolerance(promise)}")
     return SAME

@@ -8,19 +8,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.stats import stats
+from hlo_tools.arguments import at_least
 from hlo_tools.files import read_module
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
 
     from hlo.instruction import Module
+    from hlo_tools.arguments import Parser
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
     parser.add_argument(
-        "--largest", type=int, default=5, metavar="N", help="name the N largest values (default 5)"
+        "--largest",
+        type=at_least(0),
+        default=5,
+        metavar="N",
+        help="name the N largest values (default 5)",
     )
 
 

@@ -13,10 +13,12 @@ from optimizer.gpu.device import A100
 from optimizer.gpu.timeline import picture, simulate
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
+
+    from hlo_tools.arguments import Parser
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
     parser.add_argument("--list", action="store_true", help="a line for each instruction, too")

@@ -13,12 +13,14 @@ from hlo.verify import verify
 from hlo_tools.files import name_of, read_module
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
+
+    from hlo_tools.arguments import Parser
 
 FINE, WRONG = 0, 2
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="HLO text, or - for stdin")
 

@@ -23,10 +23,11 @@ from optimizer.libraries.library import why_library
 from optimizer.memory.why import why_copied, why_recomputed
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
     from collections.abc import Callable
 
     from hlo.instruction import Module
+    from hlo_tools.arguments import Parser
 
 # Who answers each kind of question, and how many instructions it is about.
 QUESTIONS: dict[str, tuple[Callable[..., object], int]] = {
@@ -38,7 +39,7 @@ QUESTIONS: dict[str, tuple[Callable[..., object], int]] = {
 }
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("question", choices=tuple(QUESTIONS), help="the kind of decision")
     parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")

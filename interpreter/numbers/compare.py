@@ -41,12 +41,15 @@ class Promise:
         mantissa bits, a quarter of the way to the double, and at least one.
     of_largest : ... or differ by so many times the largest finite number's rounding error, which is
         what a sum in another order promises.
+    atol, rtol : ... or differ by `atol + rtol * |wanted|`, as in NumPy's `allclose`.
     """
 
     zero_sign: bool = False
     finite: bool = False
     ulps: int = 0
     of_largest: bool = False
+    atol: float = 0.0
+    rtol: float = 0.0
 
     def __or__(self, other: Promise) -> Promise:
         """What is left of two promises when one change follows the other."""
@@ -55,6 +58,8 @@ class Promise:
             self.finite or other.finite,
             self.ulps + other.ulps,
             self.of_largest or other.of_largest,
+            self.atol + other.atol,
+            self.rtol + other.rtol,
         )
 
     def within(self, ulps: int) -> Promise:
@@ -68,6 +73,8 @@ class Promise:
             and self.finite <= other.finite
             and self.ulps <= other.ulps
             and self.of_largest <= other.of_largest
+            and self.atol <= other.atol
+            and self.rtol <= other.rtol
         )
 
     def __str__(self) -> str:
@@ -75,8 +82,9 @@ class Promise:
         names = [name for name, promise in PROMISES.items() if promise == self]
         if names:
             return names[0]
-        forgiven = [f.name for f in fields(self) if getattr(self, f.name) and f.name != "ulps"]
-        return f"Promise({', '.join([*forgiven, f'{self.ulps} ulps'])})"
+        given = {f.name: getattr(self, f.name) for f in fields(self)}
+        forgiven = [k if v is True else f"{k}={v:g}" for k, v in given.items() if v]
+        return f"Promise({', '.join(forgiven)})"
 
 
 BITS: Final = Promise()
@@ -226,6 +234,8 @@ def _differences(got: Array, want: Array, promise: Promise) -> tuple[Array, Arra
     if promise.of_largest and finite.any():
         largest = np.abs(w[finite]).max()
         near |= np.abs(g - w) <= allowed * 2.0**-mantissa_bits * largest
+    if promise.atol or promise.rtol:
+        near |= np.abs(g - w) <= promise.atol + promise.rtol * np.abs(w)
     # An infinity is a neighbour of the largest number, but no rounding error makes one.
     near &= finite | (g == w)
     if not promise.zero_sign:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 import optimizer
 from hlo import Instruction, Module
 from hlo.walk import rebuild, rebuild_module
+from interpreter.numbers.compare import BITS, ROUNDING
 from optimizer.catalogue import ALL_RULE_SETS
 from optimizer.log import Log
 from optimizer.rewriting.make import make
@@ -123,3 +124,91 @@ def test_rules_are_listed_with_their_promises(hlo) -> None:
     some = hlo("rules", "transpose").out.splitlines()[:-2]
     assert some
     assert all("transpose" in line for line in some)
+
+
+# The difference cancels all but what rounding leaves.
+CANCELLING = b"""HloModule m
+
+ENTRY e {
+  x = f32[64] parameter(0)
+  y = f32[64] parameter(1)
+  e = f32[64] exponential(x)
+  f = f32[64] exponential(y)
+  p = f32[64] multiply(e, f)
+  s = f32[64] add(x, y)
+  t = f32[64] exponential(s)
+  ROOT n = f32[64] subtract(p, t)
+}
+"""
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Turns exp(x) * exp(y) into exp(x + y): that rounds, as it says."""
+
+    name = "rounds"
+    promise = ROUNDING
+
+    def run(self, module: Module, log: Log) -> Module:
+        def change(computation):
+            (old,) = (i for i in computation.instructions if i.name == "p")
+            added = make("add", *(operand.operands[0] for operand in old.operands))
+            total = replace(added, name="total")
+            new = make("exponential", total)
+            return rebuild(computation, {old: new} if log.rewrite("sum", old, total, new) else {})
+
+        return rebuild_module(module, change)
+
+
+@dataclass(frozen=True)
+class Breaks(Rounds):
+    """Says that it keeps all bits."""
+
+    name = "breaks"
+    promise = BITS
+
+
+def test_bisect_does_not_accuse_a_rule_of_the_rounding_that_it_promises(hlo, monkeypatch) -> None:
+    monkeypatch.setitem(optimizer.PASSES, "rounds", Rounds)
+    monkeypatch.setitem(optimizer.PASSES, "breaks", Breaks)
+    sound = hlo("bisect", "-", "--passes", "rounds", stdin=CANCELLING)
+    assert (sound.status, sound.out.splitlines()) == (
+        0,
+        [
+            "rewrite 1, pipeline.rounds: sum: it keeps its promise, ROUNDING",
+            "no rewrite breaks its promise after 1 rewrites, promise: ROUNDING",
+        ],
+    )
+    wrong = hlo("bisect", "-", "--passes", "breaks", stdin=CANCELLING)
+    assert wrong.status == 1
+    assert "rewrite 1 of 1 makes it wrong" in wrong.out
+
+
+def test_bisect_goes_on_behind_a_rewrite_that_rounds(hlo, monkeypatch, wrong: str) -> None:
+    monkeypatch.setitem(optimizer.PASSES, "rounds", Rounds)
+    result = hlo("bisect", "-", "--passes", f"rounds,{wrong}", stdin=CANCELLING)
+    assert result.status == 1
+    assert "rewrite 1, pipeline.rounds: sum: it keeps its promise" in result.out
+    assert "rewrite 2 of 2 makes it wrong" in result.out
+    assert "rule to-add" in result.out
+
+
+def test_bisect_takes_tolerances(hlo, monkeypatch) -> None:
+    monkeypatch.setitem(optimizer.PASSES, "breaks", Breaks)
+    words = ("bisect", "-", "--passes", "breaks")
+    assert hlo(*words, "--atol", 1e-3, stdin=CANCELLING).out.endswith("rewrites, atol: 0.001\n")
+    assert hlo(*words, "--ulps", 3, stdin=CANCELLING).status == 1
+
+
+def test_the_number_that_bisect_shows_is_the_one_that_opt_skips(hlo, softmax, wrong: str) -> None:
+    model = softmax.with_name("layer_norm.hlo")
+    passes = ("--passes", f"algebraic-simplifier,cse,{wrong},dce")
+    found = re.match(r"rewrite (\d+) of", hlo("bisect", model, *passes).out)
+    assert found
+    number = int(found[1])
+    logged = hlo("opt", model, *passes, "--log").err.splitlines()
+    assert logged[number - 1].startswith(f"{number:>5} pipeline.wrong: to-add:")
+    skipped = hlo("opt", model, *passes, "--skip", number).out
+    assert skipped.count(" subtract(") == 1 + hlo("opt", model, *passes).out.count(" subtract(")
+    fuelled = hlo("opt", model, *passes, "--fuel", number, "--log").err.splitlines()
+    assert fuelled == logged[:number]

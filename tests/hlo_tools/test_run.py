@@ -181,9 +181,8 @@ def test_bad_numbers_in_the_input_do_not_stop_it(hlo, softmax: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (["--platform", "cuda"], "HLO203"),
-        (["--platform", "cud"], "HLO204"),
-        (["--reference", "cuda-host"], "HLO203"),
+        (["--platform", "cuda"], "HLO204"),
+        (["--reference", "interpretre"], "HLO204"),
         (["--platform", "c", "--trace", "t"], "HLO203"),
         (["--input", "absent.npy"], "HLO200"),
         (["--input", __file__], "HLO202"),
@@ -223,3 +222,15 @@ def test_a_bar_shows_for_long_runs(monkeypatch, patience: float, shown: bool) ->
     with progress(module, Console(file=terminal, force_terminal=True)) as observe:
         evaluate(module, observe=observe)
     assert ("100%" in terminal.getvalue()) == shown
+
+
+def test_tolerances_take_the_place_of_the_promise(hlo, tmp_path: Path) -> None:
+    np.savez(tmp_path / "near.npz", out0=np.array([4.001, 4.0], np.float32))
+    words = ("run", "-", "--fill", 2, "--quiet", "--expect", tmp_path / "near.npz")
+    assert hlo(*words, stdin=ADD).status == 1
+    for near in (("--rtol", 1e-3), ("--atol", 2e-3), ("--ulps", 5000)):
+        assert hlo(*words, *near, stdin=ADD).status == 0
+    for far in (("--rtol", 1e-4), ("--atol", 5e-4), ("--ulps", 5), ("--ulps", 0)):
+        assert hlo(*words, *far, stdin=ADD).status == 1
+    told = hlo(*words, "--rtol", 1e-3, "--atol", 0, stdin=ADD).out
+    assert told.endswith("arrays: 1, rtol: 0.001\n")

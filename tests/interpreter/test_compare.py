@@ -50,7 +50,7 @@ def test_promises_are_ordered() -> None:
     assert ZERO_SIGN | FINITE == FINITE
     assert (BITS.within(2) | ZERO_SIGN.within(3)) == ZERO_SIGN.within(5)
     assert [str(p) for p in line] == ["BITS", "ZERO_SIGN", "FINITE", "ROUNDING"]
-    assert str(ZERO_SIGN.within(5)) == "Promise(zero_sign, 5 ulps)"
+    assert str(ZERO_SIGN.within(5)) == "Promise(zero_sign, ulps=5)"
 
 
 @pytest.mark.parametrize("element_type", ARRAY_TYPES)
@@ -175,3 +175,16 @@ def test_empty_arrays_are_equal() -> None:
         compare(np.zeros((0, 3), ml_dtypes.bfloat16), np.zeros((0, 3), ml_dtypes.bfloat16)) is None
     )
     assert compare(np.zeros((0,)), np.zeros((0,)), ROUNDING) is None
+
+
+def test_tolerances_are_those_of_allclose() -> None:
+    want = np.array([1.0, 100.0, 0.0, np.inf, np.nan], np.float32)
+    near = np.array([1.001, 100.1, 0.001, np.inf, np.nan], np.float32)
+    assert compare(near, want, Promise(rtol=1.1e-3, atol=1.1e-3)) is None
+    assert compare(near, want, Promise(atol=1.1e-3)).count == 1
+    assert compare(near, want, Promise(rtol=1.1e-3)).count == 1
+    assert compare(-near[3:4], want[3:4], Promise(rtol=1.0, atol=1.0)) is not None
+    loose = Promise(rtol=1e-3) | Promise(atol=1e-2)
+    assert Promise(rtol=1e-3).keeps(loose)
+    assert not loose.keeps(Promise(rtol=1e-3))
+    assert str(loose) == "Promise(atol=0.01, rtol=0.001)"

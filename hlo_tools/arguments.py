@@ -1,0 +1,117 @@
+"""The parser of every verb's words: what it would ignore, it refuses.
+
+A number that makes no sense, an empty word, and an option that has no effect beside the others are
+bad usage, with a message that says why. This file imports nothing of the project, so that the
+command answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """The type of an option whose value is a whole number, and not less than another."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise argparse.ArgumentTypeError(f"`{text}` is no whole number from {least} on")
+        return number
+
+    return read
+
+
+def tolerance(text: str) -> float:
+    """The type of an option whose value is a finite number that is not negative."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise argparse.ArgumentTypeError(f"`{text}` is no finite number from 0 on")
+    return number
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that knows which options have an effect only beside which others.
+
+    A condition is an option, `--profile`, or an option with its value, `--platform c`.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+        self._needs: list[tuple[Sequence[str], Sequence[str]]] = []
+        self._excludes: list[tuple[str, Sequence[str]]] = []
+
+    def only_with(self, options: Sequence[str], *conditions: str) -> None:
+        """Refuse each of some options where none of the conditions holds."""
+        self._needs.append((options, conditions))
+
+    def not_with(self, option: str, *others: str) -> None:
+        """Refuse an option beside any of the others."""
+        self._excludes.append((option, others))
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        """The values of all arguments.
+
+        Where words make no sense, the message goes to standard error and the program ends with
+        status 2.
+        """
+        # Without defaults, only what is written has a value.
+        defaults = {action.dest: action.default for action in self._actions}
+        for action in self._actions:
+            action.default = argparse.SUPPRESS
+        given, unknown = self.parse_known_args(words)
+        for action in self._actions:
+            action.default = defaults[action.dest]
+        if unknown:
+            self._refuse(unknown)
+        self._check(given)
+        for action in self._actions:
+            if not hasattr(given, action.dest):
+                many = action.nargs == "*" and action.default is None
+                setattr(given, action.dest, [] if many else action.default)
+        return given
+
+    def _refuse(self, unknown: Sequence[str]) -> NoReturn:
+        word = unknown[0].partition("=")[0]
+        known = [o for action in self._actions for o in action.option_strings]
+        near = get_close_matches(word, known, n=1) if word.startswith("-") else []
+        hint = f"; did you mean `{near[0]}`?" if near else ""
+        self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+
+    def _check(self, given: argparse.Namespace) -> None:
+        for action in self._actions:
+            value = getattr(given, action.dest, None)
+            if value == "" or (isinstance(value, list) and "" in value):
+                name = action.option_strings[-1] if action.option_strings else action.metavar
+                self.error(f"argument {name} is empty")
+        for options, conditions in self._needs:
+            for option in options:
+                if self._holds(given, option) and not any(
+                    self._holds(given, condition) for condition in conditions
+                ):
+                    self.error(f"{option} has no effect without {' or '.join(conditions)}")
+        for option, others in self._excludes:
+            for other in others:
+                if self._holds(given, option) and self._holds(given, other):
+                    self.error(f"{option} has no effect beside {other}")
+
+    def _holds(self, given: argparse.Namespace, condition: str) -> bool:
+        """Whether an option is given, or given with a value."""
+        name, _, value = condition.partition(" ")
+        action = next(a for a in self._actions if name in (*a.option_strings, a.metavar))
+        if not hasattr(given, action.dest):
+            return False
+        written = getattr(given, action.dest)
+        return str(written) == value if value else written not in (None, [])

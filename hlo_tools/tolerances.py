@@ -1,0 +1,47 @@
+"""The options by which verbs choose how equal two values must be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo_tools.arguments import at_least, tolerance
+from interpreter.numbers.compare import PROMISES, Promise
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from hlo_tools.arguments import Parser
+
+TOLERANCES = ("--rtol", "--atol", "--ulps")
+TOLERANCE_OPTIONS = ("--promise", *TOLERANCES)
+
+
+def add_tolerance_options(parser: Parser) -> None:
+    """The options that `chosen_tolerance` looks at."""
+    parser.add_argument(
+        "--promise", choices=PROMISES, default="ROUNDING", help="how equal (default ROUNDING)"
+    )
+    near = parser.add_argument_group(
+        "how near floats must be, in place of --promise",
+        "A float may be RTOL * |wanted| + ATOL away, or N floats; NaN is equal to NaN, -0 to 0.",
+    )
+    near.add_argument("--rtol", type=tolerance, metavar="RTOL", help="relative (else 0)")
+    near.add_argument("--atol", type=tolerance, metavar="ATOL", help="absolute (else 0)")
+    near.add_argument("--ulps", type=at_least(0), metavar="N", help="units in the last place")
+    parser.not_with("--promise", *TOLERANCES)
+
+
+def chosen_tolerance(arguments: Namespace) -> Promise:
+    """What was asked for: a promise by its name, or one that is made of tolerances."""
+    given = {name: getattr(arguments, name) for name in ("rtol", "atol", "ulps")}
+    if all(value is None for value in given.values()):
+        return PROMISES[arguments.promise]
+    return Promise(zero_sign=True, **{k: v for k, v in given.items() if v is not None})
+
+
+def spell_tolerance(promise: Promise) -> str:
+    """For people: `promise: ROUNDING`, or `rtol: 0.001, ulps: 2`."""
+    if promise in PROMISES.values():
+        return f"promise: {promise}"
+    given = {"rtol": promise.rtol, "atol": promise.atol, "ulps": promise.ulps}
+    return ", ".join(f"{name}: {value:g}" for name, value in given.items() if value) or "exactly"
