@@ -56,8 +56,8 @@ def compile(  # noqa: A001 - so it is named
     optimize : run the standard pipeline for the CPU first; without it, the code follows the
         module instruction by instruction.
     donate : let results take the memory of those arguments that the module's `input_output_alias`
-        names. These arrays then hold the results after a call. Without it a call leaves its
-        arguments as they are.
+        and `buffer_donor` name. These arrays then hold results after a call, or anything. Without
+        it a call leaves its arguments as they are.
     remember : look into the user's cache for what was made of the same module before, and leave
         there what is made. The cache knows the files of PyHLO, but not what a program changes in
         its tables while it runs.
@@ -71,8 +71,10 @@ def compile(  # noqa: A001 - so it is named
     """
     sound: set[Instruction] = set()
     verify(module, sound)
-    if not donate and module.header.input_output_alias:
-        module = replace(module, header=replace(module.header, input_output_alias=()))
+    header = module.header
+    if not donate and (header.input_output_alias or header.buffer_donor):
+        kept = replace(header, input_output_alias=(), buffer_donor=())
+        module = replace(module, header=kept)
     if is_dynamic(module):
         static = to_static(module)
         program = emit(_optimized(static.module, sound) if optimize else static.module)

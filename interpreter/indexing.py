@@ -177,6 +177,9 @@ def evaluate_scatter(
     half = len(operands) // 2
     arrays, indices, updates = operands[:half], operands[half], operands[half + 1 :]
     dims = arrays[0].shape
+    if 0 in dims:
+        # Not even a window of one element lies in an empty array.
+        return arrays if instr.shape.is_tuple else arrays[0]
     dropped = (*attrs.inserted_window_dims, *attrs.input_batching_dims)
     window_dims = [d for d in range(len(dims)) if d not in dropped]
     sizes = [1] * len(dims)

@@ -169,20 +169,37 @@ def _branch(body: Body, result: str, cases: Sequence[tuple[str, Instruction, Ind
 
 @define("bitcast")
 def write_bitcast(body: Body, instr: Instruction, index: Index) -> str:
-    """The element with the same number in memory, when both layouts are walked through."""
-    source = instr.operands[0].shape
-    value = body.element(instr.operands[0], _bitcast_index(instr, index))
-    return reinterpreted(body, value, source, instr.shape)
+    """The bits with the same number in memory, when both layouts are walked through."""
+    operand = instr.operands[0]
+    source, target = operand.shape.element_type, instr.shape.element_type
+    if source.bits == target.bits:
+        value = body.element(operand, _bitcast_index(instr, index))
+        return reinterpreted(body, value, operand.shape, instr.shape)
+    number = _number(instr.shape, index)
+    if source.bits > target.bits:
+        ratio = source.bits // target.bits
+        value = body.element(operand, _numbered(operand.shape, number // ratio))
+        return _part_of(body, value, source, target, number % ratio)
+    ratio = target.bits // source.bits
+    places = (_numbered(operand.shape, number * ratio + k) for k in range(ratio))
+    return _joined(body, [body.element(operand, place) for place in places], source, target)
 
 
 def _bitcast_index(instr: Instruction, index: Index) -> Index:
-    source, target = instr.operands[0].shape, instr.shape
-    order = memory_order(target)
-    number = linear(tuple(index[d] for d in order), [target.dims[d] for d in order])
-    source_order = memory_order(source)
-    parts = delinear(number, [source.dims[d] for d in source_order])
-    place = dict(zip(source_order, parts, strict=True))
-    return tuple(place[d] for d in range(source.rank))
+    return _numbered(instr.operands[0].shape, _number(instr.shape, index))
+
+
+def _number(shape: Shape, index: Index) -> Sum:
+    """The number in memory of an element."""
+    order = memory_order(shape)
+    return linear(tuple(index[d] for d in order), [shape.dims[d] for d in order])
+
+
+def _numbered(shape: Shape, number: Sum) -> Index:
+    """Where the element with a number in memory stands."""
+    order = memory_order(shape)
+    place = dict(zip(order, delinear(number, [shape.dims[d] for d in order]), strict=True))
+    return tuple(place[d] for d in range(shape.rank))
 
 
 def memory_order(shape: Shape) -> tuple[int, ...]:
@@ -209,13 +226,21 @@ def write_bitcast_convert(body: Body, instr: Instruction, index: Index) -> str:
     if source.bits == target.bits:
         return reinterpreted(body, body.element(operand, index), operand.shape, instr.shape)
     if source.bits > target.bits:
-        bits = bits_of(body, body.element(operand, index[:-1]), source)
-        word = body.let("u64", "word", bits)
-        shift = (index[-1] * target.bits).text
-        return from_bits(body, f"{word} >> ({shift})", target)
-    ratio = target.bits // source.bits
-    parts = [unknown("", k, k) for k in range(ratio)]
-    given = [bits_of(body, body.element(operand, (*index, part)), source) for part in parts]
+        return _part_of(body, body.element(operand, index[:-1]), source, target, index[-1])
+    parts = [unknown("", k, k) for k in range(target.bits // source.bits)]
+    values = [body.element(operand, (*index, part)) for part in parts]
+    return _joined(body, values, source, target)
+
+
+def _part_of(body: Body, value: str, source: ElementType, target: ElementType, part: Sum) -> str:
+    """Some bits of a value as one of a narrower type; part 0 is the lowest ones."""
+    word = body.let("u64", "word", bits_of(body, value, source))
+    return from_bits(body, f"{word} >> ({(part * target.bits).text})", target)
+
+
+def _joined(body: Body, values: Sequence[str], source: ElementType, target: ElementType) -> str:
+    """The bits of several values, the lowest first, as one value of a wider type."""
+    given = [bits_of(body, value, source) for value in values]
     words = [f"((u64){bits} << {k * source.bits})" for k, bits in enumerate(given)]
     return from_bits(body, " | ".join(words), target)
 
@@ -244,7 +269,7 @@ def from_bits(body: Body, bits: str, kind: ElementType) -> str:
     if kind.name in ("f32", "f64"):
         return f"from_bits_{kind}(({word})({bits}))"
     if kind is PRED:
-        return f"({bits}) & 1"
+        return f"({bits}) != 0"
     mask = f" & {(1 << kind.bits) - 1}" if kind.bits < 8 else ""
     return load(kind, f"({kind})(({bits}){mask})")
 
@@ -317,12 +342,17 @@ def clamped(body: Body, value: str, limit: int, source: Instruction, *, short: b
 
 @define("gather")
 def write_gather(body: Body, instr: Instruction, index: Index) -> str:
-    """The element of the window at one index vector, whose start is clamped."""
+    """The element of the window at one index vector, whose start is clamped.
+
+    Where slices of size 0 are collapsed, there is none, and the result is 0.
+    """
     attrs: a.Gather = instr.attrs  # type: ignore[assignment]
     operand, indices = instr.operands
     dims = operand.shape.dims
     batch = [part for d, part in enumerate(index) if d not in attrs.offset_dims]
     dropped = (*attrs.collapsed_slice_dims, *attrs.operand_batching_dims)
+    if not operand.shape.size or any(attrs.slice_sizes[d] == 0 for d in dropped):
+        return literal(operand.shape.element_type, 0)
     window = [d for d in range(len(dims)) if d not in dropped]
     offset = {d: index[place] for d, place in zip(window, attrs.offset_dims, strict=True)}
     at = [offset.get(d, unknown("", 0, 0)) for d in range(len(dims))]
@@ -339,8 +369,16 @@ def write_gather(body: Body, instr: Instruction, index: Index) -> str:
         at[d] = at[d] + clamped(body, value, limit, indices, short=short)
     pairs = zip(attrs.operand_batching_dims, attrs.start_indices_batching_dims, strict=True)
     for d, place in pairs:
-        at[d] = at[d] + batch[place - (place > attrs.index_vector_dim)]
+        at[d] = _at_most(body, batch[place - (place > attrs.index_vector_dim)], dims[d] - 1)
     return body.element(operand, tuple(at))
+
+
+def _at_most(body: Body, place: Sum, limit: int) -> Sum:
+    """A place, or the limit if it is past it: a batch may have more parts than the operand."""
+    if place.high <= limit:
+        return place
+    nearest = f"{place.text} < {limit} ? {place.text} : {limit}"
+    return unknown(body.let("s64", "batch", nearest), 0, limit)
 
 
 def _counted(body: Body, instr: Instruction, index: Index) -> Sum | None:

@@ -64,6 +64,8 @@ def write_scatter(body: Body, instr: Instruction, outputs: Sequence[str]) -> Non
     )
     for target, array in zip(outputs, arrays, strict=True):
         copy(body, target, array)
+    if not arrays[0].shape.size:
+        return
     dims, update_dims = arrays[0].shape.dims, updates[0].shape.dims
     dropped = (*attrs.inserted_window_dims, *attrs.input_batching_dims)
     window = [d for d in range(len(dims)) if d not in dropped]
@@ -93,7 +95,9 @@ def write_scatter(body: Body, instr: Instruction, outputs: Sequence[str]) -> Non
             starts[d] = starts[d] + unknown(start, 0, max(limit, 0) + 1)
         pairs = zip(attrs.input_batching_dims, attrs.scatter_indices_batching_dims, strict=True)
         for d, k in pairs:
-            starts[d] = starts[d] + batch[k - (k > attrs.index_vector_dim)]
+            starts[d] = batch[k - (k > attrs.index_vector_dim)]
+            if starts[d].high >= dims[d]:
+                conditions.append(f"{starts[d].text} < {dims[d]}")
         with (
             body.when(" && ".join(conditions)),
             body.lanes([f"w{d}" for d in rank], inside) as inner,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from emit_c.program.sites import Site
     from hlo.instruction import Instruction, Module
+    from hlo.types.element_type import ElementType
 
 _SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
 _UNUSED = re.compile(r"  \(void\)(\w+);\n")
@@ -157,11 +158,13 @@ def check(module: Module) -> None:
                 message = f"{instr.name}: {instr.shape.text_without_layout} has a run-time size"
                 note = "`emit_c.compile` first makes such a module static"
                 raise HloError("HLO181", message, instr.span, [note])
-            if instr.opcode == "bitcast" and _bits(instr) != _bits(instr.operands[0]):
-                message = f"{instr.name}: the operand does not have the bytes of the result"
-                raise HloError("HLO181", message, instr.span)
+            if instr.opcode in ("bitcast", "bitcast-convert"):
+                _check_bits(instr.operands[0].shape.element_type, instr)
 
 
-def _bits(instr: Instruction) -> int:
-    """How many bits an array has."""
-    return instr.shape.size * instr.shape.element_type.bits if instr.shape.is_array else 0
+def _check_bits(source: ElementType, instr: Instruction) -> None:
+    """Bits go from type to type in words of 64."""
+    target = instr.shape.element_type
+    if source is not target and max(source.bits, target.bits) > 64:
+        message = f"{instr.name}: {instr.opcode} from {source} to {target} can't be compiled to C"
+        raise HloError("HLO181", message, instr.span)

@@ -66,7 +66,7 @@ class Schedule(Function):
         """Bring donated arguments to where the results will be, if they are not there."""
         arguments = [s for p in self.computation.parameters for _, s in p.shape.leaves()]
         for result, number in self.module.memory.donated.items():
-            there, here, size = f"out[{result}]", f"in[{number}]", arguments[number].bytes
+            there, here, size = f"out[{result}]", f"in[{number}]", arguments[number].unpacked_bytes
             self.step(If(f"{there} != {here}", (copied(there, here, size),)))
 
     def _write_sequential(self, instr: Instruction) -> None:

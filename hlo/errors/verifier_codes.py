@@ -97,15 +97,18 @@ VERIFIER_CODES: Final[dict[str, Code]] = {
     "HLO036": Code(
         "an element type cannot become another",
         "A complex number has two parts, so it becomes a real one only by real or imag; and "
-        "bitcast-convert regroups bits only where one width divides the other. Example: `f32[4] "
-        "convert(c64[4] x)`.",
+        "bitcast-convert regroups bits only where one width divides the other. Nor does a bitcast "
+        "make more or fewer bits, though XLA's verifier lets it before layouts are final. Example: "
+        "`f32[4] convert(c64[4] x)`.",
     ),
     "HLO037": Code(
         "the dimensions of gather or scatter do not fit",
         "Each dimension of the operand is an offset (or window) dimension, or dropped because the "
         "slice has size 1 in it, or a batching dimension; and an index vector has a component for "
         "each entry of start_index_map. Example: two entries of start_index_map for index vectors "
-        "of size 1.",
+        "of size 1. A batching dimension starts at the number of its batch, so that "
+        "start_index_map (in a scatter, scatter_dims_to_operand_dims) names none; XLA lets it, "
+        "and leaves open which of the two starts counts.",
     ),
     "HLO038": Code(
         "the dimensions of a convolution do not fit",
@@ -235,8 +238,9 @@ VERIFIER_CODES: Final[dict[str, Code]] = {
     # The module
     "HLO075": Code(
         "input_output_alias cannot be kept",
-        "An output can reuse the buffer of a parameter if both exist, if neither has another "
-        "alias, and for must-alias if shapes and layouts are the same.",
+        "An output can reuse the buffer of a parameter if both exist, if they take equally many "
+        "bytes, if neither has another alias, and for must-alias if shapes and layouts are the "
+        "same.",
     ),
     "HLO076": Code(
         "buffer_donor cannot be kept",

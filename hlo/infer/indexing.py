@@ -63,11 +63,13 @@ def _expect_batching(
     operand: Shape,
     index_dims: list[int],
     index_vector_dim: int,
+    index_map: tuple[int, ...],
 ) -> None:
     """Batching dimensions come in pairs, one of the operand and one of the indices.
 
-    They ought to be of one size too, but XLA never looks: it turns them into start indices, which
-    are clamped.
+    No index vector has a component for one, since a dimension has one start. XLA's verifier lets
+    such a component pass, but StableHLO's specification does not. The pairs ought to be of one size
+    too, but XLA never looks: it turns batching dimensions into start indices, which are clamped.
     """
     (operand_name, index_name), (operand_dims, indices) = names, dims
     expect_sorted(operand_name, operand_dims)
@@ -77,6 +79,13 @@ def _expect_batching(
         raise HloError("HLO037", f"{operand_name} and {index_name} differ in length")
     if index_vector_dim in indices:
         raise HloError("HLO037", f"{index_name} includes index_vector_dim {index_vector_dim}")
+    both = [dim for dim in operand_dims if dim in index_map]
+    if both:
+        raise HloError(
+            "HLO037",
+            f"dimension {both[0]} has a start index, but is one of {operand_name}",
+            notes=["a batching dimension starts at the number of its batch"],
+        )
 
 
 @infers("gather")
@@ -101,6 +110,7 @@ def infer_gather(_instr: Instruction, attrs: a.Gather, operand: Shape, indices: 
         operand,
         index_dims,
         attrs.index_vector_dim,
+        attrs.start_index_map,
     )
     _expect_slices(attrs, operand)
     dropped = {*attrs.collapsed_slice_dims, *attrs.operand_batching_dims}
@@ -192,6 +202,7 @@ def _expect_roles(attrs: a.Scatter, operand: Shape, update: Shape, index_dims: l
         operand,
         index_dims,
         attrs.index_vector_dim,
+        attrs.scatter_dims_to_operand_dims,
     )
     if len(window) + len(inserted) + len(attrs.input_batching_dims) != operand.rank:
         raise HloError(

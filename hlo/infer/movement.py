@@ -94,14 +94,28 @@ def infer_dynamic_reshape(
 
 
 @infers("bitcast")
-def infer_bitcast(instr: Instruction, _attrs: a.Attrs, _operand: Shape) -> Shape:
-    """The declared shape, whatever it is: that the bytes suffice is for the verifier to say.
+def infer_bitcast(instr: Instruction, _attrs: a.Attrs, operand: Shape) -> Shape:
+    """The declared shape, which takes as many bits as the operand.
+
+    XLA asks for that where layouts are final, and lets any shape pass before.
 
     References
     ----------
     XLA, HloVerifier::HandleBitcast.
     """
+    expect_array(operand, instr.shape)
+    known = UNBOUNDED not in (*operand.dims, *instr.shape.dims)
+    if known and _bits(operand) != _bits(instr.shape):
+        raise HloError(
+            "HLO036",
+            f"{show(operand)} has {_bits(operand):,} bits, and {show(instr.shape)} "
+            f"{_bits(instr.shape):,}",
+        )
     return instr.shape
+
+
+def _bits(shape: Shape) -> int:
+    return shape.size * shape.element_type.bits
 
 
 @infers("bitcast-convert")

@@ -106,8 +106,14 @@ def _alias_problem(module: Module, alias: InputOutputAlias, parameters: Sequence
     result = subshape(module.entry.root.shape, alias.output_index)
     if result is None or not result.is_array:
         return "the entry has no such output"
-    if _parameter(parameters, alias.parameter, alias.parameter_index) is None:
+    taken = _parameter(parameters, alias.parameter, alias.parameter_index)
+    if taken is None:
         return f"the entry has no parameter {alias.parameter} there"
+    if result.unpacked_bytes != taken.unpacked_bytes:
+        return (
+            f"{show(result)} takes {result.unpacked_bytes:,} bytes, "
+            f"and parameter {alias.parameter} has {taken.unpacked_bytes:,}"
+        )
     layout = module.header.entry_computation_layout
     if alias.must and layout is not None:
         wanted = subshape(layout.result, alias.output_index)

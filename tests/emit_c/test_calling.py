@@ -259,6 +259,69 @@ def test_nothing_is_donated_unless_asked_for():
     assert (x == pair()[0]).all()
 
 
+BUFFER_DONOR = """HloModule m, buffer_donor={ (0, {}) }
+ENTRY e {
+  x = f32[6] parameter(0)
+  ROOT r = f32[6] negate(x)
+}"""
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("optimize", [False, True])
+def test_no_donor_gives_its_memory_unless_asked_for(optimize):
+    x = np.arange(6, dtype=np.float32)
+    found = emit_c.compile(hlo.parse(BUFFER_DONOR), optimize=optimize)(x)
+    assert (found == -np.arange(6)).all()
+    assert (x == np.arange(6)).all()
+
+
+def test_a_donor_gives_its_memory(way):
+    x = np.arange(6, dtype=np.float32)
+    found = emit_c.compile(hlo.parse(BUFFER_DONOR), donate=True)(x)
+    assert (found == -np.arange(6)).all()
+    assert way != "trampoline" or np.shares_memory(found, x)
+
+
+REVERSED = """HloModule m, input_output_alias={ {}: (0, {}, may-alias) }
+ENTRY e {
+  x = f32[1000] parameter(0)
+  y = f32[1000] parameter(1)
+  z = f32[1000] reverse(y), dimensions={0}
+  ROOT r = f32[1000] add(x, z)
+}"""
+
+
+@pytest.mark.parametrize("first", [0, 1, 500, 999, 1000])
+def test_memory_is_not_taken_where_another_argument_has_a_part_of_it(way, first):
+    executable = emit_c.compile(hlo.parse(REVERSED), donate=True)
+    both = np.arange(2000, dtype=np.float32)
+    x, y = both[first : first + 1000], both[:1000]
+    want = x + y[::-1]
+    found = executable(x, y)
+    assert (found == want).all()
+    assert np.shares_memory(found, x) == (first == 1000 and way == "trampoline")
+    both = np.arange(2000, dtype=np.float32)
+    x, y = both[first : first + 1000], both[:1000]
+    want = y + x[::-1]
+    assert (executable(y, x) == want).all()
+
+
+SMALL_NUMBERS = """HloModule m, input_output_alias={ {}: (0, {}, may-alias) }
+ENTRY e {
+  x = s4[40] parameter(0)
+  y = s4[40] reverse(x), dimensions={0}
+  ROOT r = s4[40] add(y, x)
+}"""
+
+
+@pytest.mark.usefixtures("way")
+def test_donated_numbers_that_take_less_than_a_byte_are_copied_whole():
+    x = (np.arange(40) % 16 - 8).astype(ml_dtypes.int4)
+    want = x[::-1] + x
+    x.flags.writeable = False
+    assert (emit_c.compile(hlo.parse(SMALL_NUMBERS), donate=True)(x) == want).all()
+
+
 class Foreign:
     """An array of another library: DLPack is all that it has."""
 

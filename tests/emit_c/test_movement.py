@@ -62,6 +62,23 @@ def test_bitcast_convert(source, target):
     check(entry(f"x = {source} parameter(0)\nROOT r = {target} bitcast-convert(x)"))
 
 
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [("s4[8]", "u8[4]"), ("u8[4]", "s4[8]"), ("u8[4]", "pred[4]"), ("pred[8]", "u16[4]"),
+     ("f32[2,3]{0,1}", "u8[24]"), ("u8[16]", "f32[2,2]{0,1}"), ("c64[2]", "f32[4]"),
+     ("f64[2]", "c64[2]")],
+)  # fmt: skip
+def test_bitcast_to_another_type(source, target):
+    check(entry(f"x = {source} parameter(0)\nROOT r = {target} bitcast(x)"))
+
+
+@pytest.mark.parametrize("opcode", ["bitcast", "bitcast-convert"])
+def test_bits_of_more_than_a_word_are_refused(opcode):
+    text = entry(f"x = c64[3,2] parameter(0)\nROOT r = c128[3] {opcode}(x)")
+    with pytest.raises(hlo.HloError, match="c64 to c128"):
+        emit_c.compile(hlo.parse(text), optimize=False)
+
+
 def test_elements_of_four_bits_have_room():
     check(
         entry("""x = s4[12,17] parameter(0)

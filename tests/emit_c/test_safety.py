@@ -182,9 +182,9 @@ def test_an_opcode_that_means_nothing_for_a_type_is_refused():
 @pytest.mark.parametrize("optimize", [False, True])
 def test_a_bitcast_to_more_bytes_is_refused(optimize):
     text = "HloModule m\nENTRY e {\n  x = f32[2] constant({1, 2})\n  ROOT b = f32[3] bitcast(x)\n}"
-    with pytest.raises(hlo.HloError, match="bytes") as caught:
+    with pytest.raises(hlo.HloError, match="64 bits") as caught:
         emit_c.compile(hlo.parse(text), optimize=optimize)
-    assert caught.value.code == "HLO181"
+    assert caught.value.code == "HLO036"
 
 
 def test_operands_of_which_elements_are_missing_are_refused():

@@ -121,10 +121,12 @@ static PyObject *new_array(const Leaf *leaf, void *memory, PyObject *owner) {
   return array;
 }
 
-// Whether a donated argument's memory can be had: not if it is another argument's as well.
+// Whether a donated argument's memory can be had: not if a part of it is another argument's as well.
 static int can_be_taken(const Caller *self, void **pointers, npy_intp number) {
+  const char *begin = pointers[number], *end = begin + self->in[number].bytes;
   for (Py_ssize_t i = 0; i < self->in_count; i++) {
-    if (i != number && pointers[i] == pointers[number]) return 0;
+    const char *other = pointers[i];
+    if (i != number && other < end && begin < other + self->in[i].bytes) return 0;
   }
   return 1;
 }

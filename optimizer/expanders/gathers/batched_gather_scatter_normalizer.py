@@ -39,27 +39,22 @@ class BatchedGatherScatterNormalizer:
         return expand(module, log, expansions)
 
 
-def normalize_gather(site: Site) -> Instruction | None:
+def normalize_gather(site: Site) -> Instruction:
     """The same gather without batching dimensions."""
     return without_batching_gather(site.instr)
 
 
-def normalize_scatter(site: Site) -> Instruction | None:
+def normalize_scatter(site: Site) -> Instruction:
     """The same scatter without batching dimensions."""
     return without_batching_scatter(site.instr)
 
 
-def without_batching_gather(instr: Instruction) -> Instruction | None:
-    """A gather whose batching dimensions became elements of the index vectors.
-
-    None if the vectors speak of a batching dimension already.
-    """
+def without_batching_gather(instr: Instruction) -> Instruction:
+    """A gather whose batching dimensions became elements of the index vectors."""
     attrs, (operand, indices) = cast("a.Gather", instr.attrs), instr.operands
     batching = attrs.operand_batching_dims
     if not batching:
         return instr
-    if set(batching) & set(attrs.start_index_map):
-        return None
     places = attrs.start_indices_batching_dims
     normal = replace(
         attrs,
@@ -73,17 +68,12 @@ def without_batching_gather(instr: Instruction) -> Instruction | None:
     return instr.with_(operands=(operand, vectors), attrs=normal)
 
 
-def without_batching_scatter(instr: Instruction) -> Instruction | None:
-    """A scatter whose batching dimensions became elements of the index vectors.
-
-    None if the vectors speak of a batching dimension already.
-    """
+def without_batching_scatter(instr: Instruction) -> Instruction:
+    """A scatter whose batching dimensions became elements of the index vectors."""
     attrs, half = cast("a.Scatter", instr.attrs), len(instr.operands) // 2
     batching = attrs.input_batching_dims
     if not batching:
         return instr
-    if set(batching) & set(attrs.scatter_dims_to_operand_dims):
-        return None
     places = attrs.scatter_indices_batching_dims
     normal = replace(
         attrs,

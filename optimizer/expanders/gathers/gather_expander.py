@@ -57,10 +57,10 @@ def gather_one_slice(site: Site) -> Instruction | None:
 def gather_by_slices(site: Site) -> Instruction | None:
     """The slices at all index vectors, one behind the other, and then in the wanted order."""
     instr = without_batching_gather(site.instr)
-    if instr is None or 0 in instr.operands[0].shape.dims or 0 in instr.shape.dims:
-        return None
     operand, indices = instr.operands
     attrs = cast("Gather", instr.attrs)
+    if 0 in operand.shape.dims or 0 in attrs.slice_sizes or 0 in instr.shape.dims:
+        return None
     rows, batch = rows_of(indices, attrs.index_vector_dim)
     count, rank = rows.shape.dims[0], operand.shape.rank
     sizes = attrs.slice_sizes

@@ -56,14 +56,14 @@ def is_canonical(instr: Instruction) -> bool:
 
 def canonical_gather(site: Site) -> Instruction | None:
     """The same elements by a gather of the canonical form."""
-    # A slice of size 0 may be collapsed, but not brought back.
-    if is_canonical(site.instr) or 0 in site.instr.operands[0].shape.dims:
+    if is_canonical(site.instr):
         return None
     instr = without_batching_gather(site.instr)
-    if instr is None:
-        return None
     operand, indices = instr.operands
     attrs, rank = cast("Gather", instr.attrs), operand.shape.rank
+    # A slice of size 0 may be collapsed, but not brought back.
+    if 0 in attrs.slice_sizes:
+        return None
     rows, batch = rows_of(indices, attrs.index_vector_dim)
     index_map = attrs.start_index_map
     order = [*index_map, *(d for d in range(rank) if d not in index_map)]

@@ -70,8 +70,6 @@ def scatter_once(site: Site) -> Instruction | None:
     if not can_combine(site.instr):
         return None
     instr = without_batching_scatter(site.instr)
-    if instr is None:
-        return None
     attrs, (x, indices, updates) = cast("Scatter", instr.attrs), instr.operands
     rows, _ = rows_of(indices, attrs.index_vector_dim)
     news = updates_in_rows(updates, attrs, rows.shape.dims[0])

@@ -61,8 +61,6 @@ def scatter_one_update(site: Site) -> Instruction | None:
 def scatter_by_updates(site: Site) -> Instruction | None:
     """The operands after all updates, one after the other."""
     instr = without_batching_scatter(site.instr)
-    if instr is None:
-        return None
     attrs, body = cast("Scatter", instr.attrs), instr.called[0]
     half = len(instr.operands) // 2
     arrays, all_updates = instr.operands[:half], instr.operands[half + 1 :]

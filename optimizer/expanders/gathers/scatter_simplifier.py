@@ -62,8 +62,6 @@ def canonical_scatter(site: Site) -> Instruction | None:
     if is_canonical(site.instr) or 0 in site.instr.operands[0].shape.dims:
         return None
     instr = without_batching_scatter(site.instr)
-    if instr is None:
-        return None
     attrs, half = cast("Scatter", instr.attrs), len(instr.operands) // 2
     rank, index_map = instr.operands[0].shape.rank, attrs.scatter_dims_to_operand_dims
     rows, _ = rows_of(instr.operands[half], attrs.index_vector_dim)
