@@ -23,7 +23,7 @@ from hlo.opcode import OPCODES, Opcode
 from hlo.types.values import FrontendAttributes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from hlo.errors.error import Span
     from hlo.types.shape import Shape
@@ -148,6 +148,18 @@ class _Frozen(Instruction):
     def __delattr__(self, name: str) -> None:
         """Refuse: others hold the instruction too."""
         raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def called_keys(row: Opcode, operands: Sequence[Instruction]) -> tuple[str, ...]:
+    """The attribute keys of the computations that an instruction calls, as in its opcode's row.
+
+    A conditional names two branches if it branches on a predicate, and lists them otherwise.
+    """
+    if row.name != "conditional":
+        return row.called
+    on = operands[0].shape if operands else None
+    is_pred = on is not None and on.is_array and on.element_type.kind == "pred"
+    return row.called[:2] if is_pred else row.called[2:]
 
 
 @dataclass(frozen=True, eq=False)

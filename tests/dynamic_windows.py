@@ -7,15 +7,14 @@ ENTRY main {{
   g = f32[1,<={places},4] parameter(2)
   n = s32[3] parameter(3)
   y = f32[1,<={places},4] custom-call(x, k), window={{size=3{forward}}}, dim_labels=b0f_0io->b0f,
-    padding_type={padding}, custom_call_target="DynamicConvolutionForward",
-    api_version=API_VERSION_UNSPECIFIED
+    padding_type={padding}, custom_call_target="DynamicConvolutionForward"
   flipped = f32[3,2,4] reverse(k), dimensions={{0}}
   into_x = f32[1,<=7,2] custom-call(n, g, flipped), window={{size=3{dilated}}},
     dim_labels=b0f_0oi->b0f, padding_type={padding},
-    custom_call_target="DynamicConvolutionInputGrad", api_version=API_VERSION_UNSPECIFIED
+    custom_call_target="DynamicConvolutionInputGrad"
   into_k = f32[3,2,4] custom-call(x, g), window={{size={places}{spaced}}},
     dim_labels=f0b_i0o->0bf, padding_type={padding},
-    custom_call_target="DynamicConvolutionKernelGrad", api_version=API_VERSION_UNSPECIFIED
+    custom_call_target="DynamicConvolutionKernelGrad"
   ROOT r = (f32[1,<={places},4], f32[1,<=7,2], f32[3,2,4]) tuple(y, into_x, into_k)
 }}"""
 

@@ -34,7 +34,6 @@ _OF_START = {
     "control-predecessors",
     "backend_config",
     "origin",
-    "statistics",
 }
 # Opcodes that have aliasing themselves.
 _ALIASING = {"custom-call", "fusion"}

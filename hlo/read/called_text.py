@@ -6,46 +6,63 @@ from typing import TYPE_CHECKING
 
 from hlo.attributes import CustomCall
 from hlo.errors.error import HloError, did_you_mean
+from hlo.instruction import called_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from hlo.errors.error import Span
-    from hlo.instruction import Computation
+    from hlo.instruction import Computation, Instruction
     from hlo.opcode import Opcode
     from hlo.read.scanner import Item, Piece
     from hlo.read.scope import ModuleText
 
 
 def read_called(
-    module: ModuleText, row: Opcode, items: Iterable[Item], span: Span
+    module: ModuleText,
+    row: Opcode,
+    items: Sequence[Item],
+    operands: Sequence[Instruction],
+    span: Span,
 ) -> tuple[Computation, ...]:
     """The computations that attributes name, in the order of the opcode's row.
+
+    Parameters
+    ----------
+    operands : of the instruction. What a conditional branches on says how branches are given.
 
     Raises
     ------
     HloError
-        HLO005 if one is missing, HLO010 if one is not defined before.
+        HLO005 if one is missing or is not for such an instruction, HLO010 if one is not defined
+        before.
     """
+    keys = called_keys(row, operands)
+    for key, _ in items:
+        if key.text not in keys and key.text + "*" not in keys:
+            message = f"{row.name} on {operands[0].shape} has no attribute `{key.text}`"
+            notes = (f"it has: {', '.join(k.rstrip('*') for k in keys)}",)
+            raise HloError("HLO005", message, module.scanner.span(key), notes)
     # Read in the order of the text, which is that of the names that inline ones get.
-    given = {key.text: _computations(module, value) for key, value in items}
-    keys = [key.rstrip("*") for key in row.called]
-    missing = [key for key in keys if key not in given]
-    if missing and not _may_miss(row, given):
-        raise HloError("HLO005", f"{row.name} needs the attribute `{missing[0]}`", span)
-    return tuple(computation for key in keys for computation in given.get(key, ()))
-
-
-def _may_miss(row: Opcode, given: dict[str, list[Computation]]) -> bool:
-    """Whether keys may be absent: where the row lists alternatives, one of them will do."""
+    given = {
+        key.text: _computations(module, value, is_list=key.text not in keys) for key, value in items
+    }
     if row.attrs is CustomCall:
-        return True
-    return row.name == "conditional" and ("branch_computations" in given or len(given) == 2)
+        # Any of them may be absent. The first one counts.
+        return next((tuple(given[k]) for k in map(_name, keys) if k in given), ())
+    for key in map(_name, keys):
+        if not given.get(key):
+            raise HloError("HLO005", f"{row.name} needs the attribute `{key}`", span)
+    return tuple(computation for key in keys for computation in given[_name(key)])
 
 
-def _computations(module: ModuleText, value: Piece) -> list[Computation]:
+def _name(key: str) -> str:
+    return key.rstrip("*")
+
+
+def _computations(module: ModuleText, value: Piece, *, is_list: bool) -> list[Computation]:
     """The computations of `%a`, `{%a, %b}`, `{ ... ROOT ... }` or `{ { ... }, { ... } }`."""
-    if not value.text.startswith("{") or _is_body(value.text):
+    if not is_list or not value.text.startswith("{") or _is_body(value.text):
         return [_computation(module, value)]
     pieces = module.scanner.pieces(value.start + 1, value.end - 1)
     return [_computation(module, piece) for piece in pieces]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from hlo.read.scanner import Item, Piece, Scanner
 
-# Attributes of the header by the rule that reads them; "raw" ones are kept as written.
+# Attributes of the header by the rule that reads them.
 HEADER_ATTRIBUTES = {
     "is_scheduled": "bool",
     "replica_count": "int",
@@ -30,7 +30,6 @@ HEADER_ATTRIBUTES = {
     "allow_spmd_sharding_propagation_to_parameters": "bools",
     "allow_spmd_sharding_propagation_to_output": "bools",
     "origin_recovery_table": "recovery_table",
-    "debug_attributes": "raw",
 }
 _ROW = re.compile(rf"(\d+)[ \t]+({QUOTED}|\{{[^{{}}]*\}})", re.ASCII)
 _TABLES = {
@@ -63,9 +62,7 @@ def read_header(items: Sequence[Item], scanner: Scanner, reprint: Callable[[str]
             raise HloError("HLO005", f"HloModule has no attribute `{key.text}`", span, notes)
         if key.text in fields or any(key.text == other for other, _ in others):
             raise HloError("HLO005", f"attribute `{key.text}` is given twice", span)
-        if kind == "raw":
-            others.append((key.text, value.text))
-        elif kind == "recovery_table":
+        if kind == "recovery_table":
             table = read_recovery_table(value, scanner, reprint)
             others += [(key.text, table)] if table else []
         else:

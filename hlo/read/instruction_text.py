@@ -132,9 +132,9 @@ class InstructionText:
 
     def _control_predecessors(self, listed: Piece) -> tuple[Instruction, ...]:
         """The instructions of `{%a, %b}`, of which there is at least one."""
-        if listed.text[:1] != "{" or not listed.text[1:-1].strip():
+        if listed.text[:1] != "{":
             raise self.scanner.error("expects names in braces", listed.start, listed.end)
-        return self.operands.read(Piece(listed.text[1:-1], listed.start + 1))
+        return self.operands.read_names(Piece(listed.text[1:-1], listed.start + 1))
 
     def build(
         self,
@@ -179,7 +179,7 @@ class InstructionText:
         if row.attrs is not Attrs:
             attrs = read_attrs(row, shape, syntax, own, self.scanner)
         if row.called:
-            called = read_called(self.scope.module, row, calls, span)
+            called = read_called(self.scope.module, row, calls, operands, span)
         made = Instruction(
             syntax.name,
             row.name,

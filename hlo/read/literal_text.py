@@ -132,13 +132,14 @@ def _first_element(shape: Shape, word: str) -> Literal:
 
 
 def _elided(shape: Shape) -> Literal:
+    """A literal whose elements are not known; where there are none, nothing is left out."""
     # One zero, repeated by a stride of 0: an elided constant takes no memory, however large.
     zero = np.zeros((), shape.element_type.dtype)
     try:
         array = np.broadcast_to(zero, shape.dims)
     except ValueError:
         raise _BadLiteralError("it has more elements than there are addresses") from None
-    return Literal(shape, array, elided=True)
+    return Literal(shape, array, elided=array.size > 0)
 
 
 def _tuple(shape: Shape, text: str) -> Literal:

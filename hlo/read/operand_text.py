@@ -13,14 +13,14 @@ from hlo.read.scanner import Piece
 from hlo.read.syntax import InstructionSyntax
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from hlo.read.scope import Scope
     from hlo.types.shape import Shape
 
 _NAMED = re.compile(rf"({NAME})((?:\s*#\s*\d{{1,9}})*)", re.ASCII)
+_NAME = re.compile(NAME, re.ASCII)
 _INDEX = re.compile(r"\d+", re.ASCII)
-_OPCODE = re.compile(NAME, re.ASCII)
 
 
 class OperandText:
@@ -57,7 +57,35 @@ class OperandText:
             typed = self._all_typed(piece)
             if typed is not None:
                 return typed
-            return tuple(map(self._operand, self.scanner.pieces(piece.start, piece.end)))
+            return tuple(map(self._operand, self._pieces(piece)))
+
+    def _pieces(self, piece: Piece) -> Iterator[Piece]:
+        """What stands between commas. XLA skips commas too many, and shapes that name nothing."""
+        any_found = False
+        for word in self.scanner.pieces(piece.start, piece.end):
+            is_shape = self.scanner.shape(word.start) == word.end
+            if word.text and (not is_shape or self.scope.parameters_from_operands):
+                any_found = True
+                yield word
+        if not any_found:
+            raise self.scanner.error("expects an operand", piece.start, piece.end)
+
+    def read_names(self, piece: Piece) -> tuple[Instruction, ...]:
+        """The instructions of `%a, %b`, of which there is at least one.
+
+        Raises
+        ------
+        HloError
+            HLO010 if one is unknown.
+        """
+        names = list(self.scanner.pieces(piece.start, piece.end))
+        if not names or not all(_NAME.fullmatch(name.text) for name in names):
+            raise self.scanner.error("expects names in braces", piece.start - 1, piece.end + 1)
+        found = {name: self.scope.known.get(name.text.lstrip("%")) for name in names}
+        for name, instr in found.items():
+            if instr is None:
+                raise self._unknown(name)
+        return tuple(instr for instr in found.values() if instr)
 
     def _all_typed(self, piece: Piece) -> tuple[Instruction, ...] | None:
         """Operands that all have their shape in front; None if the text has another form."""
@@ -77,8 +105,6 @@ class OperandText:
 
     def _operand(self, piece: Piece) -> Instruction:
         """One operand: a name, perhaps with its shape in front, or an instruction in place."""
-        if not piece.text:
-            raise self.scanner.error("expects an operand", piece.start)
         named = self._named(piece)
         if named is not None:
             return named
@@ -88,7 +114,7 @@ class OperandText:
             return self._check(named, self.scope.shape(shape), piece) if shape else named
         if shape and self.scope.parameters_from_operands and _NAMED.fullmatch(rest.text or "_"):
             return self._parameter(self.scope.shape(shape), rest, piece)
-        if rest.text.endswith(")") and (opcode := _OPCODE.match(rest.text)):
+        if rest.text.endswith(")") and (opcode := _NAME.match(rest.text)):
             return self._nested(shape, Piece(opcode[0], rest.start), rest)
         raise self._unknown(rest if rest.text else piece)
 

@@ -63,13 +63,12 @@ def _braces(dims: tuple[int, ...], words: list[str]) -> str:
     for axis in range(rank - 2, -1, -1):
         size = dims[axis]
         outer = int(np.prod(dims[:axis]))
-        label = f" /*i{axis - 1}={{}}*/ " if rank > 3 and axis > 0 else None
+        label = f" /*i{axis - 1}={{}}*/" if rank > 3 and axis > 0 else ""
         parent = dims[axis - 1] if axis else 1
+        # An empty row has two blanks, unless a comment stands between them and is one of them.
+        space = " " if size or not label else ""
         rows = [
-            "{"
-            + (label.format(i % parent) if label else " ")
-            + ", ".join(rows[i * size : (i + 1) * size])
-            + " }"
+            f"{{{label.format(i % parent)}{space}{', '.join(rows[i * size : (i + 1) * size])} }}"
             for i in range(outer)
         ]
     return rows[0] if rows else "{ }"

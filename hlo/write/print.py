@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from hlo.attributes import Attrs, Constant, Parameter, attribute_specs
-from hlo.instruction import Header, writes_modules
+from hlo.instruction import Header, called_keys, writes_modules
 from hlo.read.header_text import HEADER_ATTRIBUTES
 from hlo.write.literal_print import print_literal
 from hlo.write.print_order import computation_order, fused_computations, instruction_order
@@ -186,8 +186,8 @@ def print_instruction(instr: Instruction, options: Options = DEFAULT) -> str:
         thread = start.async_execution_thread
         text += f', async_execution_thread="{thread}"' if thread != "main" else ""
         text += _attributes_and_called(wrapped, options)
-        if instr.annotations.frontend_attributes is None:
-            text += _annotations(wrapped, options.without("print_metadata", "print_backend_config"))
+        wrapped, instr = _wrapped_and_start(wrapped, instr)
+        text += _annotations(wrapped, options.without("print_metadata", "print_backend_config"))
         if aliases := start.output_to_operand_aliasing:
             text += f", output_to_operand_aliasing={print_value('operand_aliases', aliases)}"
     return text + _annotations(instr, options)
@@ -240,11 +240,9 @@ def _attributes(attrs: Attrs, *, after_called: bool = False) -> str:
 
 
 def _called(instr: Instruction, percent: str) -> str:
-    keys = instr.row.called
+    keys = called_keys(instr.row, instr.operands)
     names = [percent + computation.name for computation in instr.called]
-    if instr.opcode == "conditional" and instr.operands[0].shape.element_type.kind == "pred":
-        keys = keys[:2]
-    elif keys[-1].endswith("*"):
+    if keys[-1].endswith("*"):
         return f", {keys[-1].rstrip('*')}={{{', '.join(names)}}}"
     return "".join(f", {key}={name}" for key, name in zip(keys, names, strict=True))
 
@@ -273,6 +271,23 @@ def wrapped_instruction(start: Instruction) -> Instruction | None:
     alone = len(computation.instructions) == len(root.operands) + 1
     same = root.operands == computation.parameters and len(root.operands) == len(start.operands)
     return root if alone and same else None
+
+
+def _wrapped_and_start(wrapped: Instruction, start: Instruction) -> tuple[Instruction, Instruction]:
+    """Both with those of their annotations that are printed, which follow each other.
+
+    No key may stand there twice. XLA takes care of that for frontend attributes; statistics it
+    prints with each of them, and then cannot read its own text. They are printed where they are
+    when the text is read again: statistics with the wrapped instruction, the other with the start.
+    """
+    inner, outer = wrapped.annotations, start.annotations
+    attributes = outer.frontend_attributes
+    if attributes is None:
+        attributes = inner.frontend_attributes
+    statistics = outer.statistics or inner.statistics
+    inner = replace(inner, statistics=statistics, frontend_attributes=None)
+    outer = replace(outer, statistics="", frontend_attributes=attributes)
+    return wrapped.with_(annotations=inner), start.with_(annotations=outer)
 
 
 def _annotations(instr: Instruction, options: Options) -> str:

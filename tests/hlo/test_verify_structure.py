@@ -8,7 +8,7 @@ import pytest
 import hlo
 from hlo.build import Builder, instruction, module
 from hlo.instruction import Computation, Module
-from hlo.types.element_type import BF16, F32, S32
+from hlo.types.element_type import BF16, F32, PRED, S32
 from hlo.types.literal import literal
 from hlo.types.shape import Layout, array
 from hlo.types.sharding import Mesh, ReplicaGroups, SubAxis, TileAssignment
@@ -102,6 +102,17 @@ def test_a_called_computation_is_in_the_module() -> None:
     assert caught(replace(whole, computations=whole.computations[1:]))[0] == "HLO056"
     assert caught(replace(whole, computations=whole.computations[::-1]))[0] == "HLO056"
     assert caught(replace(whole, computations=whole.computations[:1]))[0] == "HLO056"
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_conditional_on_a_pred_has_two_branches(count: int) -> None:
+    inner = Builder("inner")
+    inner.parameter(VECTOR)
+    outer = Builder("outer", inner.names)
+    pred, x = outer.parameter(array(PRED, ())), outer.parameter(VECTOR)
+    branches = (inner.build(),) * count
+    outer.add("conditional", pred, *[x] * count, called=branches, shape=VECTOR)
+    assert caught(module(outer.build()))[0] == "HLO044"
 
 
 def test_a_layout_orders_every_dimension() -> None:
