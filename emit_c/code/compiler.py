@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
@@ -12,6 +13,9 @@ from functools import cache
 from hlo.errors.error import HloError
 
 COMPILERS = ("cc", "gcc", "clang")
+# How gcc and clang tell for which system they compile, and the families' other names.
+_TARGET = re.compile(r"^Target: ([^-\s]+)", re.MULTILINE)
+_OTHER_NAMES = {"amd64": "x86_64", "arm64": "aarch64"}
 _ADVICE = (
     "Debian, Ubuntu: apt install gcc; Fedora: dnf install gcc; macOS: xcode-select --install",
     "another compiler can be named by the environment variable CC",
@@ -26,7 +30,11 @@ def find_compiler() -> tuple[str, ...]:
     HloError
         HLO180 if there is none.
     """
-    chosen = shlex.split(os.environ.get("CC", ""))
+    try:
+        chosen = shlex.split(os.environ.get("CC", ""))
+    except ValueError as error:
+        message = f"$CC is {os.environ['CC']!r}, which no shell would understand: {error}"
+        raise HloError("HLO180", message, notes=_ADVICE) from error
     if chosen:
         if shutil.which(chosen[0]):
             return tuple(chosen)
@@ -40,15 +48,70 @@ def find_compiler() -> tuple[str, ...]:
 
 
 @cache
-def version(compiler: tuple[str, ...]) -> str:
-    """What a compiler tells of itself."""
-    found = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=False)
-    return found.stdout
+def told(compiler: tuple[str, ...]) -> str:
+    """What a compiler tells of itself: its version, and for what system it compiles.
+
+    Raises
+    ------
+    HloError
+        HLO180 if it does not run, or is no compiler like gcc and clang.
+    """
+    named = shlex.join(compiler)
+    try:
+        found = subprocess.run([*compiler, "-v"], capture_output=True, text=True, check=False)
+    except OSError as error:
+        message = f"the C compiler {named!r} does not run: {error.strerror}"
+        raise HloError("HLO180", message, notes=_ADVICE) from error
+    text = found.stdout + found.stderr
+    if found.returncode or not _TARGET.search(text):
+        says = text.strip().splitlines()[-1:] or [f"nothing, and its status is {found.returncode}"]
+        message = f"{named!r} is no C compiler like gcc or clang: asked for its version (-v), "
+        raise HloError("HLO180", message + f"it says {says[0][:200]}", notes=_ADVICE)
+    return text
+
+
+def family(compiler: tuple[str, ...]) -> str:
+    """The family of processors that a compiler compiles for, as `x86_64` or `aarch64`."""
+    found = _TARGET.search(told(compiler))
+    assert found, compiler
+    return family_named(found[1])
+
+
+def family_named(name: str) -> str:
+    """A family of processors by one name, whoever names it."""
+    return _OTHER_NAMES.get(name.lower(), name.lower())
 
 
 def is_gcc(compiler: tuple[str, ...]) -> bool:
-    """Whether a compiler is gcc: its name may be `cc`, but it says whose work it is."""
-    return "Free Software Foundation" in version(compiler)
+    """Whether a compiler is gcc: its name may be `cc`, but it says what it is."""
+    return bool(re.search("^gcc version", told(compiler), re.MULTILINE))
+
+
+def is_told_a_processor(compiler: tuple[str, ...]) -> bool:
+    """Whether $CC says for which processor of the family code is made."""
+    return any(flag.startswith(("-march=", "-mcpu=")) for flag in compiler)
+
+
+def machine_flags(compiler: tuple[str, ...]) -> tuple[str, ...]:
+    """What a compiler is told of the processor: to use all that this machine's has.
+
+    Where $CC names a processor, or compiles for another family, that is left to it. ARM's
+    compilers call by -mcpu what x86's call by -march.
+    """
+    kind = family(compiler)
+    chosen = is_told_a_processor(compiler) or kind != family_named(platform.machine())
+    if kind == "x86_64":
+        # Compilers would take vectors of half the width that the processor has.
+        return (*(() if chosen else ("-march=native",)), "-mprefer-vector-width=512")
+    return ("-mcpu=native",) if kind == "aarch64" and not chosen else ()
+
+
+@cache
+def macros(command: tuple[str, ...]) -> frozenset[str]:
+    """The names of the macros that a compiler defines by itself; none where it fails."""
+    asked = [*command, "-dM", "-E", "-x", "c", os.devnull]
+    found = subprocess.run(asked, capture_output=True, text=True, check=False)
+    return frozenset(line.split()[1] for line in found.stdout.splitlines())
 
 
 def calls_with_vectors() -> bool:
@@ -63,6 +126,6 @@ def calls_with_vectors() -> bool:
     """
     try:
         compiler = find_compiler()
+        return family(compiler) == "x86_64" and is_gcc(compiler)
     except HloError:
         return False
-    return platform.machine() in ("x86_64", "AMD64") and is_gcc(compiler)

@@ -1,4 +1,4 @@
-"""What the processor of this machine has: code is compiled for it, and written for it."""
+"""What the processor has that code is compiled for, and so written for: mostly this machine's."""
 
 from __future__ import annotations
 
@@ -8,12 +8,29 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from emit_c.code.compiler import (
+    family,
+    family_named,
+    find_compiler,
+    is_told_a_processor,
+    machine_flags,
+    macros,
+)
+from hlo.errors.error import HloError
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
 # By what the system calls the instructions: bytes of vectors, and how many vectors there are.
 _OF_X86 = {"avx512f": (64, 32), "avx": (32, 16), "": (16, 16)}
 _OF_ARM = (16, 32)
+# What compilers define where there are such instructions.
+_MACROS = {
+    "avx": "__AVX__",
+    "avx512f": "__AVX512F__",
+    "avx_vnni": "__AVXVNNI__",
+    "avx512_vnni": "__AVX512VNNI__",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +60,37 @@ def described() -> str:
     return "\n".join(dict.fromkeys(line for line in lines if line.startswith(wanted)))
 
 
-@cache
 def here() -> Processor:
-    """The processor of this machine; where the system tells nothing, what all of a family have."""
-    flags = next((line for line in described().splitlines() if line.startswith("flags")), "")
-    return from_flags(flags.split(), platform.machine())
+    """The processor that code is compiled for.
+
+    It is this machine's, of which Linux tells enough. Where $CC names another one, or the system
+    tells nothing, the compiler knows; without a compiler it is what all of the family have.
+    """
+    try:
+        compiler = find_compiler()
+        return _compiled_for(compiler)
+    except HloError:
+        return from_flags(_flags(), platform.machine())
+
+
+@cache
+def _compiled_for(compiler: tuple[str, ...]) -> Processor:
+    kind, own = family(compiler), family_named(platform.machine())
+    if _flags() and kind == own and not is_told_a_processor(compiler):
+        return from_flags(_flags(), kind)
+    known = macros((*compiler, *machine_flags(compiler)))
+    return from_flags({flag for flag, macro in _MACROS.items() if macro in known}, kind)
+
+
+def _flags() -> list[str]:
+    """The instructions of this machine's processor, as Linux calls them."""
+    lines = described().splitlines()
+    return next((line for line in lines if line.startswith("flags")), "").split()
 
 
 def from_flags(flags: Collection[str], machine: str) -> Processor:
     """A processor by its instructions and family, as Linux calls them."""
-    if machine.lower() in ("aarch64", "arm64"):
+    if family_named(machine) == "aarch64":
         return Processor(*_OF_ARM, sums_bytes=False)
     vectors = next(found for flag, found in _OF_X86.items() if flag in flags or not flag)
     name = "avx512_vnni" if "avx512f" in flags else "avx_vnni"

@@ -147,7 +147,7 @@ def tile_text(tile: Tile, storage: str = "static ") -> str:
     vector = f"vector_size({tile.lanes * tile.kind.bytes}), aligned({tile.kind.bytes})"
     return (
         f"// {tile.rows} rows of {tile.width} outputs, in registers.\n"
-        '__attribute__((optimize("O2", "fp-contract=fast")))\n'
+        '#ifndef __clang__\n__attribute__((optimize("O2", "fp-contract=fast")))\n#endif\n'
         f"{storage}{head(tile)} {{\n"
         "#ifdef __clang__\n  #pragma clang fp contract(fast)\n#endif\n"
         f"  typedef {tile.kind} lanes __attribute__(({vector}));\n"

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from emit_c.code.compiler import find_compiler
 from emit_c.code.foreign import linked
 from emit_c.executable.ahead import files, signature
 from emit_c.executable.calling import converted, nested, nesting
 from emit_c.executable.compilers import explain
 from emit_c.executable.places import Place, place
-from emit_c.executable.toolchain import MEANING, OPTIMIZED
+from emit_c.executable.toolchain import MEANING, OPTIMIZED, toolchain
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ def _build(module: Module, head: Signature, folder: Path) -> str:
     units = [str(folder / name) for name in (f"{_NAME}.c", "runtime.c", "main.c")]
     lapack = linked() if "PYHLO_LAPACK" in texts[f"{_NAME}.c"] else ()
     flags = (*MEANING, *OPTIMIZED, *FLAGS)
-    command = [*find_compiler(), *flags, "-o", str(folder / "main"), *units, *lapack, "-lm"]
+    command = [*toolchain().command, *flags, "-o", str(folder / "main"), *units, *lapack, "-lm"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode:
         notes = explain(result.stderr, texts[f"{_NAME}.c"])

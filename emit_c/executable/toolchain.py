@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from emit_c.code.compiler import find_compiler, is_gcc, version
+from emit_c.code.compiler import find_compiler, is_gcc, machine_flags, told
 from emit_c.code.processor import described
 
 OPTIMIZED = (
-    *("-O1", "-fopenmp-simd", "-march=native", "-mprefer-vector-width=512"),
-    *("-fno-math-errno", "-fno-trapping-math"),
+    *("-O1", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math"),
     # At -O1, gcc leaves out the vzeroupper before calls of the C library, whose SSE code then
     # takes 30 times as long.
     "-fexpensive-optimizations",
@@ -46,10 +45,10 @@ class Toolchain:
 
     Attributes
     ----------
-    command : the compiler, with the flags that only this one understands.
+    command : the compiler, with the flags that only this one understands, and for the processor.
     linked : flags for what a module's library is linked with.
     version : as it tells it.
-    processor : what code is made for.
+    processor : of this machine, for which code is made unless the command names another.
     """
 
     command: tuple[str, ...]
@@ -69,10 +68,10 @@ def toolchain() -> Toolchain:
     Raises
     ------
     HloError
-        HLO180 if there is no compiler.
+        HLO180 if there is no compiler, or $CC is none.
     """
     compiler = find_compiler()
     gcc = is_gcc(compiler)
     linked = LINKED_BY_GCC if gcc and sys.platform == "linux" else LINKED
-    command = (*compiler, *(OF_GCC if gcc else ()))
-    return Toolchain(command, linked, version(compiler), described())
+    command = (*compiler, *machine_flags(compiler), *(OF_GCC if gcc else ()))
+    return Toolchain(command, linked, told(compiler), described())

@@ -9,9 +9,7 @@ import pytest
 
 import emit_c
 import hlo
-from emit_c.code import compiler
 from emit_c.executable import libraries as made
-from emit_c.executable import toolchain
 from emit_c.executable.runtime import runtime
 
 TEXT = """HloModule m
@@ -132,15 +130,3 @@ def test_wrong_arguments_are_refused():
     executable = emit_c.compile(hlo.parse(TEXT), optimize=False)
     with pytest.raises(hlo.HloError):
         executable(np.zeros(999, np.float32))
-
-
-@pytest.mark.parametrize(
-    ("version", "own"),
-    [
-        ("cc (Debian 12.2.0-14) 12.2.0\nCopyright (C) 2022 Free Software Foundation, Inc.", True),
-        ("Debian clang version 14.0.6\nTarget: x86_64-pc-linux-gnu", False),
-    ],
-)
-def test_only_gcc_is_given_the_flags_that_only_gcc_knows(monkeypatch, version, own):
-    monkeypatch.setattr(compiler, "version", lambda _: version)
-    assert set(toolchain.OF_GCC).issubset(toolchain.toolchain().command) == own
