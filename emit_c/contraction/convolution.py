@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from emit_c.code.indexing import Sum, counter, delinear, strides
+from codegen.indexing import Sum, counter, delinear, strides
 from emit_c.contraction.copying import write_columns, write_row
 from emit_c.contraction.dims import Dim, Step, joined
 from emit_c.contraction.operands import element_as, product_type
@@ -29,7 +29,7 @@ from emit_c.contraction.tiling import Pointers, Tiling
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from emit_c.code.indexing import Index
+    from codegen.indexing import Index
     from emit_c.kernels.body import Body
     from hlo import attributes as a
     from hlo.instruction import Instruction

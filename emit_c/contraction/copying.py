@@ -5,19 +5,20 @@ A compiler takes 5 ms for a loop that it turns into vectors, and nothing for a c
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from emit_c.code.indexing import Sum, counter, unknown
-from emit_c.code.loops import Assign, Let
+from codegen.expressions import Index, Load, Name
+from codegen.indexing import Sum, counter, unknown
+from codegen.printer import shown
+from codegen.statements import Assign, Let
 from emit_c.contraction.transposing import LANES, transpose_name
 from emit_c.opcodes.folding import over
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from emit_c.code.loops import Statement
+    from codegen.statements import Statement
     from emit_c.kernels.body import Body, Trace
     from hlo.types.element_type import ElementType
 
@@ -157,21 +158,20 @@ def row_of(
     number, value = trace.loads[0], statements[-1].value
     lets = [s for s in statements[:-1] if not (isinstance(s, Let) and s.name == lane)]
     load = lets[0] if len(lets) == 1 else None
-    if not isinstance(load, Let) or (load.name, load.kind) != (value, str(kind)):
+    if not isinstance(load, Let) or (Name(load.name), load.kind) != (value, str(kind)):
         return None
-    if not load.value.endswith(f"[{number.text}]"):
+    if not isinstance(load.value, Load) or load.value.index != Index(number):
         return None
     terms = tuple((atom, step) for atom, step in number.terms if atom.text != lane)
     first = Sum(number.constant, terms)
     if _depends(first, lane):
         return None
     step = next((step for atom, step in number.terms if atom.text == lane), 0)
-    pointer = load.value.removesuffix(f"[{number.text}]")
-    return Row(pointer, first, step)
+    return Row(shown(load.value.pointer), first, step)
 
 
 def _depends(number: Sum, name: str) -> bool:
-    return re.search(rf"\b{name}\b", number.text) is not None
+    return name in number.names
 
 
 def column_of(

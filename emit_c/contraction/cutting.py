@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from emit_c.code.indexing import Sum, linear
+from codegen.indexing import Sum, linear
 from emit_c.contraction.dims import Dim, Step, best_tile
 from emit_c.contraction.tiles import Tile, has_offset, rows_for
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from emit_c.code.indexing import Index
+    from codegen.indexing import Index
     from hlo.types.element_type import ElementType
 
 # A packed kernel of so many bytes stays in the cache while all places are gone through, and so

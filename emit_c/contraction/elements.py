@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from emit_c.code.indexing import Index, Sum, unknown
-from emit_c.code.loops import Assign, For, If, Let, Statement
+from codegen.indexing import Index, Sum, unknown
+from codegen.statements import Assign, For, If, Let, Statement
 from emit_c.code.types import literal, narrowed, wide
 from emit_c.contraction.convolution import write_whole_convolution
 from emit_c.contraction.dot import write_whole_dot

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from emit_c.code.indexing import Sum, counter, delinear, linear, strides
-from emit_c.code.loops import Assign, For
+from codegen.indexing import Sum, counter, delinear, linear, strides
+from codegen.reading import read
+from codegen.statements import Assign, For
 from emit_c.code.types import literal, store
 from emit_c.contraction.operands import Operand, element_as, operands_of
 from emit_c.contraction.tiles import result
@@ -19,7 +20,7 @@ from emit_c.opcodes.folding import over
 from emit_c.opcodes.scalar import expression
 
 if TYPE_CHECKING:
-    from emit_c.code.indexing import Index
+    from codegen.indexing import Index
     from emit_c.kernels.body import Body
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
@@ -69,7 +70,9 @@ class _FewRows:
             there = (*place[len(batch) :], columns)
             sums = [body.variable(f"{kind}", "sums", size=width) for _ in range(self.few.count)]
             zero = literal(kind, kind.dtype.type(0))
-            body.add(over(column, width, [Assign(f"{s}[{column}]", zero) for s in sums]))
+            body.add(
+                over(column, width, [Assign(read(f"{s}[{column}]"), read(zero)) for s in sums])
+            )
             with body.loops("t" * len(depths), [*depths[:-1], depths[-1] // many]) as (*deep, last):
                 steps = [(*deep, last * many + k) for k in range(many)]
                 factors = [[self._number(at, row, k) for k in steps] for row in range(len(sums))]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from emit_c.code.indexing import Sum
+from codegen.indexing import Sum
 from emit_c.code.types import wide
 from emit_c.opcodes.scalar import converted
 from hlo.types.element_type import ELEMENT_TYPES, element_type_of
@@ -16,7 +16,7 @@ from hlo.types.element_type import ELEMENT_TYPES, element_type_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_c.code.indexing import Index
+    from codegen.indexing import Index
     from emit_c.kernels.body import Body
     from hlo import attributes as a
     from hlo.instruction import Instruction

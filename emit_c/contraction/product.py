@@ -6,7 +6,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
-from emit_c.code.indexing import Sum, counter, delinear, strides
+from codegen.indexing import Sum, counter, delinear, strides
 from emit_c.contraction.copying import write_row
 from emit_c.contraction.dims import Dim, Step, joined
 from emit_c.contraction.operands import element_as, operands_of
@@ -17,7 +17,7 @@ from emit_c.opcodes.folding import over
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_c.code.indexing import Index
+    from codegen.indexing import Index
     from emit_c.kernels.body import Body
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from codegen.indexing import Sum, unknown
 from emit_c.code import processor
-from emit_c.code.indexing import Sum, unknown
 from emit_c.contraction.operands import operands_of
 from emit_c.contraction.packing import constant_numbers, packed_constant
 from emit_c.contraction.product import ALIASED, Product
@@ -24,7 +24,7 @@ from interpreter.conversion import integer_range
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_c.code.indexing import Index
+    from codegen.indexing import Index
     from emit_c.contraction.dims import Dim, Step
     from emit_c.kernels.body import Body
     from hlo.instruction import Instruction

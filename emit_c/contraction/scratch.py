@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from emit_c.code.loops import pointer_into
+from codegen.expressions import Name
+from emit_c.code.memory import pointer_into
 from emit_c.code.types import store
 from emit_c.contraction.tiles import result
 from emit_c.opcodes.folding import over
@@ -36,7 +37,7 @@ class Scratch:
         """A new array; gives the pointer to it."""
         begin = self.bytes
         self.bytes += max(ALIGNMENT, -(-size * kind.bytes // ALIGNMENT) * ALIGNMENT)
-        place = pointer_into("scratch", begin, kind.name)
+        place = pointer_into(Name("scratch"), begin, kind.name)
         return self.body.variable(f"{kind} *", name, place)
 
 

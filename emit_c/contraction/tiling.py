@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from emit_c.code.indexing import Sum, counter, linear, unknown
-from emit_c.code.loops import Assign, For
+from codegen.indexing import Sum, counter, linear, unknown
+from codegen.reading import read
+from codegen.statements import Assign, For
 from emit_c.code.types import is_narrow, store
 from emit_c.contraction.copying import column_of, row_of
 from emit_c.contraction.cutting import Cutting, Part, Run
@@ -23,7 +24,8 @@ from emit_c.opcodes.folding import over
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from emit_c.code.indexing import Index
+    from codegen.expressions import Expr
+    from codegen.indexing import Index
     from emit_c.contraction.copying import Column
     from emit_c.contraction.dims import Dim
     from emit_c.kernels.body import Body
@@ -229,7 +231,7 @@ class Tiling(Cutting):
             begin = row.first + first if rest else row.first
             row.copy(body, f"{packed} + {place.text}", begin, count, self.kind.bytes)
         else:
-            made = over(lane, count if rest else self.side, statements)
+            made = over(lane, read(count) if rest else self.side, statements)
             far = (f >= FAR for load in trace.loads for a, f in load.terms if a.text == name)
             body.add(replace(made, simd=made.simd and not any(far)))
         if rest:
@@ -358,11 +360,11 @@ class Tiling(Cutting):
         value = result(f"{sums}[{i} * {self.width} + {j}]", self.kind, target)
         if adds != "0" and not is_narrow(target):
             value = f"({value}) + ({adds} ? {there} : 0)"
-        inner: tuple[str, int | str] = (j, count)
-        outer: tuple[str, int | str] = (i, rows)
+        inner: tuple[str, int | Expr] = (j, read(count))
+        outer: tuple[str, int | Expr] = (i, rows)
         if self.lane.output > self.row.output:
             inner, outer = outer, inner
-        stored = Assign(there, store(target, value))
+        stored = Assign(read(there), read(store(target, value)))
         body.add(For(*outer, (For(*inner, (stored,), simd=True),)))
 
 

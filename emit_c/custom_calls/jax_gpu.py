@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from emit_c.code.indexing import linear
+from codegen.indexing import linear
 from emit_c.custom_calls.table import kernel
 
 if TYPE_CHECKING:

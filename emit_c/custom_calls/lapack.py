@@ -14,8 +14,9 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from emit_c.code.indexing import Sum, linear
-from emit_c.code.loops import pointer_into
+from codegen.expressions import Name
+from codegen.indexing import Sum, linear
+from emit_c.code.memory import pointer_into
 from emit_c.code.types import wide
 from emit_c.contraction.transposing import LANES, transpose_name
 from hlo.errors.error import HloError
@@ -27,7 +28,7 @@ from optimizer.memory.heap import ALIGNMENT
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from emit_c.code.indexing import Index
+    from codegen.indexing import Index
     from emit_c.custom_calls.table import Write
     from emit_c.kernels.body import Body
     from hlo.instruction import Instruction
@@ -129,7 +130,7 @@ class Call:
         bytes_each = ELEMENT_TYPES[kind].bytes
         if self.shared:
             return Matrix(self.body.own(kind, name, prod(dims), bytes_each), kind, dims)
-        place = pointer_into("scratch", self.scratch, kind)
+        place = pointer_into(Name("scratch"), self.scratch, kind)
         self.scratch += -(-max(prod(dims) * bytes_each, 1) // ALIGNMENT) * ALIGNMENT
         return Matrix(self.body.variable(f"{kind} *", name, place), kind, dims)
 

@@ -14,13 +14,38 @@ of their own they know no more than that, and gather what is there, all lanes at
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from emit_c.code.loops import Assign, For, If, Let, Statement, Variable, each_side, straight, text
+from codegen.expressions import (
+    Cast,
+    Expr,
+    Group,
+    Index,
+    Literal,
+    Load,
+    Name,
+    Op,
+    callees_of,
+    rebuilt,
+    spelled_out,
+    walk,
+)
+from codegen.statements import (
+    Assign,
+    For,
+    If,
+    Let,
+    Statement,
+    Variable,
+    each_side,
+    nested,
+    renamed,
+    rewritten,
+    straight,
+    trees,
+)
 from emit_c.code.prelude import functions_of_numbers
-from emit_c.kernels.folds import renamed, rewritten
 from emit_c.kernels.parallel import turns, work
 from hlo.types.element_type import ELEMENT_TYPES
 
@@ -43,7 +68,6 @@ TAKEN_APART, TAKEN_WHOLE = (1, 2, 3, 4), (8, 16)
 MOST_TAKEN = 200
 # Bytes of what is gathered.
 _GATHERED = (4, 8)
-_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def rows_in_lanes(body: Body, statements: Sequence[Statement]) -> list[Statement]:
@@ -90,8 +114,13 @@ def _is_worth_it(inner: Sequence[For]) -> bool:
     much = any(n >= MUCH_WORK * turns(loop) for n, loop in zip(each, inner, strict=True))
     in_parts = any(turns(loop) > PARTS and not loop.reductions for loop in inner)
     long = functions_of_numbers()
-    called = sum(turns(loop) * len(long & set(_WORD.findall(text([loop])))) for loop in inner)
+    called = sum(turns(loop) * len(long & _callees(loop)) for loop in inner)
     return (much or in_parts) and sum(each) <= MOST_WORK and called <= MOST_LONG
+
+
+def _callees(loop: For) -> set[str]:
+    """The functions that a loop applies."""
+    return {name for s in nested([loop]) for each in trees(s) for name in callees_of(each)}
 
 
 class _Rows:
@@ -105,8 +134,8 @@ class _Rows:
     def __init__(self, body: Body, loop: For) -> None:
         self.body, self.loop = body, loop
         self.written = tuple(made for s in loop.body for made in written_out(body, s))
-        self._times = re.compile(rf"\b{loop.name} \* (\d+)\b")
-        factors = {int(n) for n in self._times.findall(text(self.written))}
+        every = [each for s in nested(self.written) for each in trees(s)]
+        factors = {factor for each in every for factor in self._factors(each)}
         inner = [replace(s, simd=True) for s in loop.body if isinstance(s, For)]
         whole = set(map(turns, inner)).intersection(TAKEN_WHOLE)
         left = whole if work(inner) <= MOST_TAKEN else ()
@@ -121,8 +150,24 @@ class _Rows:
         known = (ELEMENT_TYPES.get(kind) for kind in (kinds if stored else loaded))
         return all(k is not None and k.bytes in _GATHERED and not k.is_complex for k in known)
 
-    def _lies_apart(self, place: str) -> bool:
-        return any(int(n) in self.apart for n in self._times.findall(place))
+    def _factors(self, place: Expr) -> Iterator[int]:
+        """By how much the number of the row is multiplied in a tree."""
+        for each in walk(place):
+            if isinstance(each, Index):
+                yield from (abs(n) for name, n in each.sum.factors if name == self.loop.name)
+            elif (factor := self._factor(each)) is not None:
+                yield factor
+
+    def _factor(self, product: Expr) -> int | None:
+        """By how much an operation multiplies the number of the row, or its negative."""
+        match product:
+            case Op("*", (Name(name) | Op("-", (Name(name),)), Literal(int(factor)))):
+                return factor if name == self.loop.name else None
+            case _:
+                return None
+
+    def _lies_apart(self, place: Expr) -> bool:
+        return any(n in self.apart for n in self._factors(place))
 
     def statements(self) -> Sequence[Statement]:
         """The loop over blocks of rows, and one over those that are left."""
@@ -131,17 +176,25 @@ class _Rows:
         whole = loop.stop - loop.stop % LANES
         block, lane = body.name(f"{loop.name}_block"), body.name("k")
         rows = {n: (body.name("rows"), body.name("row")) for n in self.apart}
-        inside: list[Statement] = [Let("s64", loop.name, f"{block} + {lane}")]
+        inside: list[Statement] = [Let("s64", loop.name, Name(block) + Name(lane))]
         for array, row in rows.values():
-            inside.append(Let("s32", row, f"{array}[{lane}]"))
+            inside.append(Let("s32", row, Load(Name(array), Name(lane))))
 
-        def place(match: re.Match[str]) -> str:
-            known = rows.get(int(match[1]))
-            return f"({block} * {match[1]} + {known[1]})" if known else match[0]
+        def placed(place: Expr) -> Expr:
+            """A tree with the beginnings of rows from the arrays that hold them."""
+            if isinstance(place, Index) and self._lies_apart(place):
+                place = spelled_out(place.sum)
+            factor = self._factor(place)
+            if factor not in rows:
+                return rebuilt(place, placed)
+            row = Group(Name(block) * factor + Name(rows[factor][1]))
+            assert isinstance(place, Op)
+            return row if isinstance(place.args[0], Name) else -row
 
-        inside += [rewritten(s, lambda t: self._times.sub(place, t)) for s in self.written]
+        inside += [rewritten(s, placed) for s in self.written]
         begun = tuple(
-            Assign(f"{array}[{lane}]", f"(s32){lane} * {n}") for n, (array, _) in rows.items()
+            Assign(Load(Name(array), Name(lane)), Cast("s32", Name(lane)) * n)
+            for n, (array, _) in rows.items()
         )
         turn = (
             *(Variable("s32", array, size=LANES) for array, _ in rows.values()),
@@ -158,10 +211,11 @@ def written_out(body: Body, statement: Statement) -> Iterator[Statement]:
         yield statement
         return
     for turn in range(turns(statement)):
-        names = {statement.name: str(turn)}
+        names: dict[str, Expr] = {statement.name: Literal(turn)}
         for each in statement.body:
             made = renamed(each, names)
             if isinstance(made, Let | Variable):
-                names[made.name] = body.name(made.name)
-                made = replace(made, name=names[made.name])
+                name = body.name(made.name)
+                names[made.name] = Name(name)
+                made = replace(made, name=name)
             yield made

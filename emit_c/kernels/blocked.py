@@ -19,8 +19,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from emit_c.code.loops import Assign, For, Let, Statement, Variable
-from emit_c.kernels.folds import all_joined, neutral, renamed
+from codegen.expressions import Choose, Expr, Load, Name, Op, tree
+from codegen.statements import Assign, For, Let, Statement, Variable, renamed
+from emit_c.kernels.folds import all_joined, neutral
 from emit_c.kernels.parallel import LEAST_WORK, turns, work
 
 if TYPE_CHECKING:
@@ -61,9 +62,11 @@ class _Folded:
     parts: str
 
     @property
-    def start(self) -> str:
+    def start(self) -> Expr:
         """What a part begins with."""
-        return neutral(self.operation, self.variable.kind)
+        start = neutral(self.operation, self.variable.kind)
+        assert start is not None
+        return start
 
     @property
     def width(self) -> int:
@@ -75,8 +78,8 @@ class _Folded:
         kind = self.variable.kind
         if self.variable.size is None:
             return [Variable(kind, self.part, self.start)]
-        place = f"{self.parts} + {block} * {self.width}"
-        each = Assign(f"{self.part}[{column}]", self.start)
+        place = Name(self.parts) + Name(block) * self.width
+        each = Assign(Load(Name(self.part), Name(column)), self.start)
         return [
             Variable(f"{kind} *", self.part, place),
             For(column, self.width, (each,), simd=True),
@@ -85,16 +88,16 @@ class _Folded:
     def end(self, block: str) -> list[Statement]:
         """Keep the part of a block."""
         if self.variable.size is None:
-            return [Assign(f"{self.parts}[{block}]", self.part)]
+            return [Assign(Load(Name(self.parts), Name(block)), Name(self.part))]
         return []
 
-    def whole_and_part(self, block: str, column: str) -> tuple[str, str, str]:
+    def whole_and_part(self, block: str, column: str) -> tuple[str, Expr, Expr]:
         """How the part of a block is folded into the whole."""
-        whole = self.variable.name
+        whole, parts = Name(self.variable.name), Name(self.parts)
         if self.variable.size is None:
-            return self.operation, whole, f"{self.parts}[{block}]"
-        part = f"{self.parts}[{block} * {self.width} + {column}]"
-        return self.operation, f"{whole}[{column}]", part
+            return self.operation, whole, Load(parts, Name(block))
+        part = Load(parts, Name(block) * self.width + Name(column))
+        return self.operation, Load(whole, Name(column)), part
 
 
 def _folds(statement: Statement) -> tuple[tuple[str, str], ...]:
@@ -119,12 +122,13 @@ def _blocked(body: Body, loop: For, folds: Sequence[_Folded]) -> list[Statement]
     block, first, last, again = map(body.name, ("block", "first", "last", "block"))
     column = body.name("column")
     inner = renamed(
-        replace(loop, start=first, stop=last, turns=size),
-        {fold.variable.name: fold.part for fold in folds},
+        replace(loop, start=Name(first), stop=Name(last), turns=size),
+        {fold.variable.name: Name(fold.part) for fold in folds},
     )
+    end = Name(first) + size
     turn = (
-        Let("s64", first, f"{block} * {size}"),
-        Let("s64", last, f"{first} + {size} < {n} ? {first} + {size} : {n}"),
+        Let("s64", first, Name(block) * size),
+        Let("s64", last, Choose(Op("<", (end, tree(n))), end, tree(n))),
         *(s for fold in folds for s in fold.begin(block, column)),
         inner,
         *(s for fold in folds for s in fold.end(block)),

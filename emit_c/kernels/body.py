@@ -11,18 +11,12 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
-from emit_c.code.indexing import Index, conjunction, counter, linear
-from emit_c.code.loops import (
-    Assign,
-    Call,
-    For,
-    If,
-    Let,
-    Statement,
-    Variable,
-    pointer_into,
-    vectorized,
-)
+from codegen.expressions import Expr, Load, Name
+from codegen.expressions import Index as IndexTree
+from codegen.indexing import Index, conjunction, counter, linear
+from codegen.reading import bridged, read
+from codegen.statements import Assign, Call, For, If, Let, Statement, Variable, vectorized
+from emit_c.code.memory import pointer_into
 from emit_c.code.types import is_narrow, load, store, stored_narrowed, wide
 from emit_c.table import Element, Scalar, Schedule, emits_c
 from hlo.errors.error import HloError
@@ -30,8 +24,8 @@ from hlo.errors.error import HloError
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
+    from codegen.indexing import Sum, Within
     from emit_c.code.constants import Constants
-    from emit_c.code.indexing import Sum, Within
     from emit_c.code.names import Names
     from hlo.attributes import GetTupleElement
     from hlo.instruction import Computation, Instruction
@@ -123,27 +117,33 @@ class Body:
         """Append statements to the open block."""
         self.writer.blocks[-1] += statements
 
-    def let(self, kind: str, name: str, value: str) -> str:
+    def let(self, kind: str, name: str, value: Expr | str) -> str:
         """Name a value; gives the name."""
         unique = self.writer.names.unique(name)
-        self.add(Let(kind, unique, value))
+        self.add(Let(kind, unique, bridged(value)))
         return unique
 
     def variable(
-        self, kind: str, name: str, value: str = "", size: int | None = None, *, work: int = 0
+        self,
+        kind: str,
+        name: str,
+        value: Expr | str = "",
+        size: int | None = None,
+        *,
+        work: int = 0,
     ) -> str:
         """Declare a variable; gives its name. What the arguments mean: see `Variable`."""
         unique = self.writer.names.unique(name)
-        self.add(Variable(kind, unique, value, size, work))
+        self.add(Variable(kind, unique, bridged(value) if value else None, size, work))
         return unique
 
-    def assign(self, target: str, value: str) -> None:
+    def assign(self, target: Expr | str, value: Expr | str) -> None:
         """Assign to a variable or an element."""
-        self.add(Assign(target, value))
+        self.add(Assign(bridged(target), bridged(value)))
 
-    def call(self, function: str, *arguments: str, work: int = 0) -> None:
+    def call(self, function: str, *arguments: Expr | str, work: int = 0) -> None:
         """Call a function for its effect; `work` is as in `Call`."""
-        self.add(Call(function, arguments, work))
+        self.add(Call(function, tuple(map(bridged, arguments)), work))
 
     def function(self, wanted: str, define: Callable[[str], str]) -> str:
         """A C function of the kernel's own, whose definition is `define(name)`; gives the name."""
@@ -163,7 +163,7 @@ class Body:
         begin = self.writer.own_bytes
         # Not even an empty one is nothing: the kernel must have the pointer.
         self.writer.own_bytes += -(-max(size, 1) * bytes_each // 64) * 64
-        return self.variable(f"{kind} *", name, pointer_into("own", begin, kind))
+        return self.variable(f"{kind} *", name, pointer_into(Name("own"), begin, kind))
 
     @contextmanager
     def watched(self) -> Generator[Trace]:
@@ -194,7 +194,7 @@ class Body:
         with self.block() as statements:
             yield
         if condition:
-            self.add(If(condition, tuple(statements)))
+            self.add(If(read(condition), tuple(statements)))
         else:
             self.add(*statements)
 
@@ -312,7 +312,7 @@ class Body:
         number = linear(index, shape.dims)
         if self.writer.trace:
             self.writer.trace.loads.append(number)
-        place, kind = f"{tree}[{number.text}]", shape.element_type
+        place, kind = Load(read(str(tree)), IndexTree(number)), shape.element_type
         if not is_narrow(kind):
             return (self.let(wide(kind), name, place),)
         bits = self.let(kind.name, f"{name}_bits", place)

@@ -15,24 +15,21 @@ the last ones, which fill no vector, are a loop of few turns.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING
 
-from emit_c.code.loops import For, Forever, If, Statement, text
+from codegen.expressions import Apply, Expr, callees_of, rebuilt
+from codegen.statements import For, Forever, If, Statement, nested, rewritten, trees
 from emit_c.code.prelude import functions_of_numbers
-from emit_c.kernels.folds import renamed
 from emit_c.kernels.parallel import turns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 # For so many numbers calls cost less than ten microseconds.
 FEW = 1 << 17
 # Numbers that fill one vector, or a few.
 LANES = 32
-_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def with_calls(statements: Sequence[Statement], times: int = 1) -> tuple[Statement, ...]:
@@ -56,7 +53,7 @@ def _with_calls(statement: Statement, times: int) -> Sequence[Statement]:
         case Forever(body):
             return [Forever(with_calls(body, times))]
         case _:
-            return [statement if times > FEW else renamed(statement, _names_for_calls())]
+            return [statement if times > FEW else rewritten(statement, _called)]
 
 
 def _whole_vectors(loop: For) -> Sequence[Statement]:
@@ -66,15 +63,20 @@ def _whole_vectors(loop: For) -> Sequence[Statement]:
     if not few_are_left or not isinstance(loop.stop, int) or loop.step != 1 or not _is_long(loop):
         return [loop]
     whole = loop.stop - left
-    rest = renamed(replace(loop, start=whole), _names_for_calls())
+    rest = rewritten(replace(loop, start=whole), _called)
     return [replace(loop, stop=whole), rest]
 
 
 def _is_long(loop: For) -> bool:
     """Whether long functions are inlined into a loop."""
-    return not functions_of_numbers().isdisjoint(_WORD.findall(text([loop])))
+    return not functions_of_numbers().isdisjoint(
+        callee for s in nested([loop]) for each in trees(s) for callee in callees_of(each)
+    )
 
 
-@cache
-def _names_for_calls() -> Mapping[str, str]:
-    return {name: f"hlo_{name}" for name in functions_of_numbers()}
+def _called(tree: Expr) -> Expr:
+    """A tree that calls the long functions in it."""
+    tree = rebuilt(tree, _called)
+    if isinstance(tree, Apply) and tree.function in functions_of_numbers():
+        return Apply(f"hlo_{tree.function}", tree.args)
+    return tree

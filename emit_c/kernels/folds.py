@@ -6,96 +6,67 @@ numbers to the least place of those that are the maximum.
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from emit_c.code.loops import Assign, For, Forever, If, Let, Statement, Variable
+from codegen.expressions import Cast, Choose, Expr, Group, Literal, Op, binary
+from codegen.statements import Assign
+from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_INTEGER = re.compile(r"[su](8|16|32|64)$")
+    from collections.abc import Sequence
 
 
-def neutral(operation: str, kind: str) -> str:
-    """What an operation leaves any number as it is with; empty where there is no such number."""
-    integer = _INTEGER.match(kind)
+def neutral(operation: str, kind: str) -> Expr | None:
+    """What an operation leaves any number as it is with; None where there is no such number."""
+    known = ELEMENT_TYPES.get(kind)
+    integer = known if known is not None and known.is_integer else None
+    is_float = kind in ("f32", "f64")
     if operation == "+":
         # -0 + -0 is -0, and 0 + -0 is 0.
-        return "0" if integer else {"f32": "-0.0f", "f64": "-0.0"}.get(kind, "")
+        return Literal(0) if integer else Literal(-0.0, kind) if is_float else None
     if operation == "*":
-        return "1" if integer or kind in ("f32", "f64") else ""
+        return Literal(1) if integer or is_float else None
     if kind == "pred":
-        return {"|": "0", "^": "0", "&": "1"}.get(operation, "")
-    return _neutral_integer(operation, kind, int(integer[1])) if integer else ""
+        number = {"|": 0, "^": 0, "&": 1}.get(operation)
+        return None if number is None else Literal(number)
+    return _neutral_integer(operation, kind, integer.bits) if integer else None
 
 
-def _neutral_integer(operation: str, kind: str, bits: int) -> str:
+def _neutral_integer(operation: str, kind: str, bits: int) -> Expr:
     if operation == "first":
         return _extreme(kind, bits, largest=True)
     if operation in ("|", "^"):
-        return "0"
+        return Literal(0)
     if operation == "&":
-        return f"({kind})-1"
+        return Cast(kind, Literal(-1))
     return _extreme(kind, bits, largest=operation == "min")
 
 
-def _extreme(kind: str, bits: int, *, largest: bool) -> str:
+def _extreme(kind: str, bits: int, *, largest: bool) -> Expr:
     """The largest or the least integer of a type."""
     if kind[0] == "u":
-        return f"({kind})-1" if largest else "0"
-    most = f"({kind}){(1 << bits - 1) - 1:#x}"
-    return most if largest else f"(-{most} - 1)"
+        return Cast(kind, Literal(-1)) if largest else Literal(0)
+    most = Cast(kind, Literal((1 << bits - 1) - 1, hexadecimal=True))
+    return most if largest else Group(-most - 1)
 
 
-def joined(operation: str, x: str, y: str) -> str:
+def joined(operation: str, x: Expr, y: Expr) -> Expr:
     """Two numbers folded into one."""
     if operation in ("max", "min"):
-        return f"{y} {'>' if operation == 'max' else '<'} {x} ? {y} : {x}"
-    return f"{x} {operation} {y}"
+        return Choose(Op(">" if operation == "max" else "<", (y, x)), y, x)
+    return binary(operation, x, y)
 
 
-def all_joined(folds: Sequence[tuple[str, str, str]]) -> tuple[Assign, ...]:
+def all_joined(folds: Sequence[tuple[str, Expr, Expr]]) -> tuple[Assign, ...]:
     """Statements that fold others into some variables: each an operation, a variable, the other."""
     found: list[Assign] = []
     for number, (operation, x, y) in enumerate(folds):
         if operation == "first":
             # The places are compared while the variable still has the maximum of those before.
             _, most, other = folds[number - 1]
-            earlier = f"({other} > {most}) | (({other} == {most}) & ({y} < {x}))"
-            found.insert(-1, Assign(x, f"{earlier} ? {y} : {x}"))
+            greater, equal = Group(Op(">", (other, most))), Group(Op("==", (other, most)))
+            earlier = greater | Group(equal & Group(Op("<", (y, x))))
+            found.insert(-1, Assign(x, Choose(earlier, y, x)))
         else:
             found.append(Assign(x, joined(operation, x, y)))
     return tuple(found)
-
-
-def renamed(statement: Statement, names: Mapping[str, str]) -> Statement:
-    """A statement with other names of variables and functions."""
-    return rewritten(
-        statement, lambda text: _WORD.sub(lambda match: names.get(match[0], match[0]), text)
-    )
-
-
-def rewritten(statement: Statement, change: Callable[[str], str]) -> Statement:
-    """A statement with other expressions and targets."""
-
-    def each(s: Statement) -> Statement:
-        match s:
-            case For():
-                folds = tuple((op, change(name)) for op, name in s.reductions)
-                return replace(s, body=tuple(map(each, s.body)), reductions=folds)
-            case Forever():
-                return Forever(tuple(map(each, s.body)))
-            case If():
-                inside, other = tuple(map(each, s.then)), tuple(map(each, s.otherwise))
-                return replace(s, condition=change(s.condition), then=inside, otherwise=other)
-            case Let() | Variable():
-                return replace(s, value=change(s.value))
-            case Assign():
-                return Assign(change(s.target), change(s.value))
-            case _:
-                return s
-
-    return each(statement)

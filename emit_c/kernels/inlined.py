@@ -14,21 +14,41 @@ it is computed is computed there. A name for nothing but another name is left ou
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from emit_c.code.loops import Assign, For, Forever, If, Let, Statement, Variable, text
-from emit_c.kernels.folds import renamed
+from codegen.expressions import (
+    Apply,
+    Cast,
+    Choose,
+    Group,
+    Load,
+    Name,
+    Op,
+    names_of,
+    substitute,
+    walk,
+)
+from codegen.statements import (
+    Assign,
+    For,
+    Forever,
+    If,
+    Let,
+    Statement,
+    Variable,
+    base,
+    names_in,
+    renamed,
+    trees,
+)
+from emit_c.kernels.loads import is_load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_LOAD = re.compile(r"(load_\w+\()?(\w+)\[[^][]*\](\))?")
-_ADDRESS = re.compile(r"&\w")
-_CHOICE = re.compile(r"[?]|&&|\|\|")
+    from codegen.expressions import Expr
 
 
 def inlined(
@@ -52,13 +72,13 @@ def _element(kind: str) -> str:
 def _inlined(
     statements: Sequence[Statement], outside: Mapping[str, str]
 ) -> tuple[tuple[Statement, ...], Counter[str]]:
-    """A block of statements, and how often words stood there before."""
+    """A block of statements, and how often names were read and written there before."""
     declared = ((s.kind, s.name) for s in statements if isinstance(s, Let | Variable))
     kinds = {**outside, **{name: _element(kind) for kind, name in declared}}
     uses = Counter[str]()
     inside = [_nested(s, kinds, uses) for s in _without_copies(statements)]
     made: dict[int, Statement] = {}
-    loads: dict[str, tuple[int, str]] = {}  # places and values of those that may still be moved
+    loads: dict[str, tuple[int, Expr]] = {}  # places and values of those that may still be moved
     for number, statement in enumerate(inside):
         taken = _taken(statement, loads)
         for place, _ in taken.values():
@@ -71,62 +91,72 @@ def _inlined(
         current = made[number] = at_once or current
         if _changes_memory(current):
             loads = {}
-        elif isinstance(current, Let) and uses[current.name] == 2 and _loads(current, kinds):
+        elif isinstance(current, Let) and uses[current.name] == 1 and _loads(current, kinds):
             loads[current.name] = number, current.value
     return tuple(made.values()), uses
 
 
 def _nested(statement: Statement, kinds: Mapping[str, str], uses: Counter[str]) -> Statement:
-    """A statement with what is inside of it done, and its words counted."""
+    """A statement with what is inside of it done, and its names counted."""
     match statement:
         case For() | Forever():
             body, words = _inlined(statement.body, kinds)
             uses.update(words)
-            uses.update(_WORD.findall(text([replace(statement, body=())])))
+            uses.update(names_in([replace(statement, body=())]))
             return replace(statement, body=body)
         case If(condition, then, otherwise):
-            uses.update(_WORD.findall(condition))
+            uses.update(names_of(condition))
             blocks = [_inlined(block, kinds) for block in (then, otherwise)]
             for _, words in blocks:
                 uses.update(words)
             return If(condition, blocks[0][0], blocks[1][0])
-        case Let(_, first, value) | Assign(first, value):
-            uses.update(_WORD.findall(f"{first} {value}"))
-            return statement
         case _:
-            uses.update(_WORD.findall(text([statement])))
+            for each in trees(statement):
+                uses.update(names_of(each))
             return statement
 
 
 def _changes_memory(statement: Statement) -> bool:
     """Whether something else may be loaded after a statement than before it."""
     if isinstance(statement, Let):
-        return bool(_ADDRESS.search(statement.value))
-    return not isinstance(statement, Variable) or "(" in statement.value
+        return any(
+            isinstance(e, Op) and e.op == "&" and len(e.args) == 1 for e in walk(statement.value)
+        )
+    if not isinstance(statement, Variable):
+        return True
+    return any(isinstance(e, Apply | Cast | Group) for v in trees(statement) for e in walk(v))
 
 
 def _loads(let: Let, kinds: Mapping[str, str]) -> bool:
     """Whether a value is an element of an array of its type."""
-    found = _LOAD.fullmatch(let.value)
-    if not found or bool(found[1]) != bool(found[3]):
-        return False
-    return bool(found[1]) or kinds.get(found[2]) == let.kind
+    match let.value:
+        case Apply(function, (value,)):
+            return function.startswith("load_") and is_load(value)
+        case Load(Name(array)):
+            return is_load(let.value) and kinds.get(array) == let.kind
+        case _:
+            return False
 
 
 def _taken(
-    statement: Statement, loads: Mapping[str, tuple[int, str]]
-) -> dict[str, tuple[int, str]]:
+    statement: Statement, loads: Mapping[str, tuple[int, Expr]]
+) -> dict[str, tuple[int, Expr]]:
     """The loads that a statement's expression takes."""
-    if not isinstance(statement, Let | Variable | Assign) or _CHOICE.search(statement.value):
+    if not loads or not isinstance(statement, Let | Variable | Assign) or statement.value is None:
         return {}
-    return {word: loads[word] for word in _WORD.findall(statement.value) if word in loads}
+    taken = {name: loads[name] for name in names_of(statement.value) if name in loads}
+    return {} if taken and any(map(_is_choice, walk(statement.value))) else taken
 
 
-def _with_values(statement: Statement, values: Mapping[str, str]) -> Statement:
+def _is_choice(tree: Expr) -> bool:
+    return isinstance(tree, Choose) or (isinstance(tree, Op) and tree.op in ("&&", "||"))
+
+
+def _with_values(statement: Statement, values: Mapping[str, Expr]) -> Statement:
     if not values or not isinstance(statement, Let | Variable | Assign):
         return statement
-    value = _WORD.sub(lambda match: values.get(match[0], match[0]), statement.value)
-    return replace(statement, value=value)
+    assert statement.value is not None
+    return replace(statement, value=substitute(statement.value, values))
 
 
 def _at_once(
@@ -135,8 +165,8 @@ def _at_once(
     """One statement for one that computes a value, and one that alone needs it, and stores it."""
     if not isinstance(statement, Assign) or not isinstance(before, Let):
         return None
-    same = kinds.get(statement.target.split("[")[0]) == before.kind
-    if not same or statement.value != before.name or uses[before.name] != 2:
+    same = kinds.get(base(statement.target)) == before.kind
+    if not same or statement.value != Name(before.name) or uses[before.name] != 1:
         return None
     return replace(statement, value=before.value)
 
@@ -148,22 +178,25 @@ def _without_copies(statements: Sequence[Statement]) -> Sequence[Statement]:
     """Statements without names for the values that variables of the same block have in the end."""
     kinds = {s.name: s.kind for s in statements if isinstance(s, Let | Variable)}
     for place, statement in reversed(list(enumerate(statements))):
-        if not isinstance(statement, Let) or kinds.get(statement.value) != statement.kind:
+        if not isinstance(statement, Let) or not isinstance(statement.value, Name):
             continue
-        rest = [renamed(s, {statement.name: statement.value}) for s in statements[place + 1 :]]
-        everywhere = statement.name not in _WORD.findall(text(rest))
-        if everywhere and statement.value not in _changed(rest):
+        value = statement.value
+        if kinds.get(value.name) != statement.kind:
+            continue
+        rest = [renamed(s, {statement.name: value}) for s in statements[place + 1 :]]
+        everywhere = statement.name not in names_in(rest)
+        if everywhere and value.name not in _changed(rest):
             statements = (*statements[:place], *rest)
     return statements
 
 
 def _changed(statements: Iterable[Statement]) -> set[str]:
-    """Words that stand where variables are changed."""
+    """Names that stand where variables are changed."""
     found: set[str] = set()
     for statement in statements:
         match statement:
             case Assign(target, _):
-                found |= set(_WORD.findall(target))
+                found |= set(names_of(target))
             case For(body=body) | Forever(body=body):
                 found |= _changed(body)
                 if isinstance(statement, For):
@@ -173,5 +206,5 @@ def _changed(statements: Iterable[Statement]) -> set[str]:
             case Let() | Variable():
                 pass
             case _:
-                found |= set(_WORD.findall(text([statement])))
+                found |= set(names_in([statement]))
     return found

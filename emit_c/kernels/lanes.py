@@ -19,14 +19,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from emit_c.code.loops import Assign, Call, For, Forever, If, Let, Statement, Variable, text
-from emit_c.kernels.folds import all_joined, neutral, renamed
+from codegen.expressions import Load, Name, tree
+from codegen.printer import text
+from codegen.statements import Assign, Call, For, Forever, If, Let, Statement, Variable, renamed
+from emit_c.kernels.folds import all_joined, neutral
 from emit_c.kernels.parallel import turns
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from codegen.expressions import Expr
     from emit_c.kernels.body import Body
 
 VECTOR_BYTES = 64
@@ -89,7 +92,7 @@ def _loaded(statements: Sequence[Statement]) -> Iterator[str]:
     for statement in statements:
         if isinstance(statement, If):
             yield from _loaded((*statement.then, *statement.otherwise))
-        elif isinstance(statement, Let) and statement.value.endswith("]"):
+        elif isinstance(statement, Let) and isinstance(statement.value, Load):
             yield statement.kind
 
 
@@ -123,6 +126,7 @@ def _fold_of(body: Body, loop: For, kinds: Mapping[str, str]) -> _Fold | None:
     parts = [
         _Part(op, kinds[name], name, start, body.name("lanes"))
         for (op, name), start in zip(loop.reductions, starts, strict=True)
+        if start is not None
     ]
     names = body.name("k"), body.name(f"{loop.name}_block")
     return _Fold(loop, loop.stop, lanes, *names, parts)
@@ -135,7 +139,7 @@ class _Part:
     operation: str
     kind: str
     variable: str
-    start: str
+    start: Expr
     lanes: str
 
 
@@ -162,7 +166,7 @@ class _Fold:
         ----------
         called : the lanes are put together by a function that is called instead of inlined.
         """
-        begun = [Assign(f"{part.lanes}[{self.lane}]", part.start) for part in self.parts]
+        begun = [Assign(Load(Name(part.lanes), Name(self.lane)), part.start) for part in self.parts]
         return [
             *(Variable(part.kind, part.lanes, size=self.lanes) for part in self.parts),
             For(self.lane, self.lanes, tuple(begun), simd=True),
@@ -180,16 +184,16 @@ class _Fold:
     def _blocks(self) -> tuple[Statement, ...]:
         """The loop over blocks, and what is left over."""
         loop, whole = replace(self.loop, reductions=()), self.turns - self.turns % self.lanes
-        turn = Let("s64", loop.name, f"{self.block} + {self.lane}")
-        inside = self._in(loop, self.lane).body
+        turn = Let("s64", loop.name, Name(self.block) + Name(self.lane))
+        inside = self._in(loop, Name(self.lane)).body
         lanes = For(self.lane, self.lanes, (turn, *inside), simd=True)
         blocks = For(self.block, whole, (lanes,), step=self.lanes)
-        rest = self._in(replace(loop, start=whole), f"{loop.name} - {whole}")
+        rest = self._in(replace(loop, start=whole), Name(loop.name) - whole)
         return (blocks, rest) if whole < self.turns else (blocks,)
 
-    def _in(self, loop: For, lane: str) -> For:
+    def _in(self, loop: For, lane: Expr) -> For:
         """The loop that folds into one of the lanes each time."""
-        made = renamed(loop, {part.variable: f"{part.lanes}[{lane}]" for part in self.parts})
+        made = renamed(loop, {part.variable: Load(Name(part.lanes), lane) for part in self.parts})
         assert isinstance(made, For)
         return made
 
@@ -205,8 +209,10 @@ class _Fold:
             named = [(part, f"lanes{k}" if k else "lanes") for k, part in enumerate(group)]
             wanted = f"{_NAMES[group[0].operation]}_of_lanes"
             function = body.function(wanted, partial(self._halves, named, inline))
-            yield Call(function, tuple(part.lanes for part in group))
-            yield from all_joined([(p.operation, p.variable, f"{p.lanes}[0]") for p in group])
+            yield Call(function, tuple(Name(part.lanes) for part in group))
+            yield from all_joined(
+                [(p.operation, Name(p.variable), Load(Name(p.lanes), tree(0))) for p in group]
+            )
 
     def _halves(self, parts: Sequence[tuple[_Part, str]], inline: str, name: str) -> str:
         """A C function that folds lanes into the first: half into the other half, and so on."""
@@ -214,8 +220,13 @@ class _Fold:
         count = self.lanes
         while count > 2:
             count //= 2
-            made = all_joined([(p.operation, f"{n}[k]", f"{n}[k + {count}]") for p, n in parts])
+            lane, other = Name("k"), Name("k") + count
+            made = all_joined(
+                [(p.operation, Load(Name(n), lane), Load(Name(n), other)) for p, n in parts]
+            )
             steps.append(For("k", count, made, simd=True))
-        steps += all_joined([(p.operation, f"{n}[0]", f"{n}[1]") for p, n in parts])
+        steps += all_joined(
+            [(p.operation, Load(Name(n), tree(0)), Load(Name(n), tree(1))) for p, n in parts]
+        )
         parameters = ", ".join(f"{part.kind} *{lanes}" for part, lanes in parts)
         return f"static {inline}void {name}({parameters}) {{\n{text(steps)}}}\n"

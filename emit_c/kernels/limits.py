@@ -12,20 +12,17 @@ then run one turn after the other; comparing the counter with a limit gives it a
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from emit_c.code.loops import Assign, For, Forever, If, Let, Statement, Variable
+from codegen.expressions import Choose, Expr, Name, Op, conjoined, names_of, tree, walk
+from codegen.statements import Assign, For, Forever, If, Let, Statement, Variable, base
 from emit_c.kernels.loads import with_loads_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from emit_c.kernels.body import Body
-
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_AND = " && "
 
 
 def with_limits(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -52,13 +49,13 @@ class _Loop:
     def __init__(self, body: Body, loop: For) -> None:
         self.body, self.loop = body, loop
         self.inside = {loop.name, *_names(loop.body)}
-        self.limits: dict[str, str] = {}
+        self.limits: dict[Expr, str] = {}
 
     def statements(self) -> tuple[Statement, ...]:
         """The limits and the loop."""
         made = replace(self.loop, body=self._asked(self.loop.body))
         start, stop = self.loop.start, self.loop.stop
-        lets = (Let("s64", n, f"{c} ? {stop} : {start}") for c, n in self.limits.items())
+        lets = (Let("s64", n, Choose(c, tree(stop), tree(start))) for c, n in self.limits.items())
         return (*lets, made)
 
     def _asked(self, statements: Iterable[Statement]) -> tuple[Statement, ...]:
@@ -69,16 +66,18 @@ class _Loop:
             for s in statements
         )
 
-    def _condition(self, condition: str) -> str:
+    def _condition(self, condition: Expr) -> Expr:
         """A condition whose parts are the same for all turns are one comparison."""
         parts = _parts(condition)
-        same = _AND.join(p for p in parts if self.inside.isdisjoint(_WORD.findall(p)))
-        if not same:
+        alike = [p for p in parts if self.inside.isdisjoint(names_of(p))]
+        if not alike:
             return condition
+        same = conjoined(alike)
         if same not in self.limits:
             self.limits[same] = self.body.name("limit")
-        others = [p for p in parts if not self.inside.isdisjoint(_WORD.findall(p))]
-        return _AND.join([f"{self.loop.name} < {self.limits[same]}", *others])
+        others = [p for p in parts if not self.inside.isdisjoint(names_of(p))]
+        below = Op("<", (Name(self.loop.name), Name(self.limits[same])))
+        return conjoined([below, *others])
 
 
 def _names(statements: Sequence[Statement]) -> Iterator[str]:
@@ -88,15 +87,19 @@ def _names(statements: Sequence[Statement]) -> Iterator[str]:
             case Let() | Variable():
                 yield s.name
             case Assign(target, _):
-                yield from _WORD.findall(target)[:1]
+                yield base(target)
             case If(_, then, otherwise):
                 yield from _names((*then, *otherwise))
             case _:
                 pass
 
 
-def _parts(condition: str) -> list[str]:
+def _parts(condition: Expr) -> list[Expr]:
     """What a condition asks, part by part."""
-    parts = condition.split(_AND)
-    apart = "||" not in condition and all(p.count("(") == p.count(")") for p in parts)
-    return parts if apart else [condition]
+    if any(isinstance(each, Op) and each.op == "||" for each in walk(condition)):
+        return [condition]
+    parts: list[Expr] = []
+    while isinstance(condition, Op) and condition.op == "&&":
+        condition, last = condition.args
+        parts.insert(0, last)
+    return [condition, *parts]

@@ -13,18 +13,26 @@ vector in either. And of a load under a mask that is the same for all lanes they
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from emit_c.code.loops import Assign, For, If, Let, Statement, Variable, each_side
-from emit_c.kernels.folds import renamed
+from codegen.expressions import Load, Name, is_number, names_of, walk
+from codegen.statements import (
+    Assign,
+    For,
+    If,
+    Let,
+    Statement,
+    Variable,
+    base,
+    each_side,
+    renamed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_LOAD = re.compile(r"(\w+)\[[^\[\]]*\]")
+    from codegen.expressions import Expr
 
 
 def with_loads_first(loop: For) -> For:
@@ -34,7 +42,7 @@ def with_loads_first(loop: For) -> For:
         return loop
     before, after = list(loop.body[:choice]), loop.body[choice:]
     every = list(each_side(after))
-    written = {_WORD.findall(s.target)[0] for s in each_side(loop.body) if isinstance(s, Assign)}
+    written = {base(s.target) for s in each_side(loop.body) if isinstance(s, Assign)}
     late = {s.name for s in every if isinstance(s, Let | Variable)}
     for statement in every:
         always = statement in after or _is_first(statement)
@@ -48,8 +56,14 @@ def with_loads_first(loop: For) -> For:
 
 def _is_load(statement: Let, changing: set[str]) -> bool:
     """Whether a statement loads an element, and nothing that changes says which."""
-    words = _WORD.findall(statement.value)
-    return bool(_LOAD.fullmatch(statement.value)) and changing.isdisjoint(words)
+    return is_load(statement.value) and changing.isdisjoint(names_of(statement.value))
+
+
+def is_load(value: Expr) -> bool:
+    """Whether a tree is an element of an array, and loads nothing to know which."""
+    if not isinstance(value, Load) or not isinstance(value.pointer, Name):
+        return False
+    return not any(isinstance(each, Load) for each in walk(value.index))
 
 
 def _same(let: Let, other: Statement) -> bool:
@@ -58,16 +72,17 @@ def _same(let: Let, other: Statement) -> bool:
 
 def _is_first(statement: Statement) -> bool:
     """Whether a statement loads the first element of an array, which is always there."""
-    return isinstance(statement, Let) and statement.value.endswith("[0]")
+    value = statement.value if isinstance(statement, Let) else None
+    return isinstance(value, Load) and is_number(value.index, 0)
 
 
 def _without(statements: Sequence[Statement], loads: Sequence[Let]) -> Iterator[Statement]:
     """Statements without loads of what others have loaded, whose names they use instead."""
     known = {(s.kind, s.value): s.name for s in reversed(loads)}
-    names: dict[str, str] = {}
+    names: dict[str, Expr] = {}
     for statement in each_side(statements):
         if isinstance(statement, Let) and (statement.kind, statement.value) in known:
-            names[statement.name] = known[statement.kind, statement.value]
+            names[statement.name] = Name(known[statement.kind, statement.value])
     kept = _kept(statements, set(names))
     return (renamed(s, names) for s in kept) if names else kept
 

@@ -11,12 +11,13 @@ from that memory is declared again in the function, from the memory of the part 
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from emit_c.code.loops import (
+from codegen.expressions import Apply, Expr, Group, Literal, Name, Op, Struct, names_of, walk
+from codegen.printer import text
+from codegen.statements import (
     Assign,
     Break,
     Call,
@@ -27,7 +28,7 @@ from emit_c.code.loops import (
     Statement,
     Try,
     Variable,
-    text,
+    names_in,
 )
 from emit_c.kernels.inlined import inlined
 
@@ -46,8 +47,6 @@ LANES, MOST_IN_BLOCK = 32, 4096
 _UNKNOWN_TURNS = 16
 _FUNCTION_WORK = 8
 _SCALAR_WORK = 4
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_CALLED = re.compile(r"[A-Za-z_]\w*\(")
 
 
 def work(statements: Iterable[Statement]) -> int:
@@ -64,16 +63,16 @@ def _work(statement: Statement) -> int:
             inside = sum(_work(s) * (1 if _is_call(s) else each) for s in statement.body)
             return turns(statement) * inside
         case If(condition, then, otherwise):
-            return _text_work(condition) + max(work(then), work(otherwise))
+            return _tree_work(condition) + max(work(then), work(otherwise))
         case Forever(body):
             return _UNKNOWN_TURNS * work(body)
         case Call() | Try():
             return max(statement.work, 1) if isinstance(statement, Call) else _UNKNOWN_TURNS
         case Break(condition):
-            return _text_work(condition)
+            return _tree_work(condition)
         case Let() | Variable() | Assign():
             known = statement.work if isinstance(statement, Variable) else 0
-            return known or _text_work(statement.value)
+            return known or (1 if statement.value is None else _tree_work(statement.value))
 
 
 def _is_call(statement: Statement) -> bool:
@@ -81,17 +80,18 @@ def _is_call(statement: Statement) -> bool:
     return isinstance(statement, Call) or (isinstance(statement, Variable) and statement.work > 0)
 
 
-def _text_work(expression: str) -> int:
-    return 1 + _FUNCTION_WORK * len(_CALLED.findall(expression))
+def _tree_work(tree: Expr) -> int:
+    return 1 + _FUNCTION_WORK * sum(isinstance(each, Apply) for each in walk(tree))
 
 
 def turns(loop: For) -> int:
-    """How many turns a loop has, as far as the text says."""
+    """How many turns a loop has, as far as its bounds say."""
     if loop.turns is not None:
         return loop.turns
-    if not all(isinstance(n, int) for n in (loop.start, loop.stop, loop.step)):
-        return _UNKNOWN_TURNS
-    return len(range(int(loop.start), int(loop.stop), int(loop.step)))
+    start, stop, step = loop.start, loop.stop, loop.step
+    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
+        return len(range(start, stop, step))
+    return _UNKNOWN_TURNS
 
 
 def split(
@@ -133,8 +133,8 @@ def _in_blocks(kernel: Kernel, loop: For) -> For:
     if not loop.simd or loop.step != 1 or size is None:
         return loop
     block, inside = (kernel.body.name(f"{loop.name}_{word}") for word in ("block", "inside"))
-    start = f" + {loop.start}" if loop.start else ""
-    counter = Let("s64", loop.name, f"{block} * {size} + {inside}{start}")
+    place = Name(block) * size + Name(inside)
+    counter = Let("s64", loop.name, place + loop.start if loop.start else place)
     lanes = For(inside, size, (counter, *loop.body), simd=True)
     return For(block, turns(loop) // size, (lanes,), parallel=True)
 
@@ -157,12 +157,13 @@ class _Split:
         self.nest, self.body = _joined(loop)
         self.turns = prod(turns(each) for each in self.nest)
         declared = {s.name: s for s in before if isinstance(s, Let | Variable)}
-        words = set(_WORD.findall(text(self.body)))
+        words = set(names_in(self.body))
         self.repeated: list[Let | Variable] = []
         for statement in reversed(declared.values()):
-            if statement.name in words and "own" in _WORD.findall(statement.value):
+            value = statement.value
+            if statement.name in words and value is not None and "own" in names_of(value):
                 self.repeated.insert(0, statement)
-                words |= set(_WORD.findall(statement.value))
+                words |= set(names_of(value))
         shared = [s for s in declared.values() if s.name in words and s not in self.repeated]
         self._check(shared)
         self.uses_own = "own" in words
@@ -178,10 +179,10 @@ class _Split:
         """The call that runs the loop; the functions are added to the kernel's own."""
         run = self.kernel.body.function(f"{self.name}_turns", self._define_turns)
         part = self.kernel.body.function(f"{self.name}_part", lambda name: self._unpack(name, run))
-        values = ", ".join(name for _, name in (*self.given, *self._own))
-        given = f"&(struct {part}){{{values}}}" if values else "0"
+        values = tuple(Name(name) for _, name in (*self.given, *self._own))
+        given = Op("&", (Struct(f"struct {part}", values),)) if values else Literal(0)
         grain = max(1, LEAST_WORK * self.turns // max(work(self.nest[:1]), 1))
-        return Call("hlo_parallel", (part, given, str(self.turns), str(grain)))
+        return Call("hlo_parallel", (Name(part), given, Literal(self.turns), Literal(grain)))
 
     @property
     def _own(self) -> list[tuple[str, str]]:
@@ -214,18 +215,20 @@ class _Split:
         """The loop over a range of turns; the counters of joined loops are computed from it."""
         only = self.nest[0]
         if len(self.nest) == 1 and (only.start, only.step) == (0, 1):
-            return replace(only, body=self.body, start="begin", stop="end", parallel=False)
+            return replace(
+                only, body=self.body, start=Name("begin"), stop=Name("end"), parallel=False
+            )
         counters: list[Statement] = []
         inner = 1
         for number, loop in reversed(list(enumerate(self.nest))):
-            place = f"turn / {inner}" if inner > 1 else "turn"
-            place = f"{place} % {turns(loop)}" if number else place
-            place = f"({place}) * {loop.step}" if loop.step != 1 else place
-            place = f"{place} + {loop.start}" if loop.start != 0 else place
+            place: Expr = Name("turn") // inner if inner > 1 else Name("turn")
+            place = place % turns(loop) if number else place
+            place = Group(place) * loop.step if loop.step != 1 else place
+            place = place + loop.start if loop.start != 0 else place
             counters.insert(0, Let("s64", loop.name, place))
             inner *= turns(loop)
         simd = only.simd and len(self.nest) == 1
-        return For("turn", "end", (*counters, *self.body), start="begin", simd=simd)
+        return For("turn", Name("end"), (*counters, *self.body), start=Name("begin"), simd=simd)
 
 
 _RANGE = (("s64 ", "begin"), ("s64 ", "end"))
@@ -262,7 +265,7 @@ def _changed(statements: Iterable[Statement]) -> Iterable[str]:
     """Names of variables that are assigned to, other than through pointers."""
     for statement in statements:
         match statement:
-            case Assign(target, _) if _WORD.fullmatch(target):
+            case Assign(Name(target), _):
                 yield target
             case For(body=body) | Forever(body=body):
                 yield from _changed(body)

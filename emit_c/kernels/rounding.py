@@ -13,19 +13,17 @@ of products, which it then does not round, whatever it is told about contraction
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from emit_c.code.loops import Assign, For, Forever, If, Let, Statement
+from codegen.expressions import Apply, Name, Op
+from codegen.statements import Assign, For, Forever, If, Let, Statement, base
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_PRODUCT = re.compile(r"\S+ \* \S+")
 _REAL, _COMPLEX = ("f32", "f64"), ("c64", "c128")
-_SUM = re.compile(r"(\S+) ([+-]) (\S+)")
 
 
 def with_rounded_products(statements: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -50,16 +48,21 @@ def _with_rounded(statement: Statement) -> Statement:
 def _added(body: Sequence[Statement]) -> set[str]:
     """The names of products that sums and differences may be of that stand in turn in an array."""
     lets = [s for s in body if isinstance(s, Let)]
-    products = {s.name for s in lets if s.kind in _REAL and _PRODUCT.fullmatch(s.value)}
+    products = {s.name for s in lets if s.kind in _REAL and _is(s, "*")}
     if any(s.kind in _COMPLEX for s in lets):
         return products  # their sums may be those of complex numbers, or of conjugates
-    arrays = Counter(s.target.split("[")[0] for s in body if isinstance(s, Assign))
-    found = [_SUM.fullmatch(s.value) for s in lets]
-    sums = [match.groups() for match in found if match]
-    if max(arrays.values(), default=0) < 2 or {sign for _, sign, _ in sums} != {"+", "-"}:
+    arrays = Counter(base(s.target) for s in body if isinstance(s, Assign))
+    sums = [s.value for s in lets if isinstance(s.value, Op) and (_is(s, "+") or _is(s, "-"))]
+    if max(arrays.values(), default=0) < 2 or {s.op for s in sums} != {"+", "-"}:
         return set()
     # What is taken away from something else is not rounded together with it.
-    return products & ({x for x, _, _ in sums} | {y for _, sign, y in sums if sign == "+"})
+    added = {s.args[0] for s in sums} | {s.args[1] for s in sums if s.op == "+"}
+    return products & {x.name for x in added if isinstance(x, Name)}
+
+
+def _is(let: Let, op: str) -> bool:
+    """Whether a value is an operation of two operands."""
+    return isinstance(let.value, Op) and let.value.op == op and len(let.value.args) == 2
 
 
 def _name(statement: Statement) -> str | None:
@@ -68,4 +71,4 @@ def _name(statement: Statement) -> str | None:
 
 def _rounded(statement: Statement) -> Statement:
     assert isinstance(statement, Let), statement
-    return replace(statement, value=f"rounded_{statement.kind}({statement.value})")
+    return replace(statement, value=Apply(f"rounded_{statement.kind}", (statement.value,)))

@@ -15,7 +15,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from emit_c.code.loops import For, If, Let, Statement, straight
+from codegen.expressions import Load
+from codegen.statements import For, If, Let, Statement, straight
 from emit_c.kernels.apart import MOST_TAKEN, rows_in_lanes, written_out
 from emit_c.kernels.parallel import turns, work
 
@@ -90,5 +91,5 @@ def _is_short(loop: For) -> bool:
 def _makes_bytes(loop: For) -> bool:
     """Whether what a turn stores is made of one number of the row, and a byte all the way."""
     lets = [s for s in loop.body if isinstance(s, Let)]
-    bytes_ = all(s.kind in _BYTES and not s.value.endswith("]") for s in lets)
+    bytes_ = all(s.kind in _BYTES and not isinstance(s.value, Load) for s in lets)
     return bytes_ and len(lets) == len(loop.body) - 1

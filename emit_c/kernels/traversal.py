@@ -14,20 +14,20 @@ they ask of the index. Then
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING
 
-from emit_c.code.indexing import Counter, Quotient, Remainder, Sum, delinear, unknown
-from emit_c.code.loops import For, Let, Statement, Variable
+from codegen.expressions import Name, names_of
+from codegen.indexing import Counter, Quotient, Remainder, Sum, delinear, unknown
+from codegen.statements import For, Let, Statement, Variable
 from emit_c.kernels.short import SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from emit_c.code.indexing import Atom, Index
+    from codegen.indexing import Atom, Index
     from emit_c.kernels.body import Body, Trace
 
     Range = tuple[int, int]  # the first, and the one after the last
@@ -38,7 +38,6 @@ TILE = 16
 NARROW, LONG = 8, 256
 # How many pieces all loops together may be cut into, and how many statements these may have.
 MOST_PIECES, MOST_STATEMENTS = 64, 2000
-_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +343,7 @@ def _write_inside(nest: Nest, ranges: tuple[Range, ...]) -> None:
         loop = For(counter, high, statements, start=low)
         if high - low > tiles.size:
             # Its size stands in the loop: compilers do not see it in the difference of two names.
-            place = Let("s64", counter, f"{tiles.name} + {tiles.counter}")
+            place = Let("s64", counter, Name(tiles.name) + Name(tiles.counter))
             loop = For(tiles.counter, tiles.size, (place, *statements))
         statements = _hoisted(loop)
     nest.body.add(*statements)
@@ -357,7 +356,7 @@ def _hoisted(loop: For) -> tuple[Statement, ...]:
     """A loop, and before it what is the same for all its turns."""
     inside, kept, before = {loop.name}, list[Statement](), list[Statement]()
     for statement in loop.body:
-        if isinstance(statement, Let) and inside.isdisjoint(_WORD.findall(statement.value)):
+        if isinstance(statement, Let) and inside.isdisjoint(names_of(statement.value)):
             before.append(statement)
             continue
         kept.append(statement)

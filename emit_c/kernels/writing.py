@@ -11,8 +11,9 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from emit_c.code.indexing import delinear, linear
-from emit_c.code.loops import For, Statement, live, text, vectorized
+from codegen.indexing import delinear, linear
+from codegen.printer import text
+from codegen.statements import For, Statement, live, vectorized
 from emit_c.code.names import comment
 from emit_c.kernels.blocked import in_blocks
 from emit_c.kernels.body import Body, Trace
@@ -30,7 +31,7 @@ from emit_c.table import Scalar, emits_c
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from emit_c.code.indexing import Index
+    from codegen.indexing import Index
     from emit_c.code.names import Names
     from emit_c.kernels.body import Values
     from hlo.instruction import Instruction

@@ -11,8 +11,9 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from emit_c.code.indexing import Index, Sum, Within, conjunction, counter, linear
-from emit_c.code.loops import Assign, For, If, Statement, straight
+from codegen.indexing import Index, Sum, Within, conjunction, counter, linear
+from codegen.reading import bridged, read
+from codegen.statements import Assign, For, If, Statement, straight
 from emit_c.code.types import narrowed, store, wide
 from emit_c.kernels.folds import joined, neutral
 from emit_c.opcodes.extremes import first_extreme
@@ -22,6 +23,7 @@ from emit_c.opcodes.scalar import expression
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codegen.expressions import Expr
     from emit_c.kernels.body import Body, Values
     from emit_c.opcodes.extremes import Extreme
     from hlo import attributes as a
@@ -85,7 +87,7 @@ class Fold:
         else:
             arrays = [body.variable(kind, name, size=size) for kind in kinds]
             self.names = tuple(f"{array}[{place}]" for array in arrays)
-            starts = [Assign(n, v) for n, v in zip(self.names, values, strict=True)]
+            starts = [Assign(read(n), bridged(v)) for n, v in zip(self.names, values, strict=True)]
             body.add(For(place, size, tuple(starts), simd=True))
         self.lanes = None
         if self.operation is not None and not types[0].is_complex:
@@ -156,7 +158,7 @@ class ExtremeFold(Fold):
         kinds += [("max", "u32")] if extreme.has_zeros else []
         wanted = (instr.name, "place", "zero")
         self.lanes = tuple(
-            (operation, body.variable(kind, name, neutral(operation, kind)))
+            (operation, body.variable(kind, name, neutral(operation, kind) or ""))
             for (operation, kind), name in zip(kinds, wanted, strict=False)
         )
         self.names = tuple(name for _, name in self.lanes)
@@ -168,10 +170,10 @@ class ExtremeFold(Fold):
         key = body.let(self.extreme.key_type, "key", self.extreme.key(number))
         here = place if wide(self.types[1]) == "s32" else f"(s32){place}"
         body.assign(first, f"{key} > {most} ? {here} : {first}")
-        body.assign(most, joined("max", most, key))
+        body.assign(most, joined("max", read(most), read(key)))
         if zero:
             word = body.let("u32", "word", self.extreme.numbered_zero(number, place))
-            body.assign(zero[0], joined("max", zero[0], word))
+            body.assign(zero[0], joined("max", read(zero[0]), read(word)))
 
     @property
     def results(self) -> Values:
@@ -292,7 +294,9 @@ def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[str]) -
     return 0
 
 
-def over(name: str, stop: int | str, statements: Sequence[Statement], start: int | str = 0) -> For:
+def over(
+    name: str, stop: int | Expr, statements: Sequence[Statement], start: int | Expr = 0
+) -> For:
     """A loop over columns, in vector lanes where it is straight code."""
     return For(name, stop, tuple(statements), start=start, simd=straight(statements))
 

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from emit_c.code.loops import pointer_into
+from codegen.expressions import Name
+from emit_c.code.memory import pointer_into
 from emit_c.code.types import literal
 from emit_c.opcodes.fourier_lengths import (
     chirp,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from emit_c.code.indexing import Sum
+    from codegen.indexing import Sum
     from emit_c.kernels.body import Body
     from hlo.types.element_type import ElementType
 
@@ -183,7 +184,7 @@ class Transforms:
 
     def scratch(self, name: str, size: int) -> str:
         """An array of complex numbers that all threads see."""
-        place = pointer_into("scratch", self.bytes, self.kind.name)
+        place = pointer_into(Name("scratch"), self.bytes, self.kind.name)
         self.bytes += -(-size * 2 * self.kind.bytes // VECTOR_BYTES) * VECTOR_BYTES
         return self.body.variable(f"{self.kind} *", name, place)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from emit_c.code.indexing import counter, linear
-from emit_c.code.loops import For
+from codegen.indexing import counter, linear
+from codegen.statements import For
 from emit_c.code.types import literal, narrowed, store, wide
 from emit_c.table import Kernel, emits_c
 from hlo.errors.error import HloError
@@ -14,7 +14,7 @@ from hlo.errors.error import HloError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from emit_c.code.indexing import Index
+    from codegen.indexing import Index
     from emit_c.kernels.body import Body
     from hlo import attributes as a
     from hlo.instruction import Instruction

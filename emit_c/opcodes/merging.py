@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from emit_c.code.indexing import linear
-from emit_c.code.loops import Assign, For, If, Variable
+from codegen.expressions import Name
+from codegen.indexing import linear
+from codegen.reading import read
+from codegen.statements import Assign, For, If, Variable
 from emit_c.code.types import load, store, wide
 
 if TYPE_CHECKING:
@@ -42,7 +44,9 @@ class Rows:
         """
         body, n = self.body, self.n
         source, target = body.name("source"), body.name("target")
-        body.add(Variable("s32 *", source, self.order), Variable("s32 *", target, self.spare))
+        body.add(
+            Variable("s32 *", source, Name(self.order)), Variable("s32 *", target, Name(self.spare))
+        )
         with body.block() as round_:
             width = body.let("s64", "width", "(s64)1 << level")
             with body.block() as merge:
@@ -56,14 +60,16 @@ class Rows:
                         x = body.let("s64", "x", f"{source}[{right}]")
                         y = body.let("s64", "y", f"{source}[{left}]")
                         body.assign(take, before(x, y))
-                    body.add(If(f"{left} < {middle} && {right} < {end}", tuple(compare)))
+                    body.add(If(read(f"{left} < {middle} && {right} < {end}"), tuple(compare)))
                     body.assign(f"{target}[at]", f"{source}[{take} ? {right} : {left}]")
                     body.assign(right, f"{right} + {take}")
                     body.assign(left, f"{left} + !{take}")
-                body.add(For("at", end, tuple(step), start="begin"))
-            body.add(For("begin", n, tuple(merge), step=f"2 * {width}"))
+                body.add(For("at", Name(end), tuple(step), start=Name("begin")))
+            body.add(For("begin", n, tuple(merge), step=read(f"2 * {width}")))
             body.add(
-                Variable("s32 *", "done", target), Assign(target, source), Assign(source, "done")
+                Variable("s32 *", "done", Name(target)),
+                Assign(Name(target), Name(source)),
+                Assign(Name(source), Name("done")),
             )
         rounds = max(n - 1, 0).bit_length()
         body.add(For("level", rounds, tuple(round_)))

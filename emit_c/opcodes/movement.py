@@ -2,15 +2,16 @@
 
 Each function is given the index of an element of the result, and asks for the operand's element
 that stands there. Nothing is copied; what the maps compose to is simplified in
-`emit_c.code.indexing`.
+`codegen.indexing`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from emit_c.code.indexing import Index, Sum, Within, bounded, delinear, linear, unknown
-from emit_c.code.loops import If
+from codegen.indexing import Index, Sum, Within, bounded, delinear, linear, unknown
+from codegen.reading import read
+from codegen.statements import If
 from emit_c.code.types import literal, load, narrowed, store, wide
 from emit_c.table import Element, emits_c
 from hlo.types.element_type import ELEMENT_TYPES, PRED
@@ -164,7 +165,7 @@ def _branch(body: Body, result: str, cases: Sequence[tuple[str, Instruction, Ind
         return
     with body.block() as otherwise:
         _branch(body, result, cases[1:])
-    body.add(If(condition, tuple(then), tuple(otherwise)))
+    body.add(If(read(condition), tuple(then), tuple(otherwise)))
 
 
 @define("bitcast")

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from math import prod
 from typing import TYPE_CHECKING
 
-from emit_c.code.indexing import counter, linear, unknown
-from emit_c.code.loops import For, If, straight
+from codegen.indexing import counter, linear, unknown
+from codegen.reading import read
+from codegen.statements import For, If, straight
 from emit_c.code.types import store
 from emit_c.kernels.body import Body, Environment
 from emit_c.opcodes.comparators import Key, keys
@@ -26,7 +27,7 @@ from hlo.walk import post_order
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-    from emit_c.code.indexing import Index, Sum
+    from codegen.indexing import Index, Sum
     from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
@@ -88,7 +89,7 @@ def write_sort(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
         if told:
             with body.block() as made:
                 put(told)
-            body.add(If(lost, tuple(fetched), tuple(made)))
+            body.add(If(read(lost), tuple(fetched), tuple(made)))
         else:
             body.add(*fetched)
     return words.scratch_bytes
@@ -199,7 +200,7 @@ def _write_single_sort(words: Words, instr: Instruction, key: Key, output: str) 
             done = words.sorted("u32", array, spare, 0, key.bits)
             with _each(words) as j:
                 put(j, key.bits_of_word(f"{done}[{j.text}]"))
-        body.add(If(lost, tuple(by_both), tuple(by_key)))
+        body.add(If(read(lost), tuple(by_both), tuple(by_key)))
 
 
 def _sort_with_elements(
@@ -275,7 +276,7 @@ def _write_least(body: Body, word: Callable[[Sum], str], n: int, k: int) -> str:
             body.add(For(name, size, tuple(compared), simd=simd, reductions=lanes))
             with body.block() as kept:
                 body.call("keep_least", least, str(k), block, str(size), base)
-            body.add(If(found, tuple(kept)))
+            body.add(If(read(found), tuple(kept)))
         body.add(For(base, stop, tuple(statements), start=start, step=size))
     return least
 

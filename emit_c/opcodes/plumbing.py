@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from emit_c.code.loops import Break, Forever, If, Try
+from codegen.reading import read
+from codegen.statements import Break, Forever, If, Try
 from emit_c.code.types import wide
 from emit_c.kernels.body import Body, Environment, scalars_of
 from emit_c.table import Expand, Schedule, emits_c
@@ -12,8 +13,8 @@ from hlo.errors.error import HloError
 from optimizer.expanders.reductions.scan_expander import loop_over_slices
 
 if TYPE_CHECKING:
-    from emit_c.code.indexing import Index
-    from emit_c.code.loops import Statement
+    from codegen.indexing import Index
+    from codegen.statements import Statement
     from emit_c.kernels.body import Values
     from hlo.instruction import Instruction
 
@@ -46,7 +47,7 @@ def write_conditional(body: Body, instr: Instruction, _index: Index) -> Values:
             for result, value in zip(results, values, strict=True):
                 body.assign(result, value)
         holds = chosen if choice.shape.element_type.name == "pred" else f"{chosen} == {number}"
-        chain = (If(holds, tuple(statements), chain),) if chain else tuple(statements)
+        chain = (If(read(holds), tuple(statements), chain),) if chain else tuple(statements)
     body.add(*chain)
     return results
 
@@ -59,12 +60,12 @@ def write_while(body: Body, instr: Instruction, _index: Index) -> Values:
     shapes = [s for _, s in instr.shape.leaves()]
     with body.block() as statements:
         if body.writer.patience:
-            body.add(Try("asked_to_stop", (f"&{body.writer.patience}",)))
+            body.add(Try("asked_to_stop", (read(f"&{body.writer.patience}"),)))
         now = [
             body.let(wide(s.element_type), "state", v) if s.is_array else "0"
             for s, v in zip(shapes, state, strict=True)
         ]
-        body.add(Break(f"!{body.apply(condition, *now)[0]}"))
+        body.add(Break(read(f"!{body.apply(condition, *now)[0]}")))
         for variable, value in zip(state, body.apply(step, *now), strict=True):
             if variable != "0":
                 body.assign(variable, value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from emit_c.code.indexing import linear, unknown
+from codegen.indexing import linear, unknown
 from emit_c.code.types import store
 from emit_c.opcodes.movement import from_bits
 from emit_c.table import Kernel, emits_c

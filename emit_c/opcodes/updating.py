@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from emit_c.code.indexing import Sum, linear, unknown
-from emit_c.code.loops import If, copied
+from codegen.indexing import Sum, linear, unknown
+from codegen.reading import read
+from codegen.statements import If
+from emit_c.code.memory import copied
 from emit_c.code.types import load, store, wide
 from emit_c.opcodes.folding import window_place
 from emit_c.opcodes.movement import vector_index, window_start
@@ -14,7 +16,7 @@ from emit_c.table import Kernel, emits_c
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_c.code.indexing import Index
+    from codegen.indexing import Index
     from emit_c.kernels.body import Body
     from hlo import attributes as a
     from hlo.instruction import Instruction
@@ -29,7 +31,7 @@ def copy(body: Body, target: str, source: Instruction) -> None:
     """Copy an array that is in memory, unless it is updated where it is."""
     size = source.shape.size * source.shape.element_type.bytes
     if body.pointer(source) != target:
-        body.add(copied(target, body.pointer(source), size))
+        body.add(copied(read(target), read(body.pointer(source)), size))
 
 
 def put(body: Body, array: str, shape: Shape, index: Index, value: str) -> None:
@@ -157,11 +159,11 @@ def write_select_and_scatter(body: Body, instr: Instruction, outputs: Sequence[s
                     with body.block() as asked:
                         kept = body.apply(select, best, value)[0]
                         body.assign(taken, f"!{kept}")
-                    body.add(If(f"!{taken}", tuple(asked)))
+                    body.add(If(read(f"!{taken}"), tuple(asked)))
                     with body.block() as replaced:
                         body.assign(best, value)
                         body.assign(chosen, linear(at, operand.shape.dims).text)
-                    body.add(If(taken, tuple(replaced)))
+                    body.add(If(read(taken), tuple(replaced)))
         with body.when(f"{chosen} >= 0"):
             element_type = instr.shape.element_type
             old = body.let(wide(element_type), "old", load(element_type, f"{output}[{chosen}]"))

@@ -12,8 +12,9 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
-from emit_c.code.indexing import Index, Sum, Within, conjunction, counter, linear
-from emit_c.code.loops import If
+from codegen.indexing import Index, Sum, Within, conjunction, counter, linear
+from codegen.reading import read
+from codegen.statements import If
 from emit_c.code.types import store
 from emit_c.opcodes.folding import Fold, blocks, in_lanes, over, single_operation, window_step
 from emit_c.opcodes.movement import define
@@ -22,7 +23,8 @@ from hlo.types.values import WindowDim
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_c.code.loops import Statement
+    from codegen.expressions import Expr
+    from codegen.statements import Statement
     from emit_c.kernels.body import Body, Values
     from hlo import attributes as a
     from hlo.instruction import Instruction
@@ -165,7 +167,7 @@ def _write_step(
         return (over(name, width, statements),) if name else tuple(statements)
 
     if condition:
-        body.add(If(condition, wide(folded)), *wide(stored))
+        body.add(If(read(condition), wide(folded)), *wide(stored))
     else:
         body.add(*wide([*folded, *stored]))
 
@@ -222,7 +224,7 @@ def _write_row_step(
     body.add(over(name, ends[1], statements, start=ends[0]))
 
 
-def _within(end: Sum, stride: int, base: Sum, width: int) -> int | str:
+def _within(end: Sum, stride: int, base: Sum, width: int) -> int | Expr:
     """The column of the first output from `end / stride` on, or the nearer end of the block."""
     low, high = (-(-number // stride) for number in (end.low, end.high))
     if high <= base.low:
@@ -232,10 +234,10 @@ def _within(end: Sum, stride: int, base: Sum, width: int) -> int | str:
     if base.low == base.high and low == high:
         return low - base.low
     if low == high:
-        return f"column_in_block({low} - ({base.text}), {width})"
+        return read(f"column_in_block({low} - ({base.text}), {width})")
     # C rounds quotients of negative numbers up, but not to more than 0, which is the nearer end.
     output = end.text if stride == 1 else f"({end.text} + {stride - 1}) / {stride}"
-    return f"column_in_block({output} - ({base.text}), {width})"
+    return read(f"column_in_block({output} - ({base.text}), {width})")
 
 
 @define("reduce-window", whole=write_whole_reduce_window)

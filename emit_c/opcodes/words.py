@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from emit_c.code.loops import pointer_into
+from codegen.expressions import Name
+from emit_c.code.memory import pointer_into
 from emit_c.opcodes.folding import over
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_c.code.loops import For, Statement
+    from codegen.statements import For, Statement
     from emit_c.kernels.body import Body
 
 # Rows up to which inserting is faster than counting digits.
@@ -52,7 +53,7 @@ class Words:
             return self.body.own(kind, name, size, each)
         begin = self.scratch_bytes
         self.scratch_bytes += -(-size * each // 64) * 64
-        return self.body.variable(f"{kind} *", name, pointer_into("scratch", begin, kind))
+        return self.body.variable(f"{kind} *", name, pointer_into(Name("scratch"), begin, kind))
 
     def pair(self, kind: str) -> tuple[str, str]:
         """Both arrays, as words of another size."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from emit_c.code.loops import Break, Forever, If, Statement, Try, Variable
+from codegen.expressions import Literal, Struct
+from codegen.reading import read
+from codegen.statements import Break, Forever, If, Statement, Try, Variable
 from emit_c.kernels.kernel import Kernel
 from emit_c.kernels.writing import write_loops
-from emit_c.program.function import HANDED_ON
+from emit_c.program.function import HANDED_ON_NAMES
 from emit_c.program.trees import leaves
 from emit_c.program.turns import turn_in_swapped_places
 from emit_c.table import Element, Scalar, Schedule, emits_c
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 def call(function: Function, computation: Computation, role: str) -> Try:
     """The call of a computation's function."""
-    return Try(function.module.function(computation, role), HANDED_ON)
+    return Try(function.module.function(computation, role), HANDED_ON_NAMES)
 
 
 def write_call(function: Function, instr: Instruction) -> None:
@@ -45,7 +47,7 @@ def write_conditional(function: Function, instr: Instruction) -> None:
     chain: tuple[Statement, ...] = (calls[-1],)
     for number in reversed(range(len(calls) - 1)):
         holds = f"*{pointer}" if is_pred else f"*{pointer} == {number}"
-        chain = (If(holds, (calls[number],), chain),)
+        chain = (If(read(holds), (calls[number],), chain),)
     function.step(*chain)
 
 
@@ -82,14 +84,14 @@ def write_while(function: Function, instr: Instruction) -> None:
     patience = function.names.unique("patience")
     loop = Forever(
         (
-            Try("asked_to_stop", (f"&{patience}",)),
+            Try("asked_to_stop", (read(f"&{patience}"),)),
             call(function, condition, f"the condition of %{instr.name}"),
-            Break(f"!*{goes_on}"),
+            Break(read(f"!*{goes_on}")),
             call(function, body, f"the body of %{instr.name}"),
             *turn_in_swapped_places(function, instr, f"!*{goes_on}"),
         )
     )
-    function.step(Variable("struct hlo_patience", patience, "{0}"), loop)
+    function.step(Variable("struct hlo_patience", patience, Struct("", (Literal(0),))), loop)
 
 
 CONTROL: dict[str, Callable[[Function, Instruction], None]] = {

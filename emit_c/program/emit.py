@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from emit_c.code.loops import Call
+from codegen.statements import Call
 from emit_c.code.names import comment
 from emit_c.program.buffers import ready
 from emit_c.program.expand import expand

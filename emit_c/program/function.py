@@ -9,7 +9,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, cast
 
-from emit_c.code.loops import Call, Let, Statement, Try, copied, pointer_into, text
+from codegen.expressions import Apply, Literal, Name
+from codegen.printer import shown, text
+from codegen.reading import read
+from codegen.statements import Call, Let, Statement, Try
+from emit_c.code.memory import copied, pointer_into
 from emit_c.code.names import Names
 from emit_c.kernels.kernel import Argument, Kernel, Scope
 from emit_c.program.kernel_reuse import Local
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
 Pointers = list[str | None]
 # What all functions are given.
 HANDED_ON = ("in", "out", "arena", "own")
+HANDED_ON_NAMES = tuple(map(Name, HANDED_ON))
 # Instructions that a kernel's comment lists at most.
 MOST_LINES = 40
 _WORD = re.compile(r"\w+")
@@ -137,7 +142,7 @@ class Function:
         offsets, size = pack(blocks)
         place = self.module.memory.scratch_for(instr, size)
         for (name, each), offset in zip(self.locals.items(), offsets, strict=True):
-            value = pointer_into(place, offset, each.kind)
+            value = shown(pointer_into(read(place), offset, each.kind))
             self.declared[name] = f"{each.kind} *{name} = {value};"
         self.locals.clear()
 
@@ -170,7 +175,7 @@ class Function:
         for target, source, (_, leaf) in triples:
             size = leaf.size * leaf.element_type.bytes if leaf.is_array else 0
             if target and source and target != source and size:
-                self.step(copied(target, source, size), uses=[target, source])
+                self.step(copied(Name(target), Name(source), size), uses=[target, source])
 
     def give_scratch(self, kernel: Kernel, size: int) -> None:
         """Give a kernel some bytes of the arena, if it needs any."""
@@ -188,7 +193,7 @@ class Function:
             self.module.slot_bytes = max(self.module.slot_bytes, kernel.writer.own_bytes)
         function = self.module.kernels.add(kernel, instr.name, about, statements)
         pointers = tuple(kernel.arguments)
-        call = (Try if kernel.writer.patience else Call)(function, pointers)
+        call = (Try if kernel.writer.patience else Call)(function, tuple(map(Name, pointers)))
         self.step(*self._timed(call, instr, kernel), uses=pointers)
 
     def _timed(self, call: Call | Try, instr: Instruction, kernel: Kernel) -> Sequence[Statement]:
@@ -196,11 +201,12 @@ class Function:
         sites = self.module.sites
         if sites is None:
             return (call,)
-        number = str(len(sites))
+        number = len(sites)
         sites.append(site(call.function, instr, kernel.writer.computed))
         begin = self.names.unique("clock")
         return (
-            Let("s64", begin, "hlo_clock()"), call, Call("hlo_record", (number, begin)),
+            Let("s64", begin, Apply("hlo_clock", ())), call,
+            Call("hlo_record", (Literal(number), Name(begin))),
         )  # fmt: skip
 
     # -------------------------------------------------------------------- text

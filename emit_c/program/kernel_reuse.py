@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from optimizer.identity import Identity
 
 if TYPE_CHECKING:
-    from emit_c.code.loops import Call, Try
+    from codegen.statements import Call, Try
     from emit_c.kernels.kernel import Scope
     from hlo.instruction import Instruction
 

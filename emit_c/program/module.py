@@ -14,7 +14,7 @@ from emit_c.program.kernel_reuse import KernelReuse
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from emit_c.code.loops import Statement
+    from codegen.statements import Statement
     from emit_c.program.sites import Site
     from emit_c.program.units import Units
     from hlo.instruction import Computation, Module

@@ -10,7 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from emit_c.code.loops import Call, If, Try, copied
+from codegen.expressions import Name, substitute
+from codegen.reading import read
+from codegen.statements import Call, If, Try, names_in
+from emit_c.code.memory import copied
 from emit_c.kernels.kernel import Kernel, Scope
 from emit_c.kernels.writing import write_loops
 from emit_c.program.buffers import renames
@@ -25,6 +28,9 @@ from emit_c.table import Kernel as KernelEntry
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from codegen.expressions import Expr
     from emit_c.program.kernel_reuse import Work
     from emit_c.program.module import ModuleWriter
     from hlo import attributes as a
@@ -67,7 +73,7 @@ class Schedule(Function):
         arguments = [s for p in self.computation.parameters for _, s in p.shape.leaves()]
         for result, number in self.module.memory.donated.items():
             there, here, size = f"out[{result}]", f"in[{number}]", arguments[number].unpacked_bytes
-            self.step(If(f"{there} != {here}", (copied(there, here, size),)))
+            self.step(If(read(f"{there} != {here}"), (copied(read(there), read(here), size),)))
 
     def _write_sequential(self, instr: Instruction) -> None:
         """An instruction outside of fusions: where it lies is known."""
@@ -109,8 +115,8 @@ class Schedule(Function):
             names[name] = self.local(each.bytes, name, each.kind)
             self.locals[names[name]].first += each.first
         for step in calls.steps:
-            made = [replace(c, arguments=tuple(names.get(a, a) for a in c.arguments)) for c in step]
-            self.step(*made, uses=[a for call in made for a in call.arguments])
+            made = [replace(c, arguments=_renamed(c.arguments, names)) for c in step]
+            self.step(*made, uses=names_in(made))
         return True
 
     def _remember(self, work: Work, begin: int) -> None:
@@ -118,7 +124,7 @@ class Schedule(Function):
         steps = [tuple(s for s in step if isinstance(s, Call | Try)) for step in self.steps[begin:]]
         if steps != self.steps[begin:]:
             return
-        used = {a for step in steps for call in step for a in call.arguments}
+        used = {name for step in steps for name in names_in(step)}
         if not used & self.declared.keys() <= {*work.pointers, *self.locals}:
             return
         local = {n: replace(each, first=each.first - begin) for n, each in self.locals.items()}
@@ -249,6 +255,12 @@ class Schedule(Function):
         self.give_scratch(kernel, needed or 0)
         self.call_kernel(kernel, instr, tuple(kernel.writer.blocks[0]))
         scope.values[instr] = tree
+
+
+def _renamed(arguments: Sequence[Expr], names: Mapping[str, str]) -> tuple[Expr, ...]:
+    """Arguments of a call with other pointers."""
+    values = {name: Name(other) for name, other in names.items()}
+    return tuple(substitute(each, values) for each in arguments)
 
 
 def _aim(scope: Scope, root: Instruction, target: object) -> None:

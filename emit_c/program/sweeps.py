@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from emit_c.code.indexing import Sum, counter, linear
-from emit_c.code.loops import For, live, vectorized
+from codegen.indexing import Sum, counter, linear
+from codegen.statements import For, live, vectorized
 from emit_c.code.types import load, wide
 from emit_c.kernels.writing import write_loops
 from emit_c.opcodes.folding import COLUMNS, blocks, fold_of, in_lanes, of_columns, over
@@ -25,8 +25,8 @@ from optimizer.fusion.policy import CPU, is_large_window
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
-    from emit_c.code.indexing import Index
-    from emit_c.code.loops import Statement
+    from codegen.indexing import Index
+    from codegen.statements import Statement
     from emit_c.kernels.body import Values
     from emit_c.kernels.kernel import Kernel
     from emit_c.opcodes.folding import Fold

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from emit_c.code.loops import Break, If, Try, copied
-from emit_c.program.function import HANDED_ON
+from codegen.expressions import Literal, Name
+from codegen.reading import read
+from codegen.statements import Break, If, Try
+from emit_c.code.memory import copied
+from emit_c.program.function import HANDED_ON_NAMES
 from emit_c.program.module import PLACE
 from emit_c.program.trees import leaves
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_c.code.loops import Statement
+    from codegen.statements import Statement
     from emit_c.program.function import Function
     from emit_c.program.swapping import Swap
     from hlo.instruction import Computation, Instruction
@@ -37,11 +40,11 @@ def turn_in_swapped_places(
     for swap in swaps:
         shape, here = swap.source.shape, function.pointer(swap.source, swap.source.name)
         size = shape.size * shape.element_type.bytes
-        moves.append(copied(str(there[swap.leaf]), str(here), size))
+        moves.append(copied(Name(str(there[swap.leaf])), Name(str(here)), size))
     return (
-        Try(condition, HANDED_ON),
-        If(ended, (*moves, Break("1"))),
-        Try(body, HANDED_ON),
+        Try(condition, HANDED_ON_NAMES),
+        If(read(ended), (*moves, Break(Literal(1)))),
+        Try(body, HANDED_ON_NAMES),
     )
 
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from numbered_names import Names
 from strategies.compiled import entry
+from written import Assign, For, If, Let, Variable
 
 import emit_c
 import hlo
-from emit_c.code.loops import Assign, For, If, Let, Variable, text
+from codegen.printer import text
 from emit_c.kernels.apart import rows_in_lanes
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter import evaluate

@@ -4,10 +4,12 @@ import re
 
 import numpy as np
 import pytest
+from written import Assign, For, Variable
 
 import emit_c
 import hlo
-from emit_c.code.loops import Assign, For, Variable
+from codegen import statements
+from codegen.expressions import Name
 from emit_c.executable.runtime import set_threads
 from emit_c.kernels import blocked, parallel
 from interpreter import evaluate
@@ -101,10 +103,10 @@ def test_several_variables_are_folded_together():
     arrays, turn, last = found[2:4], found[4], found[5]
     assert [a.size for a in arrays] == [turn.stop] * 2
     assert turn.parallel
-    assert [s.target for s in last.body] == ["s", "q"]
-    inner = next(s for s in turn.body if isinstance(s, For))
-    assert [name for _, name in inner.reductions] == [s.target for s in inner.body]
-    assert not {"s", "q"} & {s.target for s in inner.body}
+    assert [s.target for s in last.body] == [Name("s"), Name("q")]
+    inner = next(s for s in turn.body if isinstance(s, statements.For))
+    assert [Name(name) for _, name in inner.reductions] == [s.target for s in inner.body]
+    assert not {Name("s"), Name("q")} & {s.target for s in inner.body}
 
 
 def test_what_has_no_neutral_element_stays():

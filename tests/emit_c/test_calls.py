@@ -5,11 +5,12 @@ import subprocess
 
 import numpy as np
 import pytest
+from written import For, If, Let
 
 import emit_c
 import hlo
+from codegen.printer import text
 from emit_c.code import compiler, prelude
-from emit_c.code.loops import For, If, Let, text
 from emit_c.kernels import calls
 from emit_c.kernels.calls import with_calls
 

@@ -2,8 +2,9 @@
 
 import pytest
 from strategies.compiled import check
+from written import Assign, For, Let, Variable
 
-from emit_c.code.loops import Assign, For, Let, Variable, text
+from codegen.printer import text
 from emit_c.kernels.inlined import inlined
 
 POINTERS = (("f32 *restrict ", "y"), ("const f32 *restrict ", "x"), ("const bf16 *", "b"))

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from written import Assign, Call, For, If, Let, Variable
 
 import emit_c
 import hlo
-from emit_c.code.loops import Assign, Call, For, If, Let, Variable
+from codegen import statements
+from codegen.expressions import Name
 from emit_c.kernels.kernel import Kernel, Scope
 from emit_c.kernels.lanes import in_lanes
 from hlo.types.element_type import ELEMENT_TYPES
@@ -121,7 +123,7 @@ def test_what_is_left_over_has_a_loop_of_its_own():
 def test_lanes_are_put_together_after_all_loops_around():
     *_, nest, _, last = lanes_of(TOTAL, For("i", 9, (summed(32),)))
     assert (nest.name, nest.stop) == ("i", 9)
-    assert last.target == "t"
+    assert last.target == Name("t")
 
 
 @pytest.mark.parametrize(
@@ -140,7 +142,7 @@ def test_folds_inside_of_other_statements():
     both = If("c", (TOTAL, summed(32), call), (call,))
     for around in (both, For("i", 3, (TOTAL, summed(32), call))):
         (made,) = lanes_of(around)
-        inside = made.then if isinstance(made, If) else made.body
+        inside = made.then if isinstance(made, statements.If) else made.body
         assert len(inside) == 7
 
 

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from written import Assign, For, If, Let, Variable
 
 import emit_c
 import hlo
-from emit_c.code.loops import Assign, For, If, Let, Variable, straight, text
+from codegen.printer import shown, text
+from codegen.statements import straight
 from emit_c.kernels.kernel import Kernel, Scope
 from emit_c.kernels.limits import with_limits
 from interpreter import evaluate
@@ -28,7 +30,7 @@ def limited(*statements):
 
 def test_a_condition_becomes_a_limit():
     limit, made = limited(loop(*choice("i < 3"), start=5))
-    assert limit.value == "i < 3 ? 100 : 5"
+    assert shown(limit.value) == "i < 3 ? 100 : 5"
     assert f"if (j < {limit.name}) {{" in text([made])
 
 
@@ -45,7 +47,7 @@ def test_what_turns_differ_in_stays(condition):
 
 def test_a_condition_of_both_kinds_is_cut():
     limit, made = limited(loop(*choice("i < 3 && j < 4 && i > 1")))
-    assert limit.value.startswith("i < 3 && i > 1 ?")
+    assert shown(limit.value).startswith("i < 3 && i > 1 ?")
     assert "if (j < limit && j < 4) {" in text([made])
 
 
@@ -57,7 +59,7 @@ def test_loops_one_after_the_other_stay():
 def test_loops_inside_of_other_statements():
     (made,) = limited(If("c", (For("i", 5, (loop(*choice("i < 3")),)),), ()))
     limit, _ = made.then[0].body
-    assert limit.value == "i < 3 ? 100 : 0"
+    assert shown(limit.value) == "i < 3 ? 100 : 0"
 
 
 def test_choices_are_straight_code():

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from written import Assign, For, If, Let, Variable
 
 import emit_c
 import hlo
-from emit_c.code.loops import Assign, For, If, Let, Variable, text
+from codegen.printer import text
 from emit_c.kernels.loads import with_loads_first
 from interpreter import evaluate
 

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from written import Assign, For, Let, Variable
 
 import emit_c
 import hlo
-from emit_c.code.loops import Assign, For, Let, Variable
+from codegen.expressions import Literal
+from codegen.printer import shown
 from emit_c.executable.runtime import runtime, set_threads, slots
 from emit_c.kernels.kernel import Kernel, Scope
 from emit_c.kernels.parallel import LEAST_WORK, split, turns, work
@@ -63,7 +65,8 @@ def test_a_large_loop_becomes_a_call():
     made = kernel()
     (call,) = split(made, "k", [loop(LEAST_WORK * 4, parallel=True)])
     assert call.function == "hlo_parallel"
-    assert call.arguments[2:] == (str(LEAST_WORK * 4 // 4096), str(LEAST_WORK // 4096 // 2))
+    sizes = LEAST_WORK * 4 // 4096, LEAST_WORK // 4096 // 2
+    assert call.arguments[2:] == tuple(map(Literal, sizes))
     turns_text, part_text = made.writer.functions.values()
     assert re.search(r"for \(s64 i_block = begin; i_block < end; i_block\+\+\)", turns_text)
     assert "hlo" not in part_text
@@ -77,7 +80,7 @@ def test_lanes_run_in_blocks_where_blocks_fill_the_loop(turns, block):
     lanes = For("i", turns, (Assign("x[i]", "exp_f32(y[i])"),), parallel=True, simd=True)
     (call,) = split(made, "k", [lanes])
     text = next(iter(made.writer.functions.values()))
-    assert call.arguments[2] == str(turns // (block or 1))
+    assert call.arguments[2] == Literal(turns // (block or 1))
     assert (f"i_inside < {block};" in text) == (block is not None)
     assert (f"const s64 i = i_block * {block} + i_inside;" in text) == (block is not None)
     assert ("for (s64 i = begin; i < end; i++)" in text) == (block is None)
@@ -87,7 +90,7 @@ def test_few_outer_turns_are_joined_with_inner_ones():
     made = kernel()
     inner = For("j", 100, (loop(LEAST_WORK),), parallel=True)
     (call,) = split(made, "k", [For("h", 3, (inner,), parallel=True)])
-    assert call.arguments[2] == "300"
+    assert call.arguments[2] == Literal(300)
     text = next(iter(made.writer.functions.values()))
     assert "h = turn / 100;" in text
     assert "j = turn % 100;" in text
@@ -98,7 +101,7 @@ def test_values_from_before_the_loop_are_handed_over():
     before = Let("f32", "scale", "y[0]")
     found = split(made, "k", [before, loop(1 << 20, Assign("x[i]", "scale"), parallel=True)])
     assert found[0] is before
-    assert "scale}" in found[1].arguments[1]
+    assert "scale}" in shown(found[1].arguments[1])
 
 
 def test_a_loop_that_changes_a_shared_variable_is_a_mistake():

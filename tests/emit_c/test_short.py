@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from numbered_names import Names
+from written import Assign, Call, For, Let, Variable
 
 import emit_c
 import hlo
 import interpreter
-from emit_c.code.loops import Assign, Call, For, Let, Variable, text
+from codegen.printer import text
 from emit_c.kernels.short import without_short_loops
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.numbers.compare import BITS, ROUNDING, compare

@@ -178,6 +178,32 @@ class Sum:
         return Sum(0, ((Quotient(self, divisor), 1),)), Sum(0, ((Remainder(self, divisor), 1),))
 
     @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Those of the counters, each as often as it stands in the text."""
+        found: list[str] = []
+        for atom, _ in self.terms:
+            if isinstance(atom, Counter):
+                found.append(atom.name)
+            else:
+                found += atom.dividend.names
+        return tuple(found)
+
+    @cached_property
+    def factors(self) -> tuple[tuple[str, int], ...]:
+        """The counters and what they are multiplied by, in what is divided too."""
+        found: list[tuple[str, int]] = []
+        for atom, factor in self.terms:
+            if isinstance(atom, Counter):
+                found.append((atom.name, factor))
+            else:
+                found += atom.dividend.factors
+        return tuple(found)
+
+    def is_number(self, number: int) -> bool:
+        """Whether it is one number, whatever the counters are."""
+        return not self.terms and self.constant == number
+
+    @cached_property
     def text(self) -> str:
         """As C."""
         parts = [_product(a, f) for a, f in self.terms]

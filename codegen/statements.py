@@ -1,17 +1,18 @@
 """Loop nests as small immutable data, before they are text.
 
-Expressions are text already; what has structure is what transformations look at: loops, blocks and
-assignments. `vectorized` and `text` are functions from that data.
+Statements are what transformations look at: loops, blocks and assignments, of expressions that are
+trees: see `codegen.expressions`.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from codegen.expressions import Expr, Name, names_of, substitute
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Let:
 
     kind: str
     name: str
-    value: str
+    value: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Variable:
 
     kind: str
     name: str
-    value: str = ""
+    value: Expr | None = None
     size: int | None = None
     work: int = 0
 
@@ -43,8 +44,8 @@ class Variable:
 class Assign:
     """`target = value;`, where the target is a variable or an element of an array."""
 
-    target: str
-    value: str
+    target: Expr
+    value: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +66,10 @@ class For:
     """
 
     name: str
-    stop: int | str
+    stop: int | Expr
     body: tuple[Statement, ...]
-    start: int | str = 0
-    step: int | str = 1
+    start: int | Expr = 0
+    step: int | Expr = 1
     simd: bool = False
     reductions: tuple[tuple[str, str], ...] = ()
     parallel: bool = False
@@ -79,7 +80,7 @@ class For:
 class If:
     """One of two blocks."""
 
-    condition: str
+    condition: Expr
     then: tuple[Statement, ...]
     otherwise: tuple[Statement, ...] = ()
 
@@ -95,7 +96,7 @@ class Forever:
 class Break:
     """Leave the innermost loop, if a condition holds."""
 
-    condition: str
+    condition: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ class Call:
     """
 
     function: str
-    arguments: tuple[str, ...]
+    arguments: tuple[Expr, ...]
     work: int = 0
 
 
@@ -117,27 +118,11 @@ class Try:
     """A call that gives 0, or a status with which the function that calls ends as well."""
 
     function: str
-    arguments: tuple[str, ...]
-
-
-# Bytes from which on threads share the work of a copy.
-MANY_BYTES = 1 << 20
-
-
-def copied(target: str, source: str, size: int) -> Call:
-    """A call that copies some bytes."""
-    function = "copy_many" if size >= MANY_BYTES else "__builtin_memcpy"
-    return Call(function, (target, source, str(size)))
-
-
-def pointer_into(memory: str, offset: int, kind: str) -> str:
-    """The address so many bytes behind the beginning of some memory, as that of numbers."""
-    return f"({kind} *)({memory} + {offset})" if offset else f"({kind} *){memory}"
+    arguments: tuple[Expr, ...]
 
 
 Statement = Let | Variable | Assign | For | If | Forever | Break | Call | Try
 _STRAIGHT = (Let, Assign, Variable)
-_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def straight(statements: Sequence[Statement]) -> bool:
@@ -189,69 +174,102 @@ def live(statements: Sequence[Statement]) -> tuple[Statement, ...]:
     for statement in reversed(statements):
         if not isinstance(statement, Let) or statement.name in read:
             kept.append(statement)
-            read |= set(_WORD.findall(text([statement])))
+            read.update(names_in([statement]))
     return tuple(reversed(kept))
 
 
-def text(statements: Sequence[Statement], indent: int = 1) -> str:
-    """Statements as C."""
-    return "".join("  " * indent + line + "\n" for s in statements for line in _lines(s))
+# -------------------------------------------------------------------------------------------- names
 
 
-def _lines(statement: Statement) -> Iterator[str]:
+def trees(statement: Statement) -> Iterator[Expr]:
+    """The trees of a statement, but for those of statements inside of it."""
     match statement:
-        case For():
-            yield from _loop_lines(statement)
-        case If(condition, then, otherwise):
-            yield f"if ({condition}) {{"
-            yield from _inside(then)
-            if otherwise:
-                yield "} else {"
-                yield from _inside(otherwise)
-            yield "}"
-        case Forever(body):
-            yield "for (;;) {"
-            yield from _inside(body)
-            yield "}"
+        case Let(value=value):
+            yield value
+        case Assign(target, value):
+            yield target
+            yield value
+        case Variable(value=value):
+            if value is not None:
+                yield value
+        case For(stop=stop, start=start, step=step):
+            yield from (n for n in (start, stop, step) if not isinstance(n, int))
+        case If(condition) | Break(condition):
+            yield condition
+        case Call(_, arguments) | Try(_, arguments):
+            yield from arguments
+        case Forever():
+            pass
+
+
+def blocks(statement: Statement) -> tuple[tuple[Statement, ...], ...]:
+    """The blocks inside of a statement."""
+    match statement:
+        case For() | Forever():
+            return (statement.body,)
+        case If():
+            return statement.then, statement.otherwise
         case _:
-            yield _line(statement)
+            return ()
 
 
-def _line(statement: Let | Variable | Assign | Call | Try | Break) -> str:
-    """A statement that has no others inside."""
+def nested(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """The statements and all statements inside of them."""
+    for statement in statements:
+        yield statement
+        for block in blocks(statement):
+            yield from nested(block)
+
+
+def names_in(statements: Iterable[Statement]) -> list[str]:
+    """The names that statements read and write, each as often as it stands there."""
+    found: list[str] = []
+    for statement in nested(statements):
+        for each in trees(statement):
+            found += names_of(each)
+        if isinstance(statement, For):
+            found += [name for _, name in statement.reductions]
+    return found
+
+
+def base(target: Expr) -> str:
+    """The name of the variable or array that an assignment changes."""
+    return names_of(target)[0]
+
+
+def rewritten(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
+    """A statement of other trees: values, targets and the conditions of choices."""
     match statement:
         case Let(kind, name, value):
-            return f"const {_declared(kind, name)} = {value};"
-        case Variable(kind, name, value, size):
-            length = "" if size is None else f"[{size}]"
-            return f"{_declared(kind, name)}{length}{value and f' = {value}'};"
+            return Let(kind, name, change(value))
         case Assign(target, value):
-            return f"{target} = {value};"
-        case Call(function, arguments):
-            return f"{function}({', '.join(arguments)});"
-        case Try(function, arguments):
-            call = f"{function}({', '.join(arguments)})"
-            return f"{{ const int status = {call}; if (status) return status; }}"
-        case Break(condition):
-            return f"if ({condition}) break;"
+            return Assign(change(target), change(value))
+        case Variable(value=value):
+            return statement if value is None else replace(statement, value=change(value))
+        case For() | Forever() | If():
+            return _rewritten_inside(statement, change)
+        case _:
+            return statement
 
 
-def _declared(kind: str, name: str) -> str:
-    return f"{kind}{name}" if kind.endswith("*") else f"{kind} {name}"
+def _rewritten_inside(statement: For | Forever | If, change: Callable[[Expr], Expr]) -> Statement:
+    inside = [tuple(rewritten(s, change) for s in block) for block in blocks(statement)]
+    match statement:
+        case For(reductions=reductions):
+            folds = tuple((op, _changed(name, change)) for op, name in reductions)
+            return replace(statement, body=inside[0], reductions=folds)
+        case Forever():
+            return Forever(*inside)
+        case If(condition):
+            return If(change(condition), *inside)
 
 
-def _loop_lines(loop: For) -> Iterator[str]:
-    if loop.simd:
-        folded = "".join(f" reduction({op} : {name})" for op, name in loop.reductions)
-        yield f"#pragma omp simd{folded}"
-    i = loop.name
-    step = f"{i}++" if loop.step == 1 else f"{i} += {loop.step}"
-    yield f"for (s64 {i} = {loop.start}; {i} < {loop.stop}; {step}) {{"
-    yield from _inside(loop.body)
-    yield "}"
+def _changed(name: str, change: Callable[[Expr], Expr]) -> str:
+    made = change(Name(name))
+    assert isinstance(made, Name), made
+    return made.name
 
 
-def _inside(statements: Sequence[Statement]) -> Iterator[str]:
-    for statement in statements:
-        for line in _lines(statement):
-            yield "  " + line
+def renamed(statement: Statement, values: Mapping[str, Expr]) -> Statement:
+    """A statement with trees instead of names of variables."""
+    return rewritten(statement, lambda tree: substitute(tree, values))

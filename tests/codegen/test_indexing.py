@@ -6,7 +6,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emit_c.code.indexing import (
+from codegen.indexing import (
     Sum,
     Within,
     bounded,

@@ -1,0 +1,9 @@
+"""Programs as data, for every emitter: typed expressions, statements, index arithmetic, printing.
+
+A kernel is statements, and what these compute are small trees. Transformations look at the trees;
+text is written once, by a printer that an emitter supplies with a table, and never read again.
+
+The files, in the order in which they stand on each other, and in which they are best read:
+`indexing` (sums of multiples of loop counters), `expressions` (trees, and walks through them),
+`statements` (loops, choices, assignments), `printer` (trees and statements as text).
+"""

@@ -1,0 +1,356 @@
+"""Expressions of kernels as small immutable trees, before they are text.
+
+    Load(Name("x"), Index(8 * i + j))      Op("+", (x, y))      Apply("tanh_f32", (x,))
+
+A tree says what is computed, not how a language spells it: see `codegen.printer`. Trees are
+compared by value. They are shallow, for nearly every value has a name of its own; so the walks
+through them recurse.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from codegen.indexing import Counter, Quotient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from codegen.indexing import Atom, Sum
+
+
+class _Tree:
+    """Arithmetic on trees makes trees: `x * 2 + y`. Comparisons are `Op("<", (x, y))`."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Expr | int) -> Op:
+        """The sum."""
+        return binary("+", self, other)
+
+    def __radd__(self, other: int) -> Op:
+        """The sum."""
+        return binary("+", other, self)
+
+    def __sub__(self, other: Expr | int) -> Op:
+        """The difference."""
+        return binary("-", self, other)
+
+    def __rsub__(self, other: int) -> Op:
+        """The difference."""
+        return binary("-", other, self)
+
+    def __mul__(self, other: Expr | int) -> Op:
+        """The product."""
+        return binary("*", self, other)
+
+    def __floordiv__(self, other: Expr | int) -> Op:
+        """The quotient, rounded towards zero as in C."""
+        return binary("/", self, other)
+
+    def __truediv__(self, other: Expr | int) -> Op:
+        """The quotient."""
+        return binary("/", self, other)
+
+    def __rtruediv__(self, other: int) -> Op:
+        """The quotient."""
+        return binary("/", other, self)
+
+    def __mod__(self, other: Expr | int) -> Op:
+        """The remainder, with the sign of the dividend as in C."""
+        return binary("%", self, other)
+
+    def __lshift__(self, other: Expr | int) -> Op:
+        """The bits, moved to the left."""
+        return binary("<<", self, other)
+
+    def __rshift__(self, other: Expr | int) -> Op:
+        """The bits, moved to the right."""
+        return binary(">>", self, other)
+
+    def __and__(self, other: Expr | int) -> Op:
+        """The bits that both have."""
+        return binary("&", self, other)
+
+    def __or__(self, other: Expr | int) -> Op:
+        """The bits that one or both have."""
+        return binary("|", self, other)
+
+    def __xor__(self, other: Expr | int) -> Op:
+        """The bits that one alone has."""
+        return binary("^", self, other)
+
+    def __neg__(self) -> Op:
+        """The negative."""
+        return Op("-", (self,))  # type: ignore[arg-type]
+
+    def __invert__(self) -> Op:
+        """The other bits."""
+        return Op("~", (self,))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Name(_Tree):
+    """A variable, a parameter or a constant array."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(_Tree):
+    """A number.
+
+    Attributes
+    ----------
+    kind : the type of the literal; "" for an `int` of C, which takes the type of what it meets;
+        "char" for a letter.
+    hexadecimal : bits, which one reads more easily to base 16.
+    """
+
+    value: float = field(compare=False)
+    kind: str = ""
+    hexadecimal: bool = False
+    _bits: str = field(default="", init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Tell 0.0 from -0.0, and know NaN again."""
+        object.__setattr__(self, "_bits", repr(self.value))
+
+    @property
+    def is_negative(self) -> bool:
+        """Whether it has a minus sign, as -0.0 has."""
+        return math.copysign(1, self.value) < 0
+
+
+@dataclass(frozen=True, slots=True)
+class Index(_Tree):
+    """Index arithmetic, as it was simplified: see `codegen.indexing`."""
+
+    sum: Sum
+
+
+@dataclass(frozen=True, slots=True)
+class Load(_Tree):
+    """An element of an array; as the target of an assignment, the place of one."""
+
+    pointer: Expr
+    index: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Op(_Tree):
+    """An operation of one or two operands.
+
+    Attributes
+    ----------
+    op : its sign: `+ - * / % << >> < <= > >= == != & ^ | && ||`; of one operand `- ~ ! & *`, where
+        `&` is the address and `*` what lies there, and "real" and "imag", the parts of a complex
+        number.
+    """
+
+    op: str
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choose(_Tree):
+    """One of two values; the other one is not computed."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(_Tree):
+    """A value converted to another type."""
+
+    kind: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(_Tree):
+    """What a function gives."""
+
+    function: str
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Text(_Tree):
+    """Text in quotes."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Struct(_Tree):
+    """Several values as one: of a struct, of an array.
+
+    Attributes
+    ----------
+    kind : the type, such as "struct part" or "s32[]"; "" where a variable begins with them.
+    """
+
+    kind: str
+    values: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group(_Tree):
+    """Parentheses that precedence does not ask for, but a reader may."""
+
+    inside: Expr
+
+
+Expr = Name | Literal | Index | Load | Op | Choose | Cast | Apply | Text | Struct | Group
+
+
+def tree(value: Expr | int) -> Expr:
+    """A tree, or the literal of an integer."""
+    return Literal(value) if isinstance(value, int) else value
+
+
+def binary(op: str, x: Expr | _Tree | int, y: Expr | _Tree | int) -> Op:
+    """An operation of two operands, of which either may be an integer."""
+    return Op(op, (tree(x), tree(y)))  # type: ignore[arg-type]
+
+
+def conjoined(conditions: Sequence[Expr]) -> Expr:
+    """The condition that all conditions hold, of which there is one at least."""
+    first, *others = conditions
+    for other in others:
+        first = Op("&&", (first, other))
+    return first
+
+
+def is_number(expr: Expr, number: int) -> bool:
+    """Whether a tree is the literal of an integer."""
+    if isinstance(expr, Index):
+        return expr.sum.is_number(number)
+    return isinstance(expr, Literal) and not expr.kind and expr.value == number
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The trees directly inside of a tree."""
+    match expr:
+        case Op(_, args) | Apply(_, args):
+            return args
+        case Load(pointer, index):
+            return pointer, index
+        case Cast(_, value) | Group(value):
+            return (value,)
+        case Choose(condition, then, otherwise):
+            return condition, then, otherwise
+        case Struct(_, values):
+            return values
+        case _:
+            return ()
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """A tree and all trees inside of it, as they are read."""
+    stack = [expr]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack += reversed(children(current))
+
+
+def names_of(expr: Expr) -> list[str]:
+    """The names in a tree, each as often as it stands there."""
+    found: list[str] = []
+    _collect(expr, found)
+    return found
+
+
+def _collect(expr: Expr, found: list[str]) -> None:
+    kind = type(expr)
+    if kind is Name:
+        found.append(expr.name)  # type: ignore[union-attr]
+    elif kind is Index:
+        found += expr.sum.names  # type: ignore[union-attr]
+    elif kind is not Literal:
+        for child in children(expr):
+            _collect(child, found)
+
+
+def callees_of(expr: Expr) -> list[str]:
+    """The functions that a tree applies, each as often as it stands there."""
+    return [each.function for each in walk(expr) if type(each) is Apply]
+
+
+def rebuilt(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """A tree with changed trees directly inside; the same tree if they are all the same."""
+    inside = children(expr)
+    made = tuple(map(change, inside))
+    if all(x is y for x, y in zip(made, inside, strict=True)):
+        return expr
+    return _with_children(expr, made)
+
+
+def _with_children(expr: Expr, made: tuple[Expr, ...]) -> Expr:
+    """A tree of the same kind as another one, of other trees."""
+    match expr:
+        case Op(op):
+            return Op(op, made)
+        case Apply(function):
+            return Apply(function, made)
+        case Cast(kind):
+            return Cast(kind, *made)
+        case Struct(kind):
+            return Struct(kind, made)
+        case Load() | Choose() | Group():
+            return type(expr)(*made)
+        case _:
+            return expr
+
+
+def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
+    """A tree with trees instead of names; the same tree if none of the names is in it."""
+    kind = type(expr)
+    if kind is Name:
+        return values.get(expr.name, expr)  # type: ignore[union-attr]
+    if kind is Literal:
+        return expr
+    if isinstance(expr, Index):
+        total = expr.sum
+        if values.keys().isdisjoint(total.names):
+            return expr
+        return substitute(spelled_out(total), values)
+    return rebuilt(expr, lambda inside: substitute(inside, values))
+
+
+def spelled_out(total: Sum) -> Expr:
+    """Index arithmetic as operations."""
+    made: Expr | None = None
+    for atom, factor in total.terms:
+        if made is None:
+            first = _atom(atom)
+            first = first if factor > 0 else -first
+            made = first * abs(factor) if factor != 1 else first
+        else:
+            product = _atom(atom)
+            product = product * abs(factor) if factor != 1 else product
+            made = binary("+" if factor > 0 else "-", made, product)
+    if made is None:
+        return Literal(total.constant)
+    if total.constant:
+        return binary("+" if total.constant > 0 else "-", made, abs(total.constant))
+    return made
+
+
+def _atom(atom: Atom) -> Expr:
+    if isinstance(atom, Counter):
+        return Name(atom.name)
+    dividend, divisor = spelled_out(atom.dividend), atom.divisor
+    dividend = dividend if isinstance(dividend, Name) else Group(dividend)
+    shift, mask = divisor.bit_length() - 1, divisor - 1
+    if isinstance(atom, Quotient):
+        made = dividend // divisor if divisor & mask else dividend >> shift
+    else:
+        made = dividend % divisor if divisor & mask else dividend & mask
+    return Group(made)

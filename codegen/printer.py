@@ -1,0 +1,234 @@
+"""Expressions and statements as text, in a language like C: parentheses by precedence.
+
+An emitter says how its language spells types, literals and operations; what all of these languages
+have in common is here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from codegen.expressions import (
+    Apply,
+    Cast,
+    Choose,
+    Expr,
+    Group,
+    Index,
+    Literal,
+    Load,
+    Name,
+    Op,
+    Struct,
+    Text,
+)
+from codegen.statements import (
+    Assign,
+    Break,
+    Call,
+    For,
+    Forever,
+    If,
+    Let,
+    Statement,
+    Try,
+    Variable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from codegen.indexing import Sum
+
+# How tightly operations bind; of two operands, the left one may be of the same level.
+_PRIMARY, _UNARY, _SUM, _CHOICE = 16, 14, 12, 3
+PRECEDENCE = {
+    **dict.fromkeys(("*", "/", "%"), 13),
+    **dict.fromkeys(("+", "-"), _SUM),
+    **dict.fromkeys(("<<", ">>"), 11),
+    **dict.fromkeys(("<", "<=", ">", ">="), 10),
+    **dict.fromkeys(("==", "!="), 9),
+    "&": 8,
+    "^": 7,
+    "|": 6,
+    "&&": 5,
+    "||": 4,
+}
+_UNARY_SIGNS = {"real": "__real__ ", "imag": "__imag__ "}
+
+
+def precedence(expr: Expr) -> int:
+    """How tightly the outermost operation of a tree binds."""
+    match expr:
+        case Op(op, args):
+            return PRECEDENCE[op] if len(args) == 2 else _UNARY
+        case Literal():
+            return _UNARY if expr.is_negative else _PRIMARY
+        case Index(total):
+            return _precedence_of_sum(total)
+        case Cast():
+            return _UNARY
+        case Choose():
+            return _CHOICE
+        case _:
+            return _PRIMARY
+
+
+def _precedence_of_sum(total: Sum) -> int:
+    if len(total.terms) + bool(total.constant) > 1:
+        return _SUM
+    if not total.terms:
+        return _PRIMARY if total.constant >= 0 else _UNARY
+    return _PRIMARY if total.terms[0][1] == 1 else PRECEDENCE["*"]
+
+
+def shown(expr: Expr, least: int = 0) -> str:
+    """A tree as text.
+
+    Parameters
+    ----------
+    least : how tightly it must bind where it stands; else it has parentheses.
+    """
+    if type(expr) is Name:
+        return expr.name
+    made = _PRINTERS[type(expr)](expr)
+    return f"({made})" if least and precedence(expr) < least else made
+
+
+def _op(op: Op) -> str:
+    sign = op.op
+    if len(op.args) == 2:
+        level, (x, y) = PRECEDENCE[sign], op.args
+        return f"{shown(x, level)} {sign} {shown(y, level + 1)}"
+    inside = shown(op.args[0], _UNARY)
+    return f"{_UNARY_SIGNS.get(sign, sign)}{f'({inside})' if inside[0] == sign else inside}"
+
+
+def _load(load: Load) -> str:
+    return f"{shown(load.pointer, _PRIMARY)}[{shown(load.index)}]"
+
+
+def _choose(choice: Choose) -> str:
+    condition, otherwise = shown(choice.condition, _CHOICE + 1), shown(choice.otherwise, _CHOICE)
+    return f"{condition} ? {shown(choice.then)} : {otherwise}"
+
+
+def _apply(apply: Apply) -> str:
+    return f"{apply.function}({', '.join(map(shown, apply.args))})"
+
+
+def _struct(struct: Struct) -> str:
+    kind = f"({struct.kind})" if struct.kind else ""
+    return f"{kind}{{{', '.join(map(shown, struct.values))}}}"
+
+
+def literal(number: Literal) -> str:
+    """A number as a literal of C."""
+    value, kind = number.value, number.kind
+    if kind in ("f32", "f64"):
+        return _float(value, "f" if kind == "f32" else "")
+    if kind == "s64" and value == -(2**63):
+        return "(-0x7fffffffffffffff - 1)"
+    if kind == "char":
+        return f"'{chr(int(value))}'"
+    digits = f"{value:#x}" if number.hexadecimal else str(value)
+    return digits + ("u" if kind[:1] == "u" else "") + ("ll" if kind[1:] == "64" else "")
+
+
+def _float(number: float, suffix: str) -> str:
+    if math.isnan(number):
+        sign = "-" if math.copysign(1, number) < 0 else ""
+        return f'{sign}__builtin_nan{suffix}("")'
+    if math.isinf(number):
+        return f"{'-' if number < 0 else ''}__builtin_inf{suffix}()"
+    if number == int(number) and abs(number) < 1e6:
+        return f"{number:.1f}{suffix}"
+    digits, exponent = number.hex().split("p")
+    return f"{digits.rstrip('0').rstrip('.')}p{exponent}{suffix}"
+
+
+_PRINTERS: dict[type, Callable[[Any], str]] = {
+    Op: _op,
+    Load: _load,
+    Literal: literal,
+    Index: lambda index: index.sum.text,
+    Apply: _apply,
+    Cast: lambda cast: f"({cast.kind}){shown(cast.value, _UNARY)}",
+    Choose: _choose,
+    Group: lambda group: f"({shown(group.inside)})",
+    Text: lambda text: f'"{text.text}"',
+    Struct: _struct,
+}
+
+
+# --------------------------------------------------------------------------------------- statements
+
+
+def text(statements: Sequence[Statement], indent: int = 1) -> str:
+    """Statements as C."""
+    return "".join("  " * indent + line + "\n" for s in statements for line in _lines(s))
+
+
+def _lines(statement: Statement) -> Iterator[str]:
+    match statement:
+        case For():
+            yield from _loop_lines(statement)
+        case If(condition, then, otherwise):
+            yield f"if ({shown(condition)}) {{"
+            yield from _inside(then)
+            if otherwise:
+                yield "} else {"
+                yield from _inside(otherwise)
+            yield "}"
+        case Forever(body):
+            yield "for (;;) {"
+            yield from _inside(body)
+            yield "}"
+        case _:
+            yield _line(statement)
+
+
+def _line(statement: Let | Variable | Assign | Call | Try | Break) -> str:
+    """A statement that has no others inside."""
+    match statement:
+        case Let(kind, name, value):
+            return f"const {_declared(kind, name)} = {shown(value)};"
+        case Variable(kind, name, value, size):
+            length = "" if size is None else f"[{size}]"
+            return f"{_declared(kind, name)}{length}{f' = {shown(value)}' if value else ''};"
+        case Assign(target, value):
+            return f"{shown(target)} = {shown(value)};"
+        case Call(function, arguments):
+            return f"{function}({', '.join(map(shown, arguments))});"
+        case Try(function, arguments):
+            call = f"{function}({', '.join(map(shown, arguments))})"
+            return f"{{ const int status = {call}; if (status) return status; }}"
+        case Break(condition):
+            return f"if ({shown(condition)}) break;"
+
+
+def _declared(kind: str, name: str) -> str:
+    return f"{kind}{name}" if kind.endswith("*") else f"{kind} {name}"
+
+
+def _loop_lines(loop: For) -> Iterator[str]:
+    if loop.simd:
+        folded = "".join(f" reduction({op} : {name})" for op, name in loop.reductions)
+        yield f"#pragma omp simd{folded}"
+    i = loop.name
+    step = f"{i}++" if loop.step == 1 else f"{i} += {_bound(loop.step)}"
+    start, stop = _bound(loop.start), _bound(loop.stop)
+    yield f"for (s64 {i} = {start}; {i} < {stop}; {step}) {{"
+    yield from _inside(loop.body)
+    yield "}"
+
+
+def _inside(statements: Sequence[Statement]) -> Iterator[str]:
+    for statement in statements:
+        for line in _lines(statement):
+            yield "  " + line
+
+
+def _bound(number: int | Expr) -> str:
+    return str(number) if isinstance(number, int) else shown(number)

@@ -1,0 +1,110 @@
+"""Trees as text: parentheses exactly where precedence asks for them."""
+
+import math
+import operator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codegen.expressions import Apply, Cast, Choose, Group, Literal, Load, Name, Op, Struct
+from codegen.printer import PRECEDENCE, shown
+from codegen.reading import read
+
+A, B, C = map(Name, "abc")
+
+
+@pytest.mark.parametrize(
+    ("tree", "text"),
+    [
+        ((A + B) * C, "(a + b) * c"),
+        (A + B * C, "a + b * c"),
+        (A - (B - C), "a - (b - c)"),
+        (A - B - C, "a - b - c"),
+        (A << (B + C), "a << b + c"),
+        ((A & B) + C, "(a & b) + c"),
+        (Op("==", (A & B, C)), "(a & b) == c"),
+        (-Op("-", (A,)), "-(-a)"),
+        (-(A + B), "-(a + b)"),
+        (-Load(A, B), "-a[b]"),
+        (Load(A + B, C), "(a + b)[c]"),
+        (Cast("f32 *", A + B), "(f32 *)(a + b)"),
+        (Load(Cast("f32 *", A), B), "((f32 *)a)[b]"),
+        (Choose(A, B, Choose(B, A, C)), "a ? b : b ? a : c"),
+        (Choose(Choose(A, B, C), A, B), "(a ? b : c) ? a : b"),
+        (Choose(A, B, C) + A, "(a ? b : c) + a"),
+        (Apply("f", (Choose(A, B, C), A + B)), "f(a ? b : c, a + b)"),
+        (Op("real", (A,)) + B, "__real__ a + b"),
+        (Op("&", (Struct("struct s", (A, B)),)), "&(struct s){a, b}"),
+        (Group(A) + B, "(a) + b"),
+        (A - Literal(-1), "a - -1"),
+    ],
+)
+def test_parentheses(tree, text):
+    assert shown(tree) == text
+    assert read(text) == tree
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (Literal(5), "5"),
+        (Literal(-5), "-5"),
+        (Literal(5, "u32"), "5u"),
+        (Literal(5, "s64"), "5ll"),
+        (Literal(255, "u64", hexadecimal=True), "0xffull"),
+        (Literal(-(2**63), "s64"), "(-0x7fffffffffffffff - 1)"),
+        (Literal(1.0, "f32"), "1.0f"),
+        (Literal(-0.0, "f64"), "-0.0"),
+        (Literal(0.1, "f64"), "0x1.999999999999ap-4"),
+        (Literal(math.inf, "f32"), "__builtin_inff()"),
+        (Literal(-math.inf, "f64"), "-__builtin_inf()"),
+        (Literal(math.nan, "f32"), '__builtin_nanf("")'),
+        (Literal(ord("L"), "char"), "'L'"),
+    ],
+)
+def test_literals(number, text):
+    assert shown(number) == text
+
+
+PYTHON = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<": operator.lt,
+    ">=": operator.ge,
+}
+TREES = st.recursive(
+    st.integers(0, 99).map(Literal),
+    lambda inner: st.one_of(
+        st.builds(lambda op, x, y: Op(op, (x, y)), st.sampled_from(sorted(PYTHON)), inner, inner),
+        st.builds(lambda op, x: Op(op, (x,)), st.sampled_from("-~"), inner),
+        st.builds(Choose, inner, inner, inner),
+    ),
+    max_leaves=12,
+)
+
+
+def value(tree):
+    match tree:
+        case Literal(number):
+            return number
+        case Op(op, (x, y)):
+            return int(PYTHON[op](value(x), value(y)))
+        case Op(op, (x,)):
+            return -value(x) if op == "-" else ~value(x)
+        case Choose(condition, then, otherwise):
+            return value(then) if value(condition) else value(otherwise)
+
+
+@given(TREES)
+def test_what_is_read_again_is_the_same_tree(tree):
+    assert shown(read(shown(tree))) == shown(tree)
+    assert value(read(shown(tree))) == value(tree)
+
+
+def test_every_operation_has_a_level():
+    assert all(shown(Op(op, (A, B))) == f"a {op} b" for op in PRECEDENCE)
