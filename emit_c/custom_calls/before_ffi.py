@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING, Any
 from emit_c.custom_calls import factorizations as f
 from emit_c.custom_calls.lapack import Call, Letter, Matrix, batched
 from emit_c.custom_calls.table import kernel
-from interpreter.custom_calls.lapack_names import BEFORE_FFI, targets_before_ffi
+from interpreter.custom_calls.lapack_names import (
+    BEFORE_FFI,
+    TRIANGULAR_BEFORE_FFI,
+    targets_before_ffi,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,21 +45,22 @@ for _name, _said in BEFORE_FFI.items():
     kernel(*targets_before_ffi(_name))(batched(*f.ROUTINES[_name], _READ[_said]))
 
 
-@kernel("blas_strsm", "blas_dtrsm", "blas_ctrsm", "blas_ztrsm")
+@kernel(*TRIANGULAR_BEFORE_FFI)
 def trsm(body: Body, instr: Instruction, outputs: Sequence[str]) -> int | None:
     """X in op(A) X = alpha B, or in X op(A) = alpha B.
 
     The operands are left_side, lower, transpose (0, 1, 2 for the adjoint), unit_diagonal, m, n,
-    batch, alpha, A, B.
+    batch, alpha, A, B. A stands on the side on which it has room, whatever left_side says.
     """
-    alpha = instr.operands[-3]
+    alpha, a, b = instr.operands[-3:]
+    (*_, rows), (*_, m, n) = a.shape.dims, b.shape.dims
 
     def read(
         left: Scalar, lower: Scalar, transpose: Scalar, unit: Scalar, *_others: Scalar
     ) -> Options:
         trans = transpose()
         return {
-            "side": Letter(f"{left()} ? 'L' : 'R'"),
+            "side": Letter(f"{left()} ? 'L' : 'R'") if m == n else "L" if rows == m else "R",
             "uplo": Letter(f"{lower()} ? 'L' : 'U'"),
             "trans_x": Letter(f"{trans} == 0 ? 'N' : {trans} == 1 ? 'T' : 'C'"),
             "diag": Letter(f"{unit()} ? 'U' : 'N'"),

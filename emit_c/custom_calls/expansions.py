@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hlo import attributes as a
 from hlo.errors.error import HloError
 from hlo.types.element_type import U64
 from hlo.types.shape import array, tuple_of
+from interpreter.custom_calls.options import config
 from interpreter.custom_calls.placement import PARTITION, identity, reshard
-from interpreter.custom_calls.registry import CUSTOM_CALLS, config
+from interpreter.custom_calls.registry import CUSTOM_CALLS
 from optimizer.expanders.op_expander import element
 from optimizer.expanders.parts import cut, to_dims
 from optimizer.rewriting.make import make, splat
@@ -86,7 +87,7 @@ def top_k(site: Site) -> Instruction:
 def approximate_top_k(site: Site) -> Instruction:
     """The first k elements along a dimension in the order of the called comparator."""
     instr = site.instr
-    dim, k = (_number(instr, key) for key in ("reduction_dim", "top_k"))
+    dim, k = (int(config(instr)[key]) for key in ("reduction_dim", "top_k"))
     arrays = instr.operands[: len(instr.operands) // 2]
     several = len(arrays) > 1
     shape = tuple_of(*(x.shape for x in arrays)) if several else instr.operands[0].shape
@@ -97,11 +98,3 @@ def approximate_top_k(site: Site) -> Instruction:
     parts = [element(ordered, i) for i in range(len(arrays))] if several else [ordered]
     firsts = [cut(part, dim, 0, min(k, part.shape.dims[dim])) for part in parts]
     return make("tuple", *firsts) if instr.shape.is_tuple else firsts[0]
-
-
-def _number(instr: Instruction, key: str) -> int:
-    value: Any = config(instr).get(key)
-    if not isinstance(value, int) or value < 0:
-        message = f"{instr.name}: the option {key!r} can't be {value!r}"
-        raise HloError("HLO181", message, instr.span)
-    return value

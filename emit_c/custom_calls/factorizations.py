@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from emit_c.custom_calls.lapack import Call, Letter, Matrix, batched
 from emit_c.custom_calls.table import kernel
-from interpreter.custom_calls.lapack_names import RANKS, ffi_targets
+from interpreter.custom_calls.lapack_names import SIGNATURES, ffi_targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,12 +30,12 @@ def lapack_call(*names: str) -> Callable[[Routine], Routine]:
 
     Parameters
     ----------
-    names : as of `ffi_targets`; the first is a row of `RANKS`.
+    names : as of `ffi_targets`; the first is a row of `SIGNATURES`.
     """
 
     def register(routine: Routine) -> Routine:
         for name in names:
-            ROUTINES[name] = routine, RANKS[names[0]]
+            ROUTINES[name] = routine, SIGNATURES[names[0]].ranks
             kernel(*ffi_targets(name))(batched(*ROUTINES[name]))
         return routine
 
@@ -111,11 +111,13 @@ def gesdd(call: Call, a: Matrix) -> Results:
     """What is left of A; singular values, which fall; U and V^H as asked for; info."""
     m, n = a.dims
     values = call.array("values", [min(m, n)], call.real)
-    # How many columns and rows are asked for is known from the result's shape.
+    # Whether all vectors are asked for, or the first, is known from the result's shape.
     columns, rows = (call.instr.shape.elements[k].dims[-1 - k % 2] for k in (2, 3))
     u, vh = call.array("u", [m, columns]), call.array("vh", [rows, n])
     vectors = (u, u.leading, vh, vh.leading)
-    info = call.lapack("gesdd", call.option("mode"), m, n, a, a.leading, values, *vectors)
+    some = "A" if (columns, rows) == (m, n) else "S"
+    job = Letter(f"({call.option('mode').text}) == 'N' ? 'N' : '{some}'")
+    info = call.lapack("gesdd", job, m, n, a, a.leading, values, *vectors)
     return a, values, u, vh, info
 
 

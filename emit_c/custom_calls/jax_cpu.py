@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from emit_c.custom_calls.lapack import Call, Matrix, batched
 from emit_c.custom_calls.table import kernel
-from interpreter.custom_calls.jax_cpu import check_sparse_product
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +31,6 @@ kernel("tridiagonal_solve_perturbed_ffi")(batched(solve_tridiagonal, (1, 1, 1, 2
 @kernel("cpu_csr_sparse_dense_ffi")
 def write_sparse_product(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
     """The product of a sparse matrix, in rows one after the other, and a dense one or a vector."""
-    check_sparse_product(instr)
     values, starts, columns, dense = instr.operands
     rows, width = instr.shape.dims[0], prod(dense.shape.dims[1:])
     given, of_columns, factors = (body.pointer(o) for o in (values, columns, dense))

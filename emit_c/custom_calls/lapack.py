@@ -19,10 +19,10 @@ from codegen.indexing import Sum, linear
 from emit_c.code.memory import pointer_into
 from emit_c.code.types import wide
 from emit_c.contraction.transposing import LANES, transpose_name
-from hlo.errors.error import HloError
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.custom_calls.lapack import COLUMN_MAJOR, LETTERS
-from interpreter.custom_calls.registry import config
+from interpreter.custom_calls.options import config
+from interpreter.custom_calls.signatures import letter_of
 from optimizer.memory.heap import ALIGNMENT
 
 if TYPE_CHECKING:
@@ -159,37 +159,13 @@ class Call:
         self.body.call(function, *map(_address, arguments), work=_work(arguments))
 
     def option(self, key: str) -> Letter:
-        """A letter among the options; a number stands for the letter of that code.
-
-        Raises
-        ------
-        HloError
-            HLO181 if it is none.
-        """
-        value = self.options.get(key)
-        if isinstance(value, Letter):
-            return value
-        text = chr(value) if isinstance(value, int) and 0 <= value < 128 else str(value)
-        if len(text) != 1 or not (text.isascii() and text.isalpha()):
-            raise self._wrong(key, value)
-        return Letter(f"'{text}'")
+        """A letter among the options, which `check_call` has looked at."""
+        value = self.options[key]
+        return value if isinstance(value, Letter) else Letter(f"'{letter_of(value)}'")
 
     def number(self, key: str) -> int:
-        """A whole number among the options.
-
-        Raises
-        ------
-        HloError
-            HLO181 if it is none.
-        """
-        value = self.options.get(key)
-        if not isinstance(value, int) or abs(value) >= 2**31:
-            raise self._wrong(key, value)
-        return int(value)
-
-    def _wrong(self, key: str, value: object) -> HloError:
-        message = f"{self.instr.name}: the option {key!r} can't be {value!r}"
-        return HloError("HLO181", message, self.instr.span)
+        """A whole number among the options, which `check_call` has looked at."""
+        return int(self.options[key])
 
 
 def _work(arguments: Sequence[int | str | Letter | Matrix]) -> int:

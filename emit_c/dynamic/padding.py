@@ -13,6 +13,7 @@ from hlo.names import NameSupply
 from hlo.types.element_type import S32
 from hlo.types.shape import UNBOUNDED, array
 from hlo.walk import called_first
+from interpreter.custom_calls.signatures import check_call
 from optimizer.calls.call_inliner import CallInliner
 from optimizer.expanders.op_expander import new_below
 from optimizer.log import Log
@@ -120,6 +121,8 @@ def with_sizes(tree: Tree, sizes: Mapping[int, Mapping[int, Instruction]], first
 def padded(instr: Instruction, operands: Sequence[Tree]) -> Tree:
     """What an instruction makes of its operands' values."""
     target = cast("a.CustomCall", instr.attrs) if instr.opcode == "custom-call" else None
+    if target is not None:
+        check_call(instr)
     found = CUSTOM_CALLS.get(target.custom_call_target) if target else RULES.get(instr.opcode)
     if found is None and instr.row.elementwise:
         return elementwise(instr, *cast("Sequence[Padded]", operands))

@@ -19,6 +19,7 @@ from hlo.types.element_type import U64
 from hlo.types.literal import literal
 from hlo.types.shape import tuple_of
 from hlo.walk import names_of, rebuild, rebuild_module
+from interpreter.custom_calls.signatures import check_call
 from interpreter.plumbing import evaluate_constant
 from optimizer.calls.async_unwrapper import AsyncUnwrapper
 from optimizer.expanders.dots.ragged_dot_rewriter import dot_of_groups
@@ -125,6 +126,7 @@ def run_time_size(site: Site) -> Instruction:
 
 def _custom_call(site: Site) -> Instruction | None:
     """A custom call that is another instruction; None for one that has a kernel."""
+    check_call(site.instr)
     target = cast("a.CustomCall", site.instr.attrs).custom_call_target
     if target in CUSTOM_CALLS:
         return CUSTOM_CALLS[target](site)

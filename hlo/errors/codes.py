@@ -89,7 +89,9 @@ CODES: Final[dict[str, Code]] = {
     ),
     "HLO122": Code(
         "a custom call is used wrongly",
-        "The function exists, but its operands, result or attributes are not what it expects.",
+        "The function exists, but its operands, result or options are not those that it has; the "
+        "note tells them. In `T[*,m,n]`, T is the element type, `*` the dimensions of a batch, and "
+        "other letters are sizes; k is min(m, n), h is max(0, n - 1), and `?` may be left out.",
     ),
     "HLO123": Code(
         "a run-time size does not fit",

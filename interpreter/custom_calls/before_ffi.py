@@ -9,7 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interpreter.custom_calls import factorizations as f
-from interpreter.custom_calls.lapack_names import BEFORE_FFI, targets_before_ffi
+from interpreter.custom_calls.lapack_names import (
+    BEFORE_FFI,
+    TRIANGULAR_BEFORE_FFI,
+    targets_before_ffi,
+)
 from interpreter.custom_calls.registry import custom_call
 
 if TYPE_CHECKING:
@@ -37,7 +41,7 @@ for _name, _said in BEFORE_FFI.items():
     custom_call(*targets_before_ffi(_name))(f.batched(*f.ROUTINES[_name], _READ[_said]))
 
 
-@custom_call("blas_strsm", "blas_dtrsm", "blas_ctrsm", "blas_ztrsm")
+@custom_call(*TRIANGULAR_BEFORE_FFI)
 def trsm(frame: Frame, instr: Instruction, *operands: Value) -> Value:
     """X in op(A) X = alpha B, or in X op(A) = alpha B.
 
@@ -50,7 +54,7 @@ def trsm(frame: Frame, instr: Instruction, *operands: Value) -> Value:
     options = {
         "side": "L" if left else "R",
         "uplo": "L" if lower else "U",
-        "trans_x": "NTC"[int(transpose)],
+        "trans_x": {0: "N", 1: "T"}.get(int(transpose), "C"),
         "diag": "U" if unit else "N",
     }
     return f.batched(f.trsm, (2, 2), lambda: options)(frame, instr, a, alpha * b)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from hlo.attributes import Convolution, Windowed
 from interpreter.convolve import evaluate_convolution
 from interpreter.custom_calls.registry import custom_call
+from interpreter.custom_calls.signatures import checked
 from interpreter.windows import evaluate_reduce_window, evaluate_select_and_scatter
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from hlo.attributes import CustomCall
     from hlo.instruction import Instruction
     from hlo.types.values import Window, WindowDim
+    from interpreter.custom_calls.signatures import Options
     from interpreter.engine.frame import Frame
     from interpreter.table import Value
 
@@ -154,3 +156,40 @@ def _attrs(attrs: CustomCall, window: Window) -> Convolution:
         feature_group_count=attrs.feature_group_count,
         batch_group_count=attrs.batch_group_count,
     )
+
+
+@checked(
+    *("DynamicConvolutionForward", "DynamicConvolutionInputGrad", "DynamicConvolutionKernelGrad"),
+    note="two arrays of one rank, behind s32[rank] sizes in DynamicConvolutionInputGrad",
+)
+def check_convolution(instr: Instruction, _options: Options | None) -> str:
+    """What is wrong with the ranks of a convolution."""
+    attrs = cast("CustomCall", instr.attrs)
+    shapes = [o.shape for o in instr.operands]
+    if attrs.custom_call_target == "DynamicConvolutionInputGrad":
+        rank = (instr.shape.rank,)
+        if len(shapes) != 3 or shapes[0].dims != rank or not shapes[0].element_type.is_integer:
+            return f"takes s32[{instr.shape.rank}] sizes, then two arrays"
+        shapes = shapes[1:]
+    labels, spatial = attrs.dim_labels, instr.shape.rank - 2
+    if len(shapes) != 2 or not all(s.is_array and s.rank == spatial + 2 for s in shapes):
+        return f"takes two arrays of {spatial + 2} dimensions"
+    if labels is None or len(labels.input_spatial) != spatial or len(attrs.window or ()) != spatial:
+        return f"needs dim_labels and a window of {spatial} dimensions"
+    return ""
+
+
+@checked("DynamicReduceWindowSamePadding", note="an array and an initial value -> an array")
+@checked("DynamicSelectAndScatterSamePadding", note="two arrays and an initial value -> an array")
+def check_window(instr: Instruction, _options: Options | None) -> str:
+    """What is wrong with the ranks of what a window moves over."""
+    attrs = cast("CustomCall", instr.attrs)
+    shapes = [o.shape for o in instr.operands]
+    arrays, initial = shapes[:-1], shapes[-1:]
+    count = 1 if attrs.custom_call_target == "DynamicReduceWindowSamePadding" else 2
+    rank = instr.shape.rank
+    if len(arrays) != count or not all(s.is_array and s.rank == rank for s in arrays):
+        return f"takes {count} arrays of {rank} dimensions and an initial value"
+    if initial[0].rank or len(attrs.window or ()) != rank or len(instr.called) != count:
+        return f"needs a scalar, a window of {rank} dimensions and {count} computations"
+    return ""

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interpreter.custom_calls.lapack import LETTERS, blas, column_major, lapack, leading
-from interpreter.custom_calls.lapack_names import RANKS, ffi_targets
-from interpreter.custom_calls.registry import config, custom_call
+from interpreter.custom_calls.lapack_names import SIGNATURES, ffi_targets
+from interpreter.custom_calls.options import config
+from interpreter.custom_calls.registry import custom_call
+from interpreter.custom_calls.signatures import check_call, letter_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,12 +39,12 @@ def lapack_call(*names: str) -> Callable[[Routine], Routine]:
 
     Parameters
     ----------
-    names : as of `ffi_targets`; the first is a row of `RANKS`.
+    names : as of `ffi_targets`; the first is a row of `SIGNATURES`.
     """
 
     def register(routine: Routine) -> Routine:
         for name in names:
-            ROUTINES[name] = routine, RANKS[names[0]]
+            ROUTINES[name] = routine, SIGNATURES[names[0]].ranks
             custom_call(*ffi_targets(name))(batched(*ROUTINES[name]))
         return routine
 
@@ -63,7 +65,10 @@ def batched(
 
     def call(_frame: Frame, instr: Instruction, *operands: Array) -> Value:
         scalars, arrays = operands[: -len(ranks)], operands[-len(ranks) :]
-        options = read(*scalars) if read else config(instr)
+        options = config(instr)
+        if read:
+            options = read(*scalars)
+            check_call(instr, options)
         letter = LETTERS[arrays[0].dtype]
         batch = arrays[0].shape[: arrays[0].ndim - ranks[0]]
         shapes = instr.shape.elements if instr.shape.is_tuple else (instr.shape,)
@@ -83,8 +88,7 @@ def _real(letter: str) -> type[np.floating[Any]]:
 
 
 def _letter(options: Options, key: str) -> str:
-    value = options[key]
-    return chr(value) if isinstance(value, int) else str(value)
+    return letter_of(options[key])
 
 
 @lapack_call("potrf")

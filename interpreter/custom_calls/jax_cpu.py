@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlo.errors.error import HloError
 from interpreter.custom_calls.factorizations import batched
 from interpreter.custom_calls.registry import custom_call
+from interpreter.custom_calls.signatures import Signature, checked, shaped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hlo.instruction import Instruction
+    from interpreter.custom_calls.signatures import Options
     from interpreter.engine.frame import Frame
 
     Array = NDArray[Any]
@@ -91,6 +92,7 @@ def _moved(pivot: Any, row: Array, step: Any) -> tuple[Any, Array]:
     return pivot, row
 
 
+shaped(Signature("T[*,n] T[*,n] T[*,n] T[*,n,r] -> T[*,n,r]"), "tridiagonal_solve_perturbed_ffi")
 custom_call("tridiagonal_solve_perturbed_ffi")(batched(solve_tridiagonal, (1, 1, 1, 2)))
 
 
@@ -108,16 +110,10 @@ def sparse_product(_frame: Frame, instr: Instruction, *operands: Array) -> Array
     ----------
     operands : values[n], starts[rows + 1], columns[n], and dense[columns, m] or dense[columns].
 
-    Raises
-    ------
-    HloError
-        HLO122 as `check_sparse_product`.
-
     References
     ----------
     JAX, `jaxlib/cpu/sparse_kernels.cc`.
     """
-    check_sparse_product(instr)
     values, starts, columns, dense = operands
     found = np.zeros(instr.shape.dims, values.dtype)
     ends = np.clip(starts, 0, len(values))
@@ -128,27 +124,23 @@ def sparse_product(_frame: Frame, instr: Instruction, *operands: Array) -> Array
     return found
 
 
-def check_sparse_product(instr: Instruction) -> None:
-    """Look at the types and shapes of `sparse_product`.
-
-    Raises
-    ------
-    HloError
-        HLO122 if they do not belong together.
-    """
+@checked(
+    "cpu_csr_sparse_dense_ffi",
+    note="T[n] values, I[rows + 1] starts, I[n] columns, T[columns, m]; I: s32 or s64",
+)
+def check_sparse_product(instr: Instruction, _options: Options | None) -> str:
+    """What is wrong with the types and shapes of `sparse_product`."""
     match [o.shape for o in instr.operands]:
         case [values, starts, columns, dense] if (
             (values.rank, starts.rank, columns.rank) == (1, 1, 1)
             and dense.rank in (1, 2)
             and values.dims == columns.dims
-            and (instr.shape.dims[0] + 1, *instr.shape.dims[1:]) == (*starts.dims, *dense.dims[1:])
+            and instr.shape.dims == (starts.dims[0] - 1, *dense.dims[1:])
             and values.element_type.name in _NUMBERS
             and values.element_type == dense.element_type == instr.shape.element_type
             and starts.element_type.name in _COUNTERS
             and starts.element_type == columns.element_type
         ):
-            return
+            return ""
         case _:
-            message = f"{instr.name}: no product of a sparse and a dense matrix has these shapes"
-            known = "T[n] values, I[rows + 1] starts, I[n] columns, T[columns, m]; I: s32 or s64"
-            raise HloError("HLO122", message, instr.span, [known])
+            return "is no product of a sparse and a dense matrix"

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hlo.errors.error import HloError
+from hlo.infer.checks import compatible, show
+from hlo.types.element_type import BUFFER, S32
 from interpreter.custom_calls.registry import custom_call
+from interpreter.custom_calls.signatures import checked
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
+    from hlo.types.shape import Shape
+    from interpreter.custom_calls.signatures import Options
     from interpreter.engine.frame import Frame
     from interpreter.table import Value
 
@@ -18,17 +23,22 @@ if TYPE_CHECKING:
 PARTITION = "evaluate the module that XLA's SPMD partitioner makes of it, with per_device="
 
 
-@custom_call(
-    "Sharding",
-    "ShardBarrierFrom",
-    "ShardBarrierTo",
-    "LayoutConstraint",
-    "annotate_device_placement",
+# fmt: off
+_IDENTITIES = (
+    "Sharding", "ShardBarrierFrom", "ShardBarrierTo", "LayoutConstraint",
+    "annotate_device_placement", "MoveToHost", "MoveToDevice", "PinToDevice", "PinToDeviceSram",
+    "Pin", "Unpin", "SetBound", "xla.sdy.FuncResultSharding", "xla.sdy.PropagationBarrier",
+    "mhlo.sharding", "xla.sdy.ShardingGroup", "InspectSharding", "xla.sdy.Sharding",
+    "xla_mark_tensor",
 )
-@custom_call("MoveToHost", "MoveToDevice", "PinToDevice", "PinToDeviceSram", "Pin", "Unpin")
-@custom_call("SetBound", "xla.sdy.FuncResultSharding", "xla.sdy.PropagationBarrier")
-@custom_call("mhlo.sharding", "xla.sdy.ShardingGroup", "InspectSharding", "xla.sdy.Sharding")
-@custom_call("xla_mark_tensor")
+# fmt: on
+_RESHARDINGS = (
+    *("SPMDFullToShardShape", "SPMDShardToFullShape"),
+    *("xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape"),
+)
+
+
+@custom_call(*_IDENTITIES)
 def identity(_frame: Frame, instr: Instruction, *operands: Value) -> Value:
     """The operand, or the tuple of operands.
 
@@ -40,8 +50,7 @@ def identity(_frame: Frame, instr: Instruction, *operands: Value) -> Value:
     return operands if instr.shape.is_tuple and len(operands) != 1 else operands[0]
 
 
-@custom_call("SPMDFullToShardShape", "SPMDShardToFullShape")
-@custom_call("xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape")
+@custom_call(*_RESHARDINGS)
 def reshard(_frame: Frame, instr: Instruction, *operands: Value) -> Value:
     """The operands, where one device holds everything and so a shard is the whole.
 
@@ -123,3 +132,84 @@ def sink(_frame: Frame, _instr: Instruction, *_operands: Value) -> Value:
     `jax.experimental.xla_metadata` and `dce_sink` in JAX.
     """
     return ()
+
+
+# ------------------------------------------------------------------ what they take and give
+
+
+def _handed_on(instr: Instruction) -> list[tuple[Shape, Shape]] | None:
+    """Each operand that is handed on with the result that it becomes; None if they do not pair."""
+    shapes = [o.shape for o in instr.operands]
+    if instr.shape.is_tuple and len(shapes) != 1:
+        results = instr.shape.elements
+        return list(zip(shapes, results, strict=True)) if len(shapes) == len(results) else None
+    return [(shapes[0], instr.shape)] if shapes else None
+
+
+@checked(*_IDENTITIES, note="any operands -> the same, or only the first")
+def check_identity(instr: Instruction, _options: Options | None) -> str:
+    """What is wrong with the shapes of `identity`."""
+    pairs = _handed_on(instr)
+    if pairs is None:
+        return f"gives its operands, not {show(instr.shape)}"
+    for operand, result in pairs:
+        # A buffer is another name for an array.
+        plain = [s.elements[0] if s.element_type is BUFFER else s for s in (operand, result)]
+        if not compatible(*plain):
+            return f"gives its operand {show(operand)}, not {show(result)}"
+    return ""
+
+
+@checked(*_RESHARDINGS, note="the whole -> a part, or a part -> the whole")
+def check_reshard(instr: Instruction, _options: Options | None) -> str:
+    """What is wrong with the types and ranks of `reshard`, which looks at sizes itself."""
+    results = instr.shape.elements if instr.shape.is_tuple else (instr.shape,)
+    if len(results) != len(instr.operands):
+        return f"gives {len(instr.operands)} arrays, not {len(results)}"
+    for operand, result in zip(instr.operands, results, strict=True):
+        shape = operand.shape
+        if shape.element_type is not result.element_type or shape.rank != result.rank:
+            return f"makes no {show(result)} of {show(shape)}"
+    return ""
+
+
+@checked("AllocateBuffer", "CreateBuffer", note="() -> any array")
+def check_allocate(instr: Instruction, _options: Options | None) -> str:
+    """What is wrong with the shapes of `allocate`."""
+    right = not instr.operands and not instr.shape.is_tuple
+    return "" if right else f"makes no {show(instr.shape)} of {len(instr.operands)} operands"
+
+
+@checked("SliceToDynamic", note="an array of its bounds, then s32[] for each dimension")
+def check_slice_to_dynamic(instr: Instruction, _options: Options | None) -> str:
+    """What is wrong with the shapes of `slice_to_dynamic`."""
+    shapes = [o.shape for o in instr.operands]
+    if not shapes or not shapes[0].is_array or len(shapes) != 1 + shapes[0].rank:
+        return "takes an array and the size of each of its dimensions"
+    if any(not s.is_array or s.rank or not s.element_type.is_integer for s in shapes[1:]):
+        return "takes sizes that are integers"
+    right = instr.shape.dims == shapes[0].dims
+    right = right and instr.shape.element_type is shapes[0].element_type
+    return "" if right else f"makes no {show(instr.shape)} of {show(shapes[0])}"
+
+
+@checked("PadToStatic", note="an array -> an array of its bounds, then s32[] for each dimension")
+def check_pad_to_static(instr: Instruction, _options: Options | None) -> str:
+    """What is wrong with the shapes of `pad_to_static`."""
+    match [o.shape for o in instr.operands], instr.shape.elements:
+        case [given], (padded, *sizes) if (
+            given.is_array
+            and compatible(given, padded)
+            and len(sizes) == given.rank
+            and all(s.element_type is S32 and not s.rank for s in sizes)
+        ):
+            return ""
+        case _:
+            return f"does not give {show(instr.shape)}"
+
+
+@checked("dce_sink", note="any operands -> ()")
+def check_sink(instr: Instruction, _options: Options | None) -> str:
+    """What is wrong with the result of `sink`."""
+    empty = instr.shape.is_tuple and not instr.shape.elements
+    return "" if empty else f"gives nothing, not {show(instr.shape)}"

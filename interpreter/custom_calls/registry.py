@@ -10,13 +10,12 @@ A function takes `(frame, instr, *operands)`; what the call says beside its oper
 
 from __future__ import annotations
 
-import json
-import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from hlo.errors.error import HloError, did_you_mean
+from interpreter.custom_calls.signatures import check_call
 from interpreter.table import evaluates
 
 if TYPE_CHECKING:
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
     from interpreter.table import Value
 
 CUSTOM_CALLS: dict[str, Callable[..., Value]] = {}
-
-# `key = 76 : ui8`, `key = "text"`, `key = true`: a dictionary as MLIR writes it.
-_ENTRY = re.compile(r'(\w+)\s*=\s*("(?:[^"\\]|\\.)*"|[^,:}\s]+)')
 
 
 def custom_call(*targets: str) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
@@ -56,7 +52,8 @@ def evaluate_custom_call(
     Raises
     ------
     HloError
-        HLO121 if there is none, HLO122 if it yields another shape than the instruction has.
+        HLO121 if there is none, HLO122 if operands, result or options are not what it expects, or
+        if it yields another shape than the instruction has.
 
     References
     ----------
@@ -69,6 +66,7 @@ def evaluate_custom_call(
         message = f"{instr.name}: no function is registered for the custom call {target!r}"
         notes = [*did_you_mean(target, CUSTOM_CALLS), register]
         raise HloError("HLO121", message, instr.span, notes)
+    check_call(instr)
     value = function(frame, instr, *operands)
     if (wrong := _misfit(value, instr.shape)) is not None:
         message = f"{instr.name}: {target} yields {wrong}, which is no {instr.shape}"
@@ -96,25 +94,3 @@ def _misfit(value: Value, shape: Shape) -> str | None:
     )
     right = fits and array.dtype == shape.element_type.dtype
     return None if right else f"{array.dtype}{list(array.shape)}"
-
-
-def config(instr: Instruction) -> dict[str, Any]:
-    """The backend configuration of a custom call: JSON, or a dictionary as MLIR writes it.
-
-    An integer that stands for a letter, as LAPACK's options do, is left an integer.
-    """
-    text = instr.annotations.backend_config
-    if text.startswith('"') and text.endswith('"'):
-        text = text[1:-1].replace('\\"', '"')
-    try:
-        found = json.loads(text or "{}")
-    except ValueError:
-        return {key: _scalar(value) for key, value in _ENTRY.findall(text)}
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-
-
-def _scalar(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text

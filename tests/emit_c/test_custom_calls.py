@@ -233,7 +233,7 @@ def test_an_option_that_is_no_letter_is_refused(config):
     line = call("x", "(f32[2,2], s32[])", "lapack_spotrf_ffi", config)
     with pytest.raises(hlo.HloError, match="uplo") as caught:
         emit_c.emit(hlo.parse(entry(f"x = f32[2,2] parameter(0)\n{line}")))
-    assert caught.value.code == "HLO181"
+    assert caught.value.code == "HLO122"
 
 
 def test_a_split_module_is_refused_with_what_to_do():

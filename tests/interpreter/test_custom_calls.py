@@ -9,7 +9,8 @@ from custom_calls import call, matrix, permuted
 import interpreter
 from hlo.errors.error import HloError
 from hlo.read.parse import parse
-from interpreter.custom_calls.registry import CUSTOM_CALLS, config
+from interpreter.custom_calls.options import config
+from interpreter.custom_calls.registry import CUSTOM_CALLS
 
 
 def test_lu_pivots_to_permutation() -> None:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from hlo.types.element_type import S32
+from interpreter.custom_calls.signatures import check_call
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.linear_algebra.cholesky_expander import repeated
 from optimizer.expanders.linear_algebra.matrices import (
@@ -67,6 +68,7 @@ class EighExpander:
         def apart(site: Site) -> Instruction | None:
             if cast("CustomCall", site.instr.attrs).custom_call_target != "Eigh":
                 return None
+            check_call(site.instr)
             return None if 0 in site.instr.operands[0].shape.dims else rotated_away(site)
 
         return expand(module, log, {"custom-call": apart})

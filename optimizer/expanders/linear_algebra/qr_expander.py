@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from hlo.types.element_type import S32
+from interpreter.custom_calls.signatures import check_call
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.linear_algebra.cholesky_expander import repeated
 from optimizer.expanders.linear_algebra.matrices import (
@@ -57,7 +58,10 @@ class QrExpander:
         def apart(site: Site) -> Instruction | None:
             target = cast("CustomCall", site.instr.attrs).custom_call_target
             factor = {"Qr": reflections, "ProductOfElementaryHouseholderReflectors": multiplied}
-            empty = 0 in site.instr.operands[0].shape.dims if target in factor else True
+            if target not in factor:
+                return None
+            check_call(site.instr)
+            empty = 0 in site.instr.operands[0].shape.dims
             return None if empty else factor[target](site)
 
         return expand(module, log, {"custom-call": apart})
