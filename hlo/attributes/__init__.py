@@ -1,7 +1,7 @@
 """The attributes of instructions, one frozen dataclass a group of opcodes.
 
 A field says everything about its attribute: the name (its key in the text, `-` for `_`), the type,
-the kind of text that spells its value (a start rule of `values.lark`), whether the parser demands
+the kind of text that spells its value (a rule of `hlo.lark`), whether the parser demands
 it and when the printer shows it. Fields stand in the order in which XLA prints them. The parser,
 the printer and `hlo ops` read these classes; they name no attribute themselves.
 

@@ -1,1 +1,1 @@
-"""The parser: from HLO text to a module, by the grammars `hlo.lark` and `values.lark`."""
+"""The parser: from HLO text to a module, by the grammar in `hlo.lark`."""

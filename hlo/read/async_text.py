@@ -13,7 +13,7 @@ from hlo.errors.error import HloError
 from hlo.instruction import Computation, Instruction
 from hlo.opcode import OPCODES
 from hlo.read.completion import complete
-from hlo.read.scanner import Item, Piece
+from hlo.read.syntax import Item, Piece
 
 if TYPE_CHECKING:
     from hlo.attributes import AsyncStart
@@ -134,7 +134,7 @@ def check_repeated(
         text = value.text.strip("%\"'")
         if key.text in said and text != said[key.text]:
             message = f"{key.text} is {text} here, but {said[key.text]} at {start.name}"
-            raise HloError("HLO004", message, module.scanner.span(value))
+            raise HloError("HLO004", message, module.reader.span(value))
 
 
 def _split(syntax: InstructionSyntax, wrapped: str) -> tuple[list[Item], list[Item]]:

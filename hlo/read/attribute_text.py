@@ -8,10 +8,8 @@ from hlo.attributes import Attrs, Constant, Parameter, attribute_specs
 from hlo.attributes.annotations import NO_ANNOTATIONS, Annotations
 from hlo.errors.error import HloError, did_you_mean
 from hlo.read.literal_text import read_literal, read_shaped_literal
-from hlo.read.metadata_text import read_metadata
 from hlo.read.quoting import keep_json
-from hlo.read.scope import MEMO
-from hlo.read.value_text import read
+from hlo.read.syntax import Piece
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +17,8 @@ if TYPE_CHECKING:
     from hlo.attributes import AttributeSpec
     from hlo.errors.error import Span
     from hlo.opcode import Opcode
-    from hlo.read.scanner import Item, Piece, Scanner
-    from hlo.read.syntax import InstructionSyntax
+    from hlo.read.by_grammar import GrammarReader
+    from hlo.read.syntax import InstructionSyntax, Item
     from hlo.types.shape import Shape
 
 # What any instruction may carry beside its meaning.
@@ -54,7 +52,7 @@ class SortedAttributes(NamedTuple):
     repeated: list[Item]
 
 
-def sort_attributes(row: Opcode, items: Sequence[Item], scanner: Scanner) -> SortedAttributes:
+def sort_attributes(row: Opcode, items: Sequence[Item], reader: GrammarReader) -> SortedAttributes:
     """Split attributes into the opcode's own, called computations, and what any may carry.
 
     Raises
@@ -72,32 +70,32 @@ def sort_attributes(row: Opcode, items: Sequence[Item], scanner: Scanner) -> Sor
     for item in items:
         key = _RENAMED.get(item.key.text, item.key.text)
         if key in seen:
-            raise HloError("HLO005", f"attribute `{key}` is given twice", scanner.span(item.key))
+            raise HloError("HLO005", f"attribute `{key}` is given twice", reader.span(item.key))
         seen.add(key)
         if key in specs:
             own.append(item)
         elif key in row.called or key + "*" in row.called:
             called.append(item)
         elif key in _ANNOTATIONS:
-            annotations[key] = _annotation(key, item.value.text, scanner.span(item.value))
+            annotations[key] = _annotation(key, item.value, reader)
         elif key == _CONTROL:
             control = item.value
         elif row.name in _ENDS_ASYNC and key in _OF_ASYNC_START:
             repeated.append(item)
         else:
-            raise _unknown(row, key, scanner.span(item.key))
+            raise _unknown(row, key, reader.span(item.key))
     made = Annotations(**annotations) if annotations else NO_ANNOTATIONS
     return SortedAttributes(own, called, control, made, repeated)
 
 
-def _annotation(key: str, text: str, span: Span) -> Any:
-    if key == "metadata":
-        return read_metadata(text, span)
-    if key == "backend_config":
-        if text[:1] not in ('"', "'", "{"):
-            raise HloError("HLO002", "a backend_config is a string or JSON in braces", span)
-        return "" if text in ('""', "''") else keep_json(text).replace(_NO_QUEUES, "")
-    return read(key, text, span)
+def _annotation(key: str, value: Piece, reader: GrammarReader) -> Any:
+    if key != "backend_config":
+        return reader.value(key, value)
+    text = value.text
+    if text[:1] not in ('"', "'", "{"):
+        message = "a backend_config is a string or JSON in braces"
+        raise HloError("HLO002", message, reader.span(value))
+    return "" if text in ('""', "''") else keep_json(text).replace(_NO_QUEUES, "")
 
 
 def _unknown(row: Opcode, key: str, span: Span) -> HloError:
@@ -109,20 +107,14 @@ def _unknown(row: Opcode, key: str, span: Span) -> HloError:
     return HloError("HLO005", f"{row.name} has no attribute `{key}`", span, notes)
 
 
-# Attributes by their texts; a literal or number in the parentheses belongs to them.
-_memo: dict[tuple[object, ...], Attrs] = {}
-# Longer arguments, which are literals, are not worth being looked up.
-_LONGEST_KEY = 1_000
-
-
 def read_attrs(
     row: Opcode,
     shape: Shape | None,
     pieces: InstructionSyntax,
     own: Sequence[Item],
-    scanner: Scanner,
+    reader: GrammarReader,
 ) -> Attrs:
-    """The opcode's own attributes; the same text gives the same object.
+    """The opcode's own attributes.
 
     Parameters
     ----------
@@ -135,55 +127,37 @@ def read_attrs(
     HloError
         HLO002 or HLO003 if a value can't be read, HLO005 if a required one is missing.
     """
-    inside = pieces.arguments.text if row.arity == 0 else ""
-    texts = [(key.text, value.text) for key, value in own]
-    key = (row.attrs, shape if row.attrs is Constant else None, inside, *texts)
-    found = _memo.get(key)
-    if found is None:
-        found = _read_attrs(row, shape, pieces, own, scanner)
-        if len(inside) < _LONGEST_KEY:
-            if len(_memo) > MEMO:
-                _memo.clear()
-            _memo[key] = found
-    return found
-
-
-def _read_attrs(
-    row: Opcode,
-    shape: Shape | None,
-    pieces: InstructionSyntax,
-    own: Sequence[Item],
-    scanner: Scanner,
-) -> Attrs:
     arguments = pieces.arguments
     specs = attribute_specs(row.attrs)
     values: dict[str, Any] = {}
-    span = scanner.span(arguments)
+    span = reader.span(arguments)
     if row.attrs is Constant:
         if shape is None:
             raise HloError("HLO009", "constant needs its shape: nothing else says it", span)
         values["literal"] = read_literal(shape, arguments.text, span)
     elif row.attrs is Parameter:
-        values["number"] = read("int", arguments.text.strip(), span)
+        number = arguments.text.strip()
+        start = arguments.start + arguments.text.index(number)
+        values["number"] = reader.value("int", Piece(number, start))
         if values["number"] < 0:
             raise HloError("HLO008", "a parameter's number can't be negative", span)
     elif row.arity == 0 and arguments.text.strip():
         raise HloError("HLO008", f"{row.name} takes no operands", span)
     for key, value in own:
         spec = specs[key.text]
-        values[spec.field] = _read_value(spec, value, scanner)
+        values[spec.field] = _read_value(spec, value, reader)
     for name, spec in specs.items():
         if spec.required and spec.field not in values:
             message = f"{row.name} needs the attribute `{name}`"
-            raise HloError("HLO005", message, scanner.span(pieces.opcode))
+            raise HloError("HLO005", message, reader.span(pieces.opcode))
     return row.attrs(**values)
 
 
-def _read_value(spec: AttributeSpec, value: Piece, scanner: Scanner) -> Any:
-    place = scanner.span(value)
+def _read_value(spec: AttributeSpec, value: Piece, reader: GrammarReader) -> Any:
+    place = reader.span(value)
     if spec.kind == "literal":
         return read_shaped_literal(value.text, place)
-    found = read(spec.kind, value.text, place)
+    found = reader.value(spec.kind, value)
     if spec.words and found not in spec.words:
         notes = did_you_mean(found, spec.words) or (f"there are {', '.join(spec.words)}",)
         raise HloError("HLO002", f"`{found}` is no {spec.key}", place, notes)

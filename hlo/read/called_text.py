@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes import CustomCall
 from hlo.errors.error import HloError, did_you_mean
 from hlo.instruction import called_keys
+from hlo.read.syntax import Piece
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from hlo.errors.error import Span
     from hlo.instruction import Computation, Instruction
     from hlo.opcode import Opcode
-    from hlo.read.scanner import Item, Piece
     from hlo.read.scope import ModuleText
+    from hlo.read.syntax import Item
 
 
 def read_called(
@@ -42,7 +43,7 @@ def read_called(
         if key.text not in keys and key.text + "*" not in keys:
             message = f"{row.name} on {operands[0].shape} has no attribute `{key.text}`"
             notes = (f"it has: {', '.join(k.rstrip('*') for k in keys)}",)
-            raise HloError("HLO005", message, module.scanner.span(key), notes)
+            raise HloError("HLO005", message, module.reader.span(key), notes)
     # Read in the order of the text, which is that of the names that inline ones get.
     given = {
         key.text: _computations(module, value, is_list=key.text not in keys) for key, value in items
@@ -62,25 +63,18 @@ def _name(key: str) -> str:
 
 def _computations(module: ModuleText, value: Piece, *, is_list: bool) -> list[Computation]:
     """The computations of `%a`, `{%a, %b}`, `{ ... ROOT ... }` or `{ { ... }, { ... } }`."""
-    if not is_list or not value.text.startswith("{") or _is_body(value.text):
-        return [_computation(module, value)]
-    pieces = module.scanner.pieces(value.start + 1, value.end - 1)
-    return [_computation(module, piece) for piece in pieces]
+    parts = module.reader.called_list(value) if is_list else [module.reader.called(value)]
+    return [
+        _named(module, part) if isinstance(part, Piece) else module.inline(part, value.start)
+        for part in parts
+    ]
 
 
-def _is_body(text: str) -> bool:
-    """Whether braces hold instructions, rather than a list: an `=` comes before any `(`."""
-    inside = text[1:].lstrip()
-    return not inside.startswith("{") and "=" in inside.partition("(")[0]
-
-
-def _computation(module: ModuleText, piece: Piece) -> Computation:
-    if piece.text.startswith("{"):
-        return module.inline(piece)
-    name = piece.text.lstrip("%")
+def _named(module: ModuleText, piece: Piece) -> Computation:
+    name = piece.text
     found = module.computations.get(name)
     if found is None:
         notes = did_you_mean(name, module.computations)
         message = f"there is no computation `{name[:60]}` before this one"
-        raise HloError("HLO010", message, module.scanner.span(piece), notes)
+        raise HloError("HLO010", message, module.reader.span(piece), notes)
     return found

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from hlo.errors.error import HloError
 from hlo.instruction import Computation
-from hlo.read.instruction_text import InstructionText
 from hlo.read.scope import Scope
-from hlo.read.value_text import read_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo.attributes import Parameter
     from hlo.instruction import Instruction
-    from hlo.read.lexer import LinesToken
-    from hlo.read.scanner import Piece, Scanner
+    from hlo.read.by_grammar import GrammarReader
     from hlo.read.scope import ModuleText
-    from hlo.read.syntax import InstructionSyntax, SignatureSyntax
-
-# A colon belongs to the name in front of it, and may be left out.
-_PARAMETER = re.compile(r"(?:%?[A-Za-z_][\w.\-]*\s+|[A-Za-z_][\w.\-]*:\s*)", re.ASCII)
+    from hlo.read.syntax import Piece, SignatureSyntax
 
 
 def read_computation(
     module: ModuleText,
     name: Piece,
-    body: Sequence[LinesToken | InstructionSyntax],
+    body: Sequence[Any],
     *,
     thread: str = "main",
     parameters_from_operands: bool = False,
@@ -38,6 +31,7 @@ def read_computation(
     Parameters
     ----------
     name : kept as it is: the caller knows whether it must be made unique.
+    body : instructions, each as `InstructionSyntax` or in a form of the reader's own.
     parameters_from_operands : operands that are not defined become parameters of their shape.
 
     Raises
@@ -46,10 +40,10 @@ def read_computation(
         HLO004 if it is empty, or its parameters are not numbered 0, 1, 2, ...
     """
     scope = Scope(module, parameters_from_operands=parameters_from_operands)
-    reader = InstructionText(scope)
+    instructions = module.instruction_text(scope)
     for syntax in body:
-        reader.read(syntax)
-    span = module.scanner.span(name)
+        instructions.read(syntax)
+    span = module.reader.span(name)
     if not scope.instructions:
         raise HloError("HLO004", f"computation {name.text} has no instructions", span)
     _check_parameters(scope.instructions)
@@ -92,7 +86,9 @@ def _check_parameters(instructions: list[Instruction]) -> None:
         raise HloError("HLO004", message, parameters[0].span)
 
 
-def check_signature(signature: SignatureSyntax, computation: Computation, scanner: Scanner) -> None:
+def check_signature(
+    signature: SignatureSyntax, computation: Computation, reader: GrammarReader
+) -> None:
     """See that a signature can be read, and that the root is what it declares.
 
     XLA compares neither names nor shapes of the parameters.
@@ -102,15 +98,10 @@ def check_signature(signature: SignatureSyntax, computation: Computation, scanne
     HloError
         HLO001 if its parameters are not `name: shape, ...`, HLO004 if the root differs.
     """
-    inside = signature.parameters
-    for piece in scanner.pieces(inside.start, inside.end):
-        named = _PARAMETER.match(piece.text)
-        start = piece.start + named.end() if named else piece.end
-        if scanner.shape(start) != piece.end:
-            raise scanner.error("expects `name: shape`", piece.start, piece.end)
-        read_shape(piece.text[start - piece.start :], scanner.span(piece))
-    span = scanner.span(signature.result)
-    shape = read_shape(signature.result.text, span)
+    for piece in reader.parameters(signature.parameters):
+        reader.value("shape", piece)
+    span = reader.span(signature.result)
+    shape = reader.value("shape", signature.result)
     if not shape.compatible(computation.root.shape):
         root = computation.root.shape.text_without_layout
         message = f"the root is {root}, but the computation says {shape.text_without_layout}"

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError, did_you_mean
 from hlo.instruction import Header, StackFrames
-from hlo.read.lexer import QUOTED
 from hlo.read.recovery_text import read_recovery_table
-from hlo.read.value_text import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hlo.read.scanner import Item, Piece, Scanner
+    from hlo.read.by_grammar import GrammarReader
+    from hlo.read.syntax import Item, TableSyntax
 
 # Attributes of the header by the rule that reads them.
 HEADER_ATTRIBUTES = {
@@ -31,7 +29,6 @@ HEADER_ATTRIBUTES = {
     "allow_spmd_sharding_propagation_to_output": "bools",
     "origin_recovery_table": "recovery_table",
 }
-_ROW = re.compile(rf"(\d+)[ \t]+({QUOTED}|\{{[^{{}}]*\}})", re.ASCII)
 _TABLES = {
     "FileNames": "file_names",
     "FunctionNames": "function_names",
@@ -40,7 +37,9 @@ _TABLES = {
 }
 
 
-def read_header(items: Sequence[Item], scanner: Scanner, reprint: Callable[[str], str]) -> Header:
+def read_header(
+    items: Sequence[Item], reader: GrammarReader, reprint: Callable[[str], str]
+) -> Header:
     """The header of a module from its attributes.
 
     Parameters
@@ -56,23 +55,23 @@ def read_header(items: Sequence[Item], scanner: Scanner, reprint: Callable[[str]
     others: list[tuple[str, str]] = []
     for key, value in items:
         kind = HEADER_ATTRIBUTES.get(key.text)
-        span = scanner.span(key)
+        span = reader.span(key)
         if kind is None:
             notes = did_you_mean(key.text, HEADER_ATTRIBUTES)
             raise HloError("HLO005", f"HloModule has no attribute `{key.text}`", span, notes)
         if key.text in fields or any(key.text == other for other, _ in others):
             raise HloError("HLO005", f"attribute `{key.text}` is given twice", span)
         if kind == "recovery_table":
-            table = read_recovery_table(value, scanner, reprint)
+            table = read_recovery_table(value, reader, reprint)
             others += [(key.text, table)] if table else []
         else:
-            found = read(kind, value.text, scanner.span(value))
+            found = reader.value(kind, value)
             # One `false` is what XLA takes where nothing is said.
             fields[key.text] = () if found == (False,) else found
     return Header(**fields, others=tuple(others))
 
 
-def read_stack_frames(tables: Sequence[Piece], scanner: Scanner) -> StackFrames:
+def read_stack_frames(tables: Sequence[TableSyntax], reader: GrammarReader) -> StackFrames:
     """The tables that stand between the header and the computations.
 
     Raises
@@ -82,13 +81,13 @@ def read_stack_frames(tables: Sequence[Piece], scanner: Scanner) -> StackFrames:
     """
     frames = StackFrames()
     for table in tables:
-        heading = table.text.split(None, 1)[0]
+        heading = table.heading.text
         rows: list[str] = []
-        for row in _ROW.finditer(table.text):
-            number = str(len(rows) + 1)
-            if row[1] != number:
-                message = f"row {row[1][:20]} of {heading} should be {number}"
-                raise HloError("HLO006", message, scanner.span(table).part(*row.span(1)))
-            rows.append(row[2])
+        for number, text in table.rows:
+            wanted = str(len(rows) + 1)
+            if number.text != wanted:
+                message = f"row {number.text[:20]} of {heading} should be {wanted}"
+                raise HloError("HLO006", message, reader.span(number))
+            rows.append(text.text)
         frames = replace(frames, **{_TABLES[heading]: tuple(rows)})
     return frames

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlo.errors.error import HloError, Source, Span
-from hlo.read.scanner import Scanner
+from hlo.errors.error import HloError, Span
+from hlo.read.by_grammar import ShapedLiteral, split_elements, split_shaped_literal
 from hlo.read.value_text import read_shape
 from hlo.types.literal import Literal
 from hlo.types.nan_text import nan_bits
@@ -69,17 +69,19 @@ def read_literal(shape: Shape, text: str, span: Span | None) -> Literal:
 
 def read_shaped_literal(text: str, span: Span | None) -> Literal:
     """A literal with its shape in front: `s32[2] {1, 2}`, `( s32[] 1, f32[] 2 )`."""
-    scanner = Scanner(Source(text), text)
-    start = scanner.skip_space(0)
-    if text[start : start + 1] == "(":
-        inner = scanner.balanced(start) - 1
-        pieces = [piece.text for piece in scanner.pieces(start + 1, inner)]
-        elements = tuple(read_shaped_literal(piece, span) for piece in pieces)
+    try:
+        split = split_shaped_literal(text)
+    except HloError as error:
+        raise HloError("HLO003", f"a literal behind its shape: {error.message}", span) from None
+    return _shaped_literal(split, span)
+
+
+def _shaped_literal(split: ShapedLiteral, span: Span | None) -> Literal:
+    if isinstance(split, list):
+        elements = tuple(_shaped_literal(element, span) for element in split)
         return Literal(tuple_of(*(e.shape for e in elements)), elements=elements)
-    end = scanner.shape(start)
-    if end is None:
-        raise HloError("HLO003", "a literal begins with its shape", span)
-    return read_literal(read_shape(text[start:end], span), text[end:], span)
+    shape, text = split
+    return read_literal(read_shape(shape, span), text, span)
 
 
 class _BadLiteralError(Exception):
@@ -149,9 +151,7 @@ def _tuple(shape: Shape, text: str) -> Literal:
     if not text.startswith("("):
         raise _BadLiteralError("expects `(`")
     try:
-        scanner = Scanner(Source(text), text)
-        end = scanner.balanced(0)
-        pieces = [piece.text for piece in scanner.pieces(1, end - 1)]
+        pieces = split_elements(text)
     except HloError as error:
         raise _BadLiteralError(error.message) from None
     if len(pieces) != len(shape.elements):

@@ -1,8 +1,4 @@
-"""Reads `metadata={...}`: where an instruction came from in the user's program.
-
-Nearly every instruction of a dump carries its own, so this is the commonest attribute by far, and
-it is read by regular expressions rather than by the grammar.
-"""
+"""Metadata in XLA's form: `metadata={...}` says where an instruction came from."""
 
 from __future__ import annotations
 
@@ -10,12 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from hlo.attributes.annotations import Metadata
-from hlo.errors.error import HloError, did_you_mean
-from hlo.read.lexer import METADATA, QUOTED
-from hlo.read.quoting import quote, unquote
+from hlo.errors.error import did_you_mean
+from hlo.read.quoting import QUOTED, quote, unquote
+from hlo.read.rule_tools import BadValue, integer
 
 if TYPE_CHECKING:
-    from hlo.errors.error import Span
+    from collections.abc import Sequence
+
+    from lark import Token
 
 # The keys in the order in which XLA prints them, each with the kind of its value.
 KEYS = {
@@ -41,64 +39,43 @@ _UNSEEN = re.compile(
     re.ASCII,
 )
 _INT32 = 2**31
+# The terminals of each kind of value.
+_TOKENS = {"string": {"STRING"}, "number": {"INT"}, "braces": {"RAW"}, "word": {"WORD", "INT"}}
 # Values that are as good as none.
 _NOTHING = {None, '""', "0", "{}"}
-_CANONICAL = re.compile(rf"\{{{METADATA}\}}", re.ASCII)
-_ENTRY = re.compile(
-    rf"\s*(\w+)\s*=\s*({QUOTED}|'(?:[^'\\]++|\\.)*+'|\{{[^{{}}]*\}}|[\w.\-]+)\s*,?\s*", re.ASCII
-)
-_KINDS = {
-    "string": re.compile(r"[\"'].*", re.DOTALL),
-    "number": re.compile(r"-?\d{1,19}", re.ASCII),
-    "braces": re.compile(r"\{.*\}", re.DOTALL),
-    "word": re.compile(r"\w+", re.ASCII),
-}
 
 
-def read_metadata(text: str, span: Span | None) -> Metadata:
-    """The metadata that a text in braces spells.
+def canonical_metadata(entries: Sequence[tuple[Token, Token]]) -> Metadata:
+    """Metadata with its keys in XLA's order, without those that are as good as none.
+
+    Parameters
+    ----------
+    entries : keys and the texts of their values.
 
     Raises
     ------
-    HloError
-        HLO002 if it does not read as `{key=value key=value}`.
+    BadValue
+        if a key is unknown, or given twice, or has a value of another kind.
     """
-    if not text.startswith("{"):
-        raise HloError("HLO002", "metadata stands in braces", span)
-    if not _CANONICAL.fullmatch(text):
-        text = _canonical_form(text, span)
-    return Metadata(text[1:-1])
-
-
-def _canonical_form(text: str, span: Span | None) -> str:
-    entries: dict[str, str] = {}
-    at, end = 1, len(text) - 1
-    while text[at:end].strip():
-        found = _ENTRY.match(text, at, end)
-        if not found:
-            place = span.part(at, end) if span else None
-            raise HloError("HLO002", "metadata: expects `key=value`", place)
-        key, value = found.groups()
-        place = span.part(*found.span(1)) if span else None
+    found: dict[str, str] = {}
+    for key, value in entries:
         if key not in KEYS:
-            notes = did_you_mean(key, KEYS)
-            raise HloError("HLO002", f"metadata has no key `{key}`", place, notes)
-        if key in entries:
-            raise HloError("HLO002", f"metadata: `{key}` is given twice", place)
-        if not _KINDS[KEYS[key]].fullmatch(value):
-            raise HloError("HLO002", f"metadata: `{key}` is a {KEYS[key]}", place)
-        entries[key] = _canonical_value(KEYS[key], value)
-        if KEYS[key] == "number" and not -_INT32 <= int(value) < _INT32:
-            raise HloError("HLO002", f"metadata: `{key}` does not fit into 32 bits", place)
-        at = found.end()
-    kept = (f"{key}={entries[key]}" for key in KEYS if entries.get(key) not in _NOTHING)
-    return "{" + " ".join(kept) + "}"
+            raise BadValue(f"there is no key `{key}`", key, did_you_mean(key, KEYS))
+        if key in found:
+            raise BadValue(f"`{key}` is given twice", key)
+        if value.type not in _TOKENS[KEYS[key]]:
+            raise BadValue(f"`{key}` is a {KEYS[key]}", key)
+        found[key] = _canonical_value(KEYS[key], value)
+        if KEYS[key] == "number" and not -_INT32 <= integer(value) < _INT32:
+            raise BadValue(f"`{key}` does not fit into 32 bits", key)
+    kept = (f"{key}={found[key]}" for key in KEYS if found.get(key) not in _NOTHING)
+    return Metadata(" ".join(kept))
 
 
-def _canonical_value(kind: str, value: str) -> str:
+def _canonical_value(kind: str, value: Token) -> str:
     if kind == "string":
         return quote(unquote(value))
-    return str(int(value)) if kind == "number" else "".join(value.split())
+    return str(integer(value)) if kind == "number" else "".join(value.split())
 
 
 def is_seen(text: str) -> bool:

@@ -1,5 +1,8 @@
 """Parses HLO text: characters to syntax (`hlo.read.syntax`), syntax to a module.
 
+The grammar in `hlo.lark` says what the syntax is, and reads every text. `hlo.read.fast` reads usual
+texts faster; what it cannot read, the grammar reads again, and raises its error.
+
 What the grammar leaves open is looked up: opcodes and attributes in the opcode table, operands and
 computations among those defined so far (HLO has no forward references, so one sweep is enough).
 
@@ -15,27 +18,33 @@ from typing import TYPE_CHECKING
 from hlo.errors.error import HloError, Source, Span
 from hlo.instruction import Computation, Header, Module, StackFrames
 from hlo.names import NameSupply, free_of_keywords
+from hlo.read.by_grammar import GrammarReader
 from hlo.read.completion import settle_async, with_entry_layout
 from hlo.read.computation_text import check_signature, read_computation
+from hlo.read.fast.cut import UnusualError
+from hlo.read.fast.instructions import FastInstructions
+from hlo.read.fast.reader import FastReader
 from hlo.read.header_text import read_header, read_stack_frames
-from hlo.read.scanner import Item, Piece, Scanner, blank_comments
+from hlo.read.instruction_text import InstructionText
 from hlo.read.stack_frames import FrameTables
-from hlo.read.syntax import InstructionSyntax, read_body, read_syntax
+from hlo.read.syntax import InstructionSyntax, Item, Piece
 from hlo.support.garbage import no_collection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hlo.read.scope import Scope
     from hlo.read.syntax import ComputationSyntax, ModuleSyntax
 
 
-def parse(text: str, name: str = "<string>") -> Module:
+def parse(text: str, name: str = "<string>", *, fast: bool = True) -> Module:
     """Parse HLO text: a module, computations without a header, or one instruction.
 
     Parameters
     ----------
     text : as XLA prints it, or shorter where XLA allows it.
     name : what errors call the text, such as a file's name.
+    fast : whether to take the short cuts of `hlo.read.fast`; the module is the same either way.
 
     Returns
     -------
@@ -51,7 +60,12 @@ def parse(text: str, name: str = "<string>") -> Module:
     with no_collection():
         source = Source(text, name)
         _check_characters(source)
-        return _ModuleText(Scanner(source, blank_comments(source))).read()
+        if fast:
+            try:
+                return _FastModuleText(FastReader(source)).read()
+            except (UnusualError, HloError):
+                pass  # the grammar reads it, or says what is wrong with it
+        return _ModuleText(GrammarReader(source)).read()
 
 
 def _check_characters(source: Source) -> None:
@@ -66,8 +80,8 @@ def _check_characters(source: Source) -> None:
 class _ModuleText:
     """Everything that is known while a module is read."""
 
-    def __init__(self, scanner: Scanner) -> None:
-        self.scanner = scanner
+    def __init__(self, reader: GrammarReader) -> None:
+        self.reader = reader
         self.computations: dict[str, Computation] = {}
         self.instruction_names = NameSupply()
         self.computation_names = NameSupply()
@@ -76,7 +90,7 @@ class _ModuleText:
 
     def read(self) -> Module:
         """The module that the text says."""
-        syntax = read_syntax(self.scanner)
+        syntax = self.reader.module()
         if isinstance(syntax, InstructionSyntax):
             return self.single(syntax)
         return self.module(syntax)
@@ -86,8 +100,8 @@ class _ModuleText:
         header = Header()
         if syntax.header is not None:
             attributes = syntax.header.attributes
-            header = read_header(attributes, self.scanner, lambda text: str(parse(text)))
-        self.frames = FrameTables(read_stack_frames(syntax.tables, self.scanner))
+            header = read_header(attributes, self.reader, lambda text: str(parse(text)))
+        self.frames = FrameTables(read_stack_frames(syntax.tables, self.reader))
         made = [self.computation(part) for part in syntax.computations]
         entries = [c for c, part in zip(made, syntax.computations, strict=True) if part.is_entry]
         if len(entries) > 1:
@@ -101,18 +115,21 @@ class _ModuleText:
         name = syntax.name
         if name.text in self.computations:
             message = f"computation {name.text} is defined twice"
-            raise HloError("HLO004", message, self.scanner.span(name))
+            raise HloError("HLO004", message, self.reader.span(name))
         thread = self.thread(syntax.attributes)
         made = read_computation(self, name, syntax.body, thread=thread)
         if syntax.signature is not None:
-            check_signature(syntax.signature, made, self.scanner)
+            check_signature(syntax.signature, made, self.reader)
         self.computations[name.text] = made = self.uniquely_named(made)
         return made
 
-    def inline(self, braces: Piece) -> Computation:
+    def instruction_text(self, scope: Scope) -> InstructionText:
+        """What reads the instructions of a computation."""
+        return InstructionText(scope)
+
+    def inline(self, body: Sequence[InstructionSyntax], start: int) -> Computation:
         """A computation that stands in braces where its name is expected."""
-        inner = Scanner(self.scanner.source, self.scanner.text, braces.start, braces.end)
-        made = read_computation(self, Piece("_", braces.start), read_body(inner))
+        made = read_computation(self, Piece("_", start), body)
         made = self.uniquely_named(made)
         self.computations[made.name] = made
         return made
@@ -128,7 +145,7 @@ class _ModuleText:
             if key.text != "execution_thread":
                 message = f"a computation has no attribute `{key.text}`"
                 hint = "only execution_thread may follow its `}`"
-                raise HloError("HLO005", message, self.scanner.span(key), (hint,))
+                raise HloError("HLO005", message, self.reader.span(key), (hint,))
             thread = value.text.strip("\"'")
         return thread
 
@@ -146,3 +163,11 @@ class _ModuleText:
         header = with_entry_layout(header, entry)
         tables = self.frames.tables()
         return settle_async(Module(name, computations, entry, header, tables, entry.span))
+
+
+class _FastModuleText(_ModuleText):
+    """A module that is read by short cuts."""
+
+    def instruction_text(self, scope: Scope) -> InstructionText:
+        """What reads the instructions of a computation."""
+        return FastInstructions(scope)

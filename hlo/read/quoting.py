@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import re
 
-from hlo.errors.error import HloError, Source
-from hlo.read.scanner import Scanner
+from hlo.read.nesting import MAX_NESTING
 
+QUOTED = r'"(?:[^"\\]++|\\.)*+"'
+# Brackets outside of strings, and quotes that no other closes.
+_MARKS = re.compile(
+    r"""(?:[^(){}\[\]"']++|"(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+')*+([(){}\[\]"'])""", re.DOTALL
+)
+_CLOSES = {"(": ")", "{": "}", "[": "]"}
 _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 _ESCAPES = dict(zip([b"a", b"b", b"f", b"n", b"r", b"t", b"v"], b"\a\b\f\n\r\t\v", strict=True))
 _ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "'": "\\'"}
@@ -58,7 +63,14 @@ def _is_dictionary(text: str) -> bool:
     """Whether a text reads as one pair of braces and what is balanced inside."""
     if not text.startswith("{"):
         return False
-    try:
-        return Scanner(Source(text), text).balanced(0) == len(text)
-    except HloError:
-        return False
+    opened: list[str] = []
+    for mark in _MARKS.finditer(text):
+        if mark[1] in _CLOSES:
+            opened.append(_CLOSES[mark[1]])
+        elif not opened or mark[1] != opened.pop():
+            return False  # a bracket of another kind, or a quote that is never closed
+        if not opened:
+            return mark.end() == len(text)
+        if len(opened) > MAX_NESTING:
+            return False
+    return False

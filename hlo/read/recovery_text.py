@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from hlo.read.quoting import unquote
-from hlo.read.value_text import read
+from hlo.read.syntax import Piece
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hlo.read.scanner import Piece, Scanner
+    from hlo.read.by_grammar import GrammarReader
 
 
-def read_recovery_table(table: Piece, scanner: Scanner, reprint: Callable[[str], str]) -> str:
+def read_recovery_table(table: Piece, reader: GrammarReader, reprint: Callable[[str], str]) -> str:
     """The table as XLA prints it; "" if it is empty.
 
     Parameters
@@ -42,44 +42,25 @@ def read_recovery_table(table: Piece, scanner: Scanner, reprint: Callable[[str],
     Raises
     ------
     HloError
-        HLO001 or HLO002 if the table is not of the form above, or what `reprint` raises.
+        HLO002 if the table is not of the form above, or what `reprint` raises.
     """
     rows: dict[str, str] = {}
-    at = scanner.skip_space(table.start + 1)
-    while at < table.end - 1:
-        old, at = _value(scanner, at)
-        if not scanner.text.startswith(":", at):
-            raise scanner.error("expects `:` between two values", at)
-        new, at = _value(scanner, scanner.skip_space(at + 1))
+    for old, new, module in reader.value("recovery_table", table):
         rows[old] = f"  {old} : {new}"
-        if scanner.text.startswith(",", at):
-            module, at = _module(scanner, scanner.skip_space(at + 1), reprint)
-            rows[old] += f",\n{module}"
+        if module is not None:
+            start = table.start + (module.start_pos or 0)
+            rows[old] += f",\n{_module(Piece(module, start), reader, reprint)}"
     text = "".join(rows[old] + "\n" for old in sorted(rows))
     # XLA ends the table with a line break of its own.
     return f"{{\n{text}}}\n" if rows else ""
 
 
-def _value(scanner: Scanner, start: int) -> tuple[str, int]:
-    """A value, `{"a" {0}}`, and where the text goes on behind it."""
-    if not scanner.text.startswith("{", start):
-        raise scanner.error("expects a value in braces", start)
-    end = scanner.balanced(start)
-    piece = scanner.piece(start, end)
-    origin: str = read("origin", f"{{{piece.text}}}", scanner.span(piece))
-    return origin[1:-1].replace("{}", '{""}'), scanner.skip_space(end)
-
-
-def _module(scanner: Scanner, start: int, reprint: Callable[[str], str]) -> tuple[str, int]:
-    """A module in quotes, as it is printed in a table, and where the text goes on behind it."""
-    if not scanner.text.startswith('"', start):
-        raise scanner.error("expects a module in quotes", start)
-    end = scanner.string(start)
-    piece = scanner.piece(start, end)
+def _module(quoted: Piece, reader: GrammarReader, reprint: Callable[[str], str]) -> str:
+    """A module in quotes, as it is printed in a table."""
     try:
-        printed = reprint(unquote(piece.text))
+        printed = reprint(unquote(quoted.text))
     except HloError as error:
-        raise HloError(error.code, error.message, scanner.span(piece), error.notes) from None
+        raise HloError(error.code, error.message, reader.span(quoted), error.notes) from None
     escaped = printed.replace("\\", "\\\\").replace('"', '\\"')
     lines = "".join("    " + line if line.strip() else line for line in escaped.splitlines(True))
-    return f'  "\n{lines}\n  "', scanner.skip_space(end)
+    return f'  "\n{lines}\n  "'

@@ -1,4 +1,4 @@
-"""What the methods behind the rules of `values.lark` have in common."""
+"""What the methods behind the rules of `hlo.lark` have in common."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ LONGEST_INTEGER = 40
 class BadValue(Exception):  # noqa: N818 - it is the value that is bad
     """A value that the grammar reads but that means nothing; `token` is where, if known."""
 
-    def __init__(self, message: str, token: Any = None) -> None:
+    def __init__(self, message: str, token: Any = None, notes: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.message = message
+        self.notes = notes
         self.token = token if isinstance(token, Token) else None
 
 

@@ -2,38 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from hlo.attributes import Constant
 from hlo.errors.error import HloError
-from hlo.read.value_text import read_shape
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hlo.instruction import Computation, Instruction
     from hlo.names import NameSupply
-    from hlo.read.scanner import Piece, Scanner
+    from hlo.read.by_grammar import GrammarReader
     from hlo.read.stack_frames import FrameTables
+    from hlo.read.syntax import InstructionSyntax, Piece
     from hlo.types.shape import Shape
 
-# What was read from a text is kept: a dump repeats its shapes and attributes all the time. All of
-# it is immutable, so that modules may share it. A memo with this many entries is emptied.
-MEMO = 100_000
-# Shapes by their text; the readers of plain lines look into it themselves.
-SHAPES: dict[str, Shape] = {}
+
+class InstructionReader(Protocol):
+    """What reads the instructions of a computation into a scope."""
+
+    def read(self, syntax: Any) -> None:
+        """Read an instruction, or some of them."""
+        ...
 
 
 class ModuleText(Protocol):
     """What the reader of a computation needs to know of the module around it."""
 
-    scanner: Scanner
+    reader: GrammarReader
     computations: dict[str, Computation]
     instruction_names: NameSupply
     computation_names: NameSupply
     frames: FrameTables
     made_up: int
 
-    def inline(self, braces: Piece) -> Computation:
+    def inline(self, body: Sequence[InstructionSyntax], start: int) -> Computation:
         """Read the computation that stands in braces where its name is expected."""
+        ...
+
+    def instruction_text(self, scope: Scope) -> InstructionReader:
+        """What reads the instructions of a computation into a scope."""
         ...
 
 
@@ -48,7 +56,7 @@ class Scope:
 
     def __init__(self, module: ModuleText, *, parameters_from_operands: bool = False) -> None:
         self.module = module
-        self.scanner = module.scanner
+        self.reader = module.reader
         self.parameters_from_operands = parameters_from_operands
         self.known: dict[str, Instruction] = {}
         self.instructions: list[Instruction] = []
@@ -56,13 +64,7 @@ class Scope:
 
     def shape(self, piece: Piece) -> Shape:
         """The shape that a piece spells."""
-        found = SHAPES.get(piece.text)
-        if found is None:
-            found = read_shape(piece.text, self.scanner.span(piece))
-            if len(SHAPES) > MEMO:
-                SHAPES.clear()
-            SHAPES[piece.text] = found
-        return found
+        return self.reader.value("shape", piece)
 
     def add(self, instr: Instruction, *, is_root: bool = False) -> Instruction:
         """Let what follows refer to an instruction."""

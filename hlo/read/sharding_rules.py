@@ -1,4 +1,4 @@
-"""What the rules of `values.lark` that speak of devices build: shardings and replica groups."""
+"""What the rules of `hlo.lark` that speak of devices build: shardings and replica groups."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from typing import Any, NamedTuple
 
 from lark import Token, Transformer
 
-from hlo.errors.error import HloError, Source
-from hlo.read.metadata_text import read_metadata
 from hlo.read.quoting import unquote
 from hlo.read.rule_tools import BadValue, integer, integers, present
-from hlo.read.scanner import Scanner
 from hlo.read.subgroups import SUBGROUPS, with_copies, with_subgroups
 from hlo.types.sharding import (
     Mesh,
@@ -90,7 +87,7 @@ class ShardingRules(Transformer[Token, Any]):
 
     def sharding_metadata(self, items: Any) -> Any:
         """`metadata={op_name="a"}`; a list of one is written as that one."""
-        entries = _metadata(str(items[-1]))
+        entries = [f"{{{entry.text}}}" for entry in items]
         listed = "{" + ", ".join(entries) + "}"
         return {"metadata": listed if len(entries) > 1 else entries[0]}
 
@@ -194,7 +191,7 @@ class ShardingRules(Transformer[Token, Any]):
 
     def named_metadata(self, items: Any) -> Any:
         """`metadata={...}`, which is written as a list even if it is one."""
-        return {"metadata": "{" + ", ".join(_metadata(str(items[-1]))) + "}"}
+        return {"metadata": "{" + ", ".join(f"{{{entry.text}}}" for entry in items) + "}"}
 
     def named_sharding(self, items: Any) -> Any:
         """`{mesh["a"=2], [{"a"}, {}]}`."""
@@ -268,18 +265,6 @@ def _on_devices(mesh: Mesh, devices: TileAssignment) -> Mesh:
     if devices.devices is None and not devices.transpose:
         return mesh  # 0, 1, 2, ..., as it is without
     return Mesh(mesh.axes, devices, mesh.maximal_device)
-
-
-def _metadata(text: str) -> list[str]:
-    """Each metadata of `{op_name="a"}` or `{{op_name="a"}, {op_name="b"}}`, as XLA writes it."""
-    inside = text[1:-1].strip()
-    entries = [text]
-    if inside.startswith("{"):
-        entries = [piece.text for piece in Scanner(Source(inside), inside).pieces(0, len(inside))]
-    try:
-        return [f"{{{read_metadata(entry, None).text}}}" for entry in entries]
-    except HloError as error:
-        raise BadValue(error.message) from None
 
 
 def _merge(parts: Any) -> dict[str, Any]:

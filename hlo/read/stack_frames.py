@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hlo.instruction import StackFrames
-from hlo.read.lexer import QUOTED
+from hlo.read.quoting import QUOTED
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module

@@ -1,4 +1,4 @@
-"""What the rules of `values.lark` for plain values, windows, labels and annotations build.
+"""What the rules of `hlo.lark` for plain values, windows, labels and annotations build.
 
 A method a rule. Each gets what its rule matched: tokens, results of inner rules, and None for
 parts in brackets that were absent.
@@ -12,6 +12,7 @@ import numpy as np
 from lark import Token, Transformer
 
 from hlo.errors.error import did_you_mean
+from hlo.read.metadata_text import canonical_metadata
 from hlo.read.quoting import keep_json, unquote
 from hlo.read.rule_tools import BadValue, by, integer, integers, present
 from hlo.types import values as val
@@ -71,7 +72,7 @@ class ValueRules(Transformer[Token, Any]):
 
     # `bools` may also be one bare word, which makes a list of one.
     bools = shapes = slice_ranges = int_lists
-    operand_aliases = input_output_alias = buffer_donor = int_lists
+    operand_aliases = input_output_alias = buffer_donor = recovery_table = int_lists
 
     def precisions(self, items: Any) -> Any:
         """`{highest,default}`."""
@@ -204,6 +205,19 @@ class ValueRules(Transformer[Token, Any]):
         if items[0] != "synthetic_call":
             raise BadValue("expects synthetic_call", items[0])
         return "[synthetic_call]"
+
+    def recovery_row(self, items: Any) -> Any:
+        """`{"a"} : {"b"}, "HloModule m ..."`: the module is left for who knows how to read one."""
+        old, new, module = items
+        return old.replace("{}", '{""}'), new.replace("{}", '{""}'), module
+
+    def metadata_entry(self, items: Any) -> Any:
+        """`op_name="a"`."""
+        return items[0], items[1]
+
+    def metadata(self, items: Any) -> Any:
+        """`{op_type="a" op_name="b"}`."""
+        return canonical_metadata(items)
 
     def origin(self, items: Any) -> Any:
         """`{({"a"}, {"b"})}`, kept as XLA writes it."""

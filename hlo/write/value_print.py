@@ -1,6 +1,6 @@
 """Writes the values of attributes as XLA does: one function a kind of value.
 
-The counterpart of `values.lark`: what a start rule there reads, the function of that name here
+The counterpart of `hlo.lark`: what a rule there reads, the function of that name here
 writes.
 """
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hlo.read.grammar import load_grammar
-from hlo.read.value_text import KINDS
+from hlo.read.grammar import KINDS, load_grammar
 from hlo.support.cache import cache_folder
 
 if TYPE_CHECKING:
@@ -15,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def read_ints() -> Any:
-    return load_grammar("values", start=KINDS).parse("{1,2}", "ints").children
+    return load_grammar("kinds", KINDS).parse("{1,2}", "ints").children
 
 
 def test_tables_are_written_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert read_ints() == ["1", "2"]
-    tables = tmp_path / "pyhlo" / "grammars" / "values.tables"
+    tables = tmp_path / "pyhlo" / "grammars" / "kinds.tables"
     written = tables.read_bytes()
     assert read_ints() == ["1", "2"]
     tables.write_bytes(written[:1000])

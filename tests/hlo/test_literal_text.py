@@ -10,8 +10,8 @@ from strategies.values import arrays, literals, shapes
 
 import hlo
 from hlo.errors.error import Source
+from hlo.read.by_grammar import GrammarReader
 from hlo.read.literal_text import read_literal, read_shaped_literal
-from hlo.read.scanner import blank_comments
 from hlo.read.value_text import read_shape
 from hlo.types.element_type import ARRAY_TYPES, BF16, BUFFER, C64, F16, F32, ElementType
 from hlo.types.literal import Literal, literal
@@ -22,8 +22,8 @@ from hlo.write.literal_print import print_literal, print_shaped_literal
 @given(shapes)
 def test_shapes_read_back(shape: Shape) -> None:
     # What numbers the elements of a long tuple is a comment, which is gone before shapes are read.
-    assert read_shape(blank_comments(Source(shape.text)), None) == shape
-    bare = blank_comments(Source(shape.text_without_layout))
+    assert read_shape(GrammarReader(Source(shape.text)).text, None) == shape
+    bare = GrammarReader(Source(shape.text_without_layout)).text
     assert read_shape(bare, None).compatible(shape)
 
 

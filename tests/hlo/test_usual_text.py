@@ -6,8 +6,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from hlo.read.usual_text import USUAL
-from hlo.read.value_text import read_by_grammar
+from hlo.read.fast.usual import USUAL
+from hlo.read.value_text import read
 
 INTS = st.lists(st.integers(0, 12), max_size=4)
 NAMES = st.sampled_from(["f32", "pred", "s4", "f8e4m3fn", "token", "f33", "tuple"])
@@ -38,6 +38,12 @@ def range_texts(draw: st.DrawFn) -> str:
     return "{" + ", ".join("[" + ":".join(map(str, r)) + "]" for r in ranges) + "}"
 
 
+@st.composite
+def metadata_texts(draw: st.DrawFn) -> str:
+    entries = ['op_type="add"', 'op_name="jit(f)/add"', "source_line=3", "source_line=0", "x=1"]
+    return "{" + " ".join(draw(st.lists(st.sampled_from(entries), max_size=3))) + "}"
+
+
 TUPLE_TEXTS = tuple_texts()
 SHAPE_TEXTS = array_texts() | TUPLE_TEXTS
 TEXTS: dict[str, st.SearchStrategy[str]] = {
@@ -46,6 +52,7 @@ TEXTS: dict[str, st.SearchStrategy[str]] = {
     "bool": st.sampled_from(["true", "false", "True", "1"]),
     "slice_ranges": range_texts(),
     "shape": SHAPE_TEXTS,
+    "metadata": metadata_texts(),
     "computation_layout": st.builds("{{{}->{}}}".format, TUPLE_TEXTS, SHAPE_TEXTS),
 }
 
@@ -55,7 +62,7 @@ TEXTS: dict[str, st.SearchStrategy[str]] = {
 def test_agrees_with_the_grammar(kind: str, data: st.DataObject) -> None:
     text = data.draw(TEXTS[kind])
     usual = USUAL[kind](text)
-    assert usual is None or usual == read_by_grammar(kind, text)
+    assert usual is None or usual == read(kind, text, None)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +71,7 @@ def test_agrees_with_the_grammar(kind: str, data: st.DataObject) -> None:
         ("int", "17"),
         ("ints", "{}"),
         ("bool", "false"),
+        ("metadata", '{op_type="add" op_name="jit(f)/add" source_line=3}'),
         ("slice_ranges", "{[0:8], [1:8:2]}"),
         ("shape", "f32[2,3]{1,0}"),
         ("shape", "(f32[], s32[2]{0})"),

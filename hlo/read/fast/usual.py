@@ -1,9 +1,9 @@
 """Reads the commonest values in the form in which XLA prints them, by regular expressions.
 
-The grammar in `values.lark` reads every form of every value, at some 5 us a token. Half of the
-distinct values of a dump are shapes, and the tuple that a loop carries has hundreds of them; so
-the usual forms of a few kinds are read here, fifty times faster. What is not of the usual form, or
-means nothing, is left to the grammar, whose rules also raise the errors.
+The grammar reads every form of every value, at some 5 us a token. Half of the distinct values of a
+dump are shapes, and the tuple that a loop carries has hundreds of them; so the usual forms of a few
+kinds are read here, fifty times faster. What is not of the usual form, or means nothing, is left to
+the grammar.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from hlo.attributes.annotations import Metadata
+from hlo.read.fast.lines import METADATA
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.types.shape import Layout, Shape, row_major, tuple_of
 from hlo.types.values import ComputationLayout, SliceDim
@@ -19,6 +21,12 @@ from hlo.types.values import ComputationLayout, SliceDim
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# What was read from a text is kept: a dump repeats its shapes and attributes all the time. All of
+# it is immutable, so that modules may share it. A memo with this many entries is emptied.
+MEMO = 100_000
+# Shapes by their text; the readers of plain lines look into it themselves.
+SHAPES: dict[str, Shape] = {}
+_CANONICAL = re.compile(rf"\{{{METADATA}\}}", re.ASCII)
 _INT = r"\d{1,18}"
 _INTS = rf"(?:{_INT}(?:,{_INT})*)?"
 _ONE_INT = re.compile(_INT, re.ASCII)
@@ -76,6 +84,11 @@ def usual_computation_layout(text: str) -> ComputationLayout | None:
     return ComputationLayout(taken.elements, left) if taken and left else None
 
 
+def usual_metadata(text: str) -> Metadata | None:
+    """`{op_type="a" op_name="b"}`, with its keys in XLA's order."""
+    return Metadata(text[1:-1]) if _CANONICAL.fullmatch(text) else None
+
+
 @lru_cache(10_000)
 def _array(text: str) -> Shape | None:
     found = _ARRAY.fullmatch(text)
@@ -103,4 +116,17 @@ USUAL: dict[str, Callable[[str], Any]] = {
     "slice_ranges": usual_slice_ranges,
     "shape": usual_shape,
     "computation_layout": usual_computation_layout,
+    "metadata": usual_metadata,
 }
+
+
+def usual_value(kind: str, text: str) -> Any:
+    """The value that a text spells, if its form is usual; else None."""
+    if kind != "shape":
+        return USUAL[kind](text) if kind in USUAL else None
+    found = SHAPES.get(text)
+    if found is None and (found := usual_shape(text)) is not None:
+        if len(SHAPES) > MEMO:
+            SHAPES.clear()
+        SHAPES[text] = found
+    return found

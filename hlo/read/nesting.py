@@ -1,0 +1,47 @@
+"""A bound for brackets inside each other, kept while Lark cuts a text into tokens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lark import Token
+
+# How deep brackets may stand inside each other. Real HLO stays below 20; what nests is read and
+# printed by functions that call themselves, and Python's stack is short.
+MAX_NESTING = 100
+_STEPS = {"(": 1, "{": 1, "[": 1, ")": -1, "}": -1, "]": -1}
+
+
+class TooDeepError(Exception):
+    """Brackets are nested too deep; `at` is where."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(f"brackets are nested more than {MAX_NESTING} deep")
+        self.at = at
+
+
+class _NestingLimit:
+    """Lets tokens pass, and counts the brackets that are open."""
+
+    always_accept: tuple[str, ...] = ()
+
+    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
+        """The same tokens.
+
+        Raises
+        ------
+        TooDeepError
+            where a bracket opens inside of too many others.
+        """
+        depth = 0
+        for token in stream:
+            depth += _STEPS.get(token, 0)
+            if depth > MAX_NESTING:
+                raise TooDeepError(token.start_pos or 0)
+            yield token
+
+
+nesting_limit = _NestingLimit()
