@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOFTMAX := tests/models/softmax_layer
 
-.PHONY: run test docs bless bench clean
+.PHONY: run test fuzz docs bless bench clean
 
 # The main job: a dense softmax layer, dumped from JAX, is parsed, verified, printed, run, and its
 # value compared with XLA's.
@@ -17,6 +17,11 @@ test: .venv/tests
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/pytest -n 2 -ra -m "not slow" $(ARGS)
+
+# Hours of mutated texts and modules; mistakes go to .fuzz.
+fuzz: .venv/tests
+	$(BIN)/python -m tests.fuzz --texts 1000000
+	$(BIN)/python -m tests.fuzz --modules 50000 --sanitize
 
 # The pages of docs/ that are written by the program itself.
 docs: .venv/runs

@@ -67,7 +67,8 @@ static inline $C popcnt_$T($C x) {
 
 static inline $C count_leading_zeros_$T($C x) {
   $U bits = ($U)(($U)x & $M);
-  int zeros = $W > 32 ? __builtin_clzll(bits) - 64 : __builtin_clz((u32)bits) - 32;
+  // Of 0 it is not defined; a last bit changes no other number of leading zeros.
+  int zeros = $W > 32 ? __builtin_clzll(bits | 1) - 64 : __builtin_clz((u32)bits | 1) - 32;
   return ($C)(bits ? zeros + $W : $W);
 }
 

@@ -1,0 +1,76 @@
+"""What the fuzzer finds: each mistake once, as a text with its story above, and shrunk."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_]+")
+# How many texts are tried to make one smaller.
+TRIES = 300
+
+
+def file_name(kind: str, place: str) -> str:
+    """What the file of a finding is called, without its suffix."""
+    return f"{kind}-{_UNSAFE.sub('_', place)[:100]}"
+
+
+@dataclass
+class Findings:
+    """Mistakes by kind and place, in a folder.
+
+    Attributes
+    ----------
+    counts : how often each was found.
+    """
+
+    folder: Path
+    counts: dict[str, int] = field(default_factory=dict[str, int])
+
+    def add(self, kind: str, place: str, message: str, text: str, seed: str) -> Path | None:
+        """Keep a mistake; gives its file if it is new."""
+        name = file_name(kind, place)
+        self.counts[name] = self.counts.get(name, 0) + 1
+        if self.counts[name] > 1:
+            return None
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / f"{name}.hlo"
+        story = "".join(f"// {line}\n" for line in (f"seed {seed}", *message.splitlines()))
+        path.write_text(f"{story}\n{text}", "utf-8", "surrogateescape")
+        return path
+
+    def report(self) -> str:
+        """How often each was found, a line each."""
+        return "\n".join(f"{count:7}  {name}" for name, count in sorted(self.counts.items()))
+
+    def save(self, counts: dict[str, int]) -> None:
+        """Write the counts of a run beside the findings."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        told = {"counts": counts, "findings": self.counts}
+        (self.folder / "counts.json").write_text(json.dumps(told, indent=1) + "\n")
+
+
+def shrunk(text: str, still: Callable[[str], bool], tries: int = TRIES) -> str:
+    """A text with fewer lines, and then fewer words, of which something is still true.
+
+    Parameters
+    ----------
+    tries : how many texts are asked about at most.
+    """
+    left = [tries]
+    for pattern in (r"[^\n]*\n|[^\n]+$", r"\S+\s*|\s+"):
+        parts = re.findall(pattern, text)
+        size = max(1, len(parts) // 2)
+        while size and left[0] > 0:
+            at = 0
+            while at < len(parts) and left[0] > 0:
+                fewer = parts[:at] + parts[at + size :]
+                left[0] -= 1
+                if still("".join(fewer)):
+                    parts = fewer
+                else:
+                    at += size
+            size //= 2
+        text = "".join(parts)
+    return text

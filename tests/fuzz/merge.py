@@ -1,0 +1,58 @@
+"""Many modules as one, so that the C compiler, which takes longest, begins once for all."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hlo import Computation, Instruction, Module
+from hlo.attributes import Parameter
+from hlo.build import instruction
+from hlo.build import module as module_of
+
+
+def merged(modules: Sequence[Module]) -> Module:
+    """A module of the parameters of all, whose value is the tuple of their values."""
+    instructions: list[Instruction] = []
+    roots: list[Instruction] = []
+    number = 0
+    for position, module in enumerate(modules):
+        copies: dict[Computation, Computation] = {}
+        for computation in module.computations:
+            copies[computation] = _copied(computation, copies, f"m{position}.")
+        entry = copies[module.entry]
+        first = number
+        plan: dict[Instruction, Instruction] = {}
+        for instr in entry.instructions:
+            new = _rewired(instr, plan)
+            if instr.opcode == "parameter":
+                new = new.with_(attrs=Parameter(number=first + new.attrs.number))
+                number += 1
+            plan[instr] = new
+            instructions.append(new)
+        roots.append(plan[entry.root])
+    root = instruction("tuple", roots, name="all.values")
+    scheduled = all(module.header.is_scheduled for module in modules)
+    made = module_of(Computation("merged", (*instructions, root), root), "merged")
+    return replace(made, header=replace(made.header, is_scheduled=scheduled))
+
+
+def _copied(
+    computation: Computation, copies: dict[Computation, Computation], prefix: str
+) -> Computation:
+    plan: dict[Instruction, Instruction] = {}
+    for instr in computation.instructions:
+        called = tuple(copies[c] for c in instr.called)
+        plan[instr] = _rewired(instr, plan).with_(name=f"{prefix}{instr.name}", called=called)
+    return replace(
+        computation,
+        name=f"{prefix}{computation.name}",
+        instructions=tuple(plan.values()),
+        root=plan[computation.root],
+    )
+
+
+def _rewired(instr: Instruction, plan: dict[Instruction, Instruction]) -> Instruction:
+    operands = tuple(plan[o] for o in instr.operands)
+    return instr.with_(
+        operands=operands,
+        control_predecessors=tuple(plan[p] for p in instr.control_predecessors),
+    )

@@ -1,0 +1,162 @@
+"""The fuzzer on fixed seeds, and planted mistakes that it must find."""
+
+import os
+from argparse import Namespace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+import emit_c
+import hlo
+import optimizer
+from tests.fuzz.__main__ import fuzz, parsed_arguments, place_of
+from tests.fuzz.cases import Run, halves
+from tests.fuzz.corpus import CALLS, DONATIONS, DONORS, corpus
+from tests.fuzz.findings import shrunk
+from tests.fuzz.judge import Case, Mistake, judge, prepared, read
+from tests.fuzz.merge import merged
+from tests.fuzz.mutate import GENTLE, TEXTUAL, module_of, text_of
+from tests.fuzz.shrink import smaller, split
+
+SUM = "HloModule m\n\nENTRY e {\n  x = f32[] parameter(0)\n  ROOT r = f32[] add(x, x)\n}\n"
+
+
+@pytest.fixture(autouse=True)
+def fixed_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that others add to the tests must not make other cases of the seeds."""
+    monkeypatch.setattr("tests.fuzz.mutate.corpus", lambda: corpus("models"))
+
+
+def arguments(tmp_path: Path, *words: object) -> Namespace:
+    words = ("--workers", 1, "--out", tmp_path, "--no-shrink", *words)
+    return parsed_arguments(list(map(str, words)))
+
+
+def test_texts_are_refused_or_read(tmp_path: Path) -> None:
+    counts, findings = fuzz(arguments(tmp_path, "--texts", 1000, "--seed", "ci"))
+    assert counts["texts"] == 1000
+    assert counts["parsed and verified"] > 150
+    assert findings.counts == {}
+
+
+def test_modules_mean_the_same_three_ways(tmp_path: Path) -> None:
+    counts, findings = fuzz(arguments(tmp_path, "--modules", 60, "--seed", "ci"))
+    assert counts["run three ways"] > 10
+    assert counts["of them donating"] > 0
+    assert findings.counts == {}
+
+
+@pytest.mark.slow
+def test_many_modules_mean_the_same_three_ways(tmp_path: Path) -> None:
+    counts, findings = fuzz(arguments(tmp_path, "--modules", 600, "--seed", "slow"))
+    assert counts["run three ways"] > 100
+    assert findings.counts == {}
+
+
+def test_every_kind_of_mutation_makes_something_new() -> None:
+    for kinds in (TEXTUAL, GENTLE):
+        for kind, mutation in kinds.items():
+            made = {mutation(text, Random(i)) for text in (DONORS, CALLS) for i in range(20)}
+            assert len(made - {DONORS, CALLS}) > 5, kind
+
+
+def test_the_same_seed_makes_the_same_case() -> None:
+    assert text_of(Random("a/1")) == text_of(Random("a/1"))
+    assert module_of(Random("a/1")) != module_of(Random("a/2"))
+
+
+def test_the_corpus_is_sound() -> None:
+    assert len(corpus().files) > 300
+    for text in (DONATIONS, DONORS, CALLS):
+        module = read(text)
+        assert module is not None
+        assert prepared(module, Random(0)).value is not None
+
+
+def test_merged_modules_have_the_values_of_each() -> None:
+    texts = [DONORS, DONATIONS, SUM, SUM]
+    cases = [prepared(hlo.parse(text), Random(0)) for text in texts]
+    executable = emit_c.compile(merged([c.optimized for c in cases]), optimize=False)
+    values = executable(*[a for case in cases for a in case.arguments])
+    for case, value in zip(cases, values, strict=True):
+        judge(case, value, "C")
+        with pytest.raises(Mistake):
+            judge(case, None, "C")
+
+
+def test_halves() -> None:
+    assert halves([1, 2, 3]) == [[1], [2, 3]]
+
+
+def test_a_rounding_error_is_excused_and_a_wrong_value_is_not() -> None:
+    text = "HloModule m\n\nENTRY e {\n  x = f32[2] parameter(0)\n  ROOT r = f32[2] OP(x)\n}\n"
+    near = hlo.parse(text.replace("OP", "floor"))
+    one = np.float32([1, 1])
+    case = Case(near, [one], one)
+    # A number that is a little less than 1 is rounded to 0.
+    judge(case, np.float32([1, 0]), "C")
+    with pytest.raises(Mistake, match="C:"):
+        judge(Case(hlo.parse(text.replace("OP", "negate")), [one], -one), one, "C")
+
+
+def test_a_foreign_exception_is_found(tmp_path: Path, monkeypatch) -> None:
+    true_parse = hlo.parse
+
+    def parse(text: str, *rest: str) -> hlo.Module:
+        if "multiply" in text:
+            raise ValueError("planted")
+        return true_parse(text, *rest)
+
+    monkeypatch.setattr(hlo, "parse", parse)
+    counts, findings = fuzz(arguments(tmp_path, "--texts", 60))
+    assert counts["foreign exceptions"] > 2
+    (name,) = findings.counts
+    path = tmp_path / f"{name}.hlo"
+    assert "// parse: " in path.read_text()
+    smaller(findings, Run("0", gentle=False, last=60))
+    _, text = split(path)
+    # Little is left of the text beside the word.
+    assert "multiply" in text
+    assert len(text) < 30
+
+
+def test_a_wrong_value_is_found(tmp_path: Path, monkeypatch) -> None:
+    true_optimize = optimizer.optimize
+
+    def optimize(module: hlo.Module, **options: object) -> hlo.Module:
+        text = str(true_optimize(module, **options)).replace(" subtract(", " add(")
+        return hlo.parse(text)
+
+    monkeypatch.setattr(optimizer, "optimize", optimize)
+    counts, findings = fuzz(arguments(tmp_path, "--modules", 80))
+    assert counts["differences"] > 0
+    assert any(name.startswith("difference-optimized") for name in findings.counts)
+
+
+def test_a_crash_is_found_and_its_module_named(tmp_path: Path, monkeypatch) -> None:
+    true_compile = emit_c.compile
+
+    def compile_(module: hlo.Module, **options: object):
+        made = true_compile(module, **options)
+        crashes = any(i.opcode == "negate" for i in module.instructions())
+        return (lambda *_: os.abort()) if crashes else made
+
+    monkeypatch.setattr(emit_c, "compile", compile_)
+    counts, findings = fuzz(arguments(tmp_path, "--modules", 40))
+    assert counts["crashes"] > 0
+    (name,) = [name for name in findings.counts if name.startswith("crash")]
+    assert "negate" in (tmp_path / f"{name}.hlo").read_text()
+
+
+def test_sanitizers_say_where() -> None:
+    said = "part0.c:119:53: runtime error: passing zero to clz(), which is not a valid argument"
+    assert place_of(f"noise\n{said}\n") == "passing zero to clz(), which is not a valid argument"
+    said = "SUMMARY: AddressSanitizer: heap-buffer-overflow /tmp/part0.c:51 in hlo_tile"
+    assert place_of(said) == "heap-buffer-overflow in hlo_tile"
+
+
+def test_texts_are_shrunk_to_what_matters() -> None:
+    text = "".join(f"line {i} of many words\n" for i in range(40))
+    assert shrunk(text, lambda fewer: "17" in fewer).strip() == "17"
