@@ -16,10 +16,19 @@ TOLERANCES = ("--rtol", "--atol", "--ulps")
 TOLERANCE_OPTIONS = ("--promise", *TOLERANCES)
 
 
-def add_tolerance_options(parser: Parser) -> None:
-    """The options that `chosen_tolerance` looks at."""
+def add_tolerance_options(parser: Parser, default: str = "ROUNDING") -> None:
+    """The options that `chosen_tolerance` looks at.
+
+    Parameters
+    ----------
+    default : the promise if no option is given; another word than that of a promise tells people
+        where it comes from.
+    """
     parser.add_argument(
-        "--promise", choices=PROMISES, default="ROUNDING", help="how equal (default ROUNDING)"
+        "--promise",
+        choices=PROMISES,
+        default=default if default in PROMISES else None,
+        help=f"how equal (default {default})",
     )
     near = parser.add_argument_group(
         "how near floats must be, in place of --promise",
@@ -29,6 +38,11 @@ def add_tolerance_options(parser: Parser) -> None:
     near.add_argument("--atol", type=tolerance, metavar="ATOL", help="absolute (else 0)")
     near.add_argument("--ulps", type=at_least(0), metavar="N", help="units in the last place")
     parser.not_with("--promise", *TOLERANCES)
+
+
+def is_tolerance_chosen(arguments: Namespace) -> bool:
+    """Whether any of the options was given, where there is no default."""
+    return any(getattr(arguments, n) is not None for n in ("promise", "rtol", "atol", "ulps"))
 
 
 def chosen_tolerance(arguments: Namespace) -> Promise:

@@ -217,4 +217,11 @@ CODES: Final[dict[str, Code]] = {
         "The run was asked to stop at the first NaN or infinity, and this instruction computed "
         "one from operands that had none.",
     ),
+    "HLO206": Code(
+        "the user's own pass cannot be used",
+        "The Python file that was named does not compile, raises when it is imported, or has no "
+        "pass under the name. A pass is a class, or an object, with a `name` and a method "
+        "`run(self, module, log)` that returns a module, the same object where nothing changes. "
+        "A rule, or a list of rules, will do too.",
+    ),
 }

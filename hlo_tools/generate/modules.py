@@ -30,6 +30,7 @@ from hlo_tools.generate.operands import (
 from hlo_tools.generate.values import nasty
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from random import Random
 
     from hlo.instruction import Computation, Instruction, Module
@@ -38,27 +39,45 @@ if TYPE_CHECKING:
 
 # What needs its shape said, since it does not follow from operands and attributes.
 DECLARED = frozenset({"reshape", "convert", "broadcast", "iota", "bitcast-convert"})
+# What makes an instruction of these opcodes.
+CALLING = {"call": "call", "conditional": "conditional", "while": "loop"}
+# How often to choose among all opcodes where some are favoured.
+LEFT_TO_CHANCE = 0.35
 # How many opcodes to try for a shape before a parameter or constant has to do.
 TRIES = 6
 
 
-def random_module(random: Random, size: int = 12, types: tuple[ElementType, ...] = TYPES) -> Module:
+def random_module(
+    random: Random,
+    size: int = 12,
+    types: tuple[ElementType, ...] = TYPES,
+    favoured: Sequence[str] = (),
+) -> Module:
     """A module whose entry computation yields some random values.
 
     Parameters
     ----------
     size : of the entry computation: about as many instructions, besides those that they call.
     types : the element types that occur; beside s32 for what counts and chooses.
+    favoured : opcodes that are chosen more often than others.
     """
-    maker = Maker(random, NameSupply(), types)
+    maker = Maker(random, NameSupply(), types, favoured)
     return module(maker.computation("main", None, None, size, depth=2))
 
 
 class Maker:
     """Makes computations that share a supply of names."""
 
-    def __init__(self, random: Random, names: NameSupply, types: tuple[ElementType, ...]) -> None:
+    def __init__(
+        self,
+        random: Random,
+        names: NameSupply,
+        types: tuple[ElementType, ...],
+        favoured: Sequence[str] = (),
+    ) -> None:
         self.random, self.names, self.types = random, names, types
+        self.favoured = [opcode for opcode in favoured if opcode in OPCODES_MADE]
+        self.calls = {opcode for opcode in favoured if opcode in CALLING}
         self.callees: list[Computation] = []
 
     def computation(
@@ -84,9 +103,22 @@ class Maker:
             body.builder.parameter(shape)
         if result is not None:
             return body.builder.build(body.value(result, size))
-        wanted = [random_shape(self.random, self.types) for _ in range(self.random.randint(1, 3))]
-        values = [body.value(shape, size) for shape in wanted]
+        count = self.random.randint(1, 3)
+        values = [body.value(self.shape(), size) for _ in range(count)]
         return body.builder.build(body.keep("tuple", *values))
+
+    def shape(self) -> Shape:
+        """An array shape, if need be one that a favoured opcode can have."""
+        shape = random_shape(self.random, self.types)
+        if not self.favoured or self.random.random() < LEFT_TO_CHANCE:
+            return shape
+        opcode = self.random.choice(self.favoured)
+        for _ in range(TRIES):
+            try:
+                operands_for[opcode](self.random, shape, {"types": self.types})
+            except UnfitError:
+                shape = random_shape(self.random, self.types)
+        return shape
 
 
 class Body:
@@ -135,12 +167,12 @@ class Body:
 
     def computed(self, shape: Shape, height: int) -> Instruction:
         """The result of some opcode, or of something that calls computations."""
-        if self.depth > 0 and self.random.random() < 0.15:
-            return self.random.choice((self.call, self.conditional, self.loop))(shape)
+        if self.depth > 0 and self.random.random() < (0.4 if self.maker.calls else 0.15):
+            return getattr(self, CALLING[self.random.choice(self.calling())])(shape)
         alike = [i for i in self.made if i.opcode in OPCODES_MADE and i.shape.compatible(shape)]
         if alike and self.random.random() < 0.2:
             return self.twin(self.random.choice(alike))
-        opcode = "tuple" if shape.is_tuple else self.random.choice(OPCODES_MADE)
+        opcode = "tuple" if shape.is_tuple else self.opcode()
         wanted = operands_for[opcode](self.random, shape, {"types": self.maker.types})
         operands = [self.value(each, height - 1) for each in wanted.operands]
         return self.keep(
@@ -150,6 +182,16 @@ class Body:
             called=self.called(wanted) if wanted.called else (),
             **wanted.attrs,
         )
+
+    def calling(self) -> list[str]:
+        """The opcodes of which to choose one that calls."""
+        return sorted(self.maker.calls) if self.maker.calls else list(CALLING)
+
+    def opcode(self) -> str:
+        """Some opcode."""
+        if self.maker.favoured and self.random.random() > LEFT_TO_CHANCE:
+            return self.random.choice(self.maker.favoured)
+        return self.random.choice(OPCODES_MADE)
 
     def twin(self, instr: Instruction) -> Instruction:
         """An equal instruction, or one that differs in its attributes only."""

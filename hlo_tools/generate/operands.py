@@ -34,6 +34,7 @@ _NAMES = (
 )
 Types = tuple[ElementType, ...]
 TYPES: Types = tuple(ELEMENT_TYPES[name] for name in _NAMES)
+EQUAL_SIZES = 0.2
 SIZES = (0, 1, 1, 2, 2, 2, 3, 3, 3, 4)
 
 
@@ -70,7 +71,11 @@ operands_for: OpTable[Generate] = OpTable("operands_for")
 
 def random_dims(random: Random) -> tuple[int, ...]:
     """Up to three dimensions, in which 0 and 1 are common."""
-    return tuple(random.choice(SIZES) for _ in range(random.choice((0, 1, 2, 2, 3, 3))))
+    rank = random.choice((0, 1, 2, 2, 3, 3))
+    if random.random() < EQUAL_SIZES:
+        # Where all sizes are equal, no shape tells that dimensions have changed places.
+        return (random.choice(SIZES),) * rank
+    return tuple(random.choice(SIZES) for _ in range(rank))
 
 
 def random_shape(random: Random, types: Types = TYPES) -> Shape:

@@ -94,3 +94,52 @@ def _complex(shape: Shape, random: Random, part: Any) -> Array:
     whole = np.empty(shape.dims, shape.element_type.dtype)
     whole.real, whole.imag = part(real, random), part(real, random)
     return whole
+
+
+def small(shape: Shape, random: Random) -> Any:
+    """A value of whole numbers from -2 to 5: small enough to be indices, and often equal."""
+    return tree(shape, lambda leaf: _array(_whole(leaf, random), leaf))
+
+
+def equal(shape: Shape, random: Random) -> Any:
+    """A value whose arrays hold one special number each."""
+    return tree(shape, lambda leaf: np.broadcast_to(_nasty_array(_scalar(leaf), random), leaf.dims))
+
+
+def ascending(shape: Shape, random: Random) -> Any:
+    """A value whose arrays are sorted, NaN last."""
+    return tree(shape, lambda leaf: _sorted(_nasty_array(leaf, random)))
+
+
+def counting(shape: Shape, random: Random) -> Any:
+    """A value whose elements all differ, as far as the type has so many: 1, 2, 3, ..."""
+    start = random.choice((0, 1, 1, 2))
+    return tree(shape, lambda leaf: _array([start + n for n in range(leaf.size)], leaf))
+
+
+def _scalar(shape: Shape) -> Shape:
+    return shape.with_dims(())
+
+
+def _whole(shape: Shape, random: Random) -> list[int]:
+    low = 0 if shape.element_type.kind in ("unsigned", "pred") else -2
+    high = 1 if shape.element_type.kind == "pred" else 5
+    return [random.randint(low, high) for _ in range(shape.size)]
+
+
+def _sorted(array: Array) -> Array:
+    if array.dtype.kind == "c" or not array.size:
+        return array
+    order = np.argsort(array.reshape(-1).astype(np.float64), kind="stable")
+    return array.reshape(-1)[order].reshape(array.shape)
+
+
+# Ways to fill arguments, by name.
+STYLES = {
+    "nasty": nasty,
+    "tame": tame,
+    "small": small,
+    "equal": equal,
+    "ascending": ascending,
+    "counting": counting,
+}

@@ -1,104 +1,149 @@
-"""Hold a pass of your own against the interpreter.
+"""Hold a pass or a rule of your own against the interpreter.
 
-PASS is `my_pass.py:MyPass`, a class or an object with a `name` and `run(module, log)`, or the text
-of a pipeline such as `cse,dce`. It runs on random modules, and on the FILEs if any are given. It
-must keep values as exactly as its `promise` says (every bit, if it has none), make well-formed
-modules, leave nothing for a second run, and do nothing without fuel. The smallest module found on
-which it does not is printed, with its arguments, and the exit status is 1.
+PASS is `my_pass.py:MyPass`, a class or an object with a `name` and `run(module, log)`, a rule or a
+list of rules, or the text of a pipeline such as `cse,dce`. It runs on the FILEs if any are given,
+and on modules that are made for it: instances of the left sides of its rules, modules of the
+opcodes that its source names, golden cases, and what is nearly one of them. It must keep values as
+exactly as its `promise` says (every bit, if it has none), keep the order that control dependencies
+ask for, make well-formed modules, leave nothing for a second run, and do nothing without fuel.
+
+The smallest module found on which it does not is printed, with its arguments, and the exit status
+is 1. It is 1 as well if the pass never changed anything: then nothing was checked.
 """
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-from random import Random
-from typing import TYPE_CHECKING, Any
+import time
+from typing import TYPE_CHECKING
 
-from hlo.errors.error import HloError, did_you_mean
-from hlo.types.element_type import ELEMENT_TYPES
-from hlo_tools.check import Failure, find_failure, shrink
+from rich.console import Console
+
+from hlo_tools.arguments import at_least
+from hlo_tools.checking.search import Tally, search, smallest
 from hlo_tools.files import read_sound_module
-from hlo_tools.generate.modules import random_module
-from hlo_tools.generate.operands import TYPES
-from hlo_tools.generate.values import nasty, tame
-from interpreter.numbers.compare import BITS
-from optimizer.log import Log
+from hlo_tools.own_passes import Promising, find_pass
+from hlo_tools.tolerances import (
+    add_tolerance_options,
+    chosen_tolerance,
+    is_tolerance_chosen,
+)
 from optimizer.observers import promise_of
-from optimizer.pipeline_text import parse_pipeline
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from rich.status import Status
 
     from hlo.instruction import Module
     from hlo_tools.arguments import Parser
+    from hlo_tools.checking.failure import Failure
     from optimizer.log import Pass
 
 RIGHT, WRONG = 0, 1
-# What every pass keeps exactly, however little it promises for floats.
-EXACT = tuple(t for t in TYPES if t.is_integer or t is ELEMENT_TYPES["pred"])
+BETWEEN = 0.2  # seconds between two updates of the progress
+# Of so many rules it is told how often they were applied.
+MOST_RULES = 8
+WAYS_OUT = (
+    "so nothing was checked; give it FILEs that it changes, or let it name, in its own file, the\n"
+    "opcodes that it looks for: modules are made of these"
+)
 
 
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("pass_", metavar="PASS", help="my_pass.py:MyPass, or names of passes")
     parser.add_argument("files", metavar="FILE", nargs="*", help="also run on these modules")
-    parser.add_argument("--examples", type=int, default=200, help="random modules (default 200)")
-    parser.add_argument("--seed", type=int, default=0, help="of the modules (default 0)")
+    parser.add_argument(
+        "--examples",
+        type=at_least(1),
+        default=200,
+        metavar="N",
+        help="modules to make (default 200)",
+    )
+    parser.add_argument(
+        "--seed", type=at_least(0), default=0, metavar="N", help="of the modules (default 0)"
+    )
+    parser.add_argument("--rules", action="store_true", help="tell how often each rule applied")
+    add_tolerance_options(parser, default="what the pass promises")
 
 
 def run(arguments: Namespace) -> int:
     """Look for a module on which the pass is wrong."""
     checked = find_pass(arguments.pass_)
-    count = changed = 0
-    for module, given in examples(checked, arguments):
-        failure = find_failure(checked, module, given)
-        if failure is not None:
-            print(report(checked, failure, count))
-            return WRONG
-        count += 1
-        changed += checked.run(module, Log()) is not module
-    print(f"{checked.name} is right on {count} modules; it changes {changed} of them")
+    if is_tolerance_chosen(arguments):
+        checked = Promising(checked, chosen_tolerance(arguments))
+    with Console(stderr=True).status(f"checking {checked.name}") as status:
+        show = progress(checked, arguments.examples + len(arguments.files), status)
+        found, tally = search(
+            checked, arguments.examples, arguments.seed, given_modules(arguments.files), show
+        )
+        if found is not None:
+            status.update("looking for a smaller module")
+            found = smallest(checked, found)
+    if found is not None:
+        print(wrong(checked, found, tally))
+        return WRONG
+    if not tally.changed:
+        print(f"{checked.name} changed none of {counted(tally.modules, 'module')}, {WAYS_OUT}")
+        return WRONG
+    print(right(checked, tally))
+    for line in applied(tally, arguments.rules):
+        print(line)
     return RIGHT
 
 
-def examples(checked: Pass, arguments: Namespace) -> Iterator[tuple[Module, list[Any]]]:
-    """The files first, and then random modules, each with arguments."""
-    random = Random(arguments.seed)
-    for path in arguments.files:
-        module = read_sound_module(path)
-        yield module, [tame(p.shape, random) for p in module.entry.parameters]
-    types = TYPES if promise_of(checked) == BITS else EXACT
-    for _ in range(arguments.examples):
-        module = random_module(random, types=types)
-        yield module, [nasty(p.shape, random) for p in module.entry.parameters]
+def given_modules(files: list[str]) -> Iterator[Module]:
+    """The modules of the files."""
+    return map(read_sound_module, files)
 
 
-def report(checked: Pass, failure: Failure, count: int) -> str:
+def progress(checked: Pass, count: int, status: Status) -> Callable[[Tally], None]:
+    """What shows how far the search is, a few times a second where there is a terminal."""
+    shown = time.monotonic()
+
+    def show(tally: Tally) -> None:
+        nonlocal shown
+        if time.monotonic() - shown > BETWEEN:
+            shown = time.monotonic()
+            told = f"{tally.modules} of {counted(count, 'module')}, {tally.changed} changed"
+            status.update(f"checking {checked.name}: {told}")
+
+    return show
+
+
+def right(checked: Pass, tally: Tally) -> str:
+    """What is told of a pass on which nothing wrong was found."""
+    text = f"{checked.name} is right on {counted(tally.modules, 'module')}: it changes"
+    compared = f"{tally.compared} of these" if tally.compared < tally.changed else "all of these"
+    return (
+        f"{text} {tally.changed} of them, and keeps the values of {compared}"
+        f" (promise: {promise_of(checked)})"
+    )
+
+
+def wrong(checked: Pass, found: Failure, tally: Tally) -> str:
     """What is wrong, on the smallest module on which it is."""
-    smallest = shrink(checked, failure)
-    return f"{checked.name} is wrong, after {count} modules on which it is right\n\n{smallest}"
+    told = f"after {counted(tally.modules - 1, 'module')} on which it is right"
+    return f"{checked.name} is wrong, {told}\n\n{found}"
 
 
-def find_pass(text: str) -> Pass:
-    """The pass that a text names.
+def applied(tally: Tally, every: bool) -> Iterator[str]:
+    """How often what was done, the most frequent first."""
+    rules = tally.rewrites.most_common()
+    shown = rules if every else rules[:MOST_RULES]
+    if not rules:
+        return
+    total = counted(sum(tally.rewrites.values()), "rewrite")
+    named = f"by {len(rules)} of {tally.rules} rules" if tally.rules else "by name"
+    yield f"{total}, {named}:"
+    yield from (f"  {count:6,}  {name}" for name, count in shown)
+    if len(shown) < len(rules):
+        yield f"          ... and {len(rules) - len(shown)} more (--rules shows all)"
+    if every:
+        yield from (f"       0  {name}" for name in tally.never)
 
-    Raises
-    ------
-    HloError
-        HLO200 if the file can't be read, HLO204 if it has no such pass, HLO150 to HLO152 for a
-        pipeline that makes no sense.
-    """
-    path, colon, name = text.rpartition(":")
-    if not colon:
-        pipeline = parse_pipeline(text)
-        return pipeline.passes[0] if len(pipeline.passes) == 1 else pipeline
-    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
-    if spec is None or spec.loader is None or not Path(path).is_file():
-        raise HloError("HLO200", f"cannot read {path}: it is no Python file")
-    loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    found: Any = getattr(loaded, name, None)
-    if found is None:
-        raise HloError("HLO204", f"{path} has no `{name}`", notes=did_you_mean(name, dir(loaded)))
-    return found() if isinstance(found, type) else found
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -14,7 +14,8 @@ from strategies.equal import nameless
 import hlo
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.verify import verify
-from hlo_tools.check import find_failure, shrink
+from hlo_tools.checking.failure import find_failure
+from hlo_tools.checking.search import smallest
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.operands import TYPES
 from hlo_tools.generate.values import nasty
@@ -52,7 +53,7 @@ def test_pass_is_right(text):
     exact = promise_of(run) == BITS
     for before, given in examples(TYPES if exact else EXACT_TYPES):
         failure = find_failure(run, before, given)
-        assert failure is None, str(shrink(run, failure))
+        assert failure is None, str(smallest(run, failure))
 
 
 @BY_PASS

@@ -16,7 +16,8 @@ from hlo.errors.error import HloError
 from hlo.types.literal import literal
 from hlo.types.values import SliceDim
 from hlo.walk import names_of, rebuild, rebuild_module
-from hlo_tools.check import find_failure, shrink
+from hlo_tools.checking.failure import find_failure
+from hlo_tools.checking.search import smallest
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.values import nasty
 from interpreter.numbers.compare import FINITE, ROUNDING
@@ -318,7 +319,7 @@ def caught(pass_):
         given = [nasty(p.shape, random) for p in before.entry.parameters]
         failure = find_failure(pass_, before, given)
         if failure is not None:
-            return shrink(pass_, failure)
+            return smallest(pass_, failure)
     return None
 
 

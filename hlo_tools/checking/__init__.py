@@ -1,0 +1,1 @@
+"""Holding passes against the interpreter: what may differ, what must not, and where to look."""

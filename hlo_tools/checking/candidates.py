@@ -1,0 +1,177 @@
+"""Modules on which a pass may have something to do, one after the other.
+
+They come from several sources: instances of the left sides of rules, golden cases, random modules
+of the opcodes that the pass names, and mutations of modules that the pass has changed before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo.errors.error import HloError
+from hlo.types.element_type import BF16, C64, F16, F32, F64
+from hlo.verify import verify
+from hlo_tools.generate.embedding import beside
+from hlo_tools.generate.instances import instance
+from hlo_tools.generate.modules import random_module
+from hlo_tools.generate.mutation import mutated
+from hlo_tools.generate.operands import TYPES, UnfitError
+from hlo_tools.generate.structure_samplers import SAMPLERS
+from hlo_tools.generate.values import nasty, tame
+from optimizer.log import Log
+from optimizer.memory.copy_insertion import CopyInsertion
+from optimizer.rewriting.rewrite import rewrite
+from optimizer.rewriting.rule import RuleSet
+from optimizer.scheduling.memory_scheduler import HloMemoryScheduler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from random import Random
+
+    from hlo.instruction import Module
+    from hlo_tools.checking.aim import Aim
+    from hlo_tools.generate.seeds import Seed
+    from optimizer.rewriting.rule import Rule
+
+# How often to try for an instance to which a rule applies.
+PATIENCE = 25
+# Left sides in one module.
+MOST_INSTANCES = 6
+# Golden cases that are tried as they are before anything else, and that are mutated.
+FIRST_SEEDS, MOST_SEEDS = 12, 60
+# Modules that a pass has changed: so many of the latest are kept to be mutated.
+MOST_CHANGED = 60
+# In these types a rounding error is small enough to tell it from a mistake.
+ROUNDED_TYPES = (F32, F32, F64, F16, BF16, C64)
+
+
+class Candidates:
+    """An endless supply of modules for one pass.
+
+    Attributes
+    ----------
+    changed : modules that the pass has changed, to be mutated.
+    """
+
+    def __init__(self, aim: Aim, random: Random, *, rounds: bool) -> None:
+        self.aim, self.random = aim, random
+        self.types = ROUNDED_TYPES if rounds else TYPES
+        self.changed: list[Module] = []
+        self.favoured = aim.named()
+        own = aim.own_seeds()
+        self.seeds = (own + aim.other_seeds())[:MOST_SEEDS]
+        self.first = own + [s for s in self.seeds if s not in own][:FIRST_SEEDS]
+        self.rules = self._in_turn()
+        self.hard: set[str] = set()
+        self.waits = bool({"copy", "is_scheduled", "copy_insertion"} & aim.words)
+
+    def __iter__(self) -> Iterator[Module]:
+        """Golden cases, then whatever else there is, in turn."""
+        first = self._first_seeds()
+        while True:
+            early = next(first, None) if self.random.random() < 0.5 else None
+            yield early or self._another()
+
+    def keep(self, module: Module) -> None:
+        """Remember a module that the pass has changed."""
+        self.changed.append(module)
+        del self.changed[:-MOST_CHANGED]
+
+    def _first_seeds(self) -> Iterator[Module]:
+        for seed in self.first:
+            if seed.module is not None:
+                yield seed.module
+                if self.waits:
+                    yield scheduled(seed.module)
+
+    def _another(self) -> Module:
+        """A module from a source that is chosen at random."""
+        sources: list[Callable[[], Module | None]] = [self._aimed, self._aimed]
+        if self.aim.rules:
+            sources += [self._instances] * 6
+        if self.seeds:
+            sources += [self._mutated_seed] * 3
+        if self.changed:
+            sources += [self._mutated_change] * (2 if self.aim.rules else 4)
+        while True:
+            made = self.random.choice(sources)()
+            if made is not None and is_sound(made):
+                return made
+
+    def _aimed(self) -> Module:
+        made = random_module(self.random, self.random.choice((4, 8, 12)), self.types, self.favoured)
+        return self._varied(made, 0.2)
+
+    def _mutated_seed(self) -> Module | None:
+        chosen: Seed = self.random.choice(self.seeds)
+        made = chosen.module
+        if made is None:
+            return None
+        if self.waits and self.random.random() < 0.5:
+            made = scheduled(made)
+        return mutated(made, self.random, self.random.choice((1, 1, 2, 3)))
+
+    def _mutated_change(self) -> Module:
+        chosen = self.random.choice(self.changed)
+        return mutated(chosen, self.random, self.random.choice((1, 1, 2, 3)))
+
+    def _varied(self, module: Module, chance: float) -> Module:
+        """The module, or one that is nearly the same."""
+        return mutated(module, self.random) if self.random.random() < chance else module
+
+    def _instances(self) -> Module | None:
+        """A few left sides beside each other, and something above, below or around them."""
+        wanted = self.random.randint(1, min(MOST_INSTANCES, len(self.aim.rules)))
+        found = [m for m in (self._instance(next(self.rules)) for _ in range(wanted)) if m]
+        if not found:
+            return None
+        made = found[0] if len(found) == 1 else beside(found)
+        return mutated(made, self.random, self.random.choice((0, 0, 1, 2)))
+
+    def _in_turn(self) -> Iterator[Rule]:
+        """All rules again and again, each time in another order."""
+        while self.aim.rules:
+            yield from self.random.sample(self.aim.rules, len(self.aim.rules))
+
+    def _instance(self, rule: Rule) -> Module | None:
+        """A module to which a rule applies; None if none was found soon."""
+        alone = RuleSet([rule])
+        rounds = self.types is ROUNDED_TYPES and rule.promise.ulps > 0
+        values, types = (tame, ROUNDED_TYPES) if rounds else (nasty, TYPES)
+        made: Module | None = None
+        for _ in range(1 if rule.name in self.hard else PATIENCE):
+            try:
+                if rule.name in SAMPLERS:
+                    made = SAMPLERS[rule.name](self.random, values)
+                else:
+                    made = instance(rule.left, self.random, types, values=values)
+                verify(made)
+                applies = rewrite(made, alone, Log(fuel=1)) is not made
+            except (UnfitError, HloError):
+                continue
+            except Exception:
+                # Whatever else goes wrong is the rule's own doing: the pass will show it.
+                return made
+            if applies:
+                self.hard.discard(rule.name)
+                return made
+        self.hard.add(rule.name)
+        return None
+
+
+def scheduled(module: Module) -> Module:
+    """A module as the last passes see it: with copies, and in the order in which it runs."""
+    try:
+        return HloMemoryScheduler().run(CopyInsertion().run(module, Log()), Log())
+    except Exception:
+        # Buffer assignment does not know all that there is.
+        return module
+
+
+def is_sound(module: Module) -> bool:
+    """Whether a module is well-formed."""
+    try:
+        verify(module)
+    except HloError:
+        return False
+    return True

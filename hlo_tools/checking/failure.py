@@ -1,0 +1,202 @@
+"""Holds a pass against the interpreter on one module.
+
+A pass is wrong if it raises, makes a module that the verifier refuses, changes a value by more than
+it promises, lets something run before what it must wait for, lets values overwrite each other,
+finds something to do in what it made itself, or rewrites although there is no fuel.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hlo.errors.error import HloError
+from hlo.instruction import Module
+from hlo.verify import verify
+from hlo_tools.checking.judging import difference
+from hlo_tools.checking.order import broken_memory, broken_order
+from hlo_tools.running import MOST_EVENTS_AFTER, EndlessError, run
+from optimizer.log import Log
+from optimizer.observers import promise_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from optimizer.log import Observer, Pass
+
+Arguments = list[Any]
+OURS = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A module on which a pass is wrong.
+
+    Attributes
+    ----------
+    kind : "error", "invalid", "value", "order", "memory", "unstable" or "fuel".
+    message : what is wrong, in a line.
+    before, after : the module and what the pass made of it; None where it raised.
+    arguments : of the module.
+    """
+
+    kind: str
+    message: str
+    before: Module
+    arguments: Arguments
+    after: Module | None = None
+
+    @property
+    def instructions(self) -> int:
+        """How many instructions the module has, parameters and called computations included."""
+        return sum(1 for _ in self.before.instructions())
+
+    def __str__(self) -> str:
+        """All that there is to see."""
+        parts = [self.message, f"// before\n{self.before}".rstrip()]
+        parts += [f"// after\n{self.after}".rstrip()] if self.after else []
+        parts += [
+            f"// %{p.name} = {value}"
+            for p, value in zip(self.before.entry.parameters, self.arguments, strict=True)
+        ]
+        return "\n\n".join(parts)
+
+
+@dataclass
+class Outcome:
+    """What came of one module.
+
+    Attributes
+    ----------
+    failure : what is wrong; None if nothing is.
+    changed : whether the pass changed the module.
+    compared : whether its value before and after could be compared.
+    """
+
+    failure: Failure | None
+    changed: bool
+    compared: bool = False
+
+
+def find_failure(pass_: Pass, module: Module, *arguments: Arguments) -> Failure | None:
+    """What is wrong with a pass on one module; None if nothing is.
+
+    Parameters
+    ----------
+    arguments : one or more lists of arguments for the module's entry computation.
+    """
+    return try_pass(pass_, module, arguments).failure
+
+
+def try_pass(
+    pass_: Pass,
+    module: Module,
+    arguments: Sequence[Arguments],
+    observers: Sequence[Observer] = (),
+) -> Outcome:
+    """Run a pass on one module, and see whether it is wrong.
+
+    Parameters
+    ----------
+    observers : are told what it rewrites.
+    """
+    first = arguments[0]
+    try:
+        after: Any = pass_.run(module, Log(observers))
+    except Exception as error:
+        if isinstance(error, HloError) and not runs(module, first):
+            # What is wrong with the module itself may be told by anybody who looks at it.
+            return Outcome(None, changed=False)
+        message = f"it raises {type(error).__name__}: {error}{place_of(error)}"
+        return Outcome(Failure("error", message, module, first), changed=True)
+    if after is not module and (wrong := malformed(after)):
+        shown = after if isinstance(after, Module) else None
+        return Outcome(Failure("invalid", wrong, module, first, shown), changed=True)
+    compared = False
+    for given in arguments if after is not module else ():
+        try:
+            want = run(module, given)
+        except Exception:
+            # The module itself fails on these arguments, so there is nothing to compare.
+            continue
+        compared = True
+        found = wrong_result(pass_, module, after, given, want)
+        if found is not None:
+            return Outcome(Failure(*found, module, given, after), changed=True, compared=True)
+    found = broken_promise(pass_, module, after)
+    failure = Failure(*found, module, first, after) if found else None
+    return Outcome(failure, after is not module, compared)
+
+
+def runs(module: Module, arguments: Arguments) -> bool:
+    """Whether a module gives anything for some arguments."""
+    try:
+        run(module, arguments)
+    except Exception:
+        return False
+    return True
+
+
+def malformed(after: Any) -> str | None:
+    """What keeps a result from being a sound module."""
+    if not isinstance(after, Module):
+        return f"its result is no module, but {after!r}"
+    try:
+        verify(after)
+    except Exception as error:
+        return f"its result is wrong: {error}"
+    return None
+
+
+def wrong_result(
+    pass_: Pass, module: Module, after: Module, arguments: Arguments, want: Any
+) -> tuple[str, str] | None:
+    """Kind and message if a result does not give the value that is wanted."""
+    try:
+        got = run(after, arguments, MOST_EVENTS_AFTER)
+    except EndlessError as error:
+        return "value", f"its result does not end: {error}"
+    except Exception as error:
+        return "value", f"its result fails: {error}"
+    found = difference(module, after, arguments, promise_of(pass_), want, got)
+    return ("value", f"the value changes: {found}") if found else None
+
+
+def broken_promise(pass_: Pass, module: Module, after: Module) -> tuple[str, str] | None:
+    """Kind and message if a pass breaks what every pass promises beside values."""
+    if after is not module:
+        if lost := broken_order(module, after):
+            return "order", lost
+        if overwritten := broken_memory(module, after):
+            return "memory", overwritten
+    return disobedience(pass_, module, after)
+
+
+def disobedience(pass_: Pass, module: Module, after: Module) -> tuple[str, str] | None:
+    """Kind and message if a pass has work left in its own result, or works without fuel."""
+    try:
+        again = pass_.run(after, Log())
+        hungry = pass_.run(module, Log(fuel=0))
+    except Exception as error:
+        return "error", f"a second run raises {type(error).__name__}: {error}"
+    if again is not after:
+        same = str(again) == str(after)
+        shown = "gives an equal module, but not the same object" if same else "changes it again"
+        return "unstable", f"a second run, on its own result, {shown}"
+    if hungry is not module:
+        return (
+            "fuel",
+            "it rewrites without fuel: it must ask `log.rewrite(...)` before each rewrite",
+        )
+    return None
+
+
+def place_of(error: Exception) -> str:
+    """Where in the user's own file an error arose: " (my_pass.py:24, in run)"."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if OURS not in Path(f.filename).parents or "tests" in f.filename]
+    if not own:
+        return ""
+    return f" ({Path(own[-1].filename).name}:{own[-1].lineno}, in {own[-1].name})"

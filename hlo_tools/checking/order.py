@@ -1,0 +1,78 @@
+"""What values do not show: what must wait for what, and what must not be overwritten.
+
+No value tells whether an instruction ran after another on which it does not depend. A control
+dependency says that it must; so where both are still there, it still must. In the same way no value
+of the interpreter, which never reuses memory, tells that a copy is missing: that buffers can be
+assigned to a module that is scheduled has to be proved before the pass and after it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo.errors.error import HloError
+from optimizer.memory.buffer_assignment import assign
+from optimizer.memory.check import check
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction, Module
+
+# What buffer assignment says where values overwrite each other.
+OVERWRITTEN = ("HLO171", "HLO172")
+
+
+def broken_order(before: Module, after: Module) -> str | None:
+    """What may now run before an instruction that it had to wait for; None if nothing may."""
+    found = {c.name: c for c in after.computations}
+    for computation in before.computations:
+        if not any(i.control_predecessors for i in computation.instructions):
+            continue
+        left = found.get(computation.name)
+        if left is None or after.header.is_scheduled:
+            continue
+        wrong = _lost_dependency(computation, left)
+        if wrong is not None:
+            first, second = wrong
+            return f"%{second.name} no longer waits for %{first.name}"
+    return None
+
+
+def _lost_dependency(before: Computation, after: Computation) -> tuple[Instruction, ...] | None:
+    """Two instructions that stayed, but whose order did not."""
+    there = {i.name: i for i in after.instructions}
+    behind: dict[Instruction, set[str]] = {}
+    for instr in after.instructions:
+        needs = (*instr.operands, *instr.control_predecessors)
+        behind[instr] = {n.name for n in needs}.union(*(behind[n] for n in needs))
+    for instr in before.instructions:
+        for first in instr.control_predecessors:
+            second = there.get(instr.name)
+            if second is None or first.name not in there or second.opcode != instr.opcode:
+                continue
+            if first.name not in behind[second]:
+                return first, instr
+    return None
+
+
+def broken_memory(before: Module, after: Module) -> str | None:
+    """Why a schedule no longer allows buffers to be shared; None where it still does."""
+    if not (before.header.is_scheduled and after.header.is_scheduled):
+        return None
+    # Passes that know nothing of schedules may leave them to a later copy-insertion.
+    left = {i.name for i in after.instructions() if i.opcode == "copy"}
+    if all(i.name in left for i in before.instructions() if i.opcode == "copy"):
+        return None
+    if _overwritten(before) is not None:
+        return None
+    return _overwritten(after)
+
+
+def _overwritten(module: Module) -> str | None:
+    try:
+        check(assign(module))
+    except HloError as error:
+        return f"values overwrite each other: {error}" if error.code in OVERWRITTEN else None
+    except Exception:
+        # Buffer assignment does not know all that there is.
+        return None
+    return None

@@ -1,0 +1,142 @@
+"""Looks for a module on which a pass is wrong, and counts on what the pass was tried."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from hlo_tools.checking.aim import aim_of
+from hlo_tools.checking.candidates import Candidates
+from hlo_tools.checking.failure import Failure, find_failure, try_pass
+from hlo_tools.generate.values import STYLES
+from hlo_tools.running import rounds
+from hlo_tools.shrink.case import Case
+from hlo_tools.shrink.shrink import shrink
+from optimizer.log import Silent
+from optimizer.observers import promise_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from hlo.instruction import Module
+    from optimizer.log import Event, Log, Pass
+
+# Wrong values are worse than needless work: where both are found, the former are shown.
+MINOR = ("unstable", "fuel")
+# How many modules more to try for something worse.
+MORE = 50
+
+
+@dataclass
+class Tally:
+    """On what a pass was tried.
+
+    Attributes
+    ----------
+    modules : how many.
+    changed : how many of them the pass changed.
+    compared : how many of these could be run before and after.
+    rewrites : how often it did what, by the name that it gives to it.
+    known : names of the rules that it has.
+    """
+
+    modules: int = 0
+    changed: int = 0
+    compared: int = 0
+    rewrites: Counter[str] = field(default_factory=Counter[str])
+    known: frozenset[str] = frozenset()
+
+    @property
+    def rules(self) -> int:
+        """How many things it may do, as far as they are known."""
+        return len(self.known | self.rewrites.keys()) if self.known else 0
+
+    @property
+    def never(self) -> list[str]:
+        """Rules that were not applied."""
+        return sorted(self.known - self.rewrites.keys())
+
+
+@dataclass
+class Rewrites(Silent):
+    """An observer that remembers the rules of all rewrites."""
+
+    rules: list[str] = field(default_factory=list[str])
+
+    def event(self, event: Event, log: Log) -> None:  # noqa: ARG002
+        """Remember one."""
+        self.rules.append(event.rule)
+
+
+def search(
+    pass_: Pass,
+    examples: int,
+    seed: int = 0,
+    given: Iterable[Module] = (),
+    watch: Callable[[Tally], None] = lambda _: None,
+) -> tuple[Failure | None, Tally]:
+    """Try a pass on modules until it is wrong on one.
+
+    Parameters
+    ----------
+    examples : how many modules to make.
+    given : modules to try before them.
+    watch : is told after each module.
+
+    Returns
+    -------
+    tuple of Failure or None, and Tally
+        the failure as it was found: `smallest` makes it small.
+    """
+    random = Random(seed)
+    aim = aim_of(pass_)
+    candidates = Candidates(aim, random, rounds=rounds(promise_of(pass_)))
+    tally = Tally(known=frozenset(rule.name for rule in aim.rules))
+    found, left = None, None
+    for module in _all(given, candidates, examples):
+        seen = Rewrites()
+        outcome = try_pass(pass_, module, arguments_for(module, random, pass_), [seen])
+        tally.modules += 1
+        tally.changed += outcome.changed
+        tally.compared += outcome.compared
+        tally.rewrites.update(seen.rules)
+        watch(tally)
+        if outcome.changed:
+            candidates.keep(module)
+        if outcome.failure is not None:
+            if outcome.failure.kind not in MINOR:
+                return outcome.failure, tally
+            found, left = found or outcome.failure, MORE if left is None else left
+        if left is not None:
+            left -= 1
+            if left < 0:
+                break
+    return found, tally
+
+
+def _all(given: Iterable[Module], candidates: Candidates, examples: int) -> Iterator[Module]:
+    yield from given
+    for _, module in zip(range(examples), candidates, strict=False):
+        yield module
+
+
+def arguments_for(module: Module, random: Random, pass_: Pass) -> list[list[Any]]:
+    """A few lists of arguments, each filled in another way."""
+    first = "tame" if rounds(promise_of(pass_)) else "nasty"
+    others = [style for style in STYLES if style != first]
+    styles = [first, *random.sample(others, 2)]
+    return [[STYLES[s](p.shape, random) for p in module.entry.parameters] for s in styles]
+
+
+def smallest(pass_: Pass, failure: Failure, seconds: float = 10) -> Failure:
+    """The same fault of a pass on a smaller module."""
+
+    def failing(case: Case) -> Failure | None:
+        found = find_failure(pass_, case.module, list(case.arguments or ()))
+        return found if found is not None and found.kind == failure.kind else None
+
+    case = Case(failure.before, tuple(failure.arguments))
+    found = shrink(case, lambda c: failing(c) is not None, seconds=seconds)
+    return failing(found) or failure

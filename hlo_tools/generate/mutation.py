@@ -1,0 +1,282 @@
+"""Modules that are nearly another one: one instruction more, another operand, constant or type.
+
+A mutation keeps a module well-formed or fails, and says nothing of its value: what a pass looks for
+is often one small change away from a module that somebody wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from hlo.attributes import Constant
+from hlo.instruction import Computation, Instruction, Module
+from hlo.opcode import OPCODES
+from hlo.types.element_type import PRED
+from hlo.types.literal import literal
+from hlo.types.shape import Layout
+from hlo.verify import verify
+from hlo.walk import names_of, rebuild, rebuild_module
+from hlo_tools.generate.embedding import embedded
+from hlo_tools.generate.operands import ARITHMETIC, TYPES, UnfitError, need
+from hlo_tools.generate.resizing import reshaped, with_entry
+from hlo_tools.generate.values import nasty, small
+from interpreter.arithmetic import MEANINGS
+from optimizer.rewriting.make import make
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from hlo.types.shape import Shape
+
+Mutation = Callable[[Module, "Random"], Module]
+# How many mutations to try in vain.
+TRIES = 12
+UNARY = ("negate", "abs", "not", "copy", "sign", "exponential", "reverse", "transpose", "convert")
+
+
+def mutated(module: Module, random: Random, count: int = 1) -> Module:
+    """A module after some mutations; the same object if none was possible."""
+    for _ in range(count):
+        for _ in range(TRIES):
+            try:
+                made = random.choice(MUTATIONS)(module, random)
+                verify(made)
+            except Exception:
+                # Inference expects sound instructions: of others it may raise anything.
+                continue
+            module = made
+            break
+    return module
+
+
+def _some(
+    module: Module, random: Random, fits: Callable[[Instruction], bool] = lambda _: True
+) -> tuple[Computation, Instruction]:
+    """Any instruction that fits; half the time one of the entry computation."""
+    computation = random.choice((module.entry, *module.computations))
+    found = [i for i in computation.instructions if fits(i)]
+    need(bool(found))
+    return computation, random.choice(found)
+
+
+def _changed(module: Module, where: Computation, plan: dict[Instruction, Instruction]) -> Module:
+    """The module with a plan carried out in one computation."""
+
+    def change(computation: Computation) -> Computation:
+        # Where it calls what has changed too, it is another object; no plan is for both.
+        return rebuild(computation, plan) if computation is where else computation
+
+    made = rebuild_module(module, change)
+    need(made is not module)
+    return with_entry(made, made.entry)
+
+
+def another_operand(module: Module, random: Random) -> Module:
+    """One operand is another value of the same shape."""
+    where, instr = _some(module, random)
+    need(bool(instr.operands))
+    n = random.randrange(len(instr.operands))
+    earlier = where.instructions[: where.instructions.index(instr)]
+    alike = [i for i in earlier if i.shape.compatible(instr.operands[n].shape)]
+    operands = (*instr.operands[:n], random.choice(alike), *instr.operands[n + 1 :])
+    return _changed(module, where, {instr: instr.with_(operands=operands)})
+
+
+def another_opcode(module: Module, random: Random) -> Module:
+    """One elementwise opcode is another one."""
+    where, instr = _some(module, random, lambda i: i.row.elementwise)
+    need(not fields(instr.attrs))
+    kind = instr.operands[0].shape.element_type.kind
+    others = [
+        name
+        for name, row in OPCODES.items()
+        if row.elementwise
+        and row.arity == instr.row.arity
+        and row.attrs is instr.row.attrs
+        and (name not in ARITHMETIC or name in MEANINGS[kind])
+    ]
+    return _changed(module, where, {instr: instr.with_(opcode=random.choice(others))})
+
+
+def one_more(module: Module, random: Random) -> Module:
+    """One value goes through another instruction on its way."""
+    where, instr = _some(module, random)
+    need(instr.shape.is_array)
+    names = names_of(module)
+    new = unary(instr, random)
+    return _changed(module, where, {instr: new.with_(name=names.unique(new.opcode))})
+
+
+def unary(instr: Instruction, random: Random) -> Instruction:
+    """An instruction of the same shape on top of another one."""
+    shape, opcode = instr.shape, random.choice(UNARY)
+    if opcode == "reverse":
+        need(shape.rank > 0)
+        return make("reverse", instr, dimensions=(random.randrange(shape.rank),))
+    if opcode == "transpose":
+        order = tuple(random.sample(range(shape.rank), shape.rank))
+        need(tuple(shape.dims[d] for d in order) == shape.dims and shape.rank > 1)
+        return make("transpose", instr, dimensions=order)
+    kind = shape.element_type.kind
+    need(opcode not in ARITHMETIC or opcode in MEANINGS[kind])
+    return make(opcode, instr, shape=shape)
+
+
+def one_twice(module: Module, random: Random) -> Module:
+    """A value is combined with itself, or with another one."""
+    where, instr = _some(module, random)
+    need(instr.shape.is_array)
+    earlier = where.instructions[: where.instructions.index(instr) + 1]
+    alike = [i for i in earlier if i.shape.compatible(instr.shape)]
+    boolean = instr.shape.element_type is PRED
+    opcode = random.choice(("and", "or", "xor") if boolean else ("add", "multiply", "maximum"))
+    names = names_of(module)
+    new = make(opcode, instr, random.choice(alike)).with_(name=names.unique(opcode))
+    return _changed(module, where, {instr: new})
+
+
+def another_constant(module: Module, random: Random) -> Module:
+    """One constant has another value."""
+    where, instr = _some(module, random, lambda i: i.opcode == "constant" and i.shape.is_array)
+    values = random.choice((nasty, small))(instr.shape, random)
+    new = instr.with_(attrs=Constant(literal=literal(values, instr.shape)))
+    return _changed(module, where, {instr: new})
+
+
+def constant_or_parameter(module: Module, random: Random) -> Module:
+    """A constant becomes a parameter of the entry, or one of its values becomes a constant."""
+    where, instr = module.entry, random.choice(module.entry.instructions)
+    need(instr.shape.is_array and not instr.shape.is_dynamic)
+    if instr.opcode == "constant":
+        number = len(where.parameters)
+        new = make("parameter", shape=instr.shape, number=number)
+    else:
+        need(instr.opcode != "parameter")
+        values = random.choice((nasty, small))(instr.shape, random)
+        new = make("constant", literal=literal(values, instr.shape), shape=instr.shape)
+    names = names_of(module)
+    return _changed(module, where, {instr: new.with_(name=names.unique(new.opcode))})
+
+
+def another_attribute(module: Module, random: Random) -> Module:
+    """One number among the attributes is one more or less, or two change places."""
+    where, instr = _some(
+        module,
+        random,
+        lambda i: bool(fields(i.attrs)) and i.opcode not in ("constant", "parameter"),
+    )
+    name = random.choice([f.name for f in fields(instr.attrs)])
+    value = varied(getattr(instr.attrs, name), random)
+    new = instr.with_(attrs=replace(instr.attrs, **{name: value}))
+    return _changed(module, where, {instr: new})
+
+
+def varied(value: Any, random: Random) -> Any:
+    """A value that is nearly another one."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + random.choice((-1, 1))
+    if value in ("LT", "LE", "GT", "GE", "EQ", "NE"):
+        return random.choice(("LT", "LE", "GT", "GE", "EQ", "NE"))
+    if isinstance(value, tuple):
+        items: list[Any] = list(cast("tuple[Any, ...]", value))
+        need(bool(items))
+        if len(items) > 1 and random.random() < 0.5:
+            random.shuffle(items)
+        else:
+            n = random.randrange(len(items))
+            items[n] = varied(items[n], random)
+        return tuple(items)
+    if hasattr(value, "__dataclass_fields__"):
+        name = random.choice([f.name for f in fields(value)])
+        return replace(value, **{name: varied(getattr(value, name), random)})
+    raise UnfitError
+
+
+def one_shown(module: Module, random: Random) -> Module:
+    """A value inside the entry is part of the result, too, so that somebody else uses it."""
+    entry = module.entry
+    instr = random.choice(entry.instructions)
+    need(instr is not entry.root and instr.opcode != "parameter")
+    parts = entry.root.operands if entry.root.opcode == "tuple" else (entry.root,)
+    root = make("tuple", *parts, instr).with_(name=names_of(module).unique("tuple"))
+    instructions = entry.instructions
+    if entry.root.opcode == "tuple" and not any(entry.root in i.operands for i in instructions):
+        instructions = tuple(i for i in instructions if i is not entry.root)
+    return with_entry(module, replace(entry, instructions=(*instructions, root), root=root))
+
+
+def one_copied(module: Module, random: Random) -> Module:
+    """An instruction is there twice, and one of its users uses the second."""
+    where, instr = _some(module, random)
+    need(instr.row.pure and instr.opcode != "parameter" and not instr.called)
+    using = [i for i in where.instructions if instr in i.operands]
+    need(bool(using))
+    user = random.choice(using)
+    twin = instr.with_(name=names_of(module).unique(instr.name))
+    n = random.choice([n for n, o in enumerate(user.operands) if o is instr])
+    operands = (*user.operands[:n], twin, *user.operands[n + 1 :])
+    return _changed(module, where, {user: user.with_(operands=operands)})
+
+
+def one_waits(module: Module, random: Random) -> Module:
+    """An instruction runs only after one that it does not use."""
+    where, instr = _some(module, random)
+    earlier = where.instructions[: where.instructions.index(instr)]
+    others = [i for i in earlier if i.opcode not in ("parameter", "constant")]
+    need(bool(others) and instr.opcode not in ("parameter", "constant"))
+    before = (*instr.control_predecessors, random.choice(others))
+    new = instr.with_(control_predecessors=tuple(dict.fromkeys(before)))
+    return _changed(module, where, {instr: new})
+
+
+def another_type(module: Module, random: Random) -> Module:
+    """All arrays of one type have another."""
+    types = {i.shape.element_type for i in module.instructions() if i.shape.is_array}
+    old = random.choice(sorted(types, key=str))
+    new = random.choice(TYPES)
+    need(old is not new and new is not PRED)
+    return reshaped(module, lambda s: s.with_type(new) if s.element_type is old else s)
+
+
+def another_size(module: Module, random: Random) -> Module:
+    """All dimensions of one size have another."""
+    sizes = sorted({n for i in module.instructions() for n in i.shape.dims if n >= 0})
+    old, new = random.choice(sizes), random.choice((0, 1, 1, 2, 3, 4, 5))
+    need(old != new)
+
+    def change(shape: Shape) -> Shape:
+        return replace(shape, dims=tuple(new if n == old else n for n in shape.dims))
+
+    return reshaped(module, change)
+
+
+def another_layout(module: Module, random: Random) -> Module:
+    """A value is copied into another memory order on its way."""
+    where, instr = _some(module, random)
+    need(instr.shape.is_array and instr.shape.rank > 1)
+    order = tuple(random.sample(range(instr.shape.rank), instr.shape.rank))
+    layout = Layout(order)
+    names = names_of(module)
+    there = make("copy", instr, shape=instr.shape.with_layout(layout))
+    there = there.with_(name=names.unique("copy"))
+    back = make("copy", there, shape=instr.shape).with_(name=names.unique("copy"))
+    return _changed(module, where, {instr: back})
+
+
+def somewhere_else(module: Module, random: Random) -> Module:
+    """All of it is called, in a branch, a loop or a fusion."""
+    need(len(module.computations) < 12 and module.header.replica_count == 1)
+    need(module.header.num_partitions == 1 and not module.header.is_scheduled)
+    return embedded(module, random)
+
+
+MUTATIONS: tuple[Mutation, ...] = (
+    *(another_operand, another_opcode, one_more, one_more, one_twice),
+    *(another_constant, constant_or_parameter, another_attribute, another_attribute),
+    *(one_shown, one_shown, one_copied, one_waits, another_type, another_type),
+    *(another_size, another_size, another_layout, somewhere_else),
+)

@@ -1,0 +1,140 @@
+"""The same module over other shapes: smaller or larger arrays, other element types.
+
+Parameters, constants and declared shapes change as they are told; every other shape follows from
+its operands again. Slices and the like are cut to what is left. Nothing promises that such a module
+exists: who calls this verifies it, or takes an `HloError` for a no.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from hlo.attributes import Constant
+from hlo.infer import infer
+from hlo.types.literal import literal
+from hlo.types.shape import Shape
+from hlo.types.values import ComputationLayout, SliceDim
+from hlo.walk import called_first
+
+if TYPE_CHECKING:
+    from hlo import attributes as a
+    from hlo.instruction import Computation, Instruction, Module
+
+# What an array's shape becomes.
+Change = Callable[[Shape], Shape]
+# Opcodes whose declared shape is one of several that their operands allow.
+DECLARED = frozenset({"reshape", "convert", "iota", "bitcast-convert", "bitcast", "rng", "topk"})
+# Those of them that change the element type.
+CONVERTING = frozenset({"convert", "bitcast-convert", "bitcast", "rng", "topk"})
+
+
+def reshaped(module: Module, change: Change) -> Module:
+    """A module over other arrays.
+
+    Raises
+    ------
+    HloError
+        if some instruction has no shape then.
+    """
+    became: dict[Computation, Computation] = {}
+    for computation in called_first(module.entry):
+        now: dict[Instruction, Instruction] = {}
+        for instr in computation.instructions:
+            operands = tuple(now[o] for o in instr.operands)
+            before = tuple(now[p] for p in instr.control_predecessors)
+            called = tuple(became[c] for c in instr.called)
+            now[instr] = _changed(instr.rewired(operands, before, called), instr, change)
+        instructions = tuple(now[i] for i in computation.instructions)
+        made = replace(computation, instructions=instructions, root=now[computation.root])
+        became[computation] = made
+    return with_entry(module, became[module.entry])
+
+
+def with_entry(module: Module, entry: Computation) -> Module:
+    """A module with another entry computation, and all that this calls."""
+    layout = ComputationLayout(tuple(p.shape for p in entry.parameters), entry.root.shape)
+    header = replace(module.header, entry_computation_layout=layout)
+    return replace(module, computations=tuple(called_first(entry)), entry=entry, header=header)
+
+
+def changed(shape: Shape, change: Change) -> Shape:
+    """A shape whose arrays, at any depth of tuples, are changed."""
+    if shape.elements:
+        return replace(shape, elements=tuple(changed(e, change) for e in shape.elements))
+    return change(shape) if shape.is_array else shape
+
+
+def _changed(made: Instruction, instr: Instruction, change: Change) -> Instruction:
+    """An instruction over its new operands."""
+    if instr.opcode == "constant":
+        return _constant(made, change)
+    if instr.opcode in DECLARED or not instr.operands:
+        shape = changed(instr.shape, change)
+        if made.operands and instr.opcode not in CONVERTING:
+            shape = replace(shape, element_type=made.operands[0].shape.element_type)
+        return made.with_(shape=shape)
+    if instr.opcode == "broadcast":
+        return _broadcast(made, change)
+    fitted = made.with_(attrs=_fitted(made, instr), shape=changed(instr.shape, change))
+    shape = infer(fitted)
+    return fitted if shape.compatible(fitted.shape) else fitted.with_(shape=shape)
+
+
+def _constant(made: Instruction, change: Change) -> Instruction:
+    shape, old = changed(made.shape, change), cast("a.Constant", made.attrs).literal
+    if shape is made.shape or not shape.is_array or old.array is None:
+        return made
+    return made.with_(shape=shape, attrs=Constant(literal=literal(cut(old.array, shape), shape)))
+
+
+def cut(array: Any, shape: Shape) -> Any:
+    """The first elements of an array, repeated where there are too few, in a shape's type."""
+    with np.errstate(all="ignore"):
+        resized = array
+        for axis, size in enumerate(shape.dims):
+            if axis < resized.ndim and resized.shape[axis]:
+                resized = np.take(resized, np.arange(size) % resized.shape[axis], axis)
+        if resized.shape != shape.dims:
+            flat = resized.reshape(-1) if resized.size else np.zeros(1, array.dtype)
+            resized = np.resize(flat, shape.dims)
+        if resized.dtype.kind == "c" and not shape.element_type.is_complex:
+            resized = resized.real
+        return resized.astype(shape.element_type.dtype)
+
+
+def _broadcast(made: Instruction, change: Change) -> Instruction:
+    shape, operand = change(made.shape), made.operands[0].shape
+    kept = cast("a.Broadcast", made.attrs).dimensions
+    dims = [operand.dims[kept.index(d)] if d in kept else n for d, n in enumerate(shape.dims)]
+    return made.with_(shape=replace(shape, element_type=operand.element_type, dims=tuple(dims)))
+
+
+def _fitted(made: Instruction, instr: Instruction) -> Any:
+    """Attributes whose sizes are no larger than the new operand's."""
+    if not made.operands or not made.operands[0].shape.is_array:
+        return made.attrs
+    old, new = instr.operands[0].shape.dims, made.operands[0].shape.dims
+    if old == new or len(old) != len(new):
+        return made.attrs
+
+    def fit(size: int, d: int) -> int:
+        return new[d] if size == old[d] else min(size, new[d])
+
+    if instr.opcode == "slice":
+        ranges = cast("a.Slice", made.attrs).slice
+        limits = [fit(r.limit, d) for d, r in enumerate(ranges)]
+        cuts = zip(ranges, limits, strict=True)
+        return replace(
+            made.attrs, slice=tuple(SliceDim(min(r.start, n), n, r.stride) for r, n in cuts)
+        )
+    for name in ("dynamic_slice_sizes", "slice_sizes"):
+        sizes: Any = getattr(made.attrs, name, None)
+        # Those of a collective-permute are lists of lists.
+        if sizes is not None and len(sizes) == len(new) and all(isinstance(n, int) for n in sizes):
+            fitted = tuple(fit(n, d) for d, n in enumerate(sizes))
+            return replace(made.attrs, **{name: fitted})
+    return made.attrs

@@ -1,0 +1,74 @@
+"""Modules that come with the project: what passes are for, written by hand or taken from models.
+
+They are the golden cases of the tests, `tests/cases/<pass>/<case>.hlo`, which a wheel carries too.
+Each is an input of the pass after which its folder is called, and behind `// EXPECT` its result.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hlo.errors.error import HloError
+from hlo.opcode import OPCODES
+from hlo.read.parse import parse
+
+if TYPE_CHECKING:
+    from hlo.instruction import Module
+
+FOLDER = Path(__file__).with_name("seeds")
+# A module with a larger array takes too long to run again and again.
+MOST_ELEMENTS = 1 << 15
+
+_DIMS = re.compile(r"\[(\d[\d,]*)\]")
+_CALLS = re.compile(r"([a-z][a-z0-9\-]*)\(")
+
+
+@dataclass(frozen=True, eq=False)
+class Seed:
+    """One module.
+
+    Attributes
+    ----------
+    pass_name : of the pass for which it was written.
+    name : of the case; with `/after` behind it, of what the pass makes of it.
+    """
+
+    pass_name: str
+    name: str
+    text: str
+
+    @cached_property
+    def opcodes(self) -> frozenset[str]:
+        """The opcodes that occur."""
+        return frozenset(_CALLS.findall(self.text)) & OPCODES.keys()
+
+    @cached_property
+    def module(self) -> Module | None:
+        """The module; None if it is none that can be run often."""
+        try:
+            made = parse(self.text)
+        except HloError:
+            return None
+        shapes = (s for i in made.instructions() for _, s in i.shape.leaves())
+        return made if all(s.size <= MOST_ELEMENTS for s in shapes) else None
+
+
+@cache
+def all_seeds() -> tuple[Seed, ...]:
+    """All of them, in order."""
+    found: list[Seed] = []
+    for path in sorted(FOLDER.glob("*/*.hlo")):
+        source, _, expected = path.read_text().partition("// EXPECT\n")
+        found.append(Seed(path.parent.name, path.stem, source))
+        if expected:
+            found.append(Seed(path.parent.name, f"{path.stem}/after", expected))
+    return tuple(seed for seed in found if _is_small(seed.text))
+
+
+def _is_small(text: str) -> bool:
+    """Whether no dimension is too large; that saves reading it."""
+    return all(int(n) <= MOST_ELEMENTS for d in _DIMS.findall(text) for n in d.split(",") if n)

@@ -1,0 +1,1 @@
+"""Makes a module smaller, as long as something holds of it."""

@@ -1,0 +1,154 @@
+"""Cases of fewer instructions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hlo.errors.error import HloError
+from hlo.walk import names_of, rebuild, rebuild_module
+from hlo_tools.generate.resizing import with_entry
+from hlo_tools.running import EndlessError, run
+from hlo_tools.shrink.case import Case, bare
+from optimizer.calls.call_inliner import CallInliner
+from optimizer.effects import without_dead
+from optimizer.log import Log
+from optimizer.rewriting.make import make
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hlo.instruction import Computation, Instruction, Module
+
+Value = Any  # an array, None for a token, or a tuple of values
+
+
+def fewer(case: Case) -> Iterator[Case]:
+    """Cases that do less, those that leave out most first."""
+    module, entry = case.module, case.module.entry
+    yield Case(bare(module), case.arguments)
+    yield from roots(case)
+    yield from opened(case)
+    yield from without_parts(case)
+    yield from operands_instead(case)
+    yield from parameters_instead(case)
+    yield from inner(case)
+    yield from merged(case)
+    for instr in entry.instructions:
+        if instr.control_predecessors:
+            free = instr.with_(control_predecessors=())
+            yield case.with_entry(rebuild(entry, {instr: free}))
+
+
+def roots(case: Case) -> Iterator[Case]:
+    """An earlier instruction as the result."""
+    entry = case.module.entry
+    for instr in entry.instructions:
+        if instr is not entry.root and instr.opcode != "parameter":
+            yield case.with_entry(replace(entry, root=instr))
+
+
+def without_parts(case: Case) -> Iterator[Case]:
+    """A tuple of fewer elements as the result."""
+    entry = case.module.entry
+    root = entry.root
+    if root.opcode == "tuple" and len(root.operands) > 1:
+        for n in range(len(root.operands)):
+            left = root.operands[:n] + root.operands[n + 1 :]
+            fewer_parts = make("tuple", *left).with_(name=root.name)
+            yield case.with_entry(rebuild(entry, {root: fewer_parts}))
+
+
+def opened(case: Case) -> Iterator[Case]:
+    """What the entry calls as part of it: a branch for a conditional, one turn for a loop."""
+    module = case.module
+    for instr in module.entry.instructions:
+        if instr.opcode in ("conditional", "while", "fusion", "map", "async-start"):
+            for n, callee in enumerate(instr.called):
+                if callee.root.shape.compatible(instr.shape):
+                    given = instr.operands[n + 1 : n + 2]
+                    given = given if instr.opcode == "conditional" else instr.operands
+                    call = make("call", *given, called=[callee])
+                    call = call.with_(name=names_of(module).unique("call"))
+                    entry = rebuild(module.entry, {instr: call})
+                    yield within(case, with_entry(module, entry))
+    yield within(case, module)
+
+
+def within(case: Case, module: Module) -> Case:
+    """The case of a module in which bodies stand for the calls of them."""
+    made = CallInliner().run(module, Log())
+    return Case(made, case.arguments).with_entry(made.entry)
+
+
+def operands_instead(case: Case) -> Iterator[Case]:
+    """One of its operands in the place of an instruction."""
+    entry = case.module.entry
+    for instr in entry.instructions:
+        for operand in dict.fromkeys(instr.operands):
+            if operand.shape.compatible(instr.shape):
+                yield case.with_entry(rebuild(entry, {instr: operand}))
+
+
+def parameters_instead(case: Case) -> Iterator[Case]:
+    """A parameter in the place of an instruction, and its value as an argument."""
+    entry = case.module.entry
+    for instr in entry.instructions:
+        if instr.opcode != "parameter" and instr is not entry.root and instr.shape.is_array:
+            made = cut(case, instr)
+            if made is not None:
+                yield made
+
+
+def cut(case: Case, instr: Instruction) -> Case | None:
+    """A parameter in the place of one instruction; None if that has no value."""
+    entry, given = case.module.entry, case.arguments
+    if given is not None:
+        until = with_entry(case.module, without_dead(replace(entry, root=instr)))
+        try:
+            value = run(replace(until, header=bare(until).header), given)
+        except (HloError, EndlessError):
+            return None
+        given = (*given, value)
+    name = names_of(case.module).unique("p")
+    parameter = make("parameter", shape=instr.shape, number=len(entry.parameters))
+    changed = rebuild(entry, {instr: parameter.with_(name=name)})
+    return Case(case.module, given).with_entry(changed)
+
+
+def inner(case: Case) -> Iterator[Case]:
+    """Less in the computations that are called."""
+    for computation in case.module.computations:
+        if computation is case.module.entry:
+            continue
+        for instr in computation.instructions:
+            others = [*instr.operands, *computation.parameters]
+            for other in dict.fromkeys(others):
+                if other is not instr and other.shape.compatible(instr.shape):
+                    yield changed_inside(case, computation, {instr: other})
+
+
+def changed_inside(
+    case: Case, computation: Computation, plan: dict[Instruction, Instruction]
+) -> Case:
+    """The case with a plan carried out in one computation that is called."""
+
+    def change(each: Computation) -> Computation:
+        if each.name != computation.name:
+            return each
+        own = {i.name: i for i in each.instructions}
+        there = {own[old.name]: own[new.name] for old, new in plan.items()}
+        return without_dead(rebuild(each, there))
+
+    made = rebuild_module(case.module, change)
+    return Case(made, case.arguments).with_entry(made.entry)
+
+
+def merged(case: Case) -> Iterator[Case]:
+    """One parameter or constant in the place of two of the same shape."""
+    entry = case.module.entry
+    leaves = [i for i in entry.instructions if i.opcode in ("parameter", "constant")]
+    for n, second in enumerate(leaves):
+        for first in leaves[:n]:
+            if first.shape.compatible(second.shape):
+                yield case.with_entry(rebuild(entry, {second: first}))

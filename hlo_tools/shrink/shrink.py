@@ -1,0 +1,96 @@
+"""The shrinker: the smallest module that can be found of which something still holds.
+
+`shrink(case, holds)` makes one change after the other and keeps those after which `holds` says yes,
+until none is left that does: first it leaves out instructions, then it makes shapes smaller, then
+constants and arguments plainer. A smaller shape may make an instruction superfluous, so all of that
+begins again until nothing changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from hlo.verify import verify
+from hlo_tools.shrink.fewer import fewer
+from hlo_tools.shrink.plainer import plainer
+from hlo_tools.shrink.smaller import smaller
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from hlo_tools.shrink.case import Case
+
+    Holds = Callable[[Case], bool]
+    Stage = Callable[[Case], Iterator[Case]]
+
+# What makes a case smaller, the most important first.
+STAGES = (fewer, smaller, plainer)
+
+
+def shrink(case: Case, holds: Holds, *, tries: int = 3000, seconds: float = 15) -> Case:
+    """A smaller case of which something holds, too.
+
+    Parameters
+    ----------
+    holds : is asked about well-formed modules only, and may raise nothing.
+    tries, seconds : after so many questions, or so long, the smallest one so far must do.
+
+    Returns
+    -------
+    Case
+        the same object if nothing smaller was found.
+    """
+    shrinking = Shrinking(holds, tries, monotonic() + seconds)
+    while True:
+        before = case
+        for stage in STAGES:
+            case = shrinking.settle(case, stage)
+        if case is before:
+            return case
+
+
+@dataclass
+class Shrinking:
+    """One search.
+
+    Attributes
+    ----------
+    asked : texts of cases of which the answer was no.
+    """
+
+    holds: Holds
+    tries: int
+    deadline: float
+    asked: set[str] = field(default_factory=set[str])
+
+    def settle(self, case: Case, stage: Stage) -> Case:
+        """Make all changes of one kind that can be made."""
+        while True:
+            found = next((c for c in stage(case) if c.size < case.size and self.try_(c)), None)
+            if found is None:
+                return case
+            case = found
+
+    def try_(self, case: Case) -> bool:
+        """Whether a case will do."""
+        if self.tries <= 0 or monotonic() > self.deadline:
+            return False
+        text = str(case)
+        if text in self.asked:
+            return False
+        self.tries -= 1
+        if is_sound(case) and self.holds(case):
+            return True
+        self.asked.add(text)
+        return False
+
+
+def is_sound(case: Case) -> bool:
+    """Whether a module is well-formed."""
+    try:
+        verify(case.module)
+    except Exception:
+        return False
+    return True

@@ -1,0 +1,94 @@
+"""Cases of smaller shapes, and of types that everybody knows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from hlo.types.element_type import ELEMENT_TYPES, F32, S32, ElementType
+from hlo.types.shape import Shape, row_major
+from hlo_tools.generate.resizing import Change, cut, reshaped
+from hlo_tools.shrink.case import Case
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Value = Any  # an array, None for a token, or a tuple of values
+
+COMPLEX = ELEMENT_TYPES["c64"]
+
+
+def smaller(case: Case) -> Iterator[Case]:
+    """Cases over smaller or plainer arrays, those that change most first."""
+    shapes = [s for i in case.module.instructions() for _, s in i.shape.leaves() if s.is_array]
+    for change in changes(list(dict.fromkeys(shapes))):
+        try:
+            module = reshaped(case.module, change)
+        except Exception:
+            # Inference expects sound instructions: of others it may raise anything.
+            continue
+        yield Case(module, refitted(case, module))
+
+
+def changes(shapes: list[Shape]) -> Iterator[Change]:
+    """What can be done to shapes, wherever they occur."""
+    yield lambda shape: replace(shape, layout=row_major(shape.rank))
+    ranks = sorted({s.dims for s in shapes if s.dims}, key=len, reverse=True)
+    for dims in ranks:
+        for axis in range(len(dims)):
+            yield without_axis(dims, axis)
+    for size in sorted({n for s in shapes for n in s.dims if n > 1}, reverse=True):
+        for less in sorted({1, 2, size // 2, size - 1} - {size}):
+            yield resized(size, less)
+    for dims in ranks:
+        for axis, size in enumerate(dims):
+            for less in sorted({1, size - 1} - {size, 0, -1}):
+                yield with_size(dims, axis, less)
+    for old in dict.fromkeys(s.element_type for s in shapes):
+        plain = {"float": F32, "complex": COMPLEX}.get(old.kind, S32)
+        if old is not plain and old.kind != "pred":
+            yield retyped(old, plain)
+
+
+def without_axis(dims: tuple[int, ...], axis: int) -> Change:
+    """Leave out a dimension of all arrays of these dimensions."""
+    left = dims[:axis] + dims[axis + 1 :]
+    return lambda shape: shape.with_dims(left) if shape.dims == dims else shape
+
+
+def resized(size: int, less: int) -> Change:
+    """Make every dimension of a size smaller."""
+
+    def change(shape: Shape) -> Shape:
+        return replace(shape, dims=tuple(less if n == size else n for n in shape.dims))
+
+    return change
+
+
+def with_size(dims: tuple[int, ...], axis: int, less: int) -> Change:
+    """Make one dimension of all arrays of these dimensions smaller."""
+    left = (*dims[:axis], less, *dims[axis + 1 :])
+    return lambda shape: replace(shape, dims=left) if shape.dims == dims else shape
+
+
+def retyped(old: ElementType, new: ElementType) -> Change:
+    """Another element type in the place of one."""
+    return lambda shape: shape.with_type(new) if shape.element_type is old else shape
+
+
+def refitted(case: Case, module: Any) -> tuple[Value, ...] | None:
+    """The arguments in the shapes that the parameters have now."""
+    if case.arguments is None:
+        return None
+    shapes = [p.shape for p in module.entry.parameters]
+    return tuple(fit(a, s) for a, s in zip(case.arguments, shapes, strict=True))
+
+
+def fit(value: Value, shape: Shape) -> Value:
+    """A value in another shape."""
+    if isinstance(value, tuple):
+        pairs = zip(cast("tuple[Value, ...]", value), shape.elements, strict=True)
+        return tuple(fit(element, each) for element, each in pairs)
+    return None if value is None else cut(np.asarray(value), shape)
