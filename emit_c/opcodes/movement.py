@@ -270,7 +270,7 @@ def from_bits(body: Body, bits: str, kind: ElementType) -> str:
     if kind.name in ("f32", "f64"):
         return f"from_bits_{kind}(({word})({bits}))"
     if kind is PRED:
-        return f"({bits}) != 0"
+        return f"(u8)({bits}) != 0"
     mask = f" & {(1 << kind.bits) - 1}" if kind.bits < 8 else ""
     return load(kind, f"({kind})(({bits}){mask})")
 

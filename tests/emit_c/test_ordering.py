@@ -126,7 +126,8 @@ y = {T}[2,600] parameter(1)
 s = {T}[3,5] sort(x), dimensions={0}, to_apply=up
 t = {T}[2,600] sort(y), dimensions={1}, to_apply=up, is_stable=true
 u = {T}[2,600] sort(y), dimensions={1}, to_apply=down
-ROOT r = ({T}[3,5], {T}[2,600], {T}[2,600]) tuple(s, t, u)
+v = {T}[3,5] sort(x), dimensions={1}, to_apply=down
+ROOT r = ({T}[3,5], {T}[2,600], {T}[2,600], {T}[3,5]) tuple(s, t, u, v)
 }"""
     arguments = (values(element_type, (3, 5)), values(element_type, (2, 600)))
     agree((before + text).replace("{T}", element_type), *arguments, optimize=optimize)
