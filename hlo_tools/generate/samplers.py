@@ -38,14 +38,31 @@ def _taken_apart(random: Random, _values: Any) -> Module:
     return module(builder.build(builder.add("tuple", *parts)))
 
 
-@sampler("compared with NaN")
-def _compared_with_nan(random: Random, _values: Any) -> Module:
+def _compared_with_nan(*directions: str) -> Sampler:
+    def sample(random: Random, _values: Any) -> Module:
+        builder = Builder()
+        element_type = ELEMENT_TYPES[random.choice(("f32", "f64", "bf16", "f8e5m2"))]
+        x = builder.parameter(array(element_type, (5,)))
+        nan = builder.constant(literal(np.full(5, np.nan).astype(element_type.dtype)))
+        direction = random.choice(directions)
+        return module(builder.build(builder.add("compare", x, nan, direction=direction)))
+
+    return sample
+
+
+sampler("compared with NaN")(_compared_with_nan("EQ", "LT", "LE", "GT", "GE"))
+sampler("unequal to NaN")(_compared_with_nan("NE"))
+
+
+@sampler("narrow_arithmetic")
+def _narrow_arithmetic(random: Random, _values: Any) -> Module:
     builder = Builder()
-    element_type = ELEMENT_TYPES[random.choice(("f32", "f64", "bf16", "f8e5m2"))]
-    x = builder.parameter(array(element_type, (5,)))
-    nan = builder.constant(literal(np.full(5, np.nan).astype(element_type.dtype)))
-    direction = random.choice(("EQ", "LT", "LE", "GT", "GE"))
-    return module(builder.build(builder.add("compare", x, nan, direction=direction)))
+    narrow = array(ELEMENT_TYPES[random.choice(("s4", "s8", "u8", "s16"))], (3,))
+    wide = narrow.with_type(ELEMENT_TYPES[random.choice(("s16", "s32", "u32", "s64"))])
+    x, y = (builder.add("convert", builder.parameter(narrow), shape=wide) for _ in range(2))
+    opcode = random.choice(("add", "subtract", "multiply", "and", "or", "xor"))
+    made = builder.add(opcode, x, y)
+    return module(builder.build(builder.add("convert", made, shape=narrow)))
 
 
 @sampler("abs_(x) => x")
