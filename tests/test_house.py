@@ -12,7 +12,16 @@ from hlo.errors.codes import CODES
 
 ROOT = Path(__file__).parents[1]
 # A room imports from the rooms before it, never from those after it.
-ROOMS = ("hlo", "interpreter", "optimizer", "codegen", "emit_c", "emit_cuda", "hlo_tools")
+ROOMS = (
+    "hlo",
+    "interpreter",
+    "optimizer",
+    "codegen",
+    "emit_c",
+    "emit_cuda",
+    "hlo_jax",
+    "hlo_tools",
+)
 FILES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for room in ROOMS

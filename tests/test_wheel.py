@@ -7,7 +7,16 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = {"hlo", "interpreter", "optimizer", "codegen", "emit_c", "emit_cuda", "hlo_tools"}
+PACKAGES = {
+    "hlo",
+    "interpreter",
+    "optimizer",
+    "codegen",
+    "emit_c",
+    "emit_cuda",
+    "hlo_jax",
+    "hlo_tools",
+}
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ class DynamicExecutable(Executable):
         self, module: Module, static: Static, built: Built, written: Callable[[], str]
     ) -> None:
         super().__init__(static.module.entry, built, written)
-        self._entry, self._static = module.entry, static
+        self._entry, self._static, self.native = module.entry, static, None
 
     def __call__(self, *arguments: Any) -> Value:
         """The value of the module for some arguments, as `interpreter.evaluate` gives it.

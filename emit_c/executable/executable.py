@@ -14,7 +14,7 @@ from emit_c.executable.runtime import runtime
 from emit_c.executable.tiles import load_tiles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from emit_c.executable.built import Built
@@ -32,6 +32,23 @@ class Memory:
     results: int
     temporaries: int
     constants: int
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """How C calls a module.
+
+    Attributes
+    ----------
+    run : address of a function, int(const void *const *in, void *const *out, void *arena); what it
+        returns is in `runtime.h`.
+    arena_bytes : of memory that a call takes, aligned to 64 bytes.
+    donated : for numbers of results, the argument whose memory the result is written to.
+    """
+
+    run: int
+    arena_bytes: int
+    donated: Mapping[int, int]
 
 
 class Library:
@@ -76,7 +93,11 @@ class Executable:
     ----------
     library : the file that the compiler made.
     memory : bytes that a call takes.
+    native : for who calls it from C, with arrays in the order of the module's layouts. None where
+        arguments or results need Python.
     """
+
+    native: Native | None
 
     def __init__(self, entry: Computation, built: Built, written: Callable[[], str]) -> None:
         self.library, self._library, self._written = built.library, _load(built), written
@@ -88,6 +109,8 @@ class Executable:
             constants=sum(c.nbytes for c in built.constants),
         )
         run = self._library.functions.run
+        address = ctypes.cast(run, ctypes.c_void_p).value or 0
+        self.native = Native(address, built.arena_bytes, built.donated)
         self._call = caller(run, built.arena_bytes, entry, built.donated, built.views)
 
     @cached_property

@@ -1,0 +1,18 @@
+"""PyHLO as a backend of JAX: a PJRT plugin in Python.
+
+JAX finds this package by its entry point and calls `initialize`. The rooms, in the order in which
+they stand on each other, and in which they are best read: `abi` (PJRT's structs and functions as
+tables), `private` (what is called of JAX that is not public), `shim` (the part in C), `programs`
+(what JAX sends), `engines` (what runs it) and `plugin` (the functions that JAX calls).
+"""
+
+from __future__ import annotations
+
+__all__ = ["initialize"]
+
+
+def initialize() -> None:
+    """Register the plugin with JAX, which calls this when it looks for backends."""
+    from hlo_jax.plugin.register import register  # noqa: PLC0415 - JAX may never need it
+
+    register()

@@ -1,0 +1,1 @@
+"""What runs a program: the interpreter, or C. Chosen by name."""

@@ -1,0 +1,58 @@
+"""Which engine runs a program."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from hlo.errors.error import HloError, did_you_mean
+from hlo_jax.engines.compiled import Compiled
+from hlo_jax.engines.interpreter import Interpreter
+from hlo_jax.engines.switching import Switching
+from hlo_jax.programs.options import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hlo_jax.engines.engine import Engine
+    from hlo_jax.programs.program import Program
+
+VARIABLE = "PYHLO_JAX_ENGINE"
+
+
+def _compiled(program: Program) -> Engine:
+    """C where that can be, else the interpreter."""
+    if program.num_devices > 1:
+        return Interpreter(program, "C runs programs for one device")
+    try:
+        return Compiled(program)
+    except HloError as error:
+        if error.code != "HLO181":
+            raise
+        return Interpreter(program, error.message)
+
+
+ENGINES: Final[dict[str, Callable[[Program], Engine]]] = {
+    "auto": Switching,
+    "interpreter": Interpreter,
+    "c": _compiled,
+}
+DEFAULT = "auto"
+
+
+def engine_for(program: Program) -> Engine:
+    """The engine that the program's compiler option `pyhlo_engine` or the environment names.
+
+    Raises
+    ------
+    OptionError
+        If there is no engine of that name.
+    """
+    given = program.options.overrides.get("pyhlo_engine")
+    name = given or os.environ.get(VARIABLE) or DEFAULT
+    if name not in ENGINES:
+        where = "the compiler option pyhlo_engine" if given else VARIABLE
+        known = ", ".join(ENGINES)
+        hint = " ".join(did_you_mean(name, ENGINES))
+        raise OptionError(f"{where}={name!r}: the engines are {known}. {hint}".rstrip())
+    return ENGINES[name](program)

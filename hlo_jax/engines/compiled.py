@@ -1,0 +1,40 @@
+"""C as an engine: a program for one device, optimized, emitted as C and compiled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import emit_c
+from hlo_jax.engines.engine import flat
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo_jax.engines.engine import Arrays
+    from hlo_jax.programs.program import Program
+
+
+class Compiled:
+    """A program as C.
+
+    Raises
+    ------
+    HloError
+        As `emit_c.compile`; HLO181 if an instruction can't be emitted.
+    """
+
+    name = "c"
+    note = ""
+
+    def __init__(self, program: Program) -> None:
+        donates = any(result.donor >= 0 for result in program.results)
+        self._executable = emit_c.compile(program.module, donate=donates)
+        self._donors = {r.donor for r in program.results if r.donor >= 0}
+        self.native = self._executable.native
+        self.code_bytes = self._executable.library.stat().st_size
+
+    def run(self, per_device: Sequence[Arrays]) -> Sequence[Arrays]:
+        """Call the program. The memory of donated arguments is used, so these are copied."""
+        (arguments,) = per_device
+        given = [a.copy() if k in self._donors else a for k, a in enumerate(arguments)]
+        return [flat(self._executable(*given))]

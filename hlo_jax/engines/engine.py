@@ -1,0 +1,45 @@
+"""What every engine is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from emit_c.executable.executable import Native
+
+    Arrays = Sequence[Any]
+
+
+class Engine(Protocol):
+    """A program, ready to be called.
+
+    Attributes
+    ----------
+    name : of the way in which it runs now.
+    native : how C calls it without Python; None where it can't.
+    note : what there is to say about it, such as why it is not another engine.
+    code_bytes : of machine code.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def native(self) -> Native | None: ...  # noqa: D102
+    @property
+    def note(self) -> str: ...  # noqa: D102
+    @property
+    def code_bytes(self) -> int: ...  # noqa: D102
+
+    def run(self, per_device: Sequence[Arrays]) -> Sequence[Arrays]:
+        """Call the program: by device, from its arguments to its results.
+
+        Arguments are not changed. Results may share memory with them.
+        """
+        ...
+
+
+def flat(value: Any) -> Arrays:
+    """The arrays of a module's value, which is one array or a tuple of them."""
+    return cast("Arrays", value) if isinstance(value, tuple) else (value,)

@@ -1,0 +1,1 @@
+"""The functions of PJRT, and the table in which JAX finds them."""

@@ -1,0 +1,122 @@
+"""The client: the whole state of the plugin, and the devices and memories that it has.
+
+There is one client in a process. A device is no more than a number and the bytes that its buffers
+take: all of them are this machine's processor and memory. Each has three memories, as JAX knows
+them from XLA's CPU, which differ by name only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hlo_jax.abi.numbers import ErrorCode
+from hlo_jax.plugin.errors import PjrtError
+from hlo_jax.shim import records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MEMORY_KINDS = ("device", "pinned_host", "unpinned_host")
+MOST_DEVICES = 1024
+
+
+@dataclass(eq=False, slots=True)
+class Memory:
+    """A memory of a device."""
+
+    device: Device
+    kind_number: int
+    record: records.Memory = field(default_factory=records.Memory)
+
+    def __post_init__(self) -> None:
+        self.record.id = self.device.number * len(MEMORY_KINDS) + self.kind_number
+        self.record.kind = self.kind_number
+
+    @property
+    def handle(self) -> int:
+        """Its PJRT_Memory."""
+        return ctypes.addressof(self.record)
+
+    @property
+    def kind(self) -> str:
+        """Its kind, by the name that JAX gives it."""
+        return MEMORY_KINDS[self.kind_number]
+
+
+@dataclass(eq=False)
+class Device:
+    """A device."""
+
+    number: int
+    record: records.Device = field(default_factory=records.Device)
+
+    def __post_init__(self) -> None:
+        self.record.id = self.number
+        self.memories = tuple(Memory(self, kind) for kind in range(len(MEMORY_KINDS)))
+
+    @property
+    def handle(self) -> int:
+        """Its PJRT_Device, and its PJRT_DeviceDescription."""
+        return ctypes.addressof(self.record)
+
+
+class Client:
+    """The devices, and all of it by handle."""
+
+    def __init__(self, count: int) -> None:
+        self.record = ctypes.c_size_t()
+        self.devices = tuple(Device(number) for number in range(count))
+        self.by_handle = {device.handle: device for device in self.devices}
+        self.memories = {m.handle: m for device in self.devices for m in device.memories}
+
+    @property
+    def handle(self) -> int:
+        """Its PJRT_Client, and the PJRT_TopologyDescription of its devices."""
+        return ctypes.addressof(self.record)
+
+    def numbered(self, numbers: Iterable[int]) -> tuple[Device, ...]:
+        """Devices by their numbers.
+
+        Raises
+        ------
+        PjrtError
+            INVALID_ARGUMENT if there is none of a number.
+        """
+        wanted = tuple(numbers)
+        if wrong := [n for n in wanted if not 0 <= n < len(self.devices)]:
+            message = f"there is no device {wrong[0]}; PyHLO has {len(self.devices)} devices"
+            hint = f"(PYHLO_JAX_DEVICES={max(wrong) + 1} makes as many)"
+            raise PjrtError(ErrorCode.INVALID_ARGUMENT, f"{message} {hint}")
+        return tuple(self.devices[n] for n in wanted)
+
+    def memory_of(self, device: int, memory: int) -> Memory:
+        """The memory with a handle; where that is 0, the default one of the device."""
+        return self.memories[memory] if memory else self.by_handle[device].memories[0]
+
+
+def wanted_devices() -> int:
+    """How many devices `$PYHLO_JAX_DEVICES` asks for; 1 if it says nothing.
+
+    Raises
+    ------
+    PjrtError
+        INVALID_ARGUMENT if that is no number of devices.
+    """
+    given = os.environ.get("PYHLO_JAX_DEVICES", "1")
+    if not given.isdecimal() or not 1 <= int(given) <= MOST_DEVICES:
+        message = f"PYHLO_JAX_DEVICES={given!r}: not a number from 1 to {MOST_DEVICES}"
+        raise PjrtError(ErrorCode.INVALID_ARGUMENT, message)
+    return int(given)
+
+
+_made: list[Client] = []
+
+
+def client() -> Client:
+    """The client of this process; made when it is asked for first."""
+    if not _made:
+        _made.append(Client(wanted_devices()))
+    return _made[0]

@@ -1,0 +1,76 @@
+"""From exceptions of Python to errors of PJRT: a code and a text."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import traceback
+
+from hlo.errors.error import HloError
+from hlo_jax.abi.numbers import ErrorCode
+from hlo_jax.programs.options import OptionError
+from hlo_jax.programs.program import FormatError
+from hlo_jax.shim import shim
+
+# What is not here is a program that is wrong: INVALID_ARGUMENT.
+_CODES = {
+    "HLO100": ErrorCode.UNIMPLEMENTED,
+    "HLO101": ErrorCode.UNIMPLEMENTED,
+    "HLO113": ErrorCode.RESOURCE_EXHAUSTED,
+    "HLO114": ErrorCode.RESOURCE_EXHAUSTED,
+    "HLO115": ErrorCode.RESOURCE_EXHAUSTED,
+    "HLO117": ErrorCode.ABORTED,
+    "HLO121": ErrorCode.UNIMPLEMENTED,
+    "HLO180": ErrorCode.FAILED_PRECONDITION,
+    "HLO181": ErrorCode.UNIMPLEMENTED,
+    "HLO182": ErrorCode.INTERNAL,
+}
+
+
+class PjrtError(Exception):
+    """An error with the code that JAX shall see."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def code_of(error: BaseException) -> ErrorCode:
+    """The code of an exception."""
+    if isinstance(error, PjrtError):
+        return error.code
+    if isinstance(error, HloError):
+        return _CODES.get(error.code, ErrorCode.INVALID_ARGUMENT)
+    if isinstance(error, OptionError | FormatError):
+        return ErrorCode.INVALID_ARGUMENT
+    if isinstance(error, MemoryError):
+        return ErrorCode.RESOURCE_EXHAUSTED
+    if isinstance(error, NotImplementedError):
+        return ErrorCode.UNIMPLEMENTED
+    return ErrorCode.INTERNAL if isinstance(error, Exception) else ErrorCode.CANCELLED
+
+
+def text_of(error: BaseException) -> str:
+    """What JAX shows: the message of an error that PyHLO knows of, else the traceback too."""
+    known = isinstance(error, PjrtError | HloError | OptionError | FormatError)
+    if known or not isinstance(error, Exception):
+        return str(error) or type(error).__name__
+    return "".join(traceback.format_exception(error))
+
+
+def error_of(error: BaseException) -> int:
+    """A PJRT_Error for an exception, for its caller to free.
+
+    An exception that means to stop the program, as KeyboardInterrupt does, is raised once more in
+    this thread when it is back in Python: C++ in between would make it a RuntimeError.
+    """
+    if not isinstance(error, Exception):
+        raise_later(type(error))
+    text = text_of(error).encode()
+    return shim().make_error(code_of(error), text, len(text))
+
+
+def raise_later(kind: type[BaseException]) -> None:
+    """Raise an exception in this thread as soon as it runs code of Python outside of us."""
+    thread = ctypes.c_ulong(threading.get_ident())
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(kind))

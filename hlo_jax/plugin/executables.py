@@ -1,0 +1,235 @@
+"""Executables: compiling, calling, and what JAX asks about one."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING
+
+from hlo_jax.abi.numbers import ErrorCode
+from hlo_jax.abi.structs import ExecuteOptions, Program
+from hlo_jax.plugin.arrays import array_of, buffer_with
+from hlo_jax.plugin.buffers import ready_event
+from hlo_jax.plugin.client import MEMORY_KINDS
+from hlo_jax.plugin.errors import PjrtError
+from hlo_jax.plugin.loaded import Loaded, bury, loaded
+from hlo_jax.plugin.memory import no_deleter, numbers_array, read_numbers, text
+from hlo_jax.plugin.table import answers
+from hlo_jax.programs.options import read_options
+from hlo_jax.programs.program import Source, read_program
+from hlo_jax.programs.serialized import deserialized, serialized
+from hlo_jax.shim import shim
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo_jax.abi import structs as s
+
+# ---------------------------------------------------------------------------------- compiling
+
+
+@answers("PJRT_Client_Compile")
+def compile_program(args: s.ClientCompile) -> None:
+    """Read a program and make it ready."""
+    bury()
+    given = Program.from_address(args.program)
+    code = ctypes.string_at(given.code, given.code_size)
+    program_format = ctypes.string_at(given.format, given.format_size).decode()
+    options = read_options(ctypes.string_at(args.compile_options, args.compile_options_size))
+    args.executable = Loaded(read_program(Source(code, program_format), options)).handle
+
+
+# ------------------------------------------------------------------------------------ calling
+
+
+@answers("PJRT_LoadedExecutable_Execute")
+def execute(args: s.LoadedExecutableExecute) -> None:
+    """Call a program for all its devices.
+
+    The shim comes here where it can't call the engine itself.
+    """
+    self = loaded(args.executable)
+    given = _argument_handles(self, args)
+    results = self.engine.run([[array_of(handle) for handle in own] for own in given])
+    made: list[int] = []
+    try:
+        for memories, own in zip(self.memories, results, strict=True):
+            for memory, value, array in zip(memories, self.program.results, own, strict=True):
+                made.append(buffer_with(array, value.type_number, memory, value.minor_to_major))
+    except BaseException:
+        for handle in made:
+            shim().delete_buffer(handle)
+        raise
+    kept = _not_donated(args)
+    for own in given:
+        for k, (handle, value) in enumerate(zip(own, self.program.parameters, strict=True)):
+            if value.donated and k not in kept:
+                shim().delete_buffer(handle)
+    _give(args, made, len(self.program.results))
+    self.ran()
+
+
+def _argument_handles(self: Loaded, args: s.LoadedExecutableExecute) -> list[tuple[int, ...]]:
+    """The buffers that are given, by device."""
+    wanted = len(self.program.parameters)
+    if args.num_devices != len(self.devices) or args.num_args != wanted:
+        given = f"{args.num_args} arguments for {args.num_devices} devices"
+        message = f"{given}; the program has {wanted} parameters on {len(self.devices)} devices"
+        raise PjrtError(ErrorCode.INVALID_ARGUMENT, message)
+    lists = read_numbers(args.argument_lists, args.num_devices, ctypes.c_size_t)
+    found = [read_numbers(own, wanted, ctypes.c_size_t) for own in lists]
+    kept = _not_donated(args)
+    donated = [k for k, v in enumerate(self.program.parameters) if v.donated and k not in kept]
+    for own in found:
+        _refuse_donated_twice(own, donated)
+    return found
+
+
+def _refuse_donated_twice(own: Sequence[int], donated: Sequence[int]) -> None:
+    for k in donated:
+        if own.count(own[k]) > 1:
+            other = next(j for j, handle in enumerate(own) if handle == own[k] and j != k)
+            both = other in donated
+            what = "donate the same buffer twice" if both else "use and donate the same buffer"
+            message = f"Attempt to {what} in Execute() (arguments {other} and {k})"
+            raise PjrtError(ErrorCode.INVALID_ARGUMENT, message)
+
+
+def _not_donated(args: s.LoadedExecutableExecute) -> tuple[int, ...]:
+    options = ExecuteOptions.from_address(args.options)
+    numbers, count = options.non_donatable_input_indices, options.num_non_donatable_input_indices
+    return read_numbers(numbers, count)
+
+
+def _give(args: s.LoadedExecutableExecute, made: Sequence[int], outputs: int) -> None:
+    """Write the handles of results where the caller wants them."""
+    lists = read_numbers(args.output_lists, args.num_devices, ctypes.c_size_t)
+    for device, address in enumerate(lists):
+        own = made[device * outputs : (device + 1) * outputs]
+        (ctypes.c_size_t * outputs).from_address(address)[:] = own
+    if args.device_complete_events:
+        events = (ctypes.c_size_t * args.num_devices).from_address(args.device_complete_events)
+        events[:] = [ready_event()] * args.num_devices
+
+
+# ---------------------------------------------------------------------------------- questions
+
+
+@answers("PJRT_Executable_Name")
+def name(args: s.Text) -> None:
+    """The name of the module."""
+    args.text, args.text_size = text(loaded(args.of).program.module.name)
+
+
+@answers("PJRT_Executable_Fingerprint", "PJRT_LoadedExecutable_Fingerprint")
+def fingerprint(args: s.Text) -> None:
+    """A number that other programs do not have."""
+    args.text, args.text_size = text(loaded(args.of).program.fingerprint)
+
+
+@answers("PJRT_Executable_NumReplicas")
+def num_replicas(args: s.ExecutableNumber) -> None:
+    """How many replicas run it."""
+    args.number = loaded(args.executable).program.options.num_replicas
+
+
+@answers("PJRT_Executable_NumPartitions")
+def num_partitions(args: s.ExecutableNumber) -> None:
+    """How many partitions a replica has."""
+    args.number = loaded(args.executable).program.options.num_partitions
+
+
+@answers("PJRT_LoadedExecutable_AddressableDevices")
+def addressable_devices(args: s.LoadedExecutableAddressableDevices) -> None:
+    """The devices that run it."""
+    self = loaded(args.executable)
+    handles = numbers_array([device.handle for device in self.devices])
+    args.addressable_devices = self.keep(handles)
+    args.num_addressable_devices = len(self.devices)
+
+
+@answers("PJRT_LoadedExecutable_AddressableDeviceLogicalIds")
+def logical_ids(args: s.LoadedExecutableAddressableDeviceLogicalIds) -> None:
+    """The replica and the partition of each device."""
+    self = loaded(args.executable)
+    partitions = self.program.options.num_partitions
+    pairs = [n for k in range(len(self.devices)) for n in divmod(k, partitions)]
+    args.addressable_device_logical_ids = self.keep(numbers_array(pairs, ctypes.c_int))
+    args.num_addressable_device_logical_ids = len(self.devices)
+
+
+@answers("PJRT_LoadedExecutable_GetDeviceAssignment")
+def device_assignment(args: s.ExecutableBytes) -> None:
+    """The devices by replica and partition, as a DeviceAssignmentProto."""
+    self = loaded(args.executable)
+    _give_bytes(args, self.program.options.assignment([d.number for d in self.devices]))
+
+
+@answers("PJRT_Executable_GetCompileOptions")
+def compile_options(args: s.ExecutableBytes) -> None:
+    """The options with which it was compiled, as they came."""
+    _give_bytes(args, loaded(args.executable).program.options.serialized)
+
+
+@answers("PJRT_Executable_Serialize")
+def serialize(args: s.ExecutableBytes) -> None:
+    """The program and its options: whoever loads them compiles again, or finds the C compiled."""
+    _give_bytes(args, serialized(loaded(args.executable).program))
+
+
+@answers("PJRT_Executable_DeserializeAndLoad")
+def deserialize(args: s.ExecutableDeserializeAndLoad) -> None:
+    """Make an executable of what `serialize` gave."""
+    content = ctypes.string_at(args.serialized_executable, args.serialized_executable_size)
+    overridden: bytes | None = None
+    if args.overridden_serialized_compile_options:
+        size = args.overridden_serialized_compile_options_size
+        overridden = ctypes.string_at(args.overridden_serialized_compile_options, size)
+    args.loaded_executable = Loaded(deserialized(content, overridden)).handle
+
+
+def _give_bytes(args: s.ExecutableBytes, content: bytes) -> None:
+    """Give bytes that live as long as the executable."""
+    kept = ctypes.create_string_buffer(content, max(len(content), 1))
+    args.serialized_bytes = loaded(args.executable).keep(kept)
+    args.serialized_bytes_size = len(content)
+    args.owner, args.owner_deleter = 0, no_deleter()
+
+
+@answers("PJRT_Executable_OutputElementTypes")
+def output_element_types(args: s.ExecutableOutputElementTypes) -> None:
+    """The element types of the results."""
+    self = loaded(args.executable)
+    results = self.program.results
+    args.output_types = self.keep(numbers_array([r.type_number for r in results], ctypes.c_int))
+    args.num_output_types = len(results)
+
+
+@answers("PJRT_Executable_OutputDimensions")
+def output_dimensions(args: s.ExecutableOutputDimensions) -> None:
+    """The dimensions of the results, one after the other."""
+    self = loaded(args.executable)
+    results = self.program.results
+    dims = [n for result in results for n in result.dims]
+    args.num_outputs, args.dims = len(results), self.keep(numbers_array(dims, ctypes.c_int64))
+    args.dim_sizes = self.keep(numbers_array([len(result.dims) for result in results]))
+
+
+@answers("PJRT_Executable_OutputMemoryKinds")
+def output_memory_kinds(args: s.ExecutableOutputMemoryKinds) -> None:
+    """The kind of memory of each result."""
+    self = loaded(args.executable)
+    kinds = [text(MEMORY_KINDS[memory.kind_number]) for memory in self.memories[0]]
+    args.num_outputs = len(kinds)
+    args.memory_kinds = self.keep(numbers_array([address for address, _ in kinds]))
+    args.memory_kind_sizes = self.keep(numbers_array([length for _, length in kinds]))
+
+
+@answers("PJRT_Executable_OptimizedProgram")
+def optimized_program(args: s.ExecutableOptimizedProgram) -> None:
+    """The program as HLO. Asked twice: without memory for the code, only for its size."""
+    given = Program.from_address(args.program)
+    proto = loaded(args.executable).proto()
+    given.format, given.format_size = text("hlo_with_config")
+    if given.code:
+        ctypes.memmove(given.code, proto, min(len(proto), given.code_size))
+    given.code_size = len(proto)

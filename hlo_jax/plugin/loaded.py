@@ -1,0 +1,125 @@
+"""An executable: a program with its engine, and the struct by which C knows it."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+from hlo_jax.abi.numbers import ErrorCode
+from hlo_jax.engines.choice import engine_for
+from hlo_jax.plugin.client import MEMORY_KINDS, client
+from hlo_jax.plugin.errors import PjrtError
+from hlo_jax.plugin.memory import numbers_array
+from hlo_jax.programs.proto import hlo_with_config
+from hlo_jax.shim import records, shim
+
+if TYPE_CHECKING:
+    from hlo_jax.plugin.client import Memory
+    from hlo_jax.programs.program import Program, Value
+
+BY_HANDLE: dict[int, Loaded] = {}
+
+
+class Loaded:
+    """A program that can be called: PJRT_LoadedExecutable, and PJRT_Executable too.
+
+    It lives until JAX has let go of all its handles, which C counts, and Python has heard of it.
+
+    Attributes
+    ----------
+    devices : that run it, by replica and then by partition.
+    """
+
+    def __init__(self, program: Program) -> None:
+        numbers = program.options.devices or range(program.num_devices)
+        self.program, self.devices = program, client().numbered(numbers)
+        self.engine = engine_for(program)
+        self.memories = [self._memories(program, k) for k in range(len(self.devices))]
+        self.record = records.Executable()
+        self._kept: list[Any] = []
+        self._describe()
+        BY_HANDLE[self.handle] = self
+
+    @property
+    def handle(self) -> int:
+        """Its PJRT_LoadedExecutable."""
+        return ctypes.addressof(self.record)
+
+    def _memories(self, program: Program, device: int) -> list[Memory]:
+        found = {memory.kind: memory for memory in self.devices[device].memories}
+        default = found[MEMORY_KINDS[0]]
+        return [found.get(result.memory_kind, default) for result in program.results]
+
+    def _describe(self) -> None:
+        """Tell C what goes in and out."""
+        program, record = self.program, self.record
+        inputs = (records.Input * max(len(program.parameters), 1))()
+        for one, value in zip(inputs, program.parameters, strict=False):
+            one.bytes, one.donated = value.bytes, value.donated
+        outputs = (records.Output * max(len(program.results), 1))()
+        for one, value in zip(outputs, program.results, strict=False):
+            self._describe_output(one, value)
+        memories = numbers_array([memory.handle for memory in self.memories[0]])
+        record.references = 1
+        record.input_count, record.inputs = len(program.parameters), self.keep(inputs)
+        record.output_count, record.outputs = len(program.results), self.keep(outputs)
+        record.device, record.memories = self.devices[0].handle, self.keep(memories)
+        self.use_native()
+
+    def _describe_output(self, one: records.Output, value: Value) -> None:
+        one.type, one.rank, one.bytes = value.type_number, len(value.dims), value.bytes
+        one.dims = self.keep(numbers_array(value.dims, ctypes.c_int64))
+        one.minor_to_major = self.keep(numbers_array(value.minor_to_major, ctypes.c_int64))
+        one.donor = -1
+
+    def use_native(self) -> None:
+        """Let C call the engine without Python, if the engine can be called so."""
+        native = self.engine.native
+        if native is None:
+            return
+        outputs = (records.Output * max(len(self.program.results), 1)).from_address(
+            self.record.outputs
+        )
+        for result, argument in native.donated.items():
+            outputs[result].donor = argument
+        self.record.arena_bytes = native.arena_bytes
+        self.record.run = native.run  # last: from now on C may call it
+
+    def ran(self) -> None:
+        """Note that Python called the engine."""
+        self.use_native()
+
+    def proto(self) -> bytes:
+        """The program as a HloModuleProtoWithConfig."""
+        program, options = self.program, self.program.options
+        return hlo_with_config(program.proto, options.num_replicas, options.num_partitions)
+
+    def keep(self, array: Any) -> int:
+        """The address of something that lives as long as the executable."""
+        self._kept.append(array)
+        return ctypes.addressof(array)
+
+
+def loaded(handle: int) -> Loaded:
+    """The executable with a handle.
+
+    Raises
+    ------
+    PjrtError
+        INVALID_ARGUMENT if it was deleted.
+    """
+    found = BY_HANDLE[handle]
+    if found.record.deleted:
+        raise PjrtError(ErrorCode.INVALID_ARGUMENT, "the executable was deleted")
+    return found
+
+
+def bury() -> None:
+    """Let go of the executables that died since."""
+    handle: int = shim().take_dead()
+    while handle:
+        dead = BY_HANDLE.pop(handle)
+        handle = dead.record.next
+        free = ctypes.CDLL(None).free
+        free.argtypes = [ctypes.c_size_t]
+        free(dead.record.arena)

@@ -1,0 +1,63 @@
+"""Registering the plugin, and letting go of Python at the end."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+import hlo_jax.plugin
+from hlo_jax.abi.structs import LoadedExecutableExecute
+from hlo_jax.plugin.errors import raise_later
+from hlo_jax.plugin.table import capsule, table
+from hlo_jax.private import (
+    PLATFORM,
+    is_asked_for,
+    is_too_old,
+    jaxlib_version,
+    lower_like_cpu,
+    register_plugin,
+    share_by_dlpack,
+)
+from hlo_jax.shim import address_of, records
+
+_kept: list[Any] = []
+
+
+@cache
+def register() -> None:
+    """Enter the plugin into JAX's list, if the user asks for it.
+
+    Raises
+    ------
+    ImportError
+        If jaxlib is too old.
+    """
+    if not is_asked_for():
+        return
+    if is_too_old():
+        raise ImportError(f"{PLATFORM}: jaxlib {jaxlib_version()} is too old")
+    # A file of this folder enters its functions when it is imported.
+    for module in iter_modules(hlo_jax.plugin.__path__):
+        import_module(f"{hlo_jax.plugin.__name__}.{module.name}")
+    _hook()
+    register_plugin(capsule())
+    lower_like_cpu()
+    share_by_dlpack()
+    atexit.register(table().end)
+
+
+def _hook() -> None:
+    """Tell the shim which functions of Python it may call."""
+    hooks = records.Hooks.from_address(address_of("hooks") or 0)
+    hooks.execute = table().hook("PJRT_LoadedExecutable_Execute", LoadedExecutableExecute)
+    interrupted = ctypes.CFUNCTYPE(None)(_interrupted)
+    _kept.append(interrupted)
+    hooks.interrupted = ctypes.cast(interrupted, ctypes.c_void_p).value or 0
+
+
+def _interrupted() -> None:
+    raise_later(KeyboardInterrupt)

@@ -1,0 +1,153 @@
+"""The table of PJRT's functions: `PJRT_Api`, made of functions of Python and of the shim.
+
+    @answers("PJRT_Client_PlatformName")
+    def platform_name(args: ClientPlatformName) -> None:
+        args.platform_name, args.platform_name_size = text("pyhlo")
+
+enters a function. It is given the struct of the caller, in the caller's memory, writes its results
+there, and raises an exception where it fails.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Final
+
+from hlo_jax.abi.functions import FUNCTIONS, LAYOUT_FUNCTIONS
+from hlo_jax.abi.members import size
+from hlo_jax.abi.numbers import MAJOR, MINOR, ErrorCode, Extension
+from hlo_jax.abi.structs import ExtensionBase
+from hlo_jax.plugin.errors import PjrtError, error_of
+from hlo_jax.shim import address_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hlo_jax.abi.members import Args
+
+    Answer = Callable[[Any], None]
+
+# PJRT_Error* f(Args*).
+_KIND: Final = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t)
+# size_t struct_size, PJRT_Extension_Base*, and PJRT_Api_Version: size, extension, two ints.
+_HEAD: Final = ctypes.c_size_t * 5
+ANSWERS: dict[str, Answer] = {}
+# The `struct_size` that the caller gave last: how old its PJRT is.
+CALLERS: dict[type[Args], int] = {}
+
+
+def answers(*names: str) -> Callable[[Answer], Answer]:
+    """Enter the decorated function into the table."""
+
+    def enter(answer: Answer) -> Answer:
+        for name in names:
+            if name in ANSWERS:
+                raise KeyError(f"{name} is answered twice")
+            ANSWERS[name] = answer
+        return answer
+
+    return enter
+
+
+def call(struct: type[Args], answer: Answer, address: int) -> int:
+    """Answer a call: the struct at an address is read and written; gives an error or 0."""
+    try:
+        given = struct.from_address(address)
+        CALLERS[struct] = given.struct_size
+        if given.struct_size >= size(struct):
+            answer(given)
+            return 0
+        # The caller is older than our table: there is nothing in its memory for the last members.
+        known = given.struct_size
+        copy = struct()
+        ctypes.memmove(ctypes.addressof(copy), address, known)
+        answer(copy)
+        ctypes.memmove(address, ctypes.addressof(copy), known)
+    except BaseException as error:
+        return error_of(error)
+    return 0
+
+
+def _unanswered(name: str, _address: int) -> int:
+    return error_of(PjrtError(ErrorCode.UNIMPLEMENTED, f"PyHLO has no {name}"))
+
+
+class Table:
+    """PJRT_Api with all that it points to, which must live as long as the process.
+
+    Attributes
+    ----------
+    callbacks : the functions of Python, by name.
+    functions : their addresses and those of the shim, as they stand in the table.
+    """
+
+    def __init__(self) -> None:
+        self.callbacks: dict[str, Any] = {}
+        layouts = self._extension(Extension.LAYOUTS, LAYOUT_FUNCTIONS)
+        bytes_of_functions = 8 * len(FUNCTIONS)
+        version = ctypes.c_size_t(MAJOR | MINOR << 32)  # two ints
+        self._memory = ctypes.create_string_buffer(ctypes.sizeof(_HEAD) + bytes_of_functions)
+        head = _HEAD.from_buffer(self._memory)
+        head[:] = [len(self._memory.raw), ctypes.addressof(layouts), 24, 0, version.value]
+        self.functions = self._fill(self._memory, ctypes.sizeof(_HEAD), FUNCTIONS)
+
+    @property
+    def address(self) -> int:
+        """Of the PJRT_Api."""
+        return ctypes.addressof(self._memory)
+
+    def _extension(self, kind: Extension, functions: dict[str, type[Args] | None]) -> Any:
+        """An extension: a struct that begins with a kind and the next extension."""
+        start = ctypes.sizeof(ExtensionBase)
+        self._layouts = ctypes.create_string_buffer(start + 8 * len(functions))
+        base = ExtensionBase.from_buffer(self._layouts)
+        base.struct_size, base.type, base.next = len(self._layouts.raw), kind, 0
+        self._fill(self._layouts, start, functions)
+        return self._layouts
+
+    def _fill(self, memory: Any, start: int, functions: dict[str, type[Args] | None]) -> Any:
+        array = (ctypes.c_size_t * len(functions)).from_buffer(memory, start)
+        array[:] = [self._function(name, struct) for name, struct in functions.items()]
+        return array
+
+    def _function(self, name: str, struct: type[Args] | None) -> int:
+        """The address of a function: the shim's, else that of a callback into Python."""
+        if (found := address_of(name)) is not None:
+            return found
+        if struct is None or name not in ANSWERS:
+            called = partial(_unanswered, name)
+        else:
+            called = partial(call, struct, ANSWERS[name])
+        return self._callback(name, called)
+
+    def _callback(self, name: str, called: Callable[[int], int]) -> int:
+        callback = self.callbacks[name] = _KIND(called)
+        return ctypes.cast(callback, ctypes.c_void_p).value or 0
+
+    def hook(self, name: str, struct: type[Args]) -> int:
+        """The address of a function of Python that stands behind one of the shim."""
+        return self._callback(f"{name} behind the shim", partial(call, struct, ANSWERS[name]))
+
+    def end(self) -> None:
+        """Let every function of Python answer that Python has ended; C does it."""
+        ended = address_of("python_has_ended") or 0
+        for k, name in enumerate(FUNCTIONS):
+            if name in self.callbacks:
+                self.functions[k] = ended
+
+
+@cache
+def table() -> Table:
+    """The table of this process."""
+    return Table()
+
+
+def capsule() -> Any:
+    """The table's address in a capsule, as JAX takes it."""
+    make = ctypes.pythonapi.PyCapsule_New
+    make.restype, make.argtypes = (
+        ctypes.py_object,
+        [ctypes.c_size_t, ctypes.c_char_p, ctypes.c_void_p],
+    )
+    return make(table().address, b"pjrt_c_api", None)

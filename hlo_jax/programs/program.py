@@ -1,0 +1,170 @@
+"""A program: the module that JAX sent, and what can be known of its calls without running it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import hlo
+from hlo.types.shape import Layout, row_major, tuple_of
+from hlo.types.values import ComputationLayout
+from hlo_jax.abi.numbers import TYPE_NUMBERS
+from hlo_jax.private import attributes_of_mlir, hlo_of_mlir, text_of_hlo
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo.instruction import Module
+    from hlo.types.shape import Shape
+    from hlo_jax.programs.options import Options
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A parameter or a result: an array.
+
+    Attributes
+    ----------
+    minor_to_major : the order in which it lies in memory.
+    memory_kind : in which it lies; empty for the device's own.
+    donor : for a result, the parameter whose memory it takes; -1 for none.
+    donated : for a parameter, whether its buffer is gone after a call.
+    """
+
+    shape: Shape
+    minor_to_major: tuple[int, ...]
+    memory_kind: str = ""
+    donor: int = -1
+    donated: bool = False
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        """Its sizes."""
+        return self.shape.dims
+
+    @property
+    def type_number(self) -> int:
+        """Its element type, as PJRT counts them."""
+        return TYPE_NUMBERS[self.shape.element_type]
+
+    @property
+    def bytes(self) -> int:
+        """The bytes that a buffer for it takes: NumPy's, so an s4 has a byte of its own."""
+        return self.shape.size * self.shape.element_type.dtype.itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A program as JAX sent it.
+
+    Attributes
+    ----------
+    code, format : StableHLO ("mlir") or a serialized HloModuleProto ("hlo").
+    """
+
+    code: bytes
+    format: str
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program for one or several devices.
+
+    Attributes
+    ----------
+    module : what each device runs.
+    proto : the serialized HloModuleProto of what JAX sent.
+    parameters, results : the arrays that a device is given, and those that it gives.
+    """
+
+    source: Source
+    options: Options
+    proto: bytes
+    module: Module
+    parameters: tuple[Value, ...]
+    results: tuple[Value, ...]
+
+    @property
+    def num_devices(self) -> int:
+        """How many devices run it."""
+        return self.options.num_replicas * self.options.num_partitions
+
+    @property
+    def fingerprint(self) -> str:
+        """A number that other programs do not have."""
+        return sha256(self.source.code + self.options.serialized).hexdigest()
+
+
+class FormatError(ValueError):
+    """A program in a format that PyHLO does not read."""
+
+
+def read_program(source: Source, options: Options) -> Program:
+    """Read a program.
+
+    Raises
+    ------
+    FormatError
+        If it is neither StableHLO nor HLO.
+    HloError
+        HLO001 to HLO099 if PyHLO can't read its HLO.
+    """
+    if source.format not in ("mlir", "hlo"):
+        raise FormatError(f"a program in the format {source.format!r}; PyHLO reads mlir and hlo")
+    is_mlir = source.format == "mlir"
+    proto = hlo_of_mlir(source.code) if is_mlir else source.code
+    module = hlo.parse(text_of_hlo(proto))
+    header = module.header
+    donors = {
+        alias.output_index[0] if alias.output_index else 0: alias.parameter
+        for alias in header.input_output_alias
+    }
+    donated = {*donors.values(), *(donor.parameter for donor in header.buffer_donor)}
+    result = module.entry.root.shape
+    taken = result.elements if result.is_tuple else (result,)
+    # To read MLIR takes milliseconds, so that is done only where there may be something to find.
+    said = any(word in source.code for word in (_LAYOUT.encode(), _MEMORY.encode()))
+    given, taken_as = attributes_of_mlir(source.code) if is_mlir and said else _NOTHING_SAID
+    parameters = tuple(
+        _value(p.shape, given[k : k + 1], donated=k in donated)
+        for k, p in enumerate(module.entry.parameters)
+    )
+    results = tuple(
+        _value(s, taken_as[k : k + 1], donor=donors.get(k, -1)) for k, s in enumerate(taken)
+    )
+    module = _with_layouts(module, parameters, results)
+    return Program(source, options, proto, module, parameters, results)
+
+
+# Of no parameter, and of no result.
+_NOTHING_SAID: tuple[list[dict[str, str]], list[dict[str, str]]] = ([], [])
+_LAYOUT, _MEMORY = "mhlo.layout_mode", "mhlo.memory_kind"
+
+
+def _value(
+    shape: Shape, said: list[dict[str, str]], *, donor: int = -1, donated: bool = False
+) -> Value:
+    """An array, with what an attribute says of its layout: "{0,1}", "default" or "auto"."""
+    attributes = said[0] if said else {}
+    mode = attributes.get(_LAYOUT, "default")
+    order = row_major(shape.rank).minor_to_major
+    if mode.startswith("{"):
+        order = tuple(int(n) for n in re.findall(r"\d+", mode.partition(":")[0]))
+    return Value(shape, order, attributes.get(_MEMORY, ""), donor, donated)
+
+
+def _with_layouts(module: Module, parameters: Sequence[Value], results: Sequence[Value]) -> Module:
+    """The module whose header says in what layouts the arrays come and go."""
+    given = tuple(_laid_out(value) for value in parameters)
+    taken = tuple(_laid_out(value) for value in results)
+    result = tuple_of(*taken) if module.entry.root.shape.is_tuple else taken[0]
+    header = replace(module.header, entry_computation_layout=ComputationLayout(given, result))
+    return replace(module, header=header)
+
+
+def _laid_out(value: Value) -> Shape:
+    if not value.shape.is_array:
+        return value.shape
+    return replace(value.shape, layout=Layout(value.minor_to_major))

@@ -1,0 +1,96 @@
+"""Protocol buffers, as far as they are needed: fields by number, read and written.
+
+A message is its fields one after the other. Each begins with its number and a wire type: a varint
+(0), 8 bytes (1), bytes with their length in front (2), 4 bytes (5). A varint has 7 bits a byte,
+lowest first, and the eighth bit says whether more follow. Messages that are put one behind the
+other are one message with the fields of both, so a field is added by appending it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_VARINT, _EIGHT_BYTES, _BYTES, _FOUR_BYTES = 0, 1, 2, 5
+
+
+def varint(number: int) -> bytes:
+    """A number from 0 on as a varint."""
+    made = bytearray()
+    while number > 127:
+        made.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*made, number])
+
+
+def number_field(field: int, number: int) -> bytes:
+    """A field that holds a number."""
+    return varint(field << 3 | _VARINT) + varint(number)
+
+
+def bytes_field(field: int, content: bytes) -> bytes:
+    """A field that holds text, a message, or packed numbers."""
+    return varint(field << 3 | _BYTES) + varint(len(content)) + content
+
+
+def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """The numbers of a message's fields and what they hold, in order.
+
+    Raises
+    ------
+    ValueError
+        If it is no message.
+    """
+    at = 0
+    while at < len(message):
+        key, at = _read_varint(message, at)
+        kind = key & 7
+        if kind == _VARINT:
+            number, at = _read_varint(message, at)
+            yield key >> 3, number
+            continue
+        if kind == _BYTES:
+            length, at = _read_varint(message, at)
+        elif kind in (_EIGHT_BYTES, _FOUR_BYTES):
+            length = 8 if kind == _EIGHT_BYTES else 4
+        else:
+            raise ValueError(f"wire type {kind} at byte {at}")
+        if at + length > len(message):
+            raise ValueError(f"a field ends {at + length - len(message)} bytes after the message")
+        yield key >> 3, message[at : at + length]
+        at += length
+
+
+def packed(content: bytes) -> list[int]:
+    """The numbers of a packed field."""
+    numbers, at = list[int](), 0
+    while at < len(content):
+        number, at = _read_varint(content, at)
+        numbers.append(number)
+    return numbers
+
+
+def _read_varint(message: bytes, at: int) -> tuple[int, int]:
+    number = shift = 0
+    while True:
+        if at >= len(message):
+            raise ValueError("a varint does not end")
+        byte, at = message[at], at + 1
+        number |= (byte & 127) << shift
+        if byte < 128:
+            return number, at
+        shift += 7
+
+
+def hlo_with_config(module: bytes, replicas: int, partitions: int) -> bytes:
+    """A HloModuleProtoWithConfig of a HloModuleProto.
+
+    In a module, the shapes and layouts of parameters and results are field 4 (host_program_shape);
+    in a config, field 1 (entry_computation_layout). Without it, jaxlib ends the process.
+    """
+    layout = next(content for number, content in fields(module) if number == 4)
+    config = bytes_field(1, layout) if isinstance(layout, bytes) else b""
+    counts = number_field(4, replicas) + number_field(5, partitions)
+    return bytes_field(1, module) + bytes_field(2, config + counts)

@@ -1,0 +1,45 @@
+"""Executables as bytes, for JAX's compilation cache: the program, not what became of it.
+
+What is slow to make of a program, its C, is kept by PyHLO's own cache already.
+"""
+
+from __future__ import annotations
+
+from hlo_jax.programs.options import read_options
+from hlo_jax.programs.program import FormatError, Program, Source, read_program
+from hlo_jax.programs.proto import bytes_field, fields
+
+# The first bytes of every serialized executable: another version of this file, another number.
+MAGIC = b"PyHLO executable 1\n"
+_CODE, _FORMAT, _OPTIONS = 1, 2, 3
+
+
+def serialized(program: Program) -> bytes:
+    """A program as bytes."""
+    source = program.source
+    parts = {_CODE: source.code, _FORMAT: source.format.encode()}
+    parts[_OPTIONS] = program.options.serialized
+    return MAGIC + b"".join(bytes_field(number, content) for number, content in parts.items())
+
+
+def deserialized(content: bytes, options: bytes | None = None) -> Program:
+    """The program in bytes.
+
+    Parameters
+    ----------
+    options : in place of those that the program was compiled with.
+
+    Raises
+    ------
+    FormatError
+        If these are not the bytes of a program.
+    """
+    if not content.startswith(MAGIC):
+        raise FormatError(f"an executable of another plugin or version: {content[:20]!r} ...")
+    try:
+        parts = {k: v for k, v in fields(content[len(MAGIC) :]) if isinstance(v, bytes)}
+        source = Source(parts[_CODE], parts[_FORMAT].decode())
+        given = parts[_OPTIONS] if options is None else options
+    except (ValueError, KeyError) as error:
+        raise FormatError(f"a serialized executable is damaged: {error}") from error
+    return read_program(source, read_options(given))

@@ -1,0 +1,68 @@
+"""The part of the plugin that is C, and the structs that it shares with Python.
+
+`shim.c` is compiled once with the system's compiler and kept in PyHLO's cache, as modules are. What
+stands in front of its text is written here: the structs of PJRT's functions and those behind
+PJRT's handles, from the tables that Python reads them by.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from emit_c.executable.libraries import library
+from hlo_jax.abi.functions import FUNCTIONS
+from hlo_jax.abi.members import declaration
+from hlo_jax.abi.structs import ExecuteOptions
+from hlo_jax.shim import records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_HEAD = "#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n"
+
+
+@cache
+def shim() -> ctypes.CDLL:
+    """The loaded library.
+
+    Raises
+    ------
+    HloError
+        HLO180 if there is no C compiler, HLO182 if it refuses the file.
+    """
+    loaded = ctypes.CDLL(str(library([text()], ("-O2", "-std=gnu11"), ())))
+    address, size = ctypes.c_size_t, ctypes.c_size_t
+    for name, result, *arguments in (
+        ("make_error", address, ctypes.c_int, ctypes.c_char_p, size),
+        ("make_buffer", address, ctypes.c_int, size, address, address, size, *(address,) * 3),
+        ("delete_buffer", None, address),
+        ("take_dead", address),
+    ):
+        function = getattr(loaded, name)
+        function.restype, function.argtypes = result, arguments
+    return loaded
+
+
+def text() -> str:
+    """All of the shim's C."""
+    return "\n".join([_HEAD, *_declarations(), Path(__file__).with_name("shim.c").read_text()])
+
+
+def _declarations() -> Iterator[str]:
+    for record in records.RECORDS:
+        yield declaration(record, record.__name__)
+    yield declaration(ExecuteOptions, "ExecuteOptions")
+    for name, struct in FUNCTIONS.items():
+        if struct is not None:
+            yield declaration(struct, f"{name}_Args")
+
+
+def address_of(name: str) -> int | None:
+    """Where a function or variable of the shim is; None if it has none of that name."""
+    try:
+        return ctypes.addressof(ctypes.c_char.in_dll(shim(), name))
+    except ValueError:
+        return None

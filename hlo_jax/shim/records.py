@@ -1,0 +1,104 @@
+"""What the handles of PJRT point to: structs that Python and the shim share.
+
+A `PJRT_Buffer*` is for JAX no more than a number. For PyHLO it is the address of a `Buffer`, which
+lives in C's memory, because buffers are made, asked and freed at every call, on any thread, and
+even when Python is already gone. Python reads one with `Buffer.from_address(handle)`.
+"""
+
+from hlo_jax.abi.members import Address, Int, Int64, Record, Size, struct
+
+# fmt: off
+
+@struct
+class Error(Record):
+    """A PJRT_Error; its text stands behind it."""
+
+    code: Int
+    length: Size
+
+
+@struct
+class Device(Record):
+    """A PJRT_Device, and its description too: how much memory its buffers take."""
+
+    id: Int
+    bytes: Int64          # in use
+    peak: Int64           # the most that were in use at a time
+    allocations: Int64
+    largest: Int64        # bytes of the largest allocation
+
+
+@struct
+class Memory(Record):
+    """A PJRT_Memory: one of the memories of a device."""
+
+    id: Int
+    kind: Int             # the number of its kind
+
+
+@struct
+class Buffer(Record):
+    """A PJRT_Buffer: an array, in memory of its own or in somebody else's."""
+
+    data: Address
+    bytes: Size
+    type: Int             # PJRT_Buffer_Type
+    rank: Size
+    dims: Address         # int64[rank]
+    minor_to_major: Address  # int64[rank]
+    device: Address
+    memory: Address
+    references: Int       # PJRT_Buffer_Destroy and DecreaseExternalReferenceCount let go of one
+    deleted: Int          # its value is gone: deleted, or donated
+    on_delete: Address    # the memory is somebody else's, who is told with this function
+    on_delete_arg: Address
+
+
+@struct
+class Output(Record):
+    """A result of an executable, before there is one."""
+
+    type: Int
+    rank: Size
+    dims: Address
+    minor_to_major: Address
+    bytes: Size
+    donor: Int            # the argument whose memory it may take, or -1
+
+
+@struct
+class Input(Record):
+    """An argument of an executable."""
+
+    bytes: Size
+    donated: Int          # whether an output takes its memory
+
+
+@struct
+class Executable(Record):
+    """A PJRT_LoadedExecutable, and its PJRT_Executable too."""
+
+    next: Address         # in the list of those that died
+    references: Int       # of JAX: each of the two handles
+    deleted: Int
+    run: Address          # int(const void* const* in, void* const* out, void* arena); 0: ask Python
+    arena_bytes: Size
+    arena: Address        # an arena that nobody uses now, or 0
+    input_count: Size
+    inputs: Address       # Input[input_count]
+    output_count: Size
+    outputs: Address      # Output[output_count]
+    device: Address       # of the outputs, where there is one device only
+    memories: Address     # Memory*[output_count]
+    calls: Int64          # that C answered without Python
+
+
+@struct
+class Hooks(Record):
+    """The functions of Python that the shim calls."""
+
+    execute: Address      # PJRT_LoadedExecutable_Execute, where `run` can't do it
+    interrupted: Address  # a signal's handler raised an exception while `run` was at work
+
+
+RECORDS = (Error, Device, Memory, Buffer, Output, Input, Executable, Hooks)

@@ -1,0 +1,385 @@
+// What must not be Python, or must be fast: errors, events, buffers, and calls of compiled code.
+//
+// Three things can't be done in Python. An array may die while an exception of Python is pending,
+// or after Python has ended; a callback into Python would then crash the process. So every function
+// that frees something is here. What JAX asks about each result of each call is here as well,
+// because a callback takes a microsecond and JAX asks a dozen questions. And so is the call of a
+// function that was compiled to C: from the buffers to its arguments, and from its results to
+// buffers.
+//
+// The structs (PJRT_..._Args, Buffer, Executable ...) are declared by Python, from the tables that
+// Python itself reads them by, in front of this text.
+
+enum { INVALID_ARGUMENT = 3, RESOURCE_EXHAUSTED = 8, CANCELLED = 1, UNAVAILABLE = 14 };
+enum { ALIGNMENT = 64, ON_STACK = 64 };
+
+Hooks hooks;
+
+// --------------------------------------------------------------------------------- errors
+
+Error *make_error(int code, const char *message, size_t length) {
+  Error *error = malloc(sizeof *error + length + 1);
+  error->code = code;
+  error->length = length;
+  memcpy(error + 1, message, length);
+  ((char *)(error + 1))[length] = 0;
+  return error;
+}
+
+static Error *simple_error(int code, const char *message) {
+  return make_error(code, message, strlen(message));
+}
+
+void PJRT_Error_Destroy(PJRT_Error_Destroy_Args *args) { free(args->error); }
+
+void PJRT_Error_Message(PJRT_Error_Message_Args *args) {
+  Error *error = args->error;
+  args->message = error + 1;
+  args->message_size = error->length;
+}
+
+void *PJRT_Error_GetCode(PJRT_Error_GetCode_Args *args) {
+  args->code = ((Error *)args->error)->code;
+  return NULL;
+}
+
+// Errors carry nothing else. The function must be there all the same: a framework that has an error
+// for an answer asks again for what that error carries.
+void *PJRT_Error_ForEachPayload(PJRT_Error_ForEachPayload_Args *args) {
+  (void)args;
+  return NULL;
+}
+
+// --------------------------------------------------------------------------------- events
+
+// Everything is done when a call returns, so there is one event, and it is always ready.
+char ready;
+
+void *PJRT_Event_Destroy(PJRT_Event_Destroy_Args *args) { (void)args; return NULL; }
+void *PJRT_Event_Error(PJRT_Event_Error_Args *args) { (void)args; return NULL; }
+void *PJRT_Event_Await(PJRT_Event_Await_Args *args) { (void)args; return NULL; }
+
+void *PJRT_Event_IsReady(PJRT_Event_IsReady_Args *args) {
+  args->is_ready = true;
+  return NULL;
+}
+
+void *PJRT_Event_OnReady(PJRT_Event_OnReady_Args *args) {
+  void (*callback)(void *error, void *user) = (void (*)(void *, void *))args->callback;
+  callback(NULL, args->user_arg);
+  return NULL;
+}
+
+// --------------------------------------------------------------------------------- buffers
+
+static void count(Device *device, int64_t bytes) {
+  int64_t now = __atomic_add_fetch(&device->bytes, bytes, __ATOMIC_RELAXED);
+  if (bytes <= 0) return;
+  __atomic_fetch_add(&device->allocations, 1, __ATOMIC_RELAXED);
+  if (now > device->peak) device->peak = now;  // two threads may miss a peak of an instant
+  if (bytes > device->largest) device->largest = bytes;
+}
+
+// A buffer in memory of its own, or in `data`, which is somebody else's. NULL if memory is out.
+Buffer *make_buffer(int type, size_t rank, const int64_t *dims, const int64_t *minor_to_major,
+                    size_t bytes, Device *device, Memory *memory, void *data) {
+  Buffer *made = malloc(sizeof *made + 2 * rank * sizeof *dims);
+  if (!made) return NULL;
+  bool own = !data;
+  if (own && posix_memalign(&data, ALIGNMENT, bytes ? bytes : 1)) {
+    free(made);
+    return NULL;
+  }
+  int64_t *numbers = (int64_t *)(made + 1);
+  if (rank) {
+    memcpy(numbers, dims, rank * sizeof *dims);
+    memcpy(numbers + rank, minor_to_major, rank * sizeof *dims);
+  }
+  *made = (Buffer){.data = data, .bytes = bytes, .type = type, .rank = rank, .dims = numbers,
+                   .minor_to_major = numbers + rank, .device = device, .memory = memory,
+                   .references = 1};
+  if (own) count(device, bytes);
+  return made;
+}
+
+// Let go of a buffer's memory: free it, or tell its owner.
+static void free_data(Buffer *buffer) {
+  void *data = __atomic_exchange_n(&buffer->data, NULL, __ATOMIC_ACQ_REL);
+  if (!data) return;
+  if (buffer->on_delete) {
+    void (*on_delete)(void *, void *) = (void (*)(void *, void *))buffer->on_delete;
+    on_delete(data, buffer->on_delete_arg);
+  } else {
+    count(buffer->device, -(int64_t)buffer->bytes);
+    free(data);
+  }
+}
+
+// The memory of a deleted buffer stays while somebody outside still looks at it.
+void delete_buffer(Buffer *buffer) {
+  buffer->deleted = 1;
+  if (__atomic_load_n(&buffer->references, __ATOMIC_ACQUIRE) == 1) free_data(buffer);
+}
+
+static void let_go(Buffer *buffer) {
+  int left = __atomic_sub_fetch(&buffer->references, 1, __ATOMIC_ACQ_REL);
+  if (left == 1 && buffer->deleted) free_data(buffer);
+  if (left) return;
+  free_data(buffer);
+  free(buffer);
+}
+
+void *PJRT_Buffer_Destroy(PJRT_Buffer_Destroy_Args *args) {
+  if (args->buffer) let_go(args->buffer);
+  return NULL;
+}
+
+void *PJRT_Buffer_Delete(PJRT_Buffer_Destroy_Args *args) {
+  delete_buffer(args->buffer);
+  return NULL;
+}
+
+void *PJRT_Buffer_IncreaseExternalReferenceCount(PJRT_Buffer_Destroy_Args *args) {
+  __atomic_add_fetch(&((Buffer *)args->buffer)->references, 1, __ATOMIC_RELAXED);
+  return NULL;
+}
+
+void *PJRT_Buffer_DecreaseExternalReferenceCount(PJRT_Buffer_Destroy_Args *args) {
+  let_go(args->buffer);
+  return NULL;
+}
+
+void *PJRT_Buffer_IsDeleted(PJRT_Buffer_IsDeleted_Args *args) {
+  args->is_deleted = ((Buffer *)args->buffer)->deleted;
+  return NULL;
+}
+
+void *PJRT_Buffer_IsOnCpu(PJRT_Buffer_IsOnCpu_Args *args) {
+  args->is_on_cpu = true;
+  return NULL;
+}
+
+void *PJRT_Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args *args) {
+  args->event = &ready;
+  return NULL;
+}
+
+void *PJRT_Buffer_ElementType(PJRT_Buffer_ElementType_Args *args) {
+  args->type = ((Buffer *)args->buffer)->type;
+  return NULL;
+}
+
+void *PJRT_Buffer_Dimensions(PJRT_Buffer_Dimensions_Args *args) {
+  Buffer *buffer = args->buffer;
+  args->dims = buffer->dims;
+  args->num_dims = buffer->rank;
+  return NULL;
+}
+
+void *PJRT_Buffer_DynamicDimensionIndices(PJRT_Buffer_DynamicDimensionIndices_Args *args) {
+  args->dynamic_dim_indices = ((Buffer *)args->buffer)->dims;
+  args->num_dynamic_dims = 0;
+  return NULL;
+}
+
+void *PJRT_Buffer_GetMemoryLayout(PJRT_Buffer_GetMemoryLayout_Args *args) {
+  Buffer *buffer = args->buffer;
+  args->minor_to_major = buffer->minor_to_major;
+  args->minor_to_major_size = buffer->rank;
+  args->tile_dims = args->tile_dim_sizes = NULL;
+  args->num_tiles = args->type = 0;
+  return NULL;
+}
+
+void *PJRT_Buffer_OnDeviceSizeInBytes(PJRT_Buffer_OnDeviceSizeInBytes_Args *args) {
+  args->on_device_size_in_bytes = ((Buffer *)args->buffer)->bytes;
+  return NULL;
+}
+
+void *PJRT_Buffer_Device(PJRT_Buffer_Device_Args *args) {
+  args->device = ((Buffer *)args->buffer)->device;
+  return NULL;
+}
+
+void *PJRT_Buffer_Memory(PJRT_Buffer_Memory_Args *args) {
+  args->memory = ((Buffer *)args->buffer)->memory;
+  return NULL;
+}
+
+void *PJRT_Buffer_UnsafePointer(PJRT_Buffer_UnsafePointer_Args *args) {
+  Buffer *buffer = args->buffer;
+  args->pointer = buffer->data;
+  if (buffer->deleted) return simple_error(INVALID_ARGUMENT, "the buffer was deleted or donated");
+  return NULL;
+}
+
+// ----------------------------------------------------------------------------- executables
+
+// Executables that died, for Python to let go of their objects. Any thread puts one there.
+static Executable *dead;
+
+Executable *take_dead(void) { return __atomic_exchange_n(&dead, NULL, __ATOMIC_ACQ_REL); }
+
+void *PJRT_Executable_Destroy(PJRT_Executable_Destroy_Args *args) {
+  Executable *executable = args->executable;
+  if (!executable || __atomic_sub_fetch(&executable->references, 1, __ATOMIC_ACQ_REL)) return NULL;
+  Executable *head = __atomic_load_n(&dead, __ATOMIC_RELAXED);
+  do executable->next = head;
+  while (!__atomic_compare_exchange_n(&dead, (void **)&head, executable, true, __ATOMIC_RELEASE,
+                                      __ATOMIC_RELAXED));
+  return NULL;
+}
+
+void *PJRT_LoadedExecutable_Delete(PJRT_Executable_Destroy_Args *args) {
+  ((Executable *)args->executable)->deleted = 1;
+  return NULL;
+}
+
+void *PJRT_LoadedExecutable_IsDeleted(PJRT_LoadedExecutable_IsDeleted_Args *args) {
+  args->is_deleted = ((Executable *)args->executable)->deleted;
+  return NULL;
+}
+
+void *PJRT_LoadedExecutable_GetExecutable(PJRT_LoadedExecutable_GetExecutable_Args *args) {
+  Executable *executable = args->executable = args->loaded_executable;
+  __atomic_add_fetch(&executable->references, 1, __ATOMIC_RELAXED);
+  return NULL;
+}
+
+void *PJRT_Executable_NumOutputs(PJRT_Executable_NumOutputs_Args *args) {
+  args->number = ((Executable *)args->executable)->output_count;
+  return NULL;
+}
+
+// Whether the caller lets an argument's memory be taken.
+static bool may_donate(const ExecuteOptions *options, size_t number) {
+  const int64_t *kept = options->non_donatable_input_indices;
+  for (size_t i = 0; i < options->num_non_donatable_input_indices; i++) {
+    if (kept[i] == (int64_t)number) return false;
+  }
+  return true;
+}
+
+// Whether compiled code can read the arguments as they are. If not, Python says why, or copies.
+static bool fits(Executable *self, PJRT_LoadedExecutable_Execute_Args *args) {
+  if (args->num_devices != 1 || args->num_args != self->input_count || self->deleted) return false;
+  if (self->input_count + self->output_count > ON_STACK) return false;
+  Buffer **given = ((Buffer ***)args->argument_lists)[0];
+  Input *inputs = self->inputs;
+  for (size_t i = 0; i < self->input_count; i++) {
+    Buffer *buffer = given[i];
+    if (buffer->deleted || buffer->bytes != inputs[i].bytes) return false;
+    if ((uintptr_t)buffer->data % 16) return false;
+    int64_t *order = buffer->minor_to_major;
+    for (size_t d = 0; d < buffer->rank; d++) {
+      if (order[d] != (int64_t)(buffer->rank - 1 - d)) return false;
+    }
+    // The same buffer given twice can't be donated.
+    for (size_t j = 0; inputs[i].donated && j < self->input_count; j++) {
+      if (j != i && given[j] == buffer) return false;
+    }
+  }
+  return true;
+}
+
+static void *take_arena(Executable *self) {
+  void *arena = __atomic_exchange_n(&self->arena, NULL, __ATOMIC_ACQ_REL);
+  if (!arena && posix_memalign(&arena, ALIGNMENT, self->arena_bytes + 1)) return NULL;
+  return arena;
+}
+
+static void give_arena(Executable *self, void *arena) {
+  free(__atomic_exchange_n(&self->arena, arena, __ATOMIC_ACQ_REL));
+}
+
+// The buffer of a result: it takes a donated argument's memory where it may.
+static Buffer *make_result(Executable *self, size_t number, Buffer **given,
+                           const ExecuteOptions *options, Buffer **donors) {
+  Output *output = (Output *)self->outputs + number;
+  Memory *memory = ((Memory **)self->memories)[number];
+  Buffer *donor = output->donor < 0 ? NULL : given[output->donor];
+  donors[number] = NULL;
+  bool taken = donor && donor->references == 1 && !donor->on_delete &&
+               may_donate(options, output->donor);
+  Buffer *made = make_buffer(output->type, output->rank, output->dims, output->minor_to_major,
+                             output->bytes, self->device, memory, taken ? donor->data : NULL);
+  if (made && taken) donors[number] = donor;
+  if (made && donor && !taken) memcpy(made->data, donor->data, output->bytes);
+  return made;
+}
+
+static void *failed(int status) {
+  if (status == 2) return simple_error(RESOURCE_EXHAUSTED, "the compiled module found no memory");
+  ((void (*)(void))hooks.interrupted)();
+  return simple_error(CANCELLED, "interrupted by a signal");
+}
+
+static void *run(Executable *self, PJRT_LoadedExecutable_Execute_Args *args) {
+  Buffer **given = ((Buffer ***)args->argument_lists)[0];
+  Buffer **made = ((Buffer ***)args->output_lists)[0];
+  Buffer *donors[ON_STACK];
+  void *in[ON_STACK], *out[ON_STACK];
+  for (size_t i = 0; i < self->input_count; i++) in[i] = given[i]->data;
+  size_t ready_ones = 0;
+  for (; ready_ones < self->output_count; ready_ones++) {
+    Buffer *result = make_result(self, ready_ones, given, args->options, donors);
+    if (!result) break;
+    made[ready_ones] = result;
+    out[ready_ones] = result->data;
+    int donor = ((Output *)self->outputs)[ready_ones].donor;
+    if (donor >= 0) in[donor] = result->data;
+  }
+  void *arena = ready_ones == self->output_count ? take_arena(self) : NULL;
+  int status = 2;
+  if (arena) {
+    int (*code)(void **, void **, void *) = (int (*)(void **, void **, void *))self->run;
+    status = code(in, out, arena);
+    give_arena(self, arena);
+  }
+  for (size_t i = 0; i < ready_ones; i++) {
+    // What took an argument's memory owns it from now on, even where the call failed half-way.
+    if (donors[i]) donors[i]->data = NULL, donors[i]->deleted = 1;
+    if (status) let_go(made[i]);
+  }
+  if (status) return failed(status);
+  Input *inputs = self->inputs;
+  for (size_t i = 0; i < self->input_count; i++) {
+    if (inputs[i].donated && !given[i]->deleted && may_donate(args->options, i)) {
+      delete_buffer(given[i]);
+    }
+  }
+  if (args->device_complete_events) ((void **)args->device_complete_events)[0] = &ready;
+  __atomic_add_fetch(&self->calls, 1, __ATOMIC_RELAXED);
+  return NULL;
+}
+
+void *PJRT_LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args *args) {
+  Executable *self = args->executable;
+  if (self->run && fits(self, args)) return run(self, args);
+  return ((void *(*)(void *))hooks.execute)(args);
+}
+
+// ------------------------------------------------------------------------ the end of Python
+
+// What stands in the table for each function of Python, when Python has ended.
+void *python_has_ended(void *args) {
+  (void)args;
+  return simple_error(UNAVAILABLE, "Python has ended, and PyHLO's backend with it");
+}
+
+// ------------------------------------------------- functions that do nothing, or as others do
+
+// These live as long as the process, for their names are read and their memory is counted as long
+// as there are buffers.
+void *PJRT_Client_Destroy(void *args) { (void)args; return NULL; }
+void *PJRT_TopologyDescription_Destroy(void *args) { (void)args; return NULL; }
+void *PJRT_Layouts_MemoryLayout_Destroy(void *args) { (void)args; return NULL; }
+
+// What frees bytes that live as long as the process or their executable.
+void nothing(void *owner) { (void)owner; }
+
+void *PJRT_LoadedExecutable_Destroy(void *args) { return PJRT_Executable_Destroy(args); }
+void *PJRT_Buffer_UnpaddedDimensions(void *args) { return PJRT_Buffer_Dimensions(args); }
+void *PJRT_Buffer_OpaqueDeviceMemoryDataPointer(void *args) {
+  return PJRT_Buffer_UnsafePointer(args);
+}

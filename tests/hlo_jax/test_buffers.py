@@ -1,0 +1,106 @@
+"""Buffers: donated, deleted, copied, shared, counted."""
+
+import gc
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+
+def test_donated_arrays_are_gone(jax: Any, jnp: Any, engine: str) -> None:
+    step = jax.jit(lambda x: x + 1, donate_argnums=0)
+    x = jnp.arange(1000.0)
+    before = x.unsafe_buffer_pointer()
+    y = step(x)
+    assert x.is_deleted()
+    assert y[999] == 1000
+    if engine == "c":
+        assert y.unsafe_buffer_pointer() == before, "the result takes the argument's memory"
+    with pytest.raises(ValueError, match="deleted or donated"):
+        step(x)
+
+
+@pytest.mark.usefixtures("engine")
+def test_an_array_can_not_be_donated_and_used(jax: Any, jnp: Any) -> None:
+    add = jax.jit(lambda x, y: x + y, donate_argnums=0)
+    x = jnp.arange(3.0)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="use and donate the same buffer"):
+        add(x, x)
+    assert x.tolist() == [0, 1, 2]
+
+
+@pytest.mark.usefixtures("engine")
+def test_memory_is_counted(jax: Any, jnp: Any) -> None:
+    device = jax.devices()[0]
+    gc.collect()
+    before = device.memory_stats()["bytes_in_use"]
+    x = jax.device_put(np.zeros(1000, np.float32))
+    y = jax.jit(jnp.sin)(x)
+    stats = device.memory_stats()
+    assert stats["bytes_in_use"] - before == 8000
+    assert stats["peak_bytes_in_use"] >= stats["bytes_in_use"]
+    x.delete()
+    del y
+    gc.collect()
+    assert device.memory_stats()["bytes_in_use"] == before
+
+
+def test_a_numpy_array_that_looks_at_a_buffer_keeps_it(jnp: Any) -> None:
+    x = jnp.arange(5.0)
+    seen = np.asarray(x)
+    x.delete()
+    assert seen.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_dlpack_shares_memory(jax: Any, jnp: Any) -> None:
+    numbers = np.arange(64, dtype=np.float32)[np.newaxis]
+    x = jax.dlpack.from_dlpack(numbers)
+    assert x.device.platform == "pyhlo"
+    assert x.unsafe_buffer_pointer() == numbers.ctypes.data
+    back = np.from_dlpack(jnp.sin(x))
+    np.testing.assert_allclose(back, np.sin(numbers), rtol=1e-6)
+    y = jnp.arange(4.0)
+    assert np.from_dlpack(y).ctypes.data == y.unsafe_buffer_pointer()
+
+
+def test_memory_that_came_in_is_given_back(jax: Any) -> None:
+    numbers = np.arange(64, dtype=np.float32)
+    before = sys.getrefcount(numbers)
+    x = jax.dlpack.from_dlpack(numbers)
+    assert sys.getrefcount(numbers) > before
+    del x
+    gc.collect()
+    assert sys.getrefcount(numbers) == before
+
+
+def test_copies_to_devices_and_memories(jax: Any, jnp: Any) -> None:
+    first, second = jax.devices()[:2]
+    x = jax.device_put(jnp.arange(3.0), first)
+    y = jax.device_put(x, second)
+    assert y.devices() == {second}
+    assert y.tolist() == [0, 1, 2]
+    there = jax.device_put(x, jax.sharding.SingleDeviceSharding(first, memory_kind="pinned_host"))
+    assert there.sharding.memory_kind == "pinned_host"
+    assert there.tolist() == [0, 1, 2]
+
+
+@pytest.mark.usefixtures("engine")
+def test_layouts(jax: Any) -> None:
+    layouts = pytest.importorskip("jax.experimental.layout")
+    Format, Layout = layouts.Format, layouts.Layout  # noqa: N806
+    numbers = np.arange(6, dtype=np.float32).reshape(2, 3)
+    turned = Format(Layout((1, 0)), jax.sharding.SingleDeviceSharding(jax.devices()[0]))
+    x = jax.device_put(numbers, turned)
+    assert x.format.layout.major_to_minor == (1, 0)
+    np.testing.assert_array_equal(x, numbers)
+    y = jax.jit(lambda a: a * 2, in_shardings=turned, out_shardings=turned)(x)
+    assert y.format.layout.major_to_minor == (1, 0)
+    np.testing.assert_array_equal(y, numbers * 2)
+    np.testing.assert_array_equal(jax.jit(lambda a: a + a)(x), numbers * 2)
+
+
+def test_arrays_with_strides_come_in(jax: Any) -> None:
+    numbers = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
+    for view in (numbers[::-1], numbers[:, ::2], numbers.T, numbers[..., 1], numbers[:0]):
+        np.testing.assert_array_equal(jax.device_put(view), view)

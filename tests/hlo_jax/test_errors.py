@@ -1,0 +1,38 @@
+"""Errors reach JAX with a status, PyHLO's message, and the user's line where there is one."""
+
+from typing import Any
+
+import pytest
+
+
+def test_an_unknown_custom_call_is_named(jax: Any, engine: str) -> None:
+    called = jax.ffi.ffi_call("no_such_function", jax.ShapeDtypeStruct((), "float32"))
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED.*no_such_function") as e:
+        jax.jit(called)(1.0)
+    assert engine
+    assert "HLO121" in str(e.value)
+
+
+def test_unknown_options_are_refused(jax: Any) -> None:
+    function = jax.jit(lambda x: x + 1, compiler_options={"no_such_option": "1"})
+    with pytest.raises(
+        jax.errors.JaxRuntimeError, match="No such compile option: 'no_such_option'"
+    ):
+        function(1.0)
+    engine = jax.jit(lambda x: x + 1, compiler_options={"pyhlo_engine": "sea"})
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"INVALID_ARGUMENT.*interpreter"):
+        engine(1.0)
+
+
+def test_an_engine_can_be_an_option(jax: Any) -> None:
+    function = jax.jit(lambda x: x + 1, compiler_options={"pyhlo_engine": "c"})
+    assert function(1.0) == 2
+    stats = function.lower(1.0).compile().memory_analysis()
+    assert stats.generated_code_size_in_bytes > 0
+
+
+def test_analyses(jax: Any, jnp: Any) -> None:
+    compiled = jax.jit(lambda x: x @ x).lower(jnp.ones((4, 4))).compile()
+    assert compiled.cost_analysis()["flops"] == 128
+    assert compiled.memory_analysis().argument_size_in_bytes == 64
+    assert "dot" in compiled.as_text()
