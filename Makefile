@@ -24,8 +24,9 @@ fuzz: .venv/tests
 	$(BIN)/python -m tests.fuzz --modules 50000 --sanitize
 
 # The pages of docs/ that are written by the program itself.
-docs: .venv/runs
+docs: .venv/tests
 	$(BIN)/hlo explain --all > docs/codes.md
+	$(BIN)/python -m hlo_tools.views.railroad docs
 
 # Rewrites the expected halves of golden tests, where interpreter and verifier agree.
 bless: .venv/tests

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hlo.read.grammar import KINDS, load_grammar
+from hlo.read.grammar import KINDS, PIECES, load_grammar
 from hlo.support.cache import cache_folder
 
 if TYPE_CHECKING:
@@ -32,3 +32,8 @@ def test_no_folder_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert cache_folder("grammars") is None
     assert read_ints() == ["1", "2"]
+
+
+def test_there_are_no_conflicts() -> None:
+    """Neither in LALR's tables nor between the terminals that one state accepts."""
+    load_grammar("strict", [*PIECES, *KINDS], strict=True)
