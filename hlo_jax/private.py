@@ -7,13 +7,21 @@ JAX breaks something, this is the file to look at. Each was tried with the versi
 
 from __future__ import annotations
 
+import dataclasses
 import re
+import tempfile
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from hlo_jax.abi.proto import fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PLATFORM = "pyhlo"
 TRIED = ("0.10.2",)
@@ -99,6 +107,79 @@ def share_by_dlpack() -> None:
     kind.__dlpack__, kind.__dlpack_device__ = to_dlpack, dlpack_device
 
 
+def emit_callbacks(target: str, enter: Callable[[Any], tuple[int, Any]]) -> None:
+    """Let `pure_callback`, `io_callback` and `jax.debug` become a custom call of PyHLO's.
+
+    JAX emits callbacks into Python for platforms of a list only. Its own custom call finds the
+    function through a part of jaxlib that plugins can't reach.
+
+    Parameters
+    ----------
+    target : the name of the custom call; its attribute `index` is the function's number.
+    enter : takes a function; gives its number, and what the program keeps as long as it may call.
+    """
+    callback = _module("jax._src.callback")
+    emit = callback.emit_python_callback
+
+    def emit_ours(
+        ctx: Any, function: Any, token: Any, operands: Any, operand_avals: Any, result_avals: Any,
+        *, has_side_effect: bool, sharding: Any = None, **others: Any,
+    ) -> Any:  # fmt: skip
+        if tuple(ctx.module_context.platforms) != (PLATFORM,):
+            more = {"has_side_effect": has_side_effect, "sharding": sharding, **others}
+            return emit(ctx, function, token, operands, operand_avals, result_avals, **more)
+        if others.get("partitioned") and result_avals:
+            raise ValueError("Partitioned callback not supported with return values.")
+        number, kept = enter(_checked(function, result_avals))
+        ctx.module_context.add_keepalive(kept)
+        if token:
+            abstract = _module("jax._src.core").abstract_token
+            operands, sharding = [token, *operands], _with_token(sharding)
+            avals_in, avals_out = [abstract, *ctx.avals_in], [abstract, *ctx.avals_out]
+            ctx = dataclasses.replace(ctx, avals_in=avals_in, avals_out=avals_out)
+        build = _module("jax._src.ffi").build_ffi_lowering_function
+        called = build(target, has_side_effect=has_side_effect)(
+            ctx, *operands, index=np.uint64(number)
+        )
+        if sharding is not None:
+            mlir = _module("jax._src.interpreters.mlir")
+            mlir.set_sharding(ctx.module_context, called, sharding)
+        results = list(called.results)
+        return results[bool(token) :], results[0] if token else token, function
+
+    callback.emit_python_callback = emit_ours
+
+
+def _with_token(sharding: Any) -> Any:
+    """The shardings of results, with one for a token in front of them."""
+    if not hasattr(sharding, "shardings"):
+        return sharding
+    sdy, first = _module("jax._src.sharding_impls"), sharding.shardings[0]
+    own = sdy.SdyArray(mesh_shape=(), dim_shardings=(), logical_device_ids=first.logical_device_ids)
+    return sdy.SdyArrayList((own, *sharding.shardings))
+
+
+def _checked(function: Any, result_avals: Any) -> Callable[..., list[Any]]:
+    """A callback whose results are arrays, and of the shapes that were promised."""
+    dtypes = _module("jax._src.dtypes")
+
+    def call(*arguments: Any) -> list[Any]:
+        made = function(*arguments)
+        if len(made) != len(result_avals):
+            counts = f"Expected: {len(result_avals)}, Actual: {len(made)}"
+            raise RuntimeError(f"Mismatched number of outputs from callback. {counts}")
+        arrays = [dtypes.canonicalize_value(np.asarray(value)) for value in made]
+        for k, (array, aval) in enumerate(zip(arrays, result_avals, strict=True)):
+            for what in ("shape", "dtype"):
+                found, wanted = getattr(array, what), getattr(aval, what)
+                if found != wanted:
+                    start = f"Incorrect output {what} for return value #{k}"
+                    raise RuntimeError(f"{start}: Expected: {wanted}, Actual: {found}")
+        return arrays
+
+    return call
+
+
 # ----------------------------------------------------------------------------------- programs
 
 
@@ -166,6 +247,43 @@ def hlo_of_text(text: str) -> bytes:
 def compile_options(serialized: bytes) -> Any:
     """A CompileOptionsProto as jaxlib's object for it; there is no public class."""
     return _module("jaxlib._jax").CompileOptions.ParseFromString(serialized)
+
+
+def partitioned(code: bytes, serialized: bytes, devices: int) -> bytes:
+    """What each of several devices runs of a program, as a serialized HloModuleProto.
+
+    To divide a program for devices is the work of XLA's partitioners, Shardy and GSPMD. They can be
+    had only as part of a compilation for the CPU, in the files that it dumps; it need not come to
+    an end, and where it knows no custom call of PyHLO's it does not.
+
+    Raises
+    ------
+    Exception
+        Of jaxlib, if the program can't be divided.
+    """
+    jaxlib, client = _module("jaxlib._jax"), _cpu_client(devices)
+    options = compile_options(serialized)
+    build = options.executable_build_options
+    build.debug_options.xla_backend_optimization_level = 0
+    build.device_assignment = jaxlib.DeviceAssignment.create(
+        np.arange(devices).reshape(-1, build.num_partitions)
+    )
+    with tempfile.TemporaryDirectory(prefix="pyhlo-") as folder:
+        options.env_option_overrides = [
+            ("xla_dump_to", folder),
+            ("xla_dump_hlo_pass_re", "spmd-partitioning"),
+            ("xla_dump_hlo_as_proto", True),
+        ]
+        failed: Exception | None = None
+        try:
+            listed = jaxlib.DeviceList(tuple(client.devices()[:devices]))
+            client.compile_and_load(code, listed, options)
+        except jaxlib.JaxRuntimeError as error:
+            failed = error
+        found = sorted(Path(folder).glob("*after_spmd-partitioning*.hlo.pb"))
+        if not found:
+            raise failed or RuntimeError("XLA's partitioner left no file")
+        return next(v for k, v in fields(found[-1].read_bytes()) if k == 1 and isinstance(v, bytes))
 
 
 _EMPTY_PROGRAM = b"module { func.func public @main() { return } }"

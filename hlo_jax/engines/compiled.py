@@ -36,5 +36,7 @@ class Compiled:
     def run(self, per_device: Sequence[Arrays]) -> Sequence[Arrays]:
         """Call the program. The memory of donated arguments is used, so these are copied."""
         (arguments,) = per_device
-        given = [a.copy() if k in self._donors else a for k, a in enumerate(arguments)]
+        given = [
+            a.copy() if a is not None and k in self._donors else a for k, a in enumerate(arguments)
+        ]
         return [flat(self._executable(*given))]

@@ -220,12 +220,6 @@ def memory_kind_id(args: s.MemoryNumber) -> None:
     args.number = _memory(args.memory).kind_number
 
 
-@answers("PJRT_Memory_Kind")
-def memory_kind(args: s.Text) -> None:
-    """Its kind."""
-    args.text, args.text_size = text(_memory(args.of).kind)
-
-
 @answers("PJRT_Memory_DebugString", "PJRT_Memory_ToString")
 def memory_text(args: s.Text) -> None:
     """A memory as text."""

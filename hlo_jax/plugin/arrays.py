@@ -37,7 +37,7 @@ def element_type(number: int) -> ElementType:
     PjrtError
         UNIMPLEMENTED if PyHLO has no such type.
     """
-    if number not in TYPES or not TYPES[number].is_array:
+    if number not in TYPES:
         message = f"PyHLO has no arrays of the element type with PJRT's number {number}"
         raise PjrtError(ErrorCode.UNIMPLEMENTED, message)
     return TYPES[number]
@@ -55,8 +55,20 @@ def array_at(
     return array.transpose(np.argsort(major_to_minor)) if len(dims) > 1 else array
 
 
+def value_of(handle: int) -> Array | None:
+    """An array that looks at a buffer; None for a token.
+
+    Raises
+    ------
+    PjrtError
+        INVALID_ARGUMENT if the buffer was deleted.
+    """
+    array = array_of(handle)
+    return None if array.dtype == object else array
+
+
 def array_of(handle: int) -> Array:
-    """An array that looks at a buffer.
+    """An array that looks at a buffer; an empty one of objects for a token.
 
     Raises
     ------
@@ -68,7 +80,8 @@ def array_of(handle: int) -> Array:
         raise PjrtError(ErrorCode.INVALID_ARGUMENT, "Buffer has been deleted or donated.")
     dims = read_numbers(buffer.dims, buffer.rank)
     order = read_numbers(buffer.minor_to_major, buffer.rank)
-    return array_at(buffer.data, dims, element_type(buffer.type), order)
+    kind = element_type(buffer.type)
+    return array_at(buffer.data, dims, kind, order) if kind.is_array else np.empty(0, object)
 
 
 def new_buffer(
@@ -86,7 +99,8 @@ def new_buffer(
         RESOURCE_EXHAUSTED if memory is out.
     """
     order = row_major(len(dims)).minor_to_major if minor_to_major is None else minor_to_major
-    bytes_ = int(np.prod(dims, dtype=np.int64)) * element_type(type_number).dtype.itemsize
+    kind = element_type(type_number)
+    bytes_ = int(np.prod(dims, dtype=np.int64)) * kind.dtype.itemsize if kind.is_array else 0
     numbers = numbers_array(dims, ctypes.c_int64), numbers_array(order, ctypes.c_int64)
     places = [ctypes.addressof(array) for array in numbers]
     where = memory.device.handle, memory.handle, data
@@ -97,9 +111,14 @@ def new_buffer(
 
 
 def buffer_with(
-    array: Array, type_number: int, memory: Memory, minor_to_major: Sequence[int] | None = None
+    array: Array | None,
+    type_number: int,
+    memory: Memory,
+    minor_to_major: Sequence[int] | None = None,
 ) -> int:
-    """A buffer with a copy of an array."""
+    """A buffer with a copy of an array, or for a token."""
+    if array is None:
+        return new_buffer(type_number, (), memory)
     made = new_buffer(type_number, array.shape, memory, minor_to_major)
     array_of(made)[...] = array
     return made

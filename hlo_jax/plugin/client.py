@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from hlo_jax.abi.numbers import ErrorCode
 from hlo_jax.plugin.errors import PjrtError
+from hlo_jax.plugin.memory import text
 from hlo_jax.shim import records
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Memory:
 
     def __post_init__(self) -> None:
         self.record.id = self.device.number * len(MEMORY_KINDS) + self.kind_number
-        self.record.kind = self.kind_number
+        self.record.kind, self.record.kind_length = text(self.kind)
 
     @property
     def handle(self) -> int:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from hlo_jax.abi.numbers import ErrorCode
 from hlo_jax.abi.structs import ExecuteOptions, Program
-from hlo_jax.plugin.arrays import array_of, buffer_with
+from hlo_jax.plugin.arrays import buffer_with, value_of
 from hlo_jax.plugin.buffers import ready_event
-from hlo_jax.plugin.client import MEMORY_KINDS
 from hlo_jax.plugin.errors import PjrtError
 from hlo_jax.plugin.loaded import Loaded, bury, loaded
 from hlo_jax.plugin.memory import no_deleter, numbers_array, read_numbers, text
@@ -49,7 +48,7 @@ def execute(args: s.LoadedExecutableExecute) -> None:
     """
     self = loaded(args.executable)
     given = _argument_handles(self, args)
-    results = self.engine.run([[array_of(handle) for handle in own] for own in given])
+    results = self.engine.run([[value_of(handle) for handle in own] for own in given])
     made: list[int] = []
     try:
         for memories, own in zip(self.memories, results, strict=True):
@@ -124,18 +123,6 @@ def name(args: s.Text) -> None:
 def fingerprint(args: s.Text) -> None:
     """A number that other programs do not have."""
     args.text, args.text_size = text(loaded(args.of).program.fingerprint)
-
-
-@answers("PJRT_Executable_NumReplicas")
-def num_replicas(args: s.ExecutableNumber) -> None:
-    """How many replicas run it."""
-    args.number = loaded(args.executable).program.options.num_replicas
-
-
-@answers("PJRT_Executable_NumPartitions")
-def num_partitions(args: s.ExecutableNumber) -> None:
-    """How many partitions a replica has."""
-    args.number = loaded(args.executable).program.options.num_partitions
 
 
 @answers("PJRT_LoadedExecutable_AddressableDevices")
@@ -218,7 +205,7 @@ def output_dimensions(args: s.ExecutableOutputDimensions) -> None:
 def output_memory_kinds(args: s.ExecutableOutputMemoryKinds) -> None:
     """The kind of memory of each result."""
     self = loaded(args.executable)
-    kinds = [text(MEMORY_KINDS[memory.kind_number]) for memory in self.memories[0]]
+    kinds = [text(memory.kind) for memory in self.memories[0]]
     args.num_outputs = len(kinds)
     args.memory_kinds = self.keep(numbers_array([address for address, _ in kinds]))
     args.memory_kind_sizes = self.keep(numbers_array([length for _, length in kinds]))

@@ -6,54 +6,38 @@ tells JAX the layouts of buffers and programs, which the older part of PJRT had 
 
 from __future__ import annotations
 
+import ctypes
 from typing import TYPE_CHECKING
 
-from hlo.types.shape import Layout, row_major
+from hlo.types.shape import row_major
 from hlo_jax.plugin.loaded import loaded
-from hlo_jax.plugin.memory import no_deleter, numbers_array, read_numbers, text
+from hlo_jax.plugin.memory import numbers_array
 from hlo_jax.plugin.table import answers
-from hlo_jax.shim import records
+from hlo_jax.shim import shim
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from hlo_jax.abi import structs as s
 
-# A PJRT_Layouts_MemoryLayout is the address of its text, which is kept for good: there are few.
-_LENGTHS: dict[int, int] = {}
 
-
-def _handle(minor_to_major: Iterable[int]) -> int:
-    address, length = text(str(Layout(tuple(minor_to_major))))
-    _LENGTHS[address] = length
-    return address
-
-
-@answers("PJRT_Layouts_MemoryLayout_Serialize")
-def serialize(args: s.LayoutSerialize) -> None:
-    """The text."""
-    args.serialized_bytes, args.serialized_bytes_size = args.layout, _LENGTHS[args.layout]
-    args.serialized_layout, args.serialized_layout_deleter = 0, no_deleter()
+def _layout(minor_to_major: Sequence[int]) -> int:
+    """A layout, for its caller to free."""
+    order = numbers_array(minor_to_major, ctypes.c_int64)
+    return shim().make_layout(len(minor_to_major), ctypes.addressof(order))
 
 
 @answers("PJRT_Layouts_PJRT_Client_GetDefaultLayout", "PJRT_Layouts_PJRT_Topology_GetDefaultLayout")
 def default_layout(args: s.LayoutOfType) -> None:
     """Row-major, for every type."""
-    args.layout = _handle(row_major(args.num_dims).minor_to_major)
-
-
-@answers("PJRT_Layouts_PJRT_Buffer_MemoryLayout")
-def buffer_layout(args: s.LayoutOfBuffer) -> None:
-    """The layout of a buffer."""
-    buffer = records.Buffer.from_address(args.buffer)
-    args.layout = _handle(read_numbers(buffer.minor_to_major, buffer.rank))
+    args.layout = _layout(row_major(args.num_dims).minor_to_major)
 
 
 @answers("PJRT_Layouts_PJRT_Executable_GetOutputLayouts")
 def output_layouts(args: s.LayoutsOfExecutable) -> None:
     """The layouts of the results."""
     self = loaded(args.executable)
-    handles = numbers_array([_handle(r.minor_to_major) for r in self.program.results])
+    handles = numbers_array([_layout(r.minor_to_major) for r in self.program.results])
     args.count, args.layouts = len(self.program.results), self.keep(handles)
 
 
@@ -61,5 +45,5 @@ def output_layouts(args: s.LayoutsOfExecutable) -> None:
 def parameter_layouts(args: s.LayoutsOfExecutable) -> None:
     """The layouts of the parameters."""
     self = loaded(args.executable)
-    handles = numbers_array([_handle(p.minor_to_major) for p in self.program.parameters])
+    handles = numbers_array([_layout(p.minor_to_major) for p in self.program.parameters])
     args.count, args.layouts = len(self.program.parameters), self.keep(handles)

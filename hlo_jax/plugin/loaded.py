@@ -6,11 +6,11 @@ import ctypes
 from typing import TYPE_CHECKING, Any
 
 from hlo_jax.abi.numbers import ErrorCode
+from hlo_jax.abi.proto import hlo_with_config
 from hlo_jax.engines.choice import engine_for
 from hlo_jax.plugin.client import MEMORY_KINDS, client
 from hlo_jax.plugin.errors import PjrtError
 from hlo_jax.plugin.memory import numbers_array
-from hlo_jax.programs.proto import hlo_with_config
 from hlo_jax.shim import records, shim
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ class Loaded:
         record.references = 1
         record.input_count, record.inputs = len(program.parameters), self.keep(inputs)
         record.output_count, record.outputs = len(program.results), self.keep(outputs)
+        options = program.options
+        record.replicas, record.partitions = options.num_replicas, options.num_partitions
         record.device, record.memories = self.devices[0].handle, self.keep(memories)
         self.use_native()
 

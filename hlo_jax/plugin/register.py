@@ -11,10 +11,12 @@ from typing import Any
 
 import hlo_jax.plugin
 from hlo_jax.abi.structs import LoadedExecutableExecute
+from hlo_jax.engines.callbacks import TARGET, enter
 from hlo_jax.plugin.errors import raise_later
 from hlo_jax.plugin.table import capsule, table
 from hlo_jax.private import (
     PLATFORM,
+    emit_callbacks,
     is_asked_for,
     is_too_old,
     jaxlib_version,
@@ -47,6 +49,7 @@ def register() -> None:
     register_plugin(capsule())
     lower_like_cpu()
     share_by_dlpack()
+    emit_callbacks(TARGET, enter)
     atexit.register(table().end)
 
 

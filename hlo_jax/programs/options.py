@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hlo_jax.abi.proto import bytes_field, fields, number_field, packed, varint
 from hlo_jax.private import check_options, compile_options
-from hlo_jax.programs.proto import bytes_field, fields, number_field, packed, varint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

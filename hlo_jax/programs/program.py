@@ -11,7 +11,7 @@ import hlo
 from hlo.types.shape import Layout, row_major, tuple_of
 from hlo.types.values import ComputationLayout
 from hlo_jax.abi.numbers import TYPE_NUMBERS
-from hlo_jax.private import attributes_of_mlir, hlo_of_mlir, text_of_hlo
+from hlo_jax.private import attributes_of_mlir, hlo_of_mlir, partitioned, text_of_hlo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,8 @@ class Value:
     @property
     def bytes(self) -> int:
         """The bytes that a buffer for it takes: NumPy's, so an s4 has a byte of its own."""
-        return self.shape.size * self.shape.element_type.dtype.itemsize
+        kind = self.shape.element_type
+        return self.shape.size * kind.dtype.itemsize if kind.is_array else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,11 @@ def read_program(source: Source, options: Options) -> Program:
     if source.format not in ("mlir", "hlo"):
         raise FormatError(f"a program in the format {source.format!r}; PyHLO reads mlir and hlo")
     is_mlir = source.format == "mlir"
-    proto = hlo_of_mlir(source.code) if is_mlir else source.code
+    if options.num_partitions > 1:
+        devices = options.num_replicas * options.num_partitions
+        proto = partitioned(source.code, options.serialized, devices)
+    else:
+        proto = hlo_of_mlir(source.code) if is_mlir else source.code
     module = hlo.parse(text_of_hlo(proto))
     header = module.header
     donors = {

@@ -5,9 +5,9 @@ What is slow to make of a program, its C, is kept by PyHLO's own cache already.
 
 from __future__ import annotations
 
+from hlo_jax.abi.proto import bytes_field, fields
 from hlo_jax.programs.options import read_options
 from hlo_jax.programs.program import FormatError, Program, Source, read_program
-from hlo_jax.programs.proto import bytes_field, fields
 
 # The first bytes of every serialized executable: another version of this file, another number.
 MAGIC = b"PyHLO executable 1\n"

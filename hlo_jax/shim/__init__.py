@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emit_c.executable.libraries import library
-from hlo_jax.abi.functions import FUNCTIONS
+from hlo_jax.abi.functions import FUNCTIONS, LAYOUT_FUNCTIONS
 from hlo_jax.abi.members import declaration
 from hlo_jax.abi.structs import ExecuteOptions
 from hlo_jax.shim import records
@@ -21,7 +21,7 @@ from hlo_jax.shim import records
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_HEAD = "#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n"
+_HEADERS = ("stdbool.h", "stdint.h", "stdio.h", "stdlib.h", "string.h")
 
 
 @cache
@@ -39,6 +39,7 @@ def shim() -> ctypes.CDLL:
         ("make_error", address, ctypes.c_int, ctypes.c_char_p, size),
         ("make_buffer", address, ctypes.c_int, size, address, address, size, *(address,) * 3),
         ("delete_buffer", None, address),
+        ("make_layout", address, size, address),
         ("take_dead", address),
     ):
         function = getattr(loaded, name)
@@ -48,14 +49,15 @@ def shim() -> ctypes.CDLL:
 
 def text() -> str:
     """All of the shim's C."""
-    return "\n".join([_HEAD, *_declarations(), Path(__file__).with_name("shim.c").read_text()])
+    head = "".join(f"#include <{name}>\n" for name in _HEADERS)
+    return "\n".join([head, *_declarations(), Path(__file__).with_name("shim.c").read_text()])
 
 
 def _declarations() -> Iterator[str]:
     for record in records.RECORDS:
         yield declaration(record, record.__name__)
     yield declaration(ExecuteOptions, "ExecuteOptions")
-    for name, struct in FUNCTIONS.items():
+    for name, struct in (FUNCTIONS | LAYOUT_FUNCTIONS).items():
         if struct is not None:
             yield declaration(struct, f"{name}_Args")
 

@@ -33,7 +33,8 @@ class Memory(Record):
     """A PJRT_Memory: one of the memories of a device."""
 
     id: Int
-    kind: Int             # the number of its kind
+    kind: Address         # the name of its kind
+    kind_length: Size
 
 
 @struct
@@ -52,6 +53,13 @@ class Buffer(Record):
     deleted: Int          # its value is gone: deleted, or donated
     on_delete: Address    # the memory is somebody else's, who is told with this function
     on_delete_arg: Address
+
+
+@struct
+class Layout(Record):
+    """A PJRT_Layouts_MemoryLayout; its text stands behind it."""
+
+    length: Size
 
 
 @struct
@@ -90,6 +98,8 @@ class Executable(Record):
     outputs: Address      # Output[output_count]
     device: Address       # of the outputs, where there is one device only
     memories: Address     # Memory*[output_count]
+    replicas: Size
+    partitions: Size
     calls: Int64          # that C answered without Python
 
 
@@ -101,4 +111,4 @@ class Hooks(Record):
     interrupted: Address  # a signal's handler raised an exception while `run` was at work
 
 
-RECORDS = (Error, Device, Memory, Buffer, Output, Input, Executable, Hooks)
+RECORDS = (Error, Device, Memory, Buffer, Layout, Output, Input, Executable, Hooks)

@@ -213,6 +213,54 @@ void *PJRT_Buffer_UnsafePointer(PJRT_Buffer_UnsafePointer_Args *args) {
   return NULL;
 }
 
+// --------------------------------------------------------------------------------- layouts
+
+// What frees bytes that live as long as what they belong to.
+void nothing(void *owner) { (void)owner; }
+
+// The text of an order of dimensions, such as "{1,0}", for its caller to free.
+Layout *make_layout(size_t rank, const int64_t *minor_to_major) {
+  enum { DIGITS = 20 };
+  Layout *made = malloc(sizeof *made + 3 + rank * (DIGITS + 1));
+  char *text = (char *)(made + 1), *end = text;
+  *end++ = '{';
+  for (size_t d = 0; d < rank; d++) {
+    end += sprintf(end, d ? ",%lld" : "%lld", (long long)minor_to_major[d]);
+  }
+  *end++ = '}';
+  made->length = end - text;
+  return made;
+}
+
+void *PJRT_Layouts_PJRT_Buffer_MemoryLayout(PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args *args) {
+  Buffer *buffer = args->buffer;
+  args->layout = make_layout(buffer->rank, buffer->minor_to_major);
+  return NULL;
+}
+
+void *PJRT_Layouts_MemoryLayout_Serialize(PJRT_Layouts_MemoryLayout_Serialize_Args *args) {
+  Layout *layout = args->layout;
+  args->serialized_bytes = layout + 1;
+  args->serialized_bytes_size = layout->length;
+  args->serialized_layout = NULL;
+  args->serialized_layout_deleter = (void *)nothing;
+  return NULL;
+}
+
+void *PJRT_Layouts_MemoryLayout_Destroy(PJRT_Layouts_MemoryLayout_Destroy_Args *args) {
+  free(args->layout);
+  return NULL;
+}
+
+// -------------------------------------------------------------------------------- memories
+
+void *PJRT_Memory_Kind(PJRT_Memory_Kind_Args *args) {
+  Memory *memory = args->of;
+  args->text = memory->kind;
+  args->text_size = memory->kind_length;
+  return NULL;
+}
+
 // ----------------------------------------------------------------------------- executables
 
 // Executables that died, for Python to let go of their objects. Any thread puts one there.
@@ -248,6 +296,16 @@ void *PJRT_LoadedExecutable_GetExecutable(PJRT_LoadedExecutable_GetExecutable_Ar
 
 void *PJRT_Executable_NumOutputs(PJRT_Executable_NumOutputs_Args *args) {
   args->number = ((Executable *)args->executable)->output_count;
+  return NULL;
+}
+
+void *PJRT_Executable_NumReplicas(PJRT_Executable_NumReplicas_Args *args) {
+  args->number = ((Executable *)args->executable)->replicas;
+  return NULL;
+}
+
+void *PJRT_Executable_NumPartitions(PJRT_Executable_NumPartitions_Args *args) {
+  args->number = ((Executable *)args->executable)->partitions;
   return NULL;
 }
 
@@ -373,10 +431,6 @@ void *python_has_ended(void *args) {
 // as there are buffers.
 void *PJRT_Client_Destroy(void *args) { (void)args; return NULL; }
 void *PJRT_TopologyDescription_Destroy(void *args) { (void)args; return NULL; }
-void *PJRT_Layouts_MemoryLayout_Destroy(void *args) { (void)args; return NULL; }
-
-// What frees bytes that live as long as the process or their executable.
-void nothing(void *owner) { (void)owner; }
 
 void *PJRT_LoadedExecutable_Destroy(void *args) { return PJRT_Executable_Destroy(args); }
 void *PJRT_Buffer_UnpaddedDimensions(void *args) { return PJRT_Buffer_Dimensions(args); }

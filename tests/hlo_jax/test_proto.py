@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hlo_jax.abi.proto import bytes_field, fields, number_field, packed, varint
 from hlo_jax.programs.options import device_numbers
-from hlo_jax.programs.proto import bytes_field, fields, number_field, packed, varint
 
 NUMBERS = st.integers(0, 2**64 - 1)
 
