@@ -8,7 +8,14 @@ tables), `private` (what is called of JAX that is not public), `shim` (the part 
 
 from __future__ import annotations
 
-__all__ = ["initialize"]
+__all__ = ["explain", "initialize"]
+
+
+def explain() -> str:
+    """What runs each program that JAX holds now, how often it was called, and why no other does."""
+    from hlo_jax.explained import explain as told  # noqa: PLC0415
+
+    return told()
 
 
 def initialize() -> None:

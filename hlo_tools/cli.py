@@ -24,6 +24,7 @@ VERBS: Final = {
     "print": "print a module as XLA prints it",
     "verify": "check that modules are well formed",
     "run": "run a module, and compare it with a reference",
+    "jax": "run a script that uses JAX, and watch its modules",
     "aot": "write a module as C files that build without Python",
     "opt": "optimize a module, by a standard pipeline or by chosen passes",
     "check": "hold a pass of your own against the interpreter",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from hlo.errors.error import HloError, did_you_mean
@@ -12,9 +13,10 @@ from hlo_jax.engines.switching import Switching
 from hlo_jax.programs.options import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from hlo_jax.engines.engine import Engine
+    from hlo_jax.engines.watched import Watch
     from hlo_jax.programs.program import Program
 
 VARIABLE = "PYHLO_JAX_ENGINE"
@@ -40,6 +42,19 @@ ENGINES: Final[dict[str, Callable[[Program], Engine]]] = {
 DEFAULT = "auto"
 
 
+_watches: list[Watch] = []
+
+
+@contextmanager
+def watching(watch: Watch) -> Generator[None]:
+    """Watch the programs that are compiled meanwhile."""
+    _watches.append(watch)
+    try:
+        yield
+    finally:
+        _watches.remove(watch)
+
+
 def engine_for(program: Program) -> Engine:
     """The engine that the program's compiler option `pyhlo_engine` or the environment names.
 
@@ -55,4 +70,7 @@ def engine_for(program: Program) -> Engine:
         known = ", ".join(ENGINES)
         hint = " ".join(did_you_mean(name, ENGINES))
         raise OptionError(f"{where}={name!r}: the engines are {known}. {hint}".rstrip())
-    return ENGINES[name](program)
+    engine = ENGINES[name](program)
+    for watch in _watches:
+        engine = watch.wrap(engine, program)
+    return engine

@@ -99,9 +99,9 @@ def default_device_assignment(args: s.ClientDefaultDeviceAssignment) -> None:
     (ctypes.c_int * count).from_address(args.default_assignment)[:] = range(count)
 
 
-@answers("PJRT_Client_TopologyDescription")
-def topology(args: s.ClientTopologyDescription) -> None:
-    """The client itself."""
+@answers("PJRT_Client_TopologyDescription", "PJRT_TopologyDescription_Create")
+def topology(args: s.ClientTopologyDescription | s.TopologyCreate) -> None:
+    """The client itself: there is one topology, whatever its name."""
     args.topology = client().handle
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo_jax.abi.members import members
-from hlo_jax.abi.structs import Args, ExecutableGetCompiledMemoryStats
+from hlo_jax.abi.members import Args, members
+from hlo_jax.abi.structs import ExecutableGetCompiledMemoryStats
 from hlo_jax.plugin.loaded import loaded
 from hlo_jax.plugin.memory import named_values
 from hlo_jax.plugin.table import answers

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import threading
 import traceback
 
 from hlo.errors.error import HloError
@@ -47,7 +45,7 @@ def code_of(error: BaseException) -> ErrorCode:
         return ErrorCode.RESOURCE_EXHAUSTED
     if isinstance(error, NotImplementedError):
         return ErrorCode.UNIMPLEMENTED
-    return ErrorCode.INTERNAL if isinstance(error, Exception) else ErrorCode.CANCELLED
+    return ErrorCode.CANCELLED if isinstance(error, KeyboardInterrupt) else ErrorCode.INTERNAL
 
 
 def text_of(error: BaseException) -> str:
@@ -61,16 +59,7 @@ def text_of(error: BaseException) -> str:
 def error_of(error: BaseException) -> int:
     """A PJRT_Error for an exception, for its caller to free.
 
-    An exception that means to stop the program, as KeyboardInterrupt does, is raised once more in
-    this thread when it is back in Python: C++ in between would make it a RuntimeError.
+    A KeyboardInterrupt is CANCELLED; the shim sees to it that it is raised again.
     """
-    if not isinstance(error, Exception):
-        raise_later(type(error))
     text = text_of(error).encode()
     return shim().make_error(code_of(error), text, len(text))
-
-
-def raise_later(kind: type[BaseException]) -> None:
-    """Raise an exception in this thread as soon as it runs code of Python outside of us."""
-    thread = ctypes.c_ulong(threading.get_ident())
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(kind))

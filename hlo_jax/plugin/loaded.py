@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hlo_jax.abi.numbers import ErrorCode
@@ -11,6 +12,7 @@ from hlo_jax.engines.choice import engine_for
 from hlo_jax.plugin.client import MEMORY_KINDS, client
 from hlo_jax.plugin.errors import PjrtError
 from hlo_jax.plugin.memory import numbers_array
+from hlo_jax.programs.optimized import optimized
 from hlo_jax.shim import records, shim
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ class Loaded:
     Attributes
     ----------
     devices : that run it, by replica and then by partition.
+    calls : that Python made; those that C made are in the record.
     """
 
     def __init__(self, program: Program) -> None:
@@ -37,6 +40,7 @@ class Loaded:
         self.memories = [self._memories(program, k) for k in range(len(self.devices))]
         self.record = records.Executable()
         self._kept: list[Any] = []
+        self._asked = self.calls = 0
         self._describe()
         BY_HANDLE[self.handle] = self
 
@@ -89,12 +93,23 @@ class Loaded:
 
     def ran(self) -> None:
         """Note that Python called the engine."""
+        self.calls += 1
         self.use_native()
 
     def proto(self) -> bytes:
-        """The program as a HloModuleProtoWithConfig."""
-        program, options = self.program, self.program.options
-        return hlo_with_config(program.proto, options.num_replicas, options.num_partitions)
+        """The program as a HloModuleProtoWithConfig.
+
+        jaxlib asks for it when it loads a program, only for what goes in and out, and asks twice:
+        for the size, and for the bytes. What is asked for later, a person wants to see.
+        """
+        self._asked += 1
+        content = self.program.proto if self._asked <= 2 else self._optimized
+        options = self.program.options
+        return hlo_with_config(content, options.num_replicas, options.num_partitions)
+
+    @cached_property
+    def _optimized(self) -> bytes:
+        return optimized(self.program)
 
     def keep(self, array: Any) -> int:
         """The address of something that lives as long as the executable."""

@@ -10,9 +10,8 @@ from pkgutil import iter_modules
 from typing import Any
 
 import hlo_jax.plugin
-from hlo_jax.abi.structs import LoadedExecutableExecute
+from hlo_jax.abi.structs import ClientCompile, LoadedExecutableExecute
 from hlo_jax.engines.callbacks import TARGET, enter
-from hlo_jax.plugin.errors import raise_later
 from hlo_jax.plugin.table import capsule, table
 from hlo_jax.private import (
     PLATFORM,
@@ -25,8 +24,6 @@ from hlo_jax.private import (
     share_by_dlpack,
 )
 from hlo_jax.shim import address_of, records
-
-_kept: list[Any] = []
 
 
 @cache
@@ -57,10 +54,12 @@ def _hook() -> None:
     """Tell the shim which functions of Python it may call."""
     hooks = records.Hooks.from_address(address_of("hooks") or 0)
     hooks.execute = table().hook("PJRT_LoadedExecutable_Execute", LoadedExecutableExecute)
-    interrupted = ctypes.CFUNCTYPE(None)(_interrupted)
-    _kept.append(interrupted)
-    hooks.interrupted = ctypes.cast(interrupted, ctypes.c_void_p).value or 0
+    hooks.compile = table().hook("PJRT_Client_Compile", ClientCompile)
+    hooks.ensure = _address(ctypes.pythonapi.PyGILState_Ensure)
+    hooks.release = _address(ctypes.pythonapi.PyGILState_Release)
+    hooks.clear = _address(ctypes.pythonapi.PyErr_Clear)
+    hooks.interrupt = _address(ctypes.pythonapi.PyErr_SetInterrupt)
 
 
-def _interrupted() -> None:
-    raise_later(KeyboardInterrupt)
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0

@@ -108,7 +108,11 @@ class Hooks(Record):
     """The functions of Python that the shim calls."""
 
     execute: Address      # PJRT_LoadedExecutable_Execute, where `run` can't do it
-    interrupted: Address  # a signal's handler raised an exception while `run` was at work
+    compile: Address      # PJRT_Client_Compile
+    ensure: Address       # PyGILState_Ensure
+    release: Address      # PyGILState_Release
+    clear: Address        # PyErr_Clear
+    interrupt: Address    # PyErr_SetInterrupt
 
 
 RECORDS = (Error, Device, Memory, Buffer, Layout, Output, Input, Executable, Hooks)

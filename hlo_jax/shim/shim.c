@@ -366,10 +366,32 @@ static Buffer *make_result(Executable *self, size_t number, Buffer **given,
   return made;
 }
 
-static void *failed(int status) {
+// After Ctrl-C, a call succeeds, with results that are deleted already, and the signal is sent anew.
+// For C++ makes a RuntimeError of any error; but the moment that it returns, Python looks for
+// signals, and raises KeyboardInterrupt in the line of the call.
+static void *interrupted(Executable *self, PJRT_LoadedExecutable_Execute_Args *args) {
+  for (size_t d = 0; d < args->num_devices; d++) {
+    Buffer **made = ((Buffer ***)args->output_lists)[d];
+    for (size_t k = 0; k < self->output_count; k++) {
+      Output *output = (Output *)self->outputs + k;
+      made[k] = make_buffer(output->type, output->rank, output->dims, output->minor_to_major, 0,
+                            self->device, ((Memory **)self->memories)[k], NULL);
+      if (!made[k]) return simple_error(RESOURCE_EXHAUSTED, "no memory");
+      delete_buffer(made[k]);
+    }
+    if (args->device_complete_events) ((void **)args->device_complete_events)[d] = &ready;
+  }
+  ((void (*)(void))hooks.interrupt)();
+  return NULL;
+}
+
+// What a call of compiled code found: a signal's handler raised an exception, or memory is out.
+static void *failed(Executable *self, PJRT_LoadedExecutable_Execute_Args *args, int status) {
   if (status == 2) return simple_error(RESOURCE_EXHAUSTED, "the compiled module found no memory");
-  ((void (*)(void))hooks.interrupted)();
-  return simple_error(CANCELLED, "interrupted by a signal");
+  int state = ((int (*)(void))hooks.ensure)();
+  ((void (*)(void))hooks.clear)();
+  ((void (*)(int))hooks.release)(state);
+  return interrupted(self, args);
 }
 
 static void *run(Executable *self, PJRT_LoadedExecutable_Execute_Args *args) {
@@ -399,7 +421,7 @@ static void *run(Executable *self, PJRT_LoadedExecutable_Execute_Args *args) {
     if (donors[i]) donors[i]->data = NULL, donors[i]->deleted = 1;
     if (status) let_go(made[i]);
   }
-  if (status) return failed(status);
+  if (status) return failed(self, args, status);
   Input *inputs = self->inputs;
   for (size_t i = 0; i < self->input_count; i++) {
     if (inputs[i].donated && !given[i]->deleted && may_donate(args->options, i)) {
@@ -414,7 +436,16 @@ static void *run(Executable *self, PJRT_LoadedExecutable_Execute_Args *args) {
 void *PJRT_LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args *args) {
   Executable *self = args->executable;
   if (self->run && fits(self, args)) return run(self, args);
-  return ((void *(*)(void *))hooks.execute)(args);
+  Error *error = ((void *(*)(void *))hooks.execute)(args);
+  if (!error || error->code != CANCELLED) return error;
+  free(error);
+  return interrupted(self, args);
+}
+
+void *PJRT_Client_Compile(PJRT_Client_Compile_Args *args) {
+  Error *error = ((void *(*)(void *))hooks.compile)(args);
+  if (error && error->code == CANCELLED) ((void (*)(void))hooks.interrupt)();
+  return error;
 }
 
 // ------------------------------------------------------------------------ the end of Python

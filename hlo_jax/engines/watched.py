@@ -1,0 +1,143 @@
+"""Engines that are watched: programs are written to files, and results compared or looked at."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import optimizer
+from hlo.errors.error import HloError
+from hlo_jax.engines.engine import flat
+from hlo_jax.engines.interpreter import Interpreter
+from hlo_jax.programs.lines import line_of
+from interpreter import compare, evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from hlo_jax.engines.engine import Arrays, Engine
+    from hlo_jax.programs.program import Program
+    from interpreter import Event
+    from interpreter.numbers.compare import Promise
+
+
+@dataclass(eq=False)
+class Watch:
+    """What to do with every program.
+
+    Attributes
+    ----------
+    dump_to : a folder in which each program is written, as it came and optimized.
+    tolerance : compare each call's results with the interpreter's; None for no comparison.
+    observe : told every value of the interpreter; runs programs there.
+    report : told of each difference, in a line.
+    """
+
+    dump_to: Path | None = None
+    tolerance: Promise | None = None
+    observe: Callable[[Event], None] | None = None
+    report: Callable[[str], None] = print
+    differences: int = 0
+    numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def wrap(self, engine: Engine, program: Program) -> Engine:
+        """The engine, watched."""
+        number = next(self.numbers)
+        if self.dump_to is not None:
+            _dump(program, self.dump_to, number)
+        if self.observe is not None:
+            return Observed(program, self.observe)
+        if self.tolerance is not None and engine.name != "interpreter":
+            return Compared(engine, program, number, self)
+        return engine
+
+
+def _dump(program: Program, folder: Path, number: int) -> None:
+    """Write a program to `0007.jit_step.hlo`, and optimized to `0007.jit_step.optimized.hlo`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"{number:04}.{re.sub(r'[^A-Za-z0-9_.-]', '_', program.module.name)[:80]}"
+    (folder / f"{name}.hlo").write_text(str(program.module))
+    optimized = optimizer.optimize(program.module, target="cpu", observers=())
+    (folder / f"{name}.optimized.hlo").write_text(str(optimized))
+
+
+class Observed(Interpreter):
+    """A program whose every value is told to an observer."""
+
+    def __init__(self, program: Program, observe: Callable[[Event], None]) -> None:
+        super().__init__(program, "watched")
+        self._program, self._observe = program, observe
+
+    def run(self, per_device: Sequence[Arrays]) -> Sequence[Arrays]:
+        """Call the program. What an observer finds is told with the user's line."""
+        module = self._program.module
+
+        def observe(event: Event) -> None:
+            try:
+                self._observe(event)
+            except HloError as error:
+                line = line_of(module, event.instr)
+                raise error.noting(f"in the program: {line}" if line else "") from None
+
+        return [flat(v) for v in evaluate(module, per_device=per_device, observe=observe)]
+
+
+class Compared:
+    """A program that two engines run: the one that is used, and the interpreter."""
+
+    native = None  # every call goes through Python
+
+    def __init__(self, engine: Engine, program: Program, number: int, watch: Watch) -> None:
+        self._engine, self._program, self._watch = engine, program, watch
+        self._title = f"module {number}, {program.module.name}"
+        self._reference = Interpreter(program)
+        self._differs = False
+
+    @property
+    def name(self) -> str:
+        """The engine whose results are used."""
+        return self._engine.name
+
+    @property
+    def note(self) -> str:
+        """Whether results differed."""
+        return "differs from the interpreter" if self._differs else "equal to the interpreter"
+
+    @property
+    def code_bytes(self) -> int:
+        """Bytes of machine code."""
+        return self._engine.code_bytes
+
+    def run(self, per_device: Sequence[Arrays]) -> Sequence[Arrays]:
+        """Call the program twice, and tell where results differ first."""
+        made = self._engine.run([[_copied(a) for a in own] for own in per_device])
+        if self._differs:
+            return made
+        wanted = self._reference.run(per_device)
+        tolerance = self._watch.tolerance
+        assert tolerance is not None
+        for k, (got, want) in enumerate(zip(made, wanted, strict=True)):
+            difference = compare(tuple(got), tuple(want), tolerance)
+            if difference is not None:
+                self._differs = True
+                self._watch.differences += 1
+                where = f" on device {k}" if len(made) > 1 else ""
+                line = self._line(difference.path)
+                self._watch.report(f"{self._title}{where}: {difference}{line}")
+                break
+        return made
+
+    def _line(self, path: tuple[int, ...]) -> str:
+        """Where the user's program computes a result."""
+        root = self._program.module.entry.root
+        result = root.operands[path[0]] if root.opcode == "tuple" and path else root
+        line = line_of(self._program.module, result)
+        return f"\n  the result is computed at {line}" if line else ""
+
+
+def _copied(array: Any) -> Any:
+    return None if array is None else array.copy()

@@ -1,0 +1,57 @@
+"""Callbacks into Python, with each engine: C leaves such programs to the interpreter."""
+
+import gc
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hlo_jax.engines import callbacks
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+def test_a_pure_callback(jax: Any, jnp: Any) -> None:
+    def sine(x: Any) -> Any:
+        return jax.pure_callback(
+            np.sin, jax.ShapeDtypeStruct(x.shape, x.dtype), x, vmap_method="sequential"
+        )
+
+    x = jnp.linspace(0, 1, 5)
+    np.testing.assert_allclose(jax.jit(sine)(x), np.sin(x), rtol=1e-6)
+    np.testing.assert_allclose(jax.vmap(sine)(x), np.sin(x), rtol=1e-6)
+
+
+def test_debug_print_in_order(jax: Any, jnp: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    @jax.jit
+    def count(x: Any) -> Any:
+        def turn(i: Any, total: Any) -> Any:
+            jax.debug.print("turn {i}", i=i, ordered=True)
+            return total + i
+
+        return jax.lax.fori_loop(0, 3, turn, x)
+
+    assert count(jnp.int32(0)) == 3
+    jax.effects_barrier()
+    assert capfd.readouterr().out == "turn 0\nturn 1\nturn 2\n"
+
+
+def test_an_exception_of_a_callback_reaches_the_caller(jax: Any) -> None:
+    def fails(_: Any) -> Any:
+        raise ValueError("no luck today")
+
+    called = jax.jit(lambda x: jax.pure_callback(fails, jax.ShapeDtypeStruct((), "float32"), x))
+    with pytest.raises(jax.errors.JaxRuntimeError, match="no luck today"):
+        called(1.0).block_until_ready()
+
+
+def test_functions_are_forgotten_with_their_programs(jax: Any) -> None:
+    shape = jax.ShapeDtypeStruct((), "float32")
+    called = jax.jit(lambda x: jax.pure_callback(lambda a: np.float32(a) + 1, shape, x))
+    before = len(callbacks._FUNCTIONS)
+    assert called(1.0) == 2
+    assert len(callbacks._FUNCTIONS) == before + 1
+    del called
+    jax.clear_caches()
+    gc.collect()
+    assert len(callbacks._FUNCTIONS) <= before

@@ -1,0 +1,38 @@
+"""Programs for several devices, divided by XLA's partitioner and run in lockstep."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+NUMBERS = np.arange(32, dtype=np.float32).reshape(8, 4)
+
+
+@pytest.fixture
+def mesh(jax: Any) -> Any:
+    return jax.sharding.Mesh(np.array(jax.devices()), ("x",))
+
+
+def test_sharded_arguments(jax: Any, mesh: Any) -> None:
+    rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
+    sums, more = jax.jit(lambda a: (a.sum(0), a + 1), in_shardings=rows)(NUMBERS)
+    np.testing.assert_array_equal(sums, NUMBERS.sum(0))
+    np.testing.assert_array_equal(more, NUMBERS + 1)
+    assert len(more.sharding.device_set) == 4
+    assert more.addressable_shards[1].data.shape == (2, 4)
+
+
+def test_collectives(jax: Any, mesh: Any) -> None:
+    spec = jax.sharding.PartitionSpec
+    total = jax.shard_map(
+        lambda x: jax.lax.psum(x, "x"), mesh=mesh, in_specs=spec("x"), out_specs=spec()
+    )
+    np.testing.assert_array_equal(jax.jit(total)(NUMBERS), NUMBERS.reshape(4, 2, 4).sum(0))
+
+
+def test_donation_on_several_devices(jax: Any, mesh: Any) -> None:
+    rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
+    x = jax.device_put(NUMBERS, rows)
+    y = jax.jit(lambda a: a * 2, donate_argnums=0, out_shardings=rows)(x)
+    assert x.is_deleted()
+    np.testing.assert_array_equal(y, NUMBERS * 2)
