@@ -108,10 +108,9 @@ class Parser(argparse.ArgumentParser):
                     self.error(f"{option} has no effect beside {other}")
 
     def _holds(self, given: argparse.Namespace, condition: str) -> bool:
-        """Whether an option is given, or given with a value."""
+        """Whether an option is given, or has a value, be it by default."""
         name, _, value = condition.partition(" ")
         action = next(a for a in self._actions if name in (*a.option_strings, a.metavar))
-        if not hasattr(given, action.dest):
-            return False
-        written = getattr(given, action.dest)
-        return str(written) == value if value else written not in (None, [])
+        if value:
+            return str(getattr(given, action.dest, action.default)) == value
+        return getattr(given, action.dest, None) not in (None, [])

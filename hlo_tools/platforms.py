@@ -6,6 +6,7 @@ A package that brings a platform adds its row here.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from hlo.errors.error import HloError, did_you_mean
@@ -28,19 +29,24 @@ class Platform:
     summary : one line.
     runner : takes a module, the arguments of each device, and an observer; gives the value on each.
     observable : whether the runner tells an observer every instruction's value.
+    limited : whether the runner takes `max_turns`, after which it gives a loop up.
     """
 
     summary: str
     runner: Runner
     observable: bool = False
+    limited: bool = False
 
 
 def _interpret(
-    module: Module, per_device: Sequence[Sequence[Any]], observe: Callable[[Event], None] | None
+    module: Module,
+    per_device: Sequence[Sequence[Any]],
+    observe: Callable[[Event], None] | None,
+    max_turns: int | None = None,
 ) -> list[Any]:
     from interpreter import evaluate  # noqa: PLC0415
 
-    return evaluate(module, per_device=per_device, observe=observe)
+    return evaluate(module, per_device=per_device, observe=observe, max_turns=max_turns)
 
 
 def _compile_to_c(
@@ -55,17 +61,20 @@ def _compile_to_c(
 
 
 PLATFORMS: Final = {
-    "interpreter": Platform("the reference interpreter, in NumPy", _interpret, observable=True),
+    "interpreter": Platform(
+        "the reference interpreter, in NumPy", _interpret, observable=True, limited=True
+    ),
     "c": Platform("optimized, emitted as C and compiled for the CPU", _compile_to_c),
 }
 
 
-def runner(name: str, *, observed: bool = False) -> Runner:
+def runner(name: str, *, observed: bool = False, max_turns: int | None = None) -> Runner:
     """The function that runs a module on a platform.
 
     Parameters
     ----------
     observed : whether an observer must be told every value.
+    max_turns : how often a loop may run its body, on a platform that can count.
 
     Raises
     ------
@@ -79,4 +88,6 @@ def runner(name: str, *, observed: bool = False) -> Runner:
     if observed and not platform.observable:
         message = f"platform {name} does not show the values of instructions"
         raise HloError("HLO203", message, notes=["--platform interpreter does"])
+    if max_turns is not None and platform.limited:
+        return partial(platform.runner, max_turns=max_turns)
     return platform.runner

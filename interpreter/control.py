@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from interpreter.engine.frame import has_effect
+from hlo.errors.error import HloError
+from interpreter.idle_loops import is_idle
 from interpreter.plumbing import CONTEXT
 from interpreter.table import evaluates
 
@@ -57,37 +58,31 @@ def evaluate_conditional(
 
 @evaluates("while")
 def evaluate_while(frame: Frame, instr: Instruction, _attrs: a.Attrs, state: Value) -> Value:
-    """Run the body on its own result as long as the condition holds.
+    """Run the body on its own result as long as the condition holds, be it forever.
 
-    A body that changes nothing any more, and does nothing else, would run forever. XLA, as C++
-    does, assumes that loops end, and so takes this one away; here it ends, too. It is looked for
-    after 1, 3, 7, 15, ... turns, which costs next to nothing; in the others, arrays that the loop
-    carries may be updated in place.
+    From the second turn on, arrays that the loop carries may be updated in place. A loop that is
+    idle (see `interpreter.idle_loops`) is taken to end.
+
+    Raises
+    ------
+    HloError
+        HLO124 if the loop goes on after as many turns as `evaluate` was allowed.
 
     References
     ----------
     XLA operation semantics, While.
     """
     condition, body = instr.called
-    iteration = 0
-    while frame.call(condition, state, iteration=iteration):
-        looked_for = iteration & (iteration + 1) == 0
-        before = state
-        state = frame.call(body, state, iteration=iteration, in_place=not looked_for)
-        iteration += 1
-        if looked_for and _is_same(before, state) and not has_effect(instr):
-            break
+    if is_idle(instr):
+        return state
+    turn = 0
+    while frame.call(condition, state, iteration=turn):
+        if turn == frame.max_turns:
+            message = f"{instr.name}: the loop has not ended after {turn:,} turns"
+            raise HloError("HLO124", message, instr.span)
+        state = frame.call(body, state, iteration=turn, in_place=turn > 0)
+        turn += 1
     return state
-
-
-def _is_same(before: Value, after: Value) -> bool:
-    """Whether two values are equal to the bit."""
-    if isinstance(before, tuple):
-        pairs = zip(
-            cast("tuple[Value, ...]", before), cast("tuple[Value, ...]", after), strict=True
-        )
-        return all(_is_same(b, a) for b, a in pairs)
-    return before is after or cast("Array", before).tobytes() == cast("Array", after).tobytes()
 
 
 @evaluates("async-start")

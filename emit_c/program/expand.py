@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, cast
 from emit_c.custom_calls.expansions import EXPANSIONS as CUSTOM_CALLS
 from emit_c.custom_calls.table import KERNELS, refuse
 from emit_c.opcodes.alone import EXPANSIONS as COLLECTIVES
-from emit_c.opcodes.idle import state_of_idle
 from emit_c.table import Expand, emits_c
 from hlo import attributes as a
 from hlo.errors.error import HloError
@@ -20,6 +19,7 @@ from hlo.types.literal import literal
 from hlo.types.shape import tuple_of
 from hlo.walk import names_of, rebuild, rebuild_module
 from interpreter.custom_calls.signatures import check_call
+from interpreter.idle_loops import is_idle
 from interpreter.plumbing import evaluate_constant
 from optimizer.calls.async_unwrapper import AsyncUnwrapper
 from optimizer.expanders.dots.ragged_dot_rewriter import dot_of_groups
@@ -135,6 +135,11 @@ def _custom_call(site: Site) -> Instruction | None:
     return None
 
 
+def _state_of_idle(site: Site) -> Instruction | None:
+    """The initial state of a loop that changes nothing; None for any other loop."""
+    return site.instr.operands[0] if is_idle(site.instr) else None
+
+
 def _constant(site: Site) -> Instruction | None:
     """An elided constant with the values that the interpreter makes up for it."""
     attrs = cast("a.Constant", site.instr.attrs)
@@ -182,7 +187,7 @@ _FORMS = {
     "dot": cast_result,
     "rng-bit-generator": _state_in_words,
     "triangular-solve": _widened,
-    "while": state_of_idle,
+    "while": _state_of_idle,
 }
 
 emits_c.define_all(

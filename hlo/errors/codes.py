@@ -98,6 +98,12 @@ CODES: Final[dict[str, Code]] = {
         "A dynamic dimension has a size from 0 to its bound, and a reshape to run-time sizes "
         "keeps the number of elements.",
     ),
+    "HLO124": Code(
+        "a loop does not end",
+        "The condition of a while still holds after as many turns as were allowed, by "
+        "--max-turns or max_turns. Without such a limit a loop that never ends is run forever, as "
+        "it is by compiled code.",
+    ),
     # Evaluation: what an opcode means for values
     "HLO101": Code(
         "an opcode is not defined for an element type",

@@ -65,6 +65,13 @@ def add_arguments(parser: Parser) -> None:
     watched.add_argument(
         "--sanitize", action="store_true", help="run in a process that watches memory and sums"
     )
+    parser.add_argument(
+        "--max-turns",
+        type=at_least(0),
+        metavar="N",
+        help="stop with an error where a loop, interpreted, goes on after N turns",
+    )
+    parser.only_with(("--max-turns",), "--platform interpreter", "--reference interpreter")
     add_tolerance_options(parser)
     parser.only_with(TOLERANCE_OPTIONS, "--expect", "--reference")
     parser.only_with(("--threads",), "--platform c", "--reference c")
@@ -76,11 +83,13 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: Namespace) -> int:
     """Run, print, save and compare."""
     observed = bool(arguments.trace or arguments.stop_at_nan or arguments.stop_at_inf)
-    run_on = runner(arguments.platform, observed=observed)
+    limit = arguments.max_turns
+    run_on = runner(arguments.platform, observed=observed, max_turns=limit)
     way = watched_runner(arguments)
     if arguments.threads is not None:
         limit_threads(arguments.threads)
-    reference = runner(arguments.reference) if arguments.reference else None
+    named = arguments.reference
+    reference = runner(named, max_turns=limit) if named else None
     module = read_sound_module(arguments.file)
     tell_of_elided(module)
     inputs = make_inputs(module, arguments)

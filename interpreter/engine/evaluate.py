@@ -28,6 +28,7 @@ def evaluate(
     per_device: Sequence[Sequence[Any]] | None = None,
     devices: Sequence[Device] | None = None,
     observe: Callable[[Event], None] | None = None,
+    max_turns: int | None = None,
 ) -> Value:
     """What a module's entry computation gives for some arguments.
 
@@ -38,6 +39,8 @@ def evaluate(
         d // num_partitions and partition d % num_partitions.
     devices : the devices to run on, to fill their queues before and to read them after.
     observe : called with an `Event` after every instruction; see `interpreter.engine.observe`.
+    max_turns : how often any loop may run its body at a time; None for any number of times. Then
+        a loop that never ends is run forever.
 
     Returns
     -------
@@ -49,8 +52,8 @@ def evaluate(
     ------
     HloError
         HLO020 to HLO099 if the module is not well-formed; HLO100 to HLO149 if the arguments do not
-        fit, memory does not suffice, devices disagree, or an instruction has no meaning for its
-        operands.
+        fit, memory does not suffice, devices disagree, a loop goes on after `max_turns`, or an
+        instruction has no meaning for its operands.
     """
     verify_once(module)
     all_arguments = [arguments] if per_device is None else list(per_device)
@@ -64,7 +67,7 @@ def evaluate(
     for number, (device, own) in enumerate(zip(running, all_arguments, strict=True)):
         device.replica, device.partition = divmod(number, lockstep.partitions)
         device.lockstep = lockstep
-        frame = Frame(device, observe)
+        frame = Frame(device, observe, max_turns)
         bodies.append(partial(_run, frame, module, checked_arguments(module.entry, own)))
     results = lockstep.run(bodies)
     return results[0] if per_device is None else results

@@ -89,11 +89,18 @@ class Frame:
     ----------
     device : the device, with the state that it keeps: random numbers, queues, channels.
     observe : called with an `Event` after every instruction; None for silence.
+    max_turns : how often a loop may run its body; None for any number of times.
     """
 
-    def __init__(self, device: Device, observe: Callable[[Event], None] | None = None) -> None:
+    def __init__(
+        self,
+        device: Device,
+        observe: Callable[[Event], None] | None = None,
+        max_turns: int | None = None,
+    ) -> None:
         self.device = device
         self.observe = observe
+        self.max_turns = max_turns
         self._path: list[tuple[Computation, int]] = []
         self._plans: dict[Computation, Plan] = {}
         self._plans_in_place: dict[Computation, Plan] = {}

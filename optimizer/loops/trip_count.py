@@ -180,9 +180,9 @@ def followed(loop: Loop, max_turns: int) -> int | None:
     state: Any = value
     try:
         for turn in range(max_turns + 1):
-            if not evaluate(test, state):
+            if not evaluate(test, state, max_turns=max_turns):
                 return turn
-            state = evaluate(advance, state)
+            state = evaluate(advance, state, max_turns=max_turns)
     except HloError:
         pass
     return None

@@ -51,6 +51,8 @@ _STAYS = frozenset(
         "while",
     }
 )
+# A loop, in a computation that is applied, may take so many turns.
+MAX_TURNS = 1_000
 # What may be a constant, or spread one.
 _GIVEN = frozenset({"constant", "broadcast"})
 
@@ -135,7 +137,7 @@ def folded(instr: Instruction, operands: list[Instruction]) -> Instruction | Non
     alone = instr.with_(operands=tuple(operands), control_predecessors=())
     program = Computation("fold", tuple(post_order(alone)), alone)
     try:
-        value = evaluate(trust(module_of(program)))
+        value = evaluate(trust(module_of(program)), max_turns=MAX_TURNS)
     except HloError:
         return None
     return constant(value).with_(shape=instr.shape)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hlo
 import interpreter
 from hlo.read.parse import parse
 
@@ -198,26 +199,45 @@ ENTRY main {
     np.testing.assert_array_equal(got[1], [2, 3])
 
 
-def test_a_loop_that_changes_nothing_any_more_ends() -> None:
-    got = run(
-        """
+ENDLESS = """
 forever { s = (s32[], f32[]) parameter(0)
   ROOT yes = pred[] constant(true) }
 halve { s = (s32[], f32[]) parameter(0)
   i = s32[] get-tuple-element(s), index=0
-  zero = s32[] constant(0)
-  same = s32[] add(i, zero)
   x = f32[] get-tuple-element(s), index=1
   half = f32[] constant(0.5)
   y = f32[] multiply(x, half)
-  ROOT next = (s32[], f32[]) tuple(same, y) }
+  ROOT next = (s32[], f32[]) tuple(i, y) }
 ENTRY main {
   s = (s32[], f32[]) parameter(0)
   ROOT w = (s32[], f32[]) while(s), condition=forever, body=halve
-}""",
-        (7, 1.0),
-    )
-    assert got == (7, 0.0)
+}"""
+
+
+def test_a_loop_that_never_ends_is_given_up_after_as_many_turns_as_are_allowed() -> None:
+    # After 150 turns nothing changes any more.
+    module, state = parse("HloModule m\n" + ENDLESS), (7, np.float32(1))
+    with pytest.raises(hlo.HloError, match="w: the loop has not ended after 1,000 turns") as caught:
+        interpreter.evaluate(module, state, max_turns=1000)
+    assert caught.value.code == "HLO124"
+    assert caught.value.span is not None
+
+
+def test_a_loop_may_take_all_of_the_turns_that_are_allowed() -> None:
+    text = """HloModule m
+more { i = s32[] parameter(0)
+  n = s32[] constant(10)
+  ROOT less = pred[] compare(i, n), direction=LT }
+count { i = s32[] parameter(0)
+  one = s32[] constant(1)
+  ROOT next = s32[] add(i, one) }
+ENTRY main {
+  s = s32[] parameter(0)
+  ROOT w = s32[] while(s), condition=more, body=count
+}"""
+    assert interpreter.evaluate(parse(text), 0, max_turns=10) == 10
+    with pytest.raises(hlo.HloError):
+        interpreter.evaluate(parse(text), 0, max_turns=9)
 
 
 def test_a_loop_that_waits_for_something_goes_on() -> None:
