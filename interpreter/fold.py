@@ -113,7 +113,9 @@ def _fold_known(operation: Operation, array: Array, initial: Array, axes: tuple[
     # NumPy adds in an order that follows the strides: equal values must give an equal sum.
     numbers = np.asarray(operation.encode(array), order="C")
     first = operation.encode(initial)
-    total = operation.ufunc.reduce(numbers, axis=axes, dtype=numbers.dtype)
+    # NumPy's sums begin with 0, which would make 0 of sums of -0.
+    identity = operation.identity(numbers.dtype)
+    total = operation.ufunc.reduce(numbers, axis=axes, dtype=numbers.dtype, initial=identity)
     return operation.decode(operation.ufunc(first, total), element_type)
 
 

@@ -1,7 +1,8 @@
 """What folds are made of: their operations, what leaves a number as it is, other variables.
 
-The operations are OpenMP's, and one more: `first` comes after a `max`, and folds the places of
-numbers to the least place of those that are the maximum.
+The operations are OpenMP's, and two more. `sum_of_floats` is `+` where a sum may begin with -0, as
+OpenMP's never does. `first` comes after a `max`, and folds the places of numbers to the least place
+of those that are the maximum.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+SUM_OF_FLOATS = "sum_of_floats"
+
+
 def neutral(operation: str, kind: str) -> Expr | None:
     """What an operation leaves any number as it is with; None where there is no such number."""
     known = ELEMENT_TYPES.get(kind)
     integer = known if known is not None and known.is_integer else None
     is_float = kind in ("f32", "f64")
-    if operation == "+":
+    if operation in ("+", SUM_OF_FLOATS):
         # -0 + -0 is -0, and 0 + -0 is 0.
         return Literal(0) if integer else Literal(-0.0, kind) if is_float else None
     if operation == "*":
@@ -54,7 +58,7 @@ def joined(operation: str, x: Expr, y: Expr) -> Expr:
     """Two numbers folded into one."""
     if operation in ("max", "min"):
         return Choose(Op(">" if operation == "max" else "<", (y, x)), y, x)
-    return binary(operation, x, y)
+    return binary("+" if operation == SUM_OF_FLOATS else operation, x, y)
 
 
 def all_joined(folds: Sequence[tuple[str, Expr, Expr]]) -> tuple[Assign, ...]:

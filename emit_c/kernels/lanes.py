@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Load, Name, tree
 from codegen.printer import text
 from codegen.statements import Assign, Call, For, Forever, If, Let, Statement, Variable, renamed
-from emit_c.kernels.folds import all_joined, neutral
+from emit_c.kernels.folds import SUM_OF_FLOATS, all_joined, neutral
 from emit_c.kernels.parallel import turns
 from hlo.types.element_type import ELEMENT_TYPES
 
@@ -40,8 +40,8 @@ LEAST_LANES = 8
 # A function that puts lanes together is called where that costs less than a microsecond in all: as
 # much as another fold to the compiler, which else takes it for one at every place.
 FEW_TIMES = 512
-_NAMES = {"+": "sum", "*": "product", "max": "maximum", "min": "minimum", "&": "and", "|": "or",
-          "^": "xor"}  # fmt: skip
+_NAMES = {"+": "sum", SUM_OF_FLOATS: "sum", "*": "product", "max": "maximum", "min": "minimum",
+          "&": "and", "|": "or", "^": "xor"}  # fmt: skip
 
 
 def in_lanes(

@@ -15,7 +15,7 @@ from codegen.indexing import Index, Sum, Within, conjunction, counter, linear
 from codegen.reading import bridged, read
 from codegen.statements import Assign, For, If, Statement, straight
 from emit_c.code.types import narrowed, store, wide
-from emit_c.kernels.folds import joined, neutral
+from emit_c.kernels.folds import SUM_OF_FLOATS, joined, neutral
 from emit_c.opcodes.extremes import first_extreme
 from emit_c.opcodes.movement import define
 from emit_c.opcodes.scalar import expression
@@ -91,8 +91,11 @@ class Fold:
             body.add(For(place, size, tuple(starts), simd=True))
         self.lanes = None
         if self.operation is not None and not types[0].is_complex:
-            of_pred = _LANES_OF_PRED if types[0].kind == "pred" else {}
-            sign = of_pred.get(self.operation, _LANES[self.operation])
+            sign = _LANES[self.operation]
+            if types[0].kind == "pred":
+                sign = _LANES_OF_PRED.get(self.operation, sign)
+            elif sign == "+" and types[0].is_floating:
+                sign = SUM_OF_FLOATS
             self.lanes = ((sign, self.names[0]),)
 
     def _key(self, value: str) -> str:

@@ -6,6 +6,7 @@ from strategies.compiled import ADD, MAX, check, entry
 
 import emit_c
 import hlo
+from interpreter import evaluate
 from interpreter.numbers.compare import BITS, ROUNDING, compare
 
 
@@ -112,3 +113,25 @@ ENTRY e {
     executable = emit_c.compile(module, optimize=optimize)
     assert executable(np.ones((4, 128, 256), np.bool_)).all()
     assert not executable(np.zeros((4, 128, 256), np.bool_)).any()
+
+
+@pytest.mark.parametrize("optimize", [False, True])
+@pytest.mark.parametrize("start", ["0", "-0.0"])
+@pytest.mark.parametrize("rows", ["3", "4", "33", "5,7"])
+@pytest.mark.parametrize("element_type", ["f32", "f64", "bf16"])
+def test_a_sum_of_minus_zeros_is_what_it_begins_with(element_type, rows, start, optimize):
+    sizes, count = f"{rows},3", rows.count(",") + 1
+    text = entry(f"""x = {{T}}[{sizes}] parameter(0)
+y = {{T}}[3,{rows}] parameter(1)
+z = {{T}}[] constant({start})
+a = {{T}}[3] reduce(x, z), dimensions={{{"0,1"[: 2 * count - 1]}}}, to_apply=add
+b = {{T}}[3] reduce(y, z), dimensions={{{"1,2"[: 2 * count - 1]}}}, to_apply=add
+c = {{T}}[] reduce(x, z), dimensions={{{"0,1,2"[: 2 * count + 1]}}}, to_apply=add
+ROOT r = ({{T}}[3], {{T}}[3], {{T}}[]) tuple(a, b, c)""", ADD)  # fmt: skip
+    module = hlo.parse(text.replace("{T}", element_type))
+    given = [
+        np.full(p.shape.dims, -0.0, p.shape.element_type.dtype) for p in module.entry.parameters
+    ]
+    for sums in (evaluate(module, *given), emit_c.compile(module, optimize=optimize)(*given)):
+        for s in sums:
+            assert np.all(np.signbit(s) == (start == "-0.0"))

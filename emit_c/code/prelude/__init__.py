@@ -43,11 +43,12 @@ def _paragraphs() -> dict[str, str]:
 
 def _name(paragraph: str) -> str | None:
     match = re.search(
-        r"^(?:static|typedef|extern)\b[^;]*?\b(\w+(?:_\$T)?)\s*[(\[=]|^struct (\w+(?:_\$T)?) \{",
+        r"^(?:static|typedef|extern)\b[^;]*?\b(\w+(?:_\$T)?)\s*[(\[=]|^struct (\w+(?:_\$T)?) \{"
+        r"|^#pragma omp declare reduction\((\w+) ",
         paragraph,
         re.MULTILINE,
     )
-    return match[1] or match[2] if match else None
+    return match[1] or match[2] or match[3] if match else None
 
 
 @cache

@@ -103,3 +103,7 @@ static inline f32 minimum_of_key_f32(s32 key) {
 static inline f64 minimum_of_key_f64(s64 key) {
   return maximum_of_key_f64(key);
 }
+
+// A sum that OpenMP's lanes do not begin with 0: that makes 0 of sums of -0.
+#pragma omp declare reduction(sum_of_floats : f32, f64 : omp_out += omp_in) \
+  initializer(omp_priv = -0.0)
