@@ -67,28 +67,34 @@ def sum_type(lhs: Array, rhs: Array, result: ElementType) -> ElementType:
     return max(floats, key=lambda t: t.bits) if result.is_integer and floats else result
 
 
-def matrix_product(lhs: Array, rhs: Array, result: ElementType) -> Array:
+def matrix_product(
+    lhs: Array, rhs: Array, result: ElementType, exists: Array | None = None
+) -> Array:
     """Batched products of matrices, in the result's type.
 
     Parameters
     ----------
     lhs : shape (..., m, k)
     rhs : shape (..., k, n)
+    exists : shape (p, q), where p divides m and q divides k: which elements of the lhs are there, a
+        pattern that repeats in both directions. The others are 0, and add nothing to a sum, though
+        0 times infinity is NaN. None if all are there, or the rhs is finite.
     """
     dtype = _product_type(lhs, rhs, result)
     exact = dtype.kind in "iu" and max(type_of(lhs).bits, type_of(rhs).bits) <= 16
     # Sums of 2^21 products of 16-bit integers are exact in f64, for which there is a BLAS.
     computed = np.dtype(np.float64) if exact and lhs.shape[-1] <= 1 << 21 else dtype
     product = np.matmul(_as(lhs, computed), _as(rhs, computed))
-    if dtype.kind == "c":
-        _mend_infinities(product, _as(lhs, dtype), _as(rhs, dtype))
+    if dtype.kind == "c" or exists is not None:
+        _mend_infinities(product, _as(lhs, dtype), _as(rhs, dtype), exists)
     return narrowed(product.astype(np.int64) if exact else product, result)
 
 
-def _mend_infinities(product: Array, lhs: Array, rhs: Array) -> None:
-    """Sum complex numbers by the definition of their product where the sums are not finite.
+def _mend_infinities(product: Array, lhs: Array, rhs: Array, exists: Array | None) -> None:
+    """Sum up once more where sums are not finite: by definition, and only what is there.
 
-    BLAS multiplies each sum by 1 + 0i, which makes NaN of an infinity; but not for all sizes.
+    BLAS multiplies each complex sum by 1 + 0i, which makes NaN of an infinity; but not for all
+    sizes.
     """
     places = np.nonzero(~np.isfinite(product))
     batch, depth = product.shape[:-2], lhs.shape[-1]
@@ -97,7 +103,11 @@ def _mend_infinities(product: Array, lhs: Array, rhs: Array) -> None:
     at_once = max(1, _MENDED_AT_ONCE // max(depth, 1))
     for begin in range(0, len(places[0]), at_once):
         *within, row, column = (p[begin : begin + at_once] for p in places)
-        terms = multiply(rows[(*within, row)], columns[(*within, column)])
+        x, y = rows[(*within, row)], columns[(*within, column)]
+        terms = multiply(x, y) if x.dtype.kind == "c" else x * y
+        if exists is not None:
+            pattern = np.tile(exists[row % len(exists)], depth // exists.shape[1])
+            terms = np.where(pattern, terms, np.zeros((), terms.dtype))
         product[(*within, row, column)] = terms.sum(axis=-1)
 
 

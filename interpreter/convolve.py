@@ -22,6 +22,8 @@ from interpreter.numbers.widths import widened
 from interpreter.table import evaluates
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from hlo.attributes import Convolution
@@ -123,14 +125,41 @@ def _convolve(inputs: Array, kernel: Array, window: Window, result: ElementType)
     g, n, c, *sizes = inputs.shape
     none = (PaddingDim(0, 0),) * 3
     padding = tuple(PaddingDim(w.pad_low, w.pad_high, w.base_dilation - 1) for w in window)
-    padded = pad(inputs, np.zeros((), inputs.dtype), none + padding)
+    windows = _windows(pad(inputs, np.zeros((), inputs.dtype), none + padding), window, sizes)
+    counts, window_sizes = windows.shape[2 : 2 + len(window)], [w.size for w in window]
+    depth = c * prod(window_sizes)
+    features = kernel.shape[1]
+    columns = kernel.reshape(g, features, depth).transpose(0, 2, 1)
+    places = prod(counts)
+    exists = None if np.isfinite(kernel).all() else _exists(padding, window, sizes)
+    chunk = max(1, CHUNK // max(1, g * places * depth))
+    products = np.empty((g, n, places, features), result.dtype)
+    for i in range(0, n, chunk):
+        rows = windows[:, i : i + chunk]
+        matrix = rows.reshape(g, rows.shape[1] * places, depth)
+        product = matrix_product(matrix, columns, result, exists)
+        products[:, i : i + chunk] = product.reshape(g, rows.shape[1], places, features)
+    return products.reshape(g, n, *counts, features)
+
+
+def _windows(padded: Array, window: Window, sizes: Sequence[int]) -> Array:
+    """What is seen at each place of a window.
+
+    Parameters
+    ----------
+    padded : shape (g, n, c, padded sizes)
+    sizes : without padding.
+
+    Returns
+    -------
+    Array
+        shape (g, n, places, c, window), a view
+    """
     counts = [w.positions(size) for w, size in zip(window, sizes, strict=True)]
-    window_sizes = [w.size for w in window]
     steps = padded.strides[3:]
-    # Dimensions: group, batch, place of the window, feature, place in the window.
-    windows = as_strided(
+    return as_strided(
         padded,
-        (g, n, *counts, c, *window_sizes),
+        (*padded.shape[:2], *counts, padded.shape[2], *(w.size for w in window)),
         (
             *padded.strides[:2],
             *(s * w.stride for s, w in zip(steps, window, strict=True)),
@@ -139,15 +168,19 @@ def _convolve(inputs: Array, kernel: Array, window: Window, result: ElementType)
         ),
         writeable=False,
     )
-    depth = c * prod(window_sizes)
-    features = kernel.shape[1]
-    columns = kernel.reshape(g, features, depth).transpose(0, 2, 1)
-    places = prod(counts)
-    chunk = max(1, CHUNK // max(1, g * places * depth))
-    products = np.empty((g, n, places, features), result.dtype)
-    for i in range(0, n, chunk):
-        rows = windows[:, i : i + chunk]
-        matrix = rows.reshape(g, rows.shape[1] * places, depth)
-        product = matrix_product(matrix, columns, result)
-        products[:, i : i + chunk] = product.reshape(g, rows.shape[1], places, features)
-    return products.reshape(g, n, *counts, features)
+
+
+def _exists(padding: tuple[PaddingDim, ...], window: Window, sizes: Sequence[int]) -> Array:
+    """Which elements at each place of a window are the input's.
+
+    What lies in the padding or between dilated elements is skipped, as XLA's CPU backend does where
+    it does not call Eigen: times infinity it would be NaN.
+
+    Returns
+    -------
+    Array
+        shape (places, window), pred
+    """
+    padded = pad(np.ones(sizes, np.bool_), np.zeros((), np.bool_), padding)
+    seen = _windows(padded[np.newaxis, np.newaxis, np.newaxis], window, sizes)
+    return seen.reshape(-1, prod(w.size for w in window))

@@ -118,3 +118,25 @@ def test_large_batches_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run(text, lhs, rhs)
     monkeypatch.setattr(convolve, "CHUNK", 100)
     assert run(text, lhs, rhs).tolist() == whole.tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+@pytest.mark.parametrize(
+    ("fields", "wanted"),
+    [
+        ({"size": [2], "pad": [(1, 1)]}, [1, np.inf, np.inf]),
+        ({"size": [1], "pad": [(1, 0)]}, [0, np.inf, np.inf]),
+        ({"size": [2], "lhs_dilate": [2]}, [np.inf, 1]),
+        ({"size": [2], "pad": [(1, 0)], "rhs_reversal": [1]}, [np.inf, np.inf]),
+    ],
+)
+def test_what_is_no_element_is_not_multiplied(
+    fields: dict[str, Any], wanted: list[float], dtype: type
+) -> None:
+    lhs = np.ones((1, 1, 2), dtype)
+    rhs = np.array([[[np.inf, 1]]], dtype)[..., : fields["size"][0]]
+    got = run(f"convolution(p0, p1), dim_labels=bf0_oi0->bf0, {window(**fields)}", lhs, rhs)
+    if dtype is np.complex64:  # an infinity times 1 + 0i is (inf, nan)
+        assert np.isinf(got).tolist() == [[np.isinf(wanted).tolist()]]
+    else:
+        assert got.tolist() == [[wanted]]
