@@ -28,6 +28,7 @@ from emit_c.program.units import Units
 from emit_c.table import emits_c
 from hlo.support.garbage import no_collection
 from hlo.verify import trust, verify
+from interpreter.precision import with_explicit_precision
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,7 +77,7 @@ def compile(  # noqa: A001 - so it is named
         kept = replace(header, input_output_alias=(), buffer_donor=())
         module = replace(module, header=kept)
     if is_dynamic(module):
-        static = to_static(module)
+        static = to_static(with_explicit_precision(module))
         program = emit(_optimized(static.module, sound) if optimize else static.module)
         return DynamicExecutable(module, static, build(program), lambda: program.source)
     key = remembered.key_of(module, optimize) if remember else ""

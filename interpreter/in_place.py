@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from hlo.infer.precision import computed_shape
 from hlo.walk import users
 from interpreter.movement import evaluate_dynamic_update_slice, window
 from interpreter.table import evaluates
@@ -66,7 +65,6 @@ def _candidates(body: Computation) -> list[Instruction]:
         if update.opcode == "dynamic-update-slice"
         and update.shape.rank > 0  # NumPy's scalars can't be written to
         and not any(operand.shape.is_dynamic for operand in update.operands)
-        and computed_shape(update) is None
         and update.operands[0].operands == (state,)
         and _index(update.operands[0]) == index
     ]
@@ -80,8 +78,7 @@ def _index(instr: Instruction) -> int:
 
 def _reads(instr: Instruction, arrays: Sequence[Instruction]) -> bool:
     """Whether an instruction only takes a slice of one of the arrays."""
-    is_slice = instr.opcode == "dynamic-slice" and instr.operands[0] in arrays
-    return is_slice and computed_shape(instr) is None
+    return instr.opcode == "dynamic-slice" and instr.operands[0] in arrays
 
 
 def _update(

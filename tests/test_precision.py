@@ -8,6 +8,7 @@ import hlo
 import interpreter
 import optimizer
 from hlo.types.element_type import BF16
+from interpreter.numbers.compare import BITS, ROUNDING, compare
 
 COMPUTATIONS = """
 sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
@@ -127,3 +128,100 @@ def test_scales_may_be_of_any_type():
     want = interpreter.evaluate(scaled, x)
     assert want.tolist() == [[0, 0], [5, 5]]
     assert emit_c.compile(scaled)(x).tolist() == want.tolist()
+
+
+REDUCERS = """
+add32 { a.1 = f32[] parameter(0)  b.1 = f32[] parameter(1)  ROOT r.1 = f32[] add(a.1, b.1) }
+add16 { a.2 = bf16[] parameter(0)  b.2 = bf16[] parameter(1)  ROOT r.2 = bf16[] add(a.2, b.2) }
+add64 { a.3 = f64[] parameter(0)  b.3 = f64[] parameter(1)  ROOT r.3 = f64[] add(a.3, b.3) }
+ge16 { a.4 = bf16[] parameter(0)  b.4 = bf16[] parameter(1)
+  ROOT r.4 = pred[] compare(a.4, b.4), direction=GE }
+two { a.5 = f32[] parameter(0)  b.5 = bf16[] parameter(1)
+  c.5 = f32[] parameter(2)  d.5 = bf16[] parameter(3)
+  e.5 = f32[] add(a.5, c.5)  f.5 = bf16[] multiply(b.5, d.5)
+  ROOT r.5 = (f32[], bf16[]) tuple(e.5, f.5) }
+"""
+# Of x, y, h and d of 6 f32, bf16, f16 and f64, and s and t, an f32 and a bf16.
+MIXED = {
+    "add": "ROOT r = f32[6] add(x, y)",
+    "add, narrower": "ROOT r = bf16[6] add(x, y)",
+    "add, wider": "ROOT r = f64[6] add(x, x)",
+    "add of f64": "ROOT r = f32[6] add(x, d)",
+    "add of halves": "ROOT r = bf16[6] add(y, h)",
+    "divide": "b = bf16[6] broadcast(t), dimensions={}\nROOT r = f32[6] divide(x, b)",
+    "exponential, wider": "ROOT r = f32[6] exponential(y)",
+    "exponential, narrower": "ROOT r = f16[6] exponential(x)",
+    "compare": "ROOT r = pred[6] compare(x, y), direction=LT",
+    "select": "p = pred[6] compare(x, x), direction=EQ\nROOT r = f32[6] select(p, h, y)",
+    "clamp": "ROOT r = f32[6] clamp(t, x, h)",
+    "concatenate": "ROOT r = f32[18] concatenate(x, y, h), dimensions={0}",
+    "pad": "ROOT r = f32[9] pad(x, t), padding=1_2",
+    "update": "i = s32[] constant(1)\nv = bf16[2] slice(y), slice={[0:2]}\n"
+    "ROOT r = f32[6] dynamic-update-slice(x, v, i)",
+    "reshape twice": "a = bf16[6] reverse(x), dimensions={0}\nROOT r = f32[2,3] reshape(a)",
+    "complex": "c = c64[6] complex(x, x)\nROOT r = f64[6] abs(c)",
+    "fft": "c = c64[6] complex(x, x)\nROOT r = f64[10] fft(c), fft_type=IRFFT, fft_length={10}",
+    "reduce": "ROOT r = f32[] reduce(x, t), dimensions={0}, to_apply=add16",
+    "reduce, wide": "ROOT r = f32[] reduce(y, t), dimensions={0}, to_apply=add32",
+    "reduce of f64": "ROOT r = f32[] reduce(x, t), dimensions={0}, to_apply=add64",
+    "reduce of two": "ROOT r = (f32[], f32[]) reduce(x, h, s, t), dimensions={0}, to_apply=two",
+    "reduce-window": "ROOT r = f32[5] reduce-window(y, s), window={size=2}, to_apply=add32",
+    "reduce-window, narrow": "ROOT r = bf16[5] reduce-window(x, s), window={size=2}, "
+    "to_apply=add16",
+    "scatter": "i = s32[2] constant({0,2})\nv = bf16[2] slice(y), slice={[0:2]}\n"
+    f"ROOT r = f32[6] scatter(x, i, v), {SCATTER}, index_vector_dim=1, to_apply=add16",
+    "select-and-scatter": "v = bf16[5] slice(y), slice={[0:5]}\nROOT r = f32[6] "
+    "select-and-scatter(x, v, t), window={size=2}, select=ge16, scatter=add32",
+    "map": "ROOT r = f32[6] map(x, x), dimensions={0}, to_apply=add16",
+    "all-reduce": "ROOT r = f32[6] all-reduce(x), to_apply=add16",
+    "batch norm": "a = f32[6,6] broadcast(x), dimensions={0}\nROOT r = f32[6,6] "
+    "batch-norm-inference(a, y, y, x, d), epsilon=20, feature_index=0",
+    "dot": "ROOT r = f32[] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}",
+    "triangular-solve": "a = f32[6,6] broadcast(s), dimensions={}\nb = bf16[6,6] broadcast(t), "
+    "dimensions={}\nROOT r = f32[6,6] triangular-solve(a, b), left_side=true, lower=true, "
+    "transpose_a=NO_TRANSPOSE",
+    "in a fusion": "ROOT r = bf16[6] fusion(x, y), kind=kLoop, calls=fused",
+}
+FUSED = """
+fused { a.6 = f32[6] parameter(0)  b.6 = bf16[6] parameter(1)
+  c.6 = bf16[6] reverse(a.6), dimensions={0}  d.6 = f32[6] multiply(c.6, b.6)
+  ROOT e.6 = bf16[6] subtract(d.6, a.6) }
+"""
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_mixed_precision_is_rounded_at_the_same_places(name):
+    entry = f"""x = f32[6] parameter(0)
+y = bf16[6] parameter(1)
+h = f16[6] parameter(2)
+d = f64[6] parameter(3)
+s = f32[] parameter(4)
+t = bf16[] parameter(5)
+{MIXED[name]}"""
+    said = hlo.parse(f"{REDUCERS}{FUSED}ENTRY e {{\n{entry}\n}}")
+    numbers = np.random.default_rng(1)
+    given = [
+        (numbers.random(p.shape.dims) + 0.3).astype(p.shape.element_type.dtype)
+        for p in said.entry.parameters
+    ]
+    want = interpreter.evaluate(said, *given)
+    found = {
+        "optimized": interpreter.evaluate(optimizer.optimize(said), *given),
+        "for a GPU": interpreter.evaluate(optimizer.optimize(said, target="gpu"), *given),
+        "C": emit_c.compile(said)(*given),
+        "C as it is": emit_c.compile(said, optimize=False)(*given),
+    }
+    for who, value in found.items():
+        promise = ROUNDING if name in ("exponential, wider", "fft", "dot") else BITS
+        assert compare(in_f32(want), in_f32(value), promise) is None, who
+        pairs = zip(leaves(want), leaves(value), strict=True)
+        assert all(w.dtype == v.dtype for w, v in pairs), who
+
+
+def in_f32(value):
+    """f64 as f32: an FFT that says f64 computes in f32."""
+    return tuple(x.astype("f4") if x.dtype == "f8" else x for x in leaves(value))
+
+
+def leaves(value):
+    return [x for part in value for x in leaves(part)] if isinstance(value, tuple) else [value]

@@ -1,59 +1,159 @@
-"""Where an instruction's shape says another precision than that of what the opcode computes.
+"""Where an instruction mixes floats of several precisions, and in which of them it computes.
 
-XLA lets `y = bf16[8] slice(x)` stand for the slice of an f32 array, converted: its verifier
-compares most shapes without regard to how precise their floats are. Arithmetic rounds its result
-anyway; what only moves numbers about, folds them by a computation, or exchanges them does not.
+XLA lets `y = bf16[8] slice(x)` stand for the slice of an f32 array, converted, and takes an f32
+array with a bf16 initial value: its verifier compares most shapes without regard to how precise
+their floats are. What is mixed is computed in f32, or in f64 if that takes part, and converted to
+what the instruction says; so it is rounded once, at the end.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hlo.infer import infer
+from hlo.types.element_type import C64, C128, F32, F64, ElementType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Sequence
 
     from hlo.instruction import Instruction
-    from hlo.types.element_type import ElementType
     from hlo.types.shape import Shape
 
-# Opcodes whose results have the type of their operands, or of what a computation yields.
-TYPE_OF_OPERANDS = frozenset(
-    {
-        *("all-gather", "all-reduce", "all-to-all", "collective-broadcast", "collective-permute"),
-        *("ragged-all-to-all", "reduce-scatter", "batch-norm-grad", "batch-norm-inference"),
-        *("batch-norm-training", "broadcast", "cholesky", "concatenate", "copy", "domain"),
-        *("dynamic-reshape", "dynamic-slice", "dynamic-update-slice", "fft", "gather", "map"),
-        *("pad", "reduce", "reduce-window", "reshape", "reverse", "scan", "scatter", "select"),
-        *("select-and-scatter", "set-dimension-size", "slice", "sort", "topk", "transpose"),
-        *("triangular-solve",),
-    }
-)
-# Those of them whose inferred shape is what the instruction says.
-_OPEN = frozenset({"broadcast", "dynamic-reshape", "reshape"})
+# Opcodes that hand on values, whose type is therefore exact.
+# fmt: off
+EXACT = frozenset({
+    "call", "conditional", "constant", "copy-done", "copy-start", "custom-call", "fusion",
+    "get-tuple-element", "infeed", "opt-barrier", "outfeed", "parameter", "recv", "recv-done",
+    "send", "send-done", "tuple", "while",
+})
+# Opcodes whose element type is chosen, for a more exact or a wider result.
+CHOSEN = frozenset({"convolution", "dot", "ragged-dot", "scaled-dot"})
+# Opcodes that are about element types.
+_CONVERSIONS = frozenset({"bitcast", "bitcast-convert", "convert", "stochastic-convert"})
+# fmt: on
 
 
-def mixes_precisions(instr: Instruction) -> bool:
-    """Whether what an opcode computes might be of another precision than the instruction."""
-    return instr.opcode in TYPE_OF_OPERANDS and len(set(_floats(instr))) > 1
+class Precision(NamedTuple):
+    """In which element types an instruction computes.
+
+    Attributes
+    ----------
+    operands, results : a type for each operand, and each array of the result.
+    parameters, roots : for each computation that is called, likewise.
+    """
+
+    operands: Sequence[ElementType]
+    results: Sequence[ElementType]
+    parameters: Sequence[Sequence[ElementType]]
+    roots: Sequence[Sequence[ElementType]]
 
 
-def computed_shape(instr: Instruction) -> Shape | None:
-    """The shape of what an opcode computes; None if it is just as precise as the instruction's."""
-    if not mixes_precisions(instr):
+def mixed_precision(instr: Instruction) -> Precision | None:
+    """The types in which an instruction computes, if they are not all what its text says."""
+    if instr.opcode in EXACT or instr.opcode in CHOSEN or instr.opcode in _CONVERSIONS:
         return None
-    said, first = instr.shape, instr.operands[0].shape
-    is_open = instr.opcode in _OPEN
-    made = said.with_type(first.element_type) if is_open else infer(instr)
-    pairs = zip(made.leaves(), said.leaves(), strict=True)
-    return None if all(m.element_type is s.element_type for (_, m), (_, s) in pairs) else made
+    if "async" in instr.row.traits or not _is_mixed(instr):
+        return None
+    said = _said(instr)
+    computed = _computed(instr, said)
+    return None if computed == said else computed
 
 
-def _floats(instr: Instruction) -> Iterator[ElementType]:
-    """The floating-point types that occur in an instruction."""
-    values = (instr, *instr.operands, *(c.root for c in instr.called))
-    for shape in (value.shape for value in values):
-        for _, leaf in shape.leaves():
-            if leaf.element_type.is_floating or leaf.element_type.is_complex:
-                yield leaf.element_type
+def _is_mixed(instr: Instruction) -> bool:
+    """Whether floats of several precisions occur in an instruction."""
+    first: ElementType | None = None
+    values = (instr, *instr.operands)
+    if instr.called:
+        values = (*values, *(i for c in instr.called for i in (c.root, *c.parameters)))
+    for value in values:
+        for element_type in _types(value.shape):
+            if element_type.is_floating or element_type.is_complex:
+                if first is not None and element_type.real is not first:
+                    return True
+                first = element_type.real
+    return False
+
+
+def _types(shape: Shape) -> list[ElementType]:
+    if not shape.is_tuple:
+        return [shape.element_type]
+    return [leaf.element_type for _, leaf in shape.leaves()]
+
+
+def _said(instr: Instruction) -> Precision:
+    return Precision(
+        [operand.shape.element_type for operand in instr.operands],
+        _types(instr.shape),
+        [[p.shape.element_type for p in c.parameters] for c in instr.called],
+        [_types(c.root.shape) for c in instr.called],
+    )
+
+
+def _computed(instr: Instruction, said: Precision) -> Precision:
+    if instr.opcode == "scan":
+        return said._replace(results=_types(infer(instr)))
+    if instr.opcode == "map":
+        # The computation says what it takes and yields.
+        return said._replace(operands=said.parameters[0], results=said.roots[0])
+    of_operands, of_results, of_called = _groups(instr, said)
+    count = max([*of_operands, *of_results], default=0) + 1
+    found = [
+        _working_type(
+            [
+                *_chosen(said.operands, of_operands, group),
+                *(t for types in said.parameters for t in _chosen(types, of_called, group)),
+                *(t for types in said.roots for t in _chosen(types, of_called, group)),
+                *(_chosen(said.results, of_results, group) if instr.row.elementwise else ()),
+            ]
+        )
+        for group in range(count)
+    ]
+
+    def typed(types: Sequence[ElementType], groups: Sequence[int]) -> list[ElementType]:
+        return [_of_precision(t, found[g]) for t, g in zip(types, groups, strict=False)]
+
+    return Precision(
+        typed(said.operands, of_operands),
+        typed(said.results, of_results),
+        [typed(types, of_called) for types in said.parameters],
+        [typed(types, of_called) for types in said.roots],
+    )
+
+
+def _groups(instr: Instruction, said: Precision) -> tuple[list[int], list[int], list[int]]:
+    """What has to do with each other: a group's number for each operand, result and parameter.
+
+    What a computation yields stands with its first parameters.
+    """
+    count, half = len(said.operands), len(said.operands) // 2
+    match instr.opcode:
+        case "reduce" | "reduce-window":
+            arrays = [*range(half)]
+            return arrays * 2, arrays, arrays * 2
+        case "scatter":
+            arrays = [*range(half)]
+            return [*arrays, half, *arrays], arrays, arrays * 2
+        case "sort" | "all-gather" | "all-to-all" | "collective-permute" | "collective-broadcast":
+            return [*range(count)], [*range(count)], [n // 2 for n in range(2 * count)]
+        case _:
+            return [0] * count, [0] * len(said.results), [0, 0]
+
+
+def _chosen(
+    types: Iterable[ElementType], groups: Iterable[int], group: int
+) -> Iterable[ElementType]:
+    return (t for t, g in zip(types, groups, strict=False) if g == group)
+
+
+def _working_type(types: Iterable[ElementType]) -> ElementType | None:
+    """The real type in which numbers of some types are computed; None if none is a float."""
+    found = {t.real for t in types if t.is_floating or t.is_complex}
+    if len(found) < 2:
+        return next(iter(found), None)
+    return F64 if F64 in found else F32
+
+
+def _of_precision(element_type: ElementType, real: ElementType | None) -> ElementType:
+    if element_type.is_complex:
+        return {F32: C64, F64: C128}.get(real or element_type.real, element_type)
+    return real if real is not None and element_type.is_floating else element_type

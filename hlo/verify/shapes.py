@@ -12,23 +12,13 @@ from typing import TYPE_CHECKING
 from hlo.errors.error import HloError
 from hlo.infer import infer
 from hlo.infer.checks import compatible
+from hlo.infer.precision import CHOSEN, EXACT
 from hlo.infer.size import expect_bounded
 from hlo.types.shape import UNBOUNDED, Shape
 from hlo.verify.scope import refuse
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
-
-# Opcodes that hand on values, whose type is therefore exact.
-# fmt: off
-_EXACT = frozenset({
-    "call", "conditional", "constant", "copy-done", "copy-start", "custom-call", "fusion",
-    "get-tuple-element", "infeed", "opt-barrier", "outfeed", "parameter", "recv", "recv-done",
-    "send", "send-done", "tuple", "while",
-})
-# fmt: on
-# Opcodes whose element type is chosen, for a more exact or a wider result.
-_CHOSEN = frozenset({"dot", "ragged-dot", "scaled-dot", "convolution"})
 
 
 def verify_shape(instr: Instruction, known: set[int]) -> None:
@@ -48,9 +38,9 @@ def verify_shape(instr: Instruction, known: set[int]) -> None:
         _verify_form(instr, declared)
         known.add(id(declared))
     inferred = infer(instr)
-    if compatible(declared, inferred, precision=instr.opcode in _EXACT):
+    if compatible(declared, inferred, precision=instr.opcode in EXACT):
         return
-    chosen = instr.opcode in _CHOSEN and declared.is_array
+    chosen = instr.opcode in CHOSEN and declared.is_array
     if chosen and compatible(declared, inferred.with_type(declared.element_type)):
         _verify_chosen_type(instr, declared, inferred)
         return

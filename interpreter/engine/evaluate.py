@@ -14,6 +14,7 @@ from interpreter.engine.device import Device
 from interpreter.engine.frame import Event, Frame, quiet
 from interpreter.engine.lockstep import Lockstep
 from interpreter.engine.memory import refuse_too_large
+from interpreter.precision import with_explicit_precision
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,6 +59,7 @@ def evaluate(
     verify_once(module)
     all_arguments = [arguments] if per_device is None else list(per_device)
     lockstep = _grid(module, len(all_arguments))
+    module = with_explicit_precision(module)
     refuse_too_large(module, len(all_arguments))
     running = list(devices) if devices is not None else [Device() for _ in all_arguments]
     if len(running) != len(all_arguments):

@@ -21,7 +21,6 @@ from hlo.opcode import OPCODES
 from hlo.walk import called_first
 from interpreter.dynamic.run_time_sizes import for_run_time_sizes
 from interpreter.in_place import in_place_functions
-from interpreter.precision import in_declared_precision
 from interpreter.table import evaluates, needs_frame
 
 if TYPE_CHECKING:
@@ -189,7 +188,7 @@ class Frame:
             message = f"{instr.name}: cannot evaluate {instr.opcode}: {reason}"
             raise HloError("HLO100", message, instr.span, notes)
         bound = partial(function, self) if needs_frame(instr.row) else function
-        return in_declared_precision(for_run_time_sizes(bound, instr), instr)
+        return for_run_time_sizes(bound, instr)
 
 
 def _needed(computation: Computation) -> list[Instruction]:
