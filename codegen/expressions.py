@@ -13,18 +13,22 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from codegen.indexing import Counter, Quotient
+from codegen.indexing import Counter, Quotient, Sum
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from codegen.indexing import Atom, Sum
+    from codegen.indexing import Atom, Within
 
 
 class _Tree:
     """Arithmetic on trees makes trees: `x * 2 + y`. Comparisons are `Op("<", (x, y))`."""
 
     __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        """Refuse to be part of a text: that is a printer's."""
+        raise TypeError(f"{self!r} is printed by a printer only")
 
     def __add__(self, other: Expr | int) -> Op:
         """The sum."""
@@ -219,18 +223,87 @@ def binary(op: str, x: Expr | _Tree | int, y: Expr | _Tree | int) -> Op:
     return Op(op, (tree(x), tree(y)))  # type: ignore[arg-type]
 
 
+def apply(function: str, *args: Expr | int) -> Apply:
+    """What a function gives; integers among its arguments become literals."""
+    return Apply(function, tuple(map(tree, args)))
+
+
+def behind(pointer: Expr, number: Sum) -> Expr:
+    """The address of an element of an array, by its number."""
+    return spelled_out(number, pointer)
+
+
+def total_of(values: Iterable[Expr], op: str) -> Expr:
+    """Values one after the other in an operation of two operands, from the left; at least one."""
+    first, *others = values
+    for other in others:
+        first = Op(op, (first, other))
+    return first
+
+
+def letter(character: str) -> Literal:
+    """The literal of a letter."""
+    return Literal(ord(character), "char")
+
+
+def array_of(numbers: Iterable[int], kind: str = "") -> Struct:
+    """Integers, one after the other."""
+    return Struct(kind, tuple(map(Literal, numbers)))
+
+
+def indexed(number: Sum) -> Expr:
+    """Index arithmetic as a tree: a literal, a name, or what is to be simplified no further."""
+    if not number.terms:
+        return Literal(number.constant)
+    text = number.text
+    return Name(text) if text.isidentifier() else Index(number)
+
+
+def item(pointer: Expr, number: Expr | Sum | int) -> Load:
+    """An element of an array, by its number."""
+    return Load(pointer, indexed(number) if isinstance(number, Sum) else tree(number))
+
+
+def grouped(value: Expr) -> Expr:
+    """A tree in parentheses, unless it is a name."""
+    return value if isinstance(value, Name) else Group(value)
+
+
+def negated(condition: Expr) -> Op:
+    """The condition that another one does not hold."""
+    return Op("!", (condition,))
+
+
+NEVER = Literal(0)
+
+
+def condition_of(parts: Iterable[Within]) -> Expr | None:
+    """The condition that all parts hold; None if that is certain, `NEVER` if one never does."""
+    found = [condition for part in parts for condition in conditions_of(part)]
+    return NEVER if NEVER in found else conjoined(found) if found else None
+
+
+def conditions_of(part: Within) -> list[Expr]:
+    """What is not certain about a sum; [NEVER] where it never lies in its range."""
+    if part.is_impossible:
+        return [NEVER]
+    value, found = indexed(part.value), list[Expr]()
+    if part.asks_low:
+        found.append(binary(">=", value, part.low))
+    if part.asks_high:
+        found.append(binary("<", value, part.high))
+    if part.asks_divisor:
+        found.append(binary("==", Group(value) % part.divisor, 0))
+    return found
+
+
 def conjoined(conditions: Sequence[Expr]) -> Expr:
     """The condition that all conditions hold, of which there is one at least."""
-    first, *others = conditions
-    for other in others:
-        first = Op("&&", (first, other))
-    return first
+    return total_of(conditions, "&&")
 
 
 def is_number(expr: Expr, number: int) -> bool:
     """Whether a tree is the literal of an integer."""
-    if isinstance(expr, Index):
-        return expr.sum.is_number(number)
     return isinstance(expr, Literal) and not expr.kind and expr.value == number
 
 
@@ -324,9 +397,9 @@ def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
     return rebuilt(expr, lambda inside: substitute(inside, values))
 
 
-def spelled_out(total: Sum) -> Expr:
-    """Index arithmetic as operations."""
-    made: Expr | None = None
+def spelled_out(total: Sum, made: Expr | None = None) -> Expr:
+    """Index arithmetic as operations; added to a pointer or a number, if one is given."""
+    begun = made is not None
     for atom, factor in total.terms:
         if made is None:
             first = _atom(atom)
@@ -338,8 +411,8 @@ def spelled_out(total: Sum) -> Expr:
             made = binary("+" if factor > 0 else "-", made, product)
     if made is None:
         return Literal(total.constant)
-    if total.constant:
-        return binary("+" if total.constant > 0 else "-", made, abs(total.constant))
+    if total.constant or (begun and not total.terms):
+        return binary("+" if total.constant >= 0 else "-", made, abs(total.constant))
     return made
 
 

@@ -199,10 +199,6 @@ class Sum:
                 found += atom.dividend.factors
         return tuple(found)
 
-    def is_number(self, number: int) -> bool:
-        """Whether it is one number, whatever the counters are."""
-        return not self.terms and self.constant == number
-
     @cached_property
     def text(self) -> str:
         """As C."""
@@ -283,19 +279,29 @@ class Within:
     divisor: int = 1
 
     @property
-    def conditions(self) -> list[str]:
-        """What is not certain, as C; ["0"] where it never holds."""
-        value = self.value
-        if value.high < self.low or value.low >= self.high:
-            return ["0"]
-        found: list[str] = []
-        if value.low < self.low:
-            found.append(f"{value.text} >= {self.low}")
-        if value.high >= self.high:
-            found.append(f"{value.text} < {self.high}")
-        if self.divisor > 1 and (value % self.divisor) != Sum(0):
-            found.append(f"({value.text}) % {self.divisor} == 0")
-        return found
+    def is_impossible(self) -> bool:
+        """Whether it never holds."""
+        return self.value.high < self.low or self.value.low >= self.high
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is not certain that it holds."""
+        return self.asks_low or self.asks_high or self.asks_divisor
+
+    @property
+    def asks_low(self) -> bool:
+        """Whether the sum may lie below the range."""
+        return self.value.low < self.low
+
+    @property
+    def asks_high(self) -> bool:
+        """Whether the sum may lie above the range."""
+        return self.value.high >= self.high
+
+    @property
+    def asks_divisor(self) -> bool:
+        """Whether the sum may not be divisible."""
+        return self.divisor > 1 and (self.value % self.divisor) != Sum(0)
 
 
 def bounded(index: Index, known: Iterable[Within]) -> Index:
@@ -305,7 +311,8 @@ def bounded(index: Index, known: Iterable[Within]) -> Index:
     """
     bounds: dict[str, Counter] = {}
     for condition in known:
-        if condition.conditions in ([], ["0"]) or len(condition.value.terms) != 1:
+        closed = condition.is_impossible or not condition.is_open
+        if closed or len(condition.value.terms) != 1:
             continue
         ((atom, factor),), constant = condition.value.terms, condition.value.constant
         if isinstance(atom, Counter):
@@ -331,9 +338,3 @@ def _bounded(part: Sum, bounds: Mapping[str, Counter]) -> Sum:
             made = inside // atom.divisor if divided else inside % atom.divisor
         found = found + made * factor
     return found
-
-
-def conjunction(parts: Iterable[Within]) -> str:
-    """All conditions in C; "" where they hold certainly, "0" where they never do."""
-    found = [condition for part in parts for condition in part.conditions]
-    return "0" if "0" in found else " && ".join(found)

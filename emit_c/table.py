@@ -18,6 +18,7 @@ from hlo.table import OpTable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from codegen.expressions import Expr
     from hlo.instruction import Instruction
     from optimizer.expanders.op_expander import Site
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 class Scalar:
     """`write(instr, *values)` gives an expression, in the C type that the opcode computes in."""
 
-    write: Callable[..., str]
+    write: Callable[..., Expr]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Statements for tests, of expressions that are written as C."""
 
+from reading import read
+
 from codegen import statements
-from codegen.reading import read
 
 
 def tree(value):

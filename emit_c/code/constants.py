@@ -14,6 +14,7 @@ from hlo.errors.error import HloError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from codegen.expressions import Expr
     from emit_c.code.names import Names
     from hlo.types.literal import Literal
 
@@ -38,8 +39,8 @@ class Constants:
         self.foreign = Foreign()
         self._found: dict[tuple[str, bytes], str] = {}
 
-    def scalar(self, literal: Literal) -> str | None:
-        """The one number that all elements are, as a C expression; None if they differ."""
+    def scalar(self, literal: Literal) -> Expr | None:
+        """The one number that all elements are; None if they differ."""
         array = literal.array
         if array is None or array.size == 0:
             return None

@@ -9,17 +9,20 @@ compute with are widened when loaded (`load_bf16`), and narrowed once after each
 from __future__ import annotations
 
 import math
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, cast
 
 import ml_dtypes
 import numpy as np
 
+from codegen.expressions import Apply, Cast, Literal
+from codegen.printer import shown
 from hlo.types.element_type import ELEMENT_TYPES, ElementType
 from interpreter.numbers.widths import float_format
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from codegen.expressions import Expr
 
 # Made of the compiler's own names for widths, so that no header is needed.
 TYPEDEFS = """\
@@ -58,61 +61,44 @@ def is_narrow(element_type: ElementType) -> bool:
     return element_type.name not in _NATIVE
 
 
-def load(element_type: ElementType, place: str) -> str:
+def load(element_type: ElementType, place: Expr) -> Expr:
     """The wide value of what is stored at a place."""
-    return f"load_{element_type}({place})" if is_narrow(element_type) else place
+    return Apply(f"load_{element_type}", (place,)) if is_narrow(element_type) else place
 
 
-def store(element_type: ElementType, value: str) -> str:
+def store(element_type: ElementType, value: Expr) -> Expr:
     """What is stored for a wide value that is already narrowed."""
-    return f"store_{element_type}({value})" if is_narrow(element_type) else value
+    return Apply(f"store_{element_type}", (value,)) if is_narrow(element_type) else value
 
 
-def narrowed(element_type: ElementType, value: str) -> str:
+def narrowed(element_type: ElementType, value: Expr) -> Expr:
     """A result in its element type, as a wide value: rounded or wrapped around."""
     if element_type is ELEMENT_TYPES["pred"] or not is_narrow(element_type):
         return value
-    return f"narrow_{element_type}({value})"
+    return Apply(f"narrow_{element_type}", (value,))
 
 
-def stored_narrowed(element_type: ElementType, narrow: str) -> str | None:
+def stored_narrowed(element_type: ElementType, narrow: Expr) -> Expr | None:
     """What is stored for a call of `narrow_...`, without a way back; None for other expressions."""
-    name = f"narrow_{element_type}("
-    if not narrow.startswith(name) or not narrow.endswith(")"):
-        return None
-    inside = narrow[len(name) : -1]
-    depths = accumulate((c == "(") - (c == ")") for c in inside)
-    return f"store_{element_type}({inside})" if min(depths, default=0) >= 0 else None
+    if isinstance(narrow, Apply) and narrow.function == f"narrow_{element_type}":
+        return Apply(f"store_{element_type}", narrow.args)
+    return None
 
 
-def literal(element_type: ElementType, value: Any) -> str:
-    """One number as a wide value in C."""
+def literal(element_type: ElementType, value: Any) -> Expr:
+    """One number as a wide value."""
     number: NDArray[Any] = np.asarray(value)
     if element_type.kind == "complex":
         part = ELEMENT_TYPES["f32" if element_type.name == "c64" else "f64"]
         whole: Any = number
-        parts = (literal(part, whole.real), literal(part, whole.imag))
-        return f"__builtin_complex(({part}){parts[0]}, ({part}){parts[1]})"
+        parts = (Cast(part.name, literal(part, x)) for x in (whole.real, whole.imag))
+        return Apply("__builtin_complex", tuple(parts))
     if element_type.is_floating:
-        return _float(float(number), "f" if wide(element_type) == "f32" else "")
-    integer = int(number)
-    if wide(element_type) == "s64" and integer == -(2**63):
-        return "(-0x7fffffffffffffff - 1)"
-    return f"{integer}{'u' if element_type.kind == 'unsigned' else ''}" + (
-        "ll" if element_type.bits == 64 else ""
-    )
-
-
-def _float(number: float, suffix: str) -> str:
-    if math.isnan(number):
-        sign = "-" if math.copysign(1, number) < 0 else ""
-        return f'{sign}__builtin_nan{suffix}("")'
-    if math.isinf(number):
-        return f"{'-' if number < 0 else ''}__builtin_inf{suffix}()"
-    if number == int(number) and abs(number) < 1e6:
-        return f"{number:.1f}{suffix}"
-    digits, exponent = number.hex().split("p")
-    return f"{digits.rstrip('0').rstrip('.')}p{exponent}{suffix}"
+        return Literal(float(number), wide(element_type))
+    sign = "u" if element_type.kind == "unsigned" else "s"
+    if element_type.bits == 64:
+        return Literal(int(number), f"{sign}64")
+    return Literal(int(number), "u32" if sign == "u" else "")
 
 
 def conversions(element_type: ElementType) -> str:
@@ -144,7 +130,7 @@ def _values(element_type: ElementType) -> str:
     """A table of all values, by their codes."""
     width = float_format(element_type.dtype).bits
     codes = np.arange(2**width, dtype=np.uint8).view(element_type.dtype)
-    rows = [_float(float(value), "f") for value in codes]
+    rows = [shown(Literal(float(value), "f32")) for value in codes]
     lines = [", ".join(rows[i : i + 8]) for i in range(0, len(rows), 8)]
     table = ",\n  ".join(lines)
     name = element_type.name

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from codegen.expressions import Name
 from codegen.indexing import Sum, counter, delinear, strides
 from emit_c.contraction.copying import write_columns, write_row
 from emit_c.contraction.dims import Dim, Step, joined
@@ -29,6 +30,7 @@ from emit_c.contraction.tiling import Pointers, Tiling
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from codegen.expressions import Expr
     from codegen.indexing import Index
     from emit_c.kernels.body import Body
     from hlo import attributes as a
@@ -43,7 +45,7 @@ TRANSPOSED = 0.5
 BEHIND = 256
 
 
-def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[str]) -> int | None:
+def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:
     """Loops over tiles, for each phase; before them the input may be copied."""
     kind = product_type(instr)
     empty = 0 in (o.shape.size for o in (instr, *instr.operands))
@@ -56,8 +58,9 @@ def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[st
     if any(tiling.share < LEAST_SHARE for tiling in tilings):
         return None
     scratch = Scratch(body)
-    pointer = body.tree(made.lhs)
-    if source.copied:
+    if not source.copied:
+        pointer = body.pointer(made.lhs)
+    else:
         pointer = scratch.array(kind, "padded", prod(source.sizes) + BEHIND)
         _copy_input(body, made, source, pointer)
     with summed(body, instr, outputs[0], scratch, kind, tilings) as (target, output):
@@ -67,7 +70,7 @@ def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[st
             if not packed and tiling.cached:
                 packed = scratch.array(kind, "packed", tiling.packed_size)
             first, to = made.origin(source, part)
-            pointers = Pointers(f"{pointer} + {first}", packed, f"{output} + {to}")
+            pointers = Pointers(pointer + first, packed, output + to)
             tiling.write(body, pointers, target, number)
     return scratch.bytes
 
@@ -136,7 +139,7 @@ class _Convolution:
         given = [_Input(order, tuple(low), tuple(sizes), copied=True) for order in orders]
         best = max(given, key=lambda g: self._share(g) * (1 if g.order == plain else TRANSPOSED))
         in_place = (
-            isinstance(body.tree(self.lhs), str)
+            isinstance(body.tree(self.lhs), Name)
             and self.lhs.shape.element_type is self.kind
             and (best.order, best.sizes) == (plain, dims)
             and not any(self.tiling(best, p).reads_behind for p in product(*self.phases))
@@ -193,11 +196,11 @@ class _Convolution:
 
     def kernel(
         self, body: Body, source: _Input, part: Sequence[Phase]
-    ) -> Callable[[Sum, Index], str]:
+    ) -> Callable[[Sum, Index], Expr]:
         """The kernel's numbers, by output feature and index of the contraction."""
         contraction = self._contraction(source, part)
 
-        def number(feature: Sum, steps: Index) -> str:
+        def number(feature: Sum, steps: Index) -> Expr:
             at = [Sum(0)] * self.rhs.shape.rank
             at[self.labels.kernel_output_feature] = feature
             for (_, (dim, first, distance)), step in zip(contraction, steps, strict=True):
@@ -208,11 +211,11 @@ class _Convolution:
 
     def packed_constant(
         self, body: Body, source: _Input, part: Sequence[Phase], tiling: Tiling
-    ) -> str:
-        """Where the kernel lies packed, if it is a constant; else ""."""
+    ) -> Name | None:
+        """Where the kernel lies packed, if it is a constant; else None."""
         numbers = constant_numbers(body, self.rhs)
         if numbers is None or tiling.depth == 0:
-            return ""
+            return None
         feature = self.labels.kernel_output_feature
         taken = {feature: np.arange(self.rhs.shape.dims[feature])}
         for step, (dim, first, distance) in self._contraction(source, part):
@@ -233,13 +236,13 @@ class _Convolution:
         return first, to
 
 
-def _copy_input(body: Body, made: _Convolution, source: _Input, copy: str) -> None:
+def _copy_input(body: Body, made: _Convolution, source: _Input, copy: Name) -> None:
     """Write the input to other memory, between zeros."""
     lhs, dims, steps = made.lhs, made.lhs.shape.dims, source.steps
     size, each = prod(source.sizes), made.kind.bytes
     if source.sizes != dims:
-        body.call("__builtin_memset", copy, "0", str(size * each))
-    body.call("__builtin_memset", f"{copy} + {size}", "0", str(BEHIND * each))
+        body.call("__builtin_memset", copy, 0, size * each)
+    body.call("__builtin_memset", copy + size, 0, BEHIND * each)
     # Dimensions through which one loop leads in both are gone through as one.
     read = strides(dims)
     groups: list[list[int]] = []
@@ -258,7 +261,7 @@ def _copy_input(body: Body, made: _Convolution, source: _Input, copy: str) -> No
         groups[-2:] = reversed(groups[-2:])
     sizes = [prod(dims[d] for d in group) for group in groups]
 
-    def element(counters: Sequence[Sum]) -> tuple[Sum, Callable[[], str]]:
+    def element(counters: Sequence[Sum]) -> tuple[Sum, Callable[[], Expr]]:
         """Its place in the copy, and what is written there."""
         at = [Sum(0)] * len(dims)
         for number, group in zip(counters, groups, strict=True):

@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Index, Load, Name
+from codegen.expressions import Cast, Expr, Group, Literal, Load, Name, behind, indexed, item
 from codegen.indexing import Sum, counter, unknown
-from codegen.printer import shown
 from codegen.statements import Assign, Let
 from emit_c.contraction.transposing import LANES, transpose_name
 from emit_c.opcodes.folding import over
@@ -33,17 +32,21 @@ class Row:
     step : from one to the next.
     """
 
-    pointer: str
+    pointer: Expr
     first: Sum
     step: int
 
-    def copy(self, body: Body, to: str, first: Sum, count: str, size: int) -> None:
+    def copy(self, body: Body, to: Expr, first: Sum, count: Expr, size: int) -> None:
         """Copy so many neighbours of `size` bytes each, from an element on."""
-        there = f"{self.pointer} + {first.text}"
-        known = count.isdigit()
-        length = str(int(count) * size) if known else f"{count} * {size}"
-        work = 2 * int(count) if known else 0
-        body.call("__builtin_memcpy", to, there, length, work=work)
+        known = _number(count)
+        length = count * size if known is None else known * size
+        work = 2 * (known or 0)
+        body.call("__builtin_memcpy", to, behind(self.pointer, first), length, work=work)
+
+
+def _number(count: Expr) -> int | None:
+    """How many there are, if that is known."""
+    return int(count.value) if isinstance(count, Literal) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +59,12 @@ class Column:
     loops : of those that count what lies side by side, so many lead through a column as one.
     """
 
-    pointer: str
+    pointer: Expr
     apart: int
     bits: int
     loops: int
 
-    def transpose(self, body: Body, to: str, first: Sum, sizes: tuple[int, str, int]) -> None:
+    def transpose(self, body: Body, to: Expr, first: Sum, sizes: tuple[int, Expr, int]) -> None:
         """Write columns, from an element on, as rows.
 
         Parameters
@@ -70,12 +73,13 @@ class Column:
         """
         rows, columns, row = sizes
         kind, function = f"u{self.bits}", transpose_name(self.bits)
+        known = _number(columns)
         body.call(
             function,
-            f"({kind} *)({to})",
-            f"(const {kind} *)({self.pointer} + {first.text})",
-            *(str(rows), columns, str(row), str(self.apart)),
-            work=2 * rows * (int(columns) if columns.isdigit() else row),
+            Cast(f"{kind} *", Group(to)),
+            Cast(f"const {kind} *", Group(behind(self.pointer, first))),
+            *(rows, columns, row, self.apart),
+            work=2 * rows * (row if known is None else known),
         )
 
 
@@ -83,8 +87,8 @@ def write_row(
     body: Body,
     kind: ElementType,
     lane: tuple[str, int],
-    to: tuple[str, Sum],
-    value: Callable[[], str],
+    to: tuple[Expr, Sum],
+    value: Callable[[], Expr],
 ) -> None:
     """Write neighbouring elements of a type, by a call if they are only copied.
 
@@ -96,10 +100,10 @@ def write_row(
     """
     (pointer, place), (name, size) = to, lane
     with body.block() as statements, body.watched() as trace:
-        body.assign(f"{pointer}[{place.text}]", value())
+        body.assign(item(pointer, place), value())
     row, first = row_of(statements, trace, kind, name), place + counter(name, size) * -1
     if row and row.step == 1 and not _depends(first, name):
-        row.copy(body, f"{pointer} + {first.text}", row.first, str(size), kind.bytes)
+        row.copy(body, behind(pointer, first), row.first, Literal(size), kind.bytes)
     else:
         body.add(over(name, size, statements))
 
@@ -108,8 +112,8 @@ def write_columns(
     body: Body,
     kind: ElementType,
     sizes: Sequence[int],
-    to: tuple[str, int],
-    element: Callable[[Sequence[Sum]], tuple[Sum, Callable[[], str]]],
+    to: tuple[Expr, int],
+    element: Callable[[Sequence[Sum]], tuple[Sum, Callable[[], Expr]]],
 ) -> bool:
     """Write elements that are neighbours in another direction than where they are read.
 
@@ -130,7 +134,7 @@ def write_columns(
     zeros = [Sum(0)] * (len(sizes) - 2)
     with body.block() as statements, body.watched() as trace:
         place, value = element((*zeros, down, across))
-        body.assign(f"{pointer}[{place.text}]", value())
+        body.assign(item(pointer, place), value())
     column = column_of(statements, trace, kind, across, [(down, rows)])
     if column is None:
         return False
@@ -138,8 +142,8 @@ def write_columns(
         place, value = element((*outer, Sum(0), Sum(0)))
         with body.block(), body.watched() as first:
             value()
-        there = f"{pointer} + {place.text}"
-        column.transpose(body, there, first.loads[0], (rows, str(columns), row))
+        there = behind(pointer, place)
+        column.transpose(body, there, first.loads[0], (rows, Literal(columns), row))
     return True
 
 
@@ -160,14 +164,14 @@ def row_of(
     load = lets[0] if len(lets) == 1 else None
     if not isinstance(load, Let) or (Name(load.name), load.kind) != (value, str(kind)):
         return None
-    if not isinstance(load.value, Load) or load.value.index != Index(number):
+    if not isinstance(load.value, Load) or load.value.index != indexed(number):
         return None
     terms = tuple((atom, step) for atom, step in number.terms if atom.text != lane)
     first = Sum(number.constant, terms)
     if _depends(first, lane):
         return None
     step = next((step for atom, step in number.terms if atom.text == lane), 0)
-    return Row(shown(load.value.pointer), first, step)
+    return Row(load.value.pointer, first, step)
 
 
 def _depends(number: Sum, name: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.expressions import Cast, Expr, Name
 from emit_c.contraction.few_rows import write_few_rows
 from emit_c.contraction.operands import operands_of, product_type
 from emit_c.contraction.product import Product
@@ -30,7 +31,7 @@ LEAST_SHARE = 0.1
 EXACT, MANY = 1 << 24, 64
 
 
-def write_whole_dot(body: Body, instr: Instruction, outputs: Sequence[str]) -> int | None:
+def write_whole_dot(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:
     """Loops over tiles, for the order of operands that uses more of the processor."""
     kind = product_type(instr)
     few = any(o.shape.size == 0 or o.shape.rank == 0 for o in instr.operands)
@@ -42,16 +43,17 @@ def write_whole_dot(body: Body, instr: Instruction, outputs: Sequence[str]) -> i
     if made.tiling.share < LEAST_SHARE:
         return None
     scratch, tiling, kind = Scratch(body), made.tiling, made.kind
-    pointer = f"(const {kind} *){body.tree(made.input.instr)}"
     if made.copied:
-        pointer = scratch.array(kind, "copy", made.copy_size)
+        pointer: Expr = scratch.array(kind, "copy", made.copy_size)
         made.copy(body, pointer)
+    else:
+        pointer = Cast(f"const {kind} *", body.pointer(made.input.instr))
     packed = made.kernel_at_hand()
     number = None if packed else made.number
     if not packed and tiling.cached:
         packed = scratch.array(kind, "packed", tiling.packed_size)
     if made.parts > 1:
-        pointers = Pointers(pointer, packed, f"({kind} *){outputs[0]}")
+        pointers = Pointers(pointer, packed, Cast(f"{kind} *", outputs[0]))
         tiling.write(body, pointers, kind, number)
         return scratch.bytes
     with summed(body, instr, outputs[0], scratch, kind, [tiling]) as (target, output):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from codegen.expressions import NEVER, Expr, Group, apply
 from codegen.indexing import Index, Sum, unknown
 from codegen.statements import Assign, For, If, Let, Statement
 from emit_c.code.types import literal, narrowed, wide
@@ -38,22 +39,21 @@ class Products:
         pairs = zip(self.instr.operands, (lhs, rhs), strict=False)
         factors = [self._factor(operand, index) for operand, index in pairs]
         if self.type.kind == "pred":
-            made = f"{self.name} | ({factors[0]} & {factors[1]})"
+            made = self.name | Group(factors[0] & factors[1])
         else:
-            product = self.body.let(
-                wide(self.type), "product", expression("multiply", self.type, *factors) or ""
-            )
-            made = f"{self.name} + {product}"
+            times = expression("multiply", self.type, *factors)
+            assert times is not None
+            made = self.name + self.body.let(wide(self.type), "product", times)
         self.body.assign(self.name, made)
 
-    def _factor(self, operand: Instruction, index: Index) -> str:
+    def _factor(self, operand: Instruction, index: Index) -> Expr:
         value = self.body.element(operand, index)
         source = operand.shape.element_type
         made = value if self.type.name == wide(source) else converted(value, source, self.type)
         return self.body.let(wide(self.type), operand.name, made)
 
     @property
-    def result(self) -> str:
+    def result(self) -> Expr:
         """The sum, in the result's type."""
         target = self.instr.shape.element_type
         if wide(target) == self.type.name:
@@ -63,7 +63,7 @@ class Products:
     @property
     def lanes(self) -> tuple[tuple[str, str], ...]:
         """For OpenMP: how vector lanes are put together; () where they can't be."""
-        return () if self.type.is_complex or self.type.kind == "pred" else (("+", self.name),)
+        return () if self.type.is_complex or self.type.kind == "pred" else (("+", self.name.name),)
 
 
 def _summed(
@@ -84,7 +84,7 @@ def _summed(
 
 
 @define("dot", whole=write_whole_dot)
-def write_dot(body: Body, instr: Instruction, index: Index) -> str:
+def write_dot(body: Body, instr: Instruction, index: Index) -> Expr:
     """The sum over the contracting dimensions, at one place of batch and free dimensions."""
     attrs: a.DotDims = instr.attrs  # type: ignore[assignment]
     lhs, rhs = instr.operands
@@ -112,7 +112,7 @@ def write_dot(body: Body, instr: Instruction, index: Index) -> str:
 
 
 @define("convolution", whole=write_whole_convolution)
-def write_convolution(body: Body, instr: Instruction, index: Index) -> str:
+def write_convolution(body: Body, instr: Instruction, index: Index) -> Expr:
     """The sum over the window and the input features of a group, at one place of the output."""
     attrs: a.Convolution = instr.attrs  # type: ignore[assignment]
     labels, window = attrs.dim_labels, attrs.window
@@ -133,7 +133,7 @@ def write_convolution(body: Body, instr: Instruction, index: Index) -> str:
     sizes = [w.size for w in window]
     with body.block() as statements, body.loops("w" * len(window), sizes) as offset:
         condition, at = window_place(place, offset, spatial, window)
-        if condition != "0":
+        if condition != NEVER:
             with body.when(condition), body.loops("c", [features]) as (c,):
                 left = [unknown("", 0, 0)] * len(inputs)
                 left[labels.input_batch] = batch + first_batch
@@ -151,7 +151,7 @@ def write_convolution(body: Body, instr: Instruction, index: Index) -> str:
 
 
 @define("batch-norm-inference")
-def write_batch_norm_inference(body: Body, instr: Instruction, index: Index) -> str:
+def write_batch_norm_inference(body: Body, instr: Instruction, index: Index) -> Expr:
     """(operand - mean) / sqrt(variance + epsilon) * scale + offset, rounded once."""
     attrs: a.BatchNorm = instr.attrs  # type: ignore[assignment]
     operand, *features = instr.operands
@@ -160,5 +160,5 @@ def write_batch_norm_inference(body: Body, instr: Instruction, index: Index) -> 
     at = (index[attrs.feature_index],)
     scale, offset, mean, variance = (body.element(feature, at) for feature in features)
     epsilon = literal(kind, ELEMENT_TYPES[wide(kind)].dtype.type(attrs.epsilon))
-    root = f"__builtin_sqrt{'f' if wide(kind) == 'f32' else ''}({variance} + {epsilon})"
-    return narrowed(kind, f"({x} - {mean}) / {root} * {scale} + {offset}")
+    root = apply(f"__builtin_sqrt{'f' if wide(kind) == 'f32' else ''}", variance + epsilon)
+    return narrowed(kind, (x - mean) / root * scale + offset)

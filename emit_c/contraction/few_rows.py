@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from codegen.expressions import Expr, Group, Name, item, total_of
 from codegen.indexing import Sum, counter, delinear, linear, strides
-from codegen.reading import read
 from codegen.statements import Assign, For
 from emit_c.code.types import literal, store
 from emit_c.contraction.operands import Operand, element_as, operands_of
@@ -31,7 +31,7 @@ FEW_SIDE_BY_SIDE, FEW_IN_LANES = 3, 8
 COLUMNS, ROWS = 4096, 4
 
 
-def write_few_rows(body: Body, instr: Instruction, output: str, kind: ElementType) -> bool:
+def write_few_rows(body: Body, instr: Instruction, output: Name, kind: ElementType) -> bool:
     """Write a product if one operand is a few vectors; otherwise give False, and write nothing."""
     left, right = operands_of(instr)
     for few, matrix in ((left, right), (right, left)):
@@ -57,7 +57,7 @@ class _FewRows:
     matrix: Operand
     kind: ElementType
 
-    def write_side_by_side(self, output: str) -> None:
+    def write_side_by_side(self, output: Name) -> None:
         """For each block of columns: rows of the matrix, times a number of each vector."""
         body, kind = self.body, self.kind
         batch, free, depths = self._sizes()
@@ -70,9 +70,7 @@ class _FewRows:
             there = (*place[len(batch) :], columns)
             sums = [body.variable(f"{kind}", "sums", size=width) for _ in range(self.few.count)]
             zero = literal(kind, kind.dtype.type(0))
-            body.add(
-                over(column, width, [Assign(read(f"{s}[{column}]"), read(zero)) for s in sums])
-            )
+            body.add(over(column, width, [Assign(item(s, Name(column)), zero) for s in sums]))
             with body.loops("t" * len(depths), [*depths[:-1], depths[-1] // many]) as (*deep, last):
                 steps = [(*deep, last * many + k) for k in range(many)]
                 factors = [[self._number(at, row, k) for k in steps] for row in range(len(sums))]
@@ -80,14 +78,15 @@ class _FewRows:
                     row = [self._element(at, there, k) for k in steps]
                     for each, numbers in zip(sums, factors, strict=True):
                         added = [self._product(*pair) for pair in zip(numbers, row, strict=True)]
-                        body.assign(f"{each}[{column}]", " + ".join([f"{each}[{column}]", *added]))
+                        target = item(each, Name(column))
+                        body.assign(target, total_of([target, *added], "+"))
                 body.add(over(column, width, statements))
             with body.block() as statements:
                 for row, each in enumerate(sums):
-                    self._store(output, (at, row, there), f"{each}[{column}]")
+                    self._store(output, (at, row, there), item(each, Name(column)))
             body.add(over(column, width, statements))
 
-    def write_in_lanes(self, output: str) -> None:
+    def write_in_lanes(self, output: Name) -> None:
         """For some rows of the matrix at once: their products with all vectors."""
         body, kind = self.body, self.kind
         batch, free, depths = self._sizes()
@@ -105,8 +104,8 @@ class _FewRows:
                 with body.block() as statements:
                     for name, (row, there) in zip(sums, pairs, strict=True):
                         number, other = self._number(at, row, k), self._element(at, there, k)
-                        body.assign(name, f"{name} + {self._product(number, other)}")
-                lanes = tuple(("+", name) for name in sums)
+                        body.assign(name, name + self._product(number, other))
+                lanes = tuple(("+", name.name) for name in sums)
                 body.add(For(lane, depths[-1], tuple(statements), simd=True, reductions=lanes))
             for name, (row, there) in zip(sums, pairs, strict=True):
                 self._store(output, (at, row, there), name)
@@ -115,7 +114,7 @@ class _FewRows:
         matrix = self.matrix
         return tuple(matrix.sizes(d) for d in (matrix.batch, matrix.free, matrix.contracting))  # type: ignore[return-value]
 
-    def _number(self, batch: Index, row: int, steps: Index) -> str:
+    def _number(self, batch: Index, row: int, steps: Index) -> Expr:
         """A number of a vector."""
         at = self.few.index(batch, self._row(row), steps)
         return self.body.let(
@@ -125,24 +124,26 @@ class _FewRows:
     def _row(self, row: int) -> Index:
         return delinear(Sum(row), self.few.sizes(self.few.free))
 
-    def _element(self, batch: Index, free: Index, steps: Index) -> str:
+    def _element(self, batch: Index, free: Index, steps: Index) -> Expr:
         """A number of the matrix."""
         at = self.matrix.index(batch, free, steps)
         return self.body.let(
             f"{self.kind}", "y", element_as(self.body, self.matrix.instr, at, self.kind)
         )
 
-    def _product(self, x: str, y: str) -> str:
-        return f"({expression('multiply', self.kind, x, y)})"
+    def _product(self, x: Expr, y: Expr) -> Expr:
+        made = expression("multiply", self.kind, x, y)
+        assert made is not None
+        return Group(made)
 
-    def _store(self, output: str, where: tuple[Index, int, Index], value: str) -> None:
+    def _store(self, output: Name, where: tuple[Index, int, Index], value: Expr) -> None:
         batch, row, there = where
         first = self.few.instr is self.instr.operands[0]
         parts = (*self._row(row), *there) if first else (*there, *self._row(row))
         place = linear((*batch, *parts), self.instr.shape.dims)
         target = self.instr.shape.element_type
         made = store(target, result(value, self.kind, target))
-        self.body.assign(f"{output}[{place.text}]", made)
+        self.body.assign(item(output, place), made)
 
 
 def _divisor(number: int, most: int) -> int:

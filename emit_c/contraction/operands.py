@@ -16,6 +16,7 @@ from hlo.types.element_type import ELEMENT_TYPES, element_type_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codegen.expressions import Expr
     from codegen.indexing import Index
     from emit_c.kernels.body import Body
     from hlo import attributes as a
@@ -40,7 +41,7 @@ def product_type(instr: Instruction) -> ElementType:
     return found
 
 
-def element_as(body: Body, operand: Instruction, at: Index, kind: ElementType) -> str:
+def element_as(body: Body, operand: Instruction, at: Index, kind: ElementType) -> Expr:
     """An element of an operand, in the type in which products are summed up."""
     source, value = operand.shape.element_type, body.element(operand, at)
     return value if wide(source) == wide(kind) else converted(value, source, kind)

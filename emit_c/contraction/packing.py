@@ -10,6 +10,7 @@ from hlo.types.shape import array
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from codegen.expressions import Name
     from emit_c.contraction.tiling import Tiling
     from emit_c.kernels.body import Body
     from hlo.instruction import Instruction
@@ -23,8 +24,8 @@ def constant_numbers(body: Body, kernel: Instruction) -> NDArray[Any] | None:
     return literal.array
 
 
-def packed_constant(body: Body, tiling: Tiling, numbers: NDArray[Any], kernel: Instruction) -> str:
-    """The C pointer to a constant that holds a packed kernel.
+def packed_constant(body: Body, tiling: Tiling, numbers: NDArray[Any], kernel: Instruction) -> Name:
+    """The pointer to a constant that holds a packed kernel.
 
     Parameters
     ----------

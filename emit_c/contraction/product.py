@@ -6,6 +6,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.expressions import Cast, Choose, Expr, Group, Name, Op, binary, indexed, item
 from codegen.indexing import Sum, counter, delinear, strides
 from emit_c.contraction.copying import write_row
 from emit_c.contraction.dims import Dim, Step, joined
@@ -75,7 +76,7 @@ class Product:
         """Decide how the output is cut, and whether the input must be copied."""
         body = self.body
         self.tiling = self._tiling()
-        there = isinstance(body.tree(self.input.instr), str)
+        there = isinstance(body.tree(self.input.instr), Name)
         own = self.input.instr.shape.element_type is self.element
         apart = (self.tiling.row.input, *(s.input for s in self.tiling.steps))
         aliased = any(step * self.kind.bytes % ALIASED == 0 for step in apart if step)
@@ -147,24 +148,24 @@ class Product:
         plain = (*kernel.batch, *kernel.contracting, *kernel.free) == tuple(
             range(kernel.instr.shape.rank)
         )
-        there = isinstance(self.body.tree(kernel.instr), str) and self.parts == 1
+        there = isinstance(self.body.tree(kernel.instr), Name) and self.parts == 1
         own = kernel.instr.shape.element_type is self.kind
         return kernel.count if plain and there and own else None
 
-    def kernel_at_hand(self) -> str:
-        """Where the kernel is read in place, or lies packed already; "" if it must be packed."""
+    def kernel_at_hand(self) -> Expr | None:
+        """Where the kernel is read in place, or lies packed already; None if it must be packed."""
         if self.tiling.in_place:
-            return f"(const {self.kind} *){self.body.tree(self.kernel.instr)}"
+            return Cast(f"const {self.kind} *", self.body.pointer(self.kernel.instr))
         numbers = constant_numbers(self.body, self.kernel.instr) if self.parts == 1 else None
         if numbers is None:
-            return ""
+            return None
         kernel = self.kernel
         numbers = numbers.transpose((*kernel.batch, *kernel.free, *kernel.contracting))
         return packed_constant(
             self.body, self.tiling, numbers.reshape(-1, kernel.depth), kernel.instr
         )
 
-    def _of_input(self, at: Index) -> str:
+    def _of_input(self, at: Index) -> Expr:
         """A number of the input."""
         return element_as(self.body, self.input.instr, at, self.element)
 
@@ -175,16 +176,17 @@ class Product:
         inner = steps[: len(kernel.contracting)]  # a tiling has one step where there is none
         return kernel.index(at[: len(kernel.batch)], at[len(kernel.batch) :], inner)
 
-    def number(self, feature: Sum, steps: Index) -> str:
+    def number(self, feature: Sum, steps: Index) -> Expr:
         """A number of the kernel: features count its free dimensions at each place of the batch."""
         of_result = feature % self.parts
         place = self._place(feature // self.parts, steps)
         value = element_as(self.body, self.kernel.instr, place, self.element)
         if self.parts == 1:
             return value
-        of_input = steps[-1].text
-        other = f"({of_input} ? -__imag__ {value} : __imag__ {value})"
-        return f"({of_result.text}) == {of_input} ? __real__ {value} : {other}"
+        of_input = indexed(steps[-1])
+        real, imaginary = (Op(part, (value,)) for part in ("real", "imag"))
+        other = Group(Choose(of_input, -imaginary, imaginary))
+        return Choose(binary("==", Group(indexed(of_result)), of_input), real, other)
 
     @property
     def copy_size(self) -> int:
@@ -192,10 +194,10 @@ class Product:
         lines = prod(self._sizes) // self._line
         return lines * (self._line + self.padding) * self.parts + BEHIND
 
-    def copy(self, body: Body, pointer: str) -> None:
+    def copy(self, body: Body, pointer: Expr) -> None:
         """Copy the input, with zeros behind it."""
-        behind = f"{pointer} + {self.copy_size - BEHIND}"
-        body.call("__builtin_memset", behind, "0", str(BEHIND * self.kind.bytes))
+        rest = pointer + (self.copy_size - BEHIND)
+        body.call("__builtin_memset", rest, 0, BEHIND * self.kind.bytes)
         instr, into = self.input.instr, self._steps
         lane = body.name("i")
         sizes = [self._sizes[d] for d in self.order]
@@ -210,8 +212,8 @@ class Product:
             with body.block() as statements:
                 value = element_as(body, instr, tuple(at), self.element)
                 for part in range(self.parts):
-                    number = f"__{('real', 'imag')[part]}__ {value}"
-                    body.assign(f"{pointer}[{(place * self.parts + part).text}]", number)
+                    number = Op(("real", "imag")[part], (value,))
+                    body.assign(item(pointer, place * self.parts + part), number)
             body.add(over(lane, sizes[-1], statements))
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from codegen.expressions import Cast, Choose, Expr, Group, Literal, binary, indexed, total_of
 from codegen.indexing import Sum, unknown
 from emit_c.code import processor
 from emit_c.contraction.operands import operands_of
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 # Bytes of a number, and contracted elements for which it is worth it to put them together.
 EACH, LEAST = 4, 8
 # What turns a signed byte into one that is larger by 128, and an unsigned one into a smaller one.
-FLIPPED = "0x80808080u"
+FLIPPED = Literal(0x80808080, "u32", hexadecimal=True)
 
 
 def have_quads(instr: Instruction) -> bool:
@@ -89,39 +90,42 @@ class Quads(Product):
     def _cut(self, dims: Sequence[Dim], steps: Sequence[Step]) -> Tiling:
         return Tiling(dims, steps, S32, signs=self.signs)
 
-    def _of_input(self, at: Index) -> str:
+    def _of_input(self, at: Index) -> Expr:
         """Four bytes of the input; behind its end it does not matter which."""
         quad = self._quad(self.input.instr, at, self.input.contracting[-1])
-        offset = f" ^ {FLIPPED}" if self.signs in ("ss", "uu") else ""
-        return f"(s32)(({' | '.join(quad)}){offset})"
+        word = Group(total_of(quad, "|"))
+        return Cast("s32", word ^ FLIPPED if self.signs in ("ss", "uu") else Group(word))
 
-    def number(self, feature: Sum, steps: Index) -> str:
+    def number(self, feature: Sum, steps: Index) -> Expr:
         """Four bytes of the kernel; behind its end there are zeros."""
         d, place = self.kernel.contracting[-1], self._place(feature, steps)
         quad = self._quad(self.kernel.instr, place, d)
         for k, byte in enumerate(quad):
             number = place[d] * EACH + k
             if number.high >= self._depth:
-                quad[k] = f"({number.text} < {self._depth} ? {byte} : 0)"
-        return f"(s32)({' | '.join(quad)})"
+                inside = binary("<", indexed(number), self._depth)
+                quad[k] = Group(Choose(inside, byte, Literal(0)))
+        return Cast("s32", Group(total_of(quad, "|")))
 
-    def _quad(self, instr: Instruction, at: Index, d: int) -> list[str]:
+    def _quad(self, instr: Instruction, at: Index, d: int) -> list[Expr]:
         """Four neighbours along a dimension, whose index counts quads, as parts of an u32."""
-        last, parts = self._depth - 1, list[str]()
+        last, parts = self._depth - 1, list[Expr]()
         for k in range(EACH):
             number = at[d] * EACH + k
             if number.high > last:
-                text = f"{number.text} < {last} ? {number.text} : {last}"
-                number = unknown(self.body.let("s64", "number", text), 0, last)
+                here = indexed(number)
+                nearest = Choose(binary("<", here, last), here, Literal(last))
+                number = unknown(self.body.let("s64", "number", nearest).name, 0, last)
             byte = self.body.element(instr, (*at[:d], number, *at[d + 1 :]))
-            parts.append(f"(u32)(u8){byte}" + f" << {8 * k}" * (k > 0))
+            part = Cast("u32", Cast("u8", byte))
+            parts.append(part << 8 * k if k else part)
         return parts
 
-    def kernel_at_hand(self) -> str:
-        """Where the kernel lies packed already; "" if it must be packed."""
+    def kernel_at_hand(self) -> Expr | None:
+        """Where the kernel lies packed already; None if it must be packed."""
         numbers, kernel = constant_numbers(self.body, self.kernel.instr), self.kernel
         if numbers is None:
-            return ""
+            return None
         order = (*kernel.batch, *kernel.free, *kernel.contracting)
         rows = numbers.transpose(order).astype(np.int32).astype(np.uint8)
         behind = [(0, 0)] * (rows.ndim - 1) + [(0, -self._depth % EACH)]

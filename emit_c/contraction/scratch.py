@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Name
+from codegen.expressions import Expr, Name, item, spelled_out
 from emit_c.code.memory import pointer_into
 from emit_c.code.types import store
 from emit_c.contraction.tiles import result
@@ -33,7 +33,7 @@ class Scratch:
         self.body = body
         self.bytes = 0
 
-    def array(self, kind: ElementType, name: str, size: int) -> str:
+    def array(self, kind: ElementType, name: str, size: int) -> Name:
         """A new array; gives the pointer to it."""
         begin = self.bytes
         self.bytes += max(ALIGNMENT, -(-size * kind.bytes // ALIGNMENT) * ALIGNMENT)
@@ -45,11 +45,11 @@ class Scratch:
 def summed(
     body: Body,
     instr: Instruction,
-    output: str,
+    output: Expr,
     scratch: Scratch,
     kind: ElementType,
     tilings: Sequence[Tiling],
-) -> Generator[tuple[ElementType, str]]:
+) -> Generator[tuple[ElementType, Expr]]:
     """The type and the place of the sums that some tilings make.
 
     That is the output, unless tiles must add to sums of a wider type than it has: then they are
@@ -66,8 +66,8 @@ def summed(
     row = instr.shape.dims[-1]
     i = body.name("i")
     with body.loops(["row"], [size // row], parallel=True) as (at,):
-        place = f"{(at * row).text} + {i}"
+        place = spelled_out(at * row) + Name(i)
         with body.block() as statements:
-            value = result(f"{sums}[{place}]", kind, target)
-            body.assign(f"{output}[{place}]", store(target, value))
+            value = result(item(sums, place), kind, target)
+            body.assign(item(output, place), store(target, value))
         body.add(over(i, row, statements))

@@ -26,6 +26,7 @@ from hlo.types.element_type import ELEMENT_TYPES, S32
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from codegen.expressions import Expr
     from hlo.types.element_type import ElementType
 
 # Bytes of the narrowest vectors that are worth having.
@@ -283,7 +284,7 @@ def _rest(tile: Tile) -> Iterator[str]:
         part //= 2
 
 
-def result(value: str, kind: ElementType, target: ElementType) -> str:
+def result(value: Expr, kind: ElementType, target: ElementType) -> Expr:
     """A sum in the result's type."""
     if wide(target) == wide(kind):
         return narrowed(target, value)

@@ -12,8 +12,20 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.expressions import (
+    NEVER,
+    Choose,
+    Expr,
+    Group,
+    Literal,
+    Name,
+    array_of,
+    behind,
+    binary,
+    indexed,
+    item,
+)
 from codegen.indexing import Sum, counter, linear, unknown
-from codegen.reading import read
 from codegen.statements import Assign, For
 from emit_c.code.types import is_narrow, store
 from emit_c.contraction.copying import column_of, row_of
@@ -24,7 +36,6 @@ from emit_c.opcodes.folding import over
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from codegen.expressions import Expr
     from codegen.indexing import Index
     from emit_c.contraction.copying import Column
     from emit_c.contraction.dims import Dim
@@ -37,11 +48,11 @@ FAR = 512
 
 @dataclass(frozen=True, slots=True)
 class Pointers:
-    """Where the input, memory for the packed kernel, and the output begin, as C."""
+    """Where the input, memory for the packed kernel (if there is any), and the output begin."""
 
-    input: str
-    packed: str
-    output: str
+    input: Expr
+    packed: Expr | None
+    output: Expr
 
 
 class Tiling(Cutting):
@@ -54,14 +65,14 @@ class Tiling(Cutting):
             return number * side
         if not number.terms:
             return Sum(last)
-        return unknown(body.let("s64", "first", _smaller(number * side, last)), 0, last)
+        return unknown(body.let("s64", "first", _smaller(number * side, last)).name, 0, last)
 
     def write(
         self,
         body: Body,
         pointers: Pointers,
         target: ElementType,
-        kernel: Callable[[Sum, Index], str] | None,
+        kernel: Callable[[Sum, Index], Expr] | None,
     ) -> None:
         """Pack the kernel, and go through the tiles.
 
@@ -79,7 +90,7 @@ class Tiling(Cutting):
         body: Body,
         pointers: Pointers,
         target: ElementType,
-        kernel: Callable[[Sum, Index], str] | None,
+        kernel: Callable[[Sum, Index], Expr] | None,
     ) -> None:
         """Pack the whole kernel; then go through places, and at each of them through the kernel."""
         panels, places = [d.size for d in self.panels], [d.size for d in self.places]
@@ -106,7 +117,7 @@ class Tiling(Cutting):
         body: Body,
         pointers: Pointers,
         target: ElementType,
-        kernel: Callable[[Sum, Index], str] | None,
+        kernel: Callable[[Sum, Index], Expr] | None,
     ) -> None:
         """Pack some panels of the kernel, and go through all places for them; then the next."""
         panels, places = [d.size for d in self.panels], [d.size for d in self.places]
@@ -184,15 +195,16 @@ class Tiling(Cutting):
     def _pack(
         self,
         body: Body,
-        packed: str,
+        packed: Expr | None,
         begin: Sum,
         part: Part,
-        kernel: Callable[[Sum, Index], str],
+        kernel: Callable[[Sum, Index], Expr],
     ) -> None:
         """Copy the kernel's numbers of a group of blocks.
 
         If the whole kernel is packed, for all steps of the contraction; else for those of a chunk.
         """
+        assert packed is not None
         first = self.steps[0].size if self.cached else self.chunk
         sizes = [first, *(s.size for s in self.steps[1:])]
         column = self._column(body, part, sizes, kernel)
@@ -207,38 +219,39 @@ class Tiling(Cutting):
     def _pack_row(
         self,
         body: Body,
-        to: tuple[str, Sum],
+        to: tuple[Expr, Sum],
         part: Part,
         steps: Index,
-        kernel: Callable[[Sum, Index], str],
+        kernel: Callable[[Sum, Index], Expr],
     ) -> None:
         """Copy what lies side by side."""
         packed, place = to
         lane = name = body.name("j")
         first = self._first(body, part.block, self.packed, self.side)
-        along, count = first + counter(lane, self.side), str(self.side)
+        along: Sum = first + counter(lane, self.side)
+        count: Expr = Literal(self.side)
         rest = not self._is_covered(self.packed, self.side)
-        there = f"{packed}[{(place + counter(lane, self.side)).text}]"
+        there = item(packed, place + counter(lane, self.side))
         with body.block() as statements, body.watched() as trace:
             if rest:
                 # The last block has fewer; its index must not seem to go beyond them.
-                name = body.let("s64", "along", along.text)
+                name = body.let("s64", "along", indexed(along)).name
                 along = unknown(name, 0, self.packed.size - 1)
                 count = _smaller(part.block * -self.side + self.packed.size, self.side)
             body.assign(there, kernel(*self._of_kernel(part, along, steps)))
         row = row_of(statements, trace, self.kind, name)
         if row and row.step == 1:
             begin = row.first + first if rest else row.first
-            row.copy(body, f"{packed} + {place.text}", begin, count, self.kind.bytes)
+            row.copy(body, behind(packed, place), begin, count, self.kind.bytes)
         else:
-            made = over(lane, read(count) if rest else self.side, statements)
+            made = over(lane, count if rest else self.side, statements)
             far = (f >= FAR for load in trace.loads for a, f in load.terms if a.text == name)
             body.add(replace(made, simd=made.simd and not any(far)))
         if rest:
             # Whatever is in lanes without outputs is multiplied, and that must not be slow, as it
             # is with numbers near 0.
-            size = f"({self.side} - {count}) * {self.kind.bytes}"
-            body.call("__builtin_memset", f"{packed} + {place.text} + {count}", "0", size)
+            size = (Literal(self.side) - count) * self.kind.bytes
+            body.call("__builtin_memset", behind(packed, place) + count, 0, size)
 
     def _of_kernel(self, part: Part, along: Sum, steps: Index) -> tuple[Sum, Index]:
         """The feature and the index of the contraction, for what is packed side by side."""
@@ -252,21 +265,21 @@ class Tiling(Cutting):
         body: Body,
         part: Part,
         sizes: Sequence[int],
-        kernel: Callable[[Sum, Index], str],
+        kernel: Callable[[Sum, Index], Expr],
     ) -> Column | None:
         """How the kernel is read, if its last dimension of the contraction is innermost there."""
         steps = [counter(body.name("t"), size) for size in sizes]
         along = unknown(body.name("j"), 0, self.packed.size - 1)
         with body.block() as statements, body.watched() as trace:
-            body.assign("packed", kernel(*self._of_kernel(part, along, tuple(steps))))
+            body.assign(Name("packed"), kernel(*self._of_kernel(part, along, tuple(steps))))
         return column_of(statements, trace, self.kind, along, list(zip(steps, sizes, strict=True)))
 
     def _pack_columns(
         self,
         body: Body,
-        to: tuple[str, Sum],
+        to: tuple[Expr, Sum],
         what: tuple[Part, Sequence[int]],
-        kernel: Callable[[Sum, Index], str],
+        kernel: Callable[[Sum, Index], Expr],
         column: Column,
     ) -> None:
         """Copy block after block, and transpose each."""
@@ -277,17 +290,17 @@ class Tiling(Cutting):
         with body.loops(["block"], [self.group]) as (block,):
             here = replace(part, block=part.block + block)
             first = self._first(body, here.block, self.packed, self.side)
-            count = str(self.side)
+            count: Expr = Literal(self.side)
             if rest:
                 count = _smaller(here.block * -self.side + self.packed.size, self.side)
             with body.loops(["t" for _ in outer], outer) as steps:
                 place = begin + linear((block, *steps), (self.group, *outer)) * (depth * self.side)
                 with body.block(), body.watched() as trace:
                     kernel(*self._of_kernel(here, first, (*steps, *(Sum(0) for _ in inner))))
-                into = f"{packed} + {place.text}"
+                into = behind(packed, place)
                 if rest:
                     size = depth * self.side * self.kind.bytes
-                    body.call("__builtin_memset", into, "0", str(size))
+                    body.call("__builtin_memset", into, 0, size)
                 column.transpose(body, into, trace.loads[0], (depth, count, self.side))
 
     def _tile(
@@ -312,18 +325,20 @@ class Tiling(Cutting):
         into, to = part.chunk * (self.chunk * self.steps[0].input), Sum(0)
         for here, d in [*loops, (lane, self.lane), (row, self.row)]:
             into, to = into + here * d.input, to + here * d.output
-        factors = [f"{pointers.input} + {into.text}", f"{pointers.packed} + {begin.text}"]
+        assert pointers.packed is not None
+        factors = [behind(pointers.input, into), behind(pointers.packed, begin)]
         if self._rows_of_the_kernel:
             factors.reverse()
         tile, (row_step, *loops) = self._walk(rows)
         apart = (run.kernel, run.input) if self._rows_of_the_kernel else (run.input, run.kernel)
-        count, adds = str(self.width), "0"
+        count: Expr = Literal(self.width)
+        adds: Expr = NEVER
         if not self._is_covered(self.lane, self.width):
             count = _smaller(part.block * -self.width + self.lane.size, self.width)
         if self.chunks > 1:
-            adds = f"{part.chunk.text} > 0"
+            adds = binary(">", indexed(part.chunk), 0)
         work = run.tiles * rows * self.width * self.depth // self.chunks
-        output = f"{pointers.output} + {to.text}"
+        output = behind(pointers.output, to)
         steps = (run.tiles, *apart, run.output, row_step)
         if self._is_stored_by_tiles(target):
             walk = self._steps(body, (*steps, self.row.output, *loops))
@@ -331,21 +346,20 @@ class Tiling(Cutting):
             return
         sums = body.variable(f"_Alignas(64) {self.kind}", "sums", size=rows * self.width)
         walk = self._steps(body, (*steps, self.width, *loops))
-        body.call(tile.name, *factors, sums, walk, str(self.width), "0", work=work)
+        body.call(tile.name, *factors, sums, walk, self.width, 0, work=work)
         self._store(body, sums, (output, target), (rows, count), adds)
 
-    def _steps(self, body: Body, steps: Sequence[int]) -> str:
+    def _steps(self, body: Body, steps: Sequence[int]) -> Name:
         """The name of a constant array."""
-        numbers = f"{{{', '.join(map(str, steps))}}}"
-        return body.variable("static const s64", "steps", numbers, len(steps))
+        return body.variable("static const s64", "steps", array_of(steps), len(steps))
 
     def _store(
         self,
         body: Body,
-        sums: str,
-        result_at: tuple[str, ElementType],
-        sizes: tuple[int, str],
-        adds: str,
+        sums: Expr,
+        result_at: tuple[Expr, ElementType],
+        sizes: tuple[int, Expr],
+        adds: Expr,
     ) -> None:
         """Convert a tile's sums, and store them one after the other, in the order of memory.
 
@@ -355,23 +369,24 @@ class Tiling(Cutting):
         sizes : rows and lanes that are outputs.
         """
         (output, target), (rows, count) = result_at, sizes
-        i, j = body.name("i"), body.name("j")
-        there = f"({output})[{i} * {self.row.output} + {j} * {self.lane.output}]"
-        value = result(f"{sums}[{i} * {self.width} + {j}]", self.kind, target)
-        if adds != "0" and not is_narrow(target):
-            value = f"({value}) + ({adds} ? {there} : 0)"
-        inner: tuple[str, int | Expr] = (j, read(count))
-        outer: tuple[str, int | Expr] = (i, rows)
+        i, j = Name(body.name("i")), Name(body.name("j"))
+        there = item(Group(output), i * self.row.output + j * self.lane.output)
+        value = result(item(sums, i * self.width + j), self.kind, target)
+        if adds != NEVER and not is_narrow(target):
+            value = Group(value) + Group(Choose(adds, there, Literal(0)))
+        inner: tuple[str, int | Expr] = (j.name, count)
+        outer: tuple[str, int | Expr] = (i.name, rows)
         if self.lane.output > self.row.output:
             inner, outer = outer, inner
-        stored = Assign(read(there), read(store(target, value)))
+        stored = Assign(there, store(target, value))
         body.add(For(*outer, (For(*inner, (stored,), simd=True),)))
 
 
-def _smaller(value: Sum, bound: int) -> str:
-    """The smaller of both, as C."""
+def _smaller(value: Sum, bound: int) -> Expr:
+    """The smaller of both."""
     if value.low >= bound:
-        return str(bound)
+        return Literal(bound)
     if value.high <= bound:
-        return value.text
-    return f"({value.text} < {bound} ? {value.text} : {bound})"
+        return indexed(value)
+    number = indexed(value)
+    return Group(Choose(binary("<", number, bound), number, Literal(bound)))

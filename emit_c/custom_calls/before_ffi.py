@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from codegen.expressions import Choose, Expr, Name, apply, binary, item, letter, negated
 from emit_c.custom_calls import factorizations as f
 from emit_c.custom_calls.lapack import Call, Letter, Matrix, batched
 from emit_c.custom_calls.table import kernel
@@ -24,16 +25,24 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
     Options = dict[str, Any]
-    # Makes a C expression for an operand, which the kernel takes only if this is called.
-    Scalar = Callable[[], str]
+    # Makes an expression for an operand, which the kernel takes only if this is called.
+    Scalar = Callable[[], Expr]
+
+
+def _either(condition: Expr, then: str, otherwise: str) -> Letter:
+    return Letter(Choose(condition, letter(then), letter(otherwise)))
 
 
 def _triangle(lower: Scalar, *_sizes: Scalar) -> Options:
-    return {"uplo": Letter(f"{lower()} ? 'L' : 'U'"), "mode": "V"}
+    return {"uplo": _either(lower(), "L", "U"), "mode": "V"}
 
 
 def _vectors(compute: Scalar, full: Scalar, *_sizes: Scalar) -> Options:
-    return {"mode": Letter(f"!{compute()} ? 'N' : {full()} ? 'A' : 'S'")}
+    return {
+        "mode": Letter(
+            Choose(negated(compute()), letter("N"), Choose(full(), letter("A"), letter("S")))
+        )
+    }
 
 
 def _nothing(*_sizes: Scalar) -> Options:
@@ -46,7 +55,7 @@ for _name, _said in BEFORE_FFI.items():
 
 
 @kernel(*TRIANGULAR_BEFORE_FFI)
-def trsm(body: Body, instr: Instruction, outputs: Sequence[str]) -> int | None:
+def trsm(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:
     """X in op(A) X = alpha B, or in X op(A) = alpha B.
 
     The operands are left_side, lower, transpose (0, 1, 2 for the adjoint), unit_diagonal, m, n,
@@ -59,18 +68,19 @@ def trsm(body: Body, instr: Instruction, outputs: Sequence[str]) -> int | None:
         left: Scalar, lower: Scalar, transpose: Scalar, unit: Scalar, *_others: Scalar
     ) -> Options:
         trans = transpose()
+        transposed = Choose(binary("==", trans, 1), letter("T"), letter("C"))
         return {
-            "side": Letter(f"{left()} ? 'L' : 'R'") if m == n else "L" if rows == m else "R",
-            "uplo": Letter(f"{lower()} ? 'L' : 'U'"),
-            "trans_x": Letter(f"{trans} == 0 ? 'N' : {trans} == 1 ? 'T' : 'C'"),
-            "diag": Letter(f"{unit()} ? 'U' : 'N'"),
+            "side": _either(left(), "L", "R") if m == n else "L" if rows == m else "R",
+            "uplo": _either(lower(), "L", "U"),
+            "trans_x": Letter(Choose(binary("==", trans, 0), letter("N"), transposed)),
+            "diag": _either(unit(), "U", "N"),
         }
 
     def scaled(call: Call, a: Matrix, b: Matrix) -> f.Results:
         factor = call.body.scalar(alpha)
         with call.body.loops(["i"], [b.dims[0] * b.dims[1]]) as (i,):
-            place = f"{b.name}[{i.text}]"
-            call.body.assign(place, f"product_{call.kind}({factor}, {place})")
+            place = item(b.name, i)
+            call.body.assign(place, apply(f"product_{call.kind}", factor, place))
         f.trsm(call, a, b)
         return (b,)
 

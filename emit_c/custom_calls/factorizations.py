@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.expressions import Cast, Choose, Expr, Group, Literal, Name, binary, item, letter
 from emit_c.custom_calls.lapack import Call, Letter, Matrix, batched
 from emit_c.custom_calls.table import kernel
 from interpreter.custom_calls.lapack_names import SIGNATURES, ffi_targets
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from emit_c.kernels.body import Body
     from hlo.instruction import Instruction
 
-Results = tuple[Matrix | str, ...]
+Results = tuple["Matrix | Expr", ...]
 
 # What computes each routine, and the ranks of its arrays.
 ROUTINES: dict[str, tuple[Routine, tuple[int, ...]]] = {}
@@ -60,7 +61,7 @@ def trsm(call: Call, a: Matrix, b: Matrix) -> Results:
     """X in op(A) X = B, or in X op(A) = B, where A is triangular."""
     how = [call.option(key) for key in ("side", "uplo", "trans_x", "diag")]
     one = call.array("one", [1])
-    call.body.assign(f"{one.name}[0]", "1")
+    call.body.assign(item(one.name, 0), 1)
     call.blas("trsm", *how, *b.dims, one, a, a.leading, b, b.leading)
     return (b,)
 
@@ -90,9 +91,9 @@ def orgqr(call: Call, a: Matrix, tau: Matrix) -> Results:
 @lapack_call("ormqr", "unmqr")
 def ormqr(call: Call, a: Matrix, tau: Matrix, c: Matrix) -> Results:
     """Q C, C Q, or either with the adjoint of Q, from the reflectors that geqrf leaves."""
-    name, adjoint = ("ormqr", "'T'") if call.letter in "sd" else ("unmqr", "'C'")
-    side = Letter("'L'" if call.options.get("left") else "'R'")
-    operation = Letter(adjoint if call.options.get("transpose") else "'N'")
+    name, adjoint = ("ormqr", "T") if call.letter in "sd" else ("unmqr", "C")
+    side = Letter(letter("L" if call.options.get("left") else "R"))
+    operation = Letter(letter(adjoint if call.options.get("transpose") else "N"))
     call.lapack(name, side, operation, *c.dims, tau.dims[0], a, a.leading, tau, c, c.leading)
     return (c,)
 
@@ -116,7 +117,8 @@ def gesdd(call: Call, a: Matrix) -> Results:
     u, vh = call.array("u", [m, columns]), call.array("vh", [rows, n])
     vectors = (u, u.leading, vh, vh.leading)
     some = "A" if (columns, rows) == (m, n) else "S"
-    job = Letter(f"({call.option('mode').text}) == 'N' ? 'N' : '{some}'")
+    none = binary("==", Group(call.option("mode").value), letter("N"))
+    job = Letter(Choose(none, letter("N"), letter(some)))
     info = call.lapack("gesdd", job, m, n, a, a.leading, values, *vectors)
     return a, values, u, vh, info
 
@@ -146,7 +148,7 @@ def _complex_vectors(call: Call, packed: Matrix, imaginary: Matrix) -> Matrix:
     kind = "c64" if call.letter == "s" else "c128"
     vectors = call.array("vectors", packed.dims, kind)
     function = f"conjugate_pairs_{kind}"
-    call.body.call(function, packed.name, imaginary.name, vectors.name, str(packed.dims[0]))
+    call.body.call(function, packed.name, imaginary.name, vectors.name, packed.dims[0])
     return vectors
 
 
@@ -158,9 +160,9 @@ def gees(call: Call, a: Matrix) -> Results:
     values = _eigenvalues(call, n)
     selected = call.array("selected", [1], "s32")
     # "N" and no function to select: eigenvalues are left in the order in which they come.
-    how = (call.option("mode"), Letter("'N'"), "(void *)0")
+    how = (call.option("mode"), Letter(letter("N")), Cast("void *", Literal(0)))
     info = call.lapack("gees", *how, n, a, a.leading, selected, *values, vectors, vectors.leading)
-    return a, vectors, *values, f"{selected.name}[0]", info
+    return a, vectors, *values, item(selected.name, 0), info
 
 
 @lapack_call("gehrd")
@@ -192,8 +194,8 @@ def gtsv(call: Call, lower: Matrix, diagonal: Matrix, upper: Matrix, b: Matrix) 
     """
     n = lower.dims[0]
     below = call.array("below", [max(0, n - 1)])
-    size = str(max(0, n - 1) * (4 if call.letter == "s" else 16 if call.letter == "z" else 8))
-    call.body.call("__builtin_memcpy", below.name, f"{lower.name} + 1", size)
+    size = max(0, n - 1) * (4 if call.letter == "s" else 16 if call.letter == "z" else 8)
+    call.body.call("__builtin_memcpy", below.name, lower.name + 1, size)
     info = call.lapack("gtsv", n, b.dims[1], below, diagonal, upper, b, b.leading)
     return lower, diagonal, upper, b, info
 
@@ -203,7 +205,7 @@ kernel("ProductOfElementaryHouseholderReflectors")(batched(orgqr, (2, 1)))
 
 
 @kernel("Eigh")
-def eigh(body: Body, instr: Instruction, outputs: Sequence[str]) -> int | None:
+def eigh(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:
     """Eigenvectors as columns, and eigenvalues that rise, of Hermitian matrices.
 
     The configuration is `lower,sort_eigenvalues,max_iterations,tolerance`.

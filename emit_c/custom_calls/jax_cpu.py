@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.expressions import Cast, Name, behind
 from emit_c.custom_calls.lapack import Call, Matrix, batched
 from emit_c.custom_calls.table import kernel
 
@@ -20,8 +21,7 @@ def solve_tridiagonal(
 ) -> tuple[Matrix]:
     """X in T X = B for a tridiagonal T that may be singular: small pivots are moved away from 0."""
     arrays = (a.name for a in (lower, diagonal, upper, x))
-    sizes = map(str, x.dims)
-    call.body.call(f"solve_tridiagonal_{call.kind}", *arrays, *sizes, work=16 * prod(x.dims))
+    call.body.call(f"solve_tridiagonal_{call.kind}", *arrays, *x.dims, work=16 * prod(x.dims))
     return (x,)
 
 
@@ -29,7 +29,7 @@ kernel("tridiagonal_solve_perturbed_ffi")(batched(solve_tridiagonal, (1, 1, 1, 2
 
 
 @kernel("cpu_csr_sparse_dense_ffi")
-def write_sparse_product(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
+def write_sparse_product(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """The product of a sparse matrix, in rows one after the other, and a dense one or a vector."""
     values, starts, columns, dense = instr.operands
     rows, width = instr.shape.dims[0], prod(dense.shape.dims[1:])
@@ -37,11 +37,11 @@ def write_sparse_product(body: Body, instr: Instruction, outputs: Sequence[str])
     kind, counts = values.shape.element_type.name, columns.shape.element_type.name
     work = 4 * width * (1 + values.shape.size // max(rows, 1))
     with body.loops(["row"], [rows], parallel=True) as (row,):
-        ends = (f"(s64){body.element(starts, (place,))}" for place in (row, row + 1))
+        ends = (Cast("s64", body.element(starts, (place,))) for place in (row, row + 1))
         body.call(
             f"sparse_row_{kind}",
-            *(f"{outputs[0]} + {(row * width).text}", str(width), given, *ends),
-            *(str(values.shape.size), of_columns, str(int(counts == "s64"))),
-            *(factors, str(dense.shape.dims[0])),
+            *(behind(outputs[0], row * width), width, given, *ends),
+            *(values.shape.size, of_columns, int(counts == "s64")),
+            *(factors, dense.shape.dims[0]),
             work=work,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.expressions import Cast, Name, apply, behind, item
 from codegen.indexing import linear
 from emit_c.custom_calls.table import kernel
 
@@ -16,25 +17,23 @@ if TYPE_CHECKING:
 
 
 @kernel("cu_threefry2x32_ffi", "hip_threefry2x32_ffi")
-def write_threefry(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
+def write_threefry(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """Two words of random bits from a key and a counter of two words each, element by element."""
     dims = instr.shape.elements[0].dims
     with body.loops([f"i{d}" for d in range(len(dims))], dims) as index:
         low_key, high_key, low, high = (body.element(o, index) for o in instr.operands)
-        key, counter = (f"(u64){y} << 32 | {x}" for x, y in ((low_key, high_key), (low, high)))
-        bits = body.let("u64", "bits", f"threefry({key}, {counter})")
-        place = linear(index, dims).text
-        body.assign(f"{outputs[0]}[{place}]", f"(u32){bits}")
-        body.assign(f"{outputs[1]}[{place}]", f"(u32)({bits} >> 32)")
+        key, counter = (Cast("u64", y) << 32 | x for x, y in ((low_key, high_key), (low, high)))
+        bits = body.let("u64", "bits", apply("threefry", key, counter))
+        place = linear(index, dims)
+        body.assign(item(outputs[0], place), Cast("u32", bits))
+        body.assign(item(outputs[1], place), Cast("u32", bits >> 32))
 
 
 @kernel("cu_lu_pivots_to_permutation", "hip_lu_pivots_to_permutation")
-def write_permutation(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
+def write_permutation(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """The order of rows that a list of exchanges makes: row i with row pivots[i], from 0."""
     (pivots,) = instr.operands
     count, rows = pivots.shape.dims[-1], instr.shape.dims[-1]
     with body.loops(["b"], [prod(pivots.shape.dims[:-1])]) as (b,):
-        given = f"{body.pointer(pivots)} + {(b * count).text}"
-        body.call(
-            "exchange_rows", given, str(count), f"{outputs[0]} + {(b * rows).text}", str(rows)
-        )
+        given = behind(body.pointer(pivots), b * count)
+        body.call("exchange_rows", given, count, behind(outputs[0], b * rows), rows)

@@ -14,7 +14,18 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from codegen.expressions import Name
+from codegen.expressions import (
+    Cast,
+    Expr,
+    Group,
+    Name,
+    Struct,
+    apply,
+    behind,
+    item,
+    letter,
+    tree,
+)
 from codegen.indexing import Sum, linear
 from emit_c.code.memory import pointer_into
 from emit_c.code.types import wide
@@ -34,8 +45,8 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
 
-    # Calls LAPACK for one matrix of each operand; gives one of each result, or a C expression.
-    Routine = Callable[..., "Sequence[Matrix | str]"]
+    # Calls LAPACK for one matrix of each operand; gives one of each result, or an expression.
+    Routine = Callable[..., "Sequence[Matrix | Expr]"]
     Options = Mapping[str, Any]
 
 
@@ -55,7 +66,7 @@ class Matrix:
     dims : (rows, columns), or (elements,).
     """
 
-    name: str
+    name: Name
     kind: str
     dims: tuple[int, ...]
 
@@ -67,9 +78,9 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A C expression for a letter that LAPACK takes as an option."""
+    """An expression for a letter that LAPACK takes as an option."""
 
-    text: str
+    value: Expr
 
 
 class Call:
@@ -92,13 +103,13 @@ class Call:
         self.letter = LETTERS[ELEMENT_TYPES[kind].dtype]
         self.real = ELEMENT_TYPES[kind].real.name
         self.scratch = 0
-        self.returned: list[str] = []
+        self.returned: list[Name] = []
 
     def array(self, name: str, dims: Sequence[int], kind: str | None = None) -> Matrix:
         """A matrix or vector full of zeros."""
         made = self._memory(name, tuple(dims), kind or self.kind)
         size = prod(dims) * ELEMENT_TYPES[made.kind].bytes
-        self.body.call("__builtin_memset", made.name, "0", str(size))
+        self.body.call("__builtin_memset", made.name, 0, size)
         return made
 
     def copied(self, operand: Instruction, batch: Index, rank: int) -> Matrix:
@@ -106,7 +117,7 @@ class Call:
         dims = operand.shape.dims
         made = self._memory(operand.name, dims[len(dims) - rank :], operand.shape.element_type.name)
         if _in_squares(made):
-            first = f"{self.body.pointer(operand)} + {_first(batch, dims)}"
+            first = behind(self.body.pointer(operand), _first(batch, dims))
             _transpose(self.body, made.kind, made.name, first, made.dims[::-1])
             return made
         with self.body.loops(["i", "j"][:rank], made.dims) as index:
@@ -114,16 +125,16 @@ class Call:
             self.body.assign(_place(made, index), value)
         return made
 
-    def store(self, output: str, shape: Shape, batch: Index, result: Matrix | str) -> None:
+    def store(self, output: Name, shape: Shape, batch: Index, result: Matrix | Expr) -> None:
         """Write what a routine has left to that part of an output that a batch index chooses."""
         dims, kind = shape.dims[len(batch) :], wide(shape.element_type)
         same = isinstance(result, Matrix) and (result.kind, result.dims) == (kind, dims)
         if isinstance(result, Matrix) and same and _in_squares(result):
-            first = f"{output} + {_first(batch, shape.dims)}"
+            first = behind(output, _first(batch, shape.dims))
             _transpose(self.body, kind, first, result.name, dims)
             return
         with self.body.loops(["i", "j"][: len(dims)], dims) as index:
-            place = f"{output}[{linear((*batch, *index), shape.dims).text}]"
+            place = item(output, linear((*batch, *index), shape.dims))
             self.body.assign(place, _of_kind(kind, result, index))
 
     def _memory(self, name: str, dims: tuple[int, ...], kind: str) -> Matrix:
@@ -134,20 +145,19 @@ class Call:
         self.scratch += -(-max(prod(dims) * bytes_each, 1) // ALIGNMENT) * ALIGNMENT
         return Matrix(self.body.variable(f"{kind} *", name, place), kind, dims)
 
-    def lapack(self, routine: str, *arguments: int | str | Letter | Matrix) -> str:
+    def lapack(self, routine: str, *arguments: int | Expr | Letter | Matrix) -> Name:
         """Call a routine of LAPACK; gives the name of what it returns, its info.
 
         Parameters
         ----------
         routine : without the letter of the type.
-        arguments : as LAPACKE's, without the order; a text is a C expression for a pointer.
+        arguments : as LAPACKE's, without the order; an expression is a pointer.
         """
         name = f"LAPACKE_{self.letter}{routine}"
         kinds = ", ".join(["s32", *map(_kind, arguments)])
         function = self.body.writer.constants.foreign.function(name, f"s32 {{}}({kinds})")
-        listed = ", ".join([str(COLUMN_MAJOR), *map(_text, arguments)])
         # A variable, since values that nobody reads are left out.
-        call = f"{function}({listed})"
+        call = apply(function, COLUMN_MAJOR, *map(_value, arguments))
         self.returned.append(self.body.variable("s32", "info", call, work=_work(arguments)))
         return self.returned[-1]
 
@@ -161,45 +171,45 @@ class Call:
     def option(self, key: str) -> Letter:
         """A letter among the options, which `check_call` has looked at."""
         value = self.options[key]
-        return value if isinstance(value, Letter) else Letter(f"'{letter_of(value)}'")
+        return value if isinstance(value, Letter) else Letter(letter(letter_of(value)))
 
     def number(self, key: str) -> int:
         """A whole number among the options, which `check_call` has looked at."""
         return int(self.options[key])
 
 
-def _work(arguments: Sequence[int | str | Letter | Matrix]) -> int:
+def _work(arguments: Sequence[int | Expr | Letter | Matrix]) -> int:
     """About how long a routine takes."""
     most = max(prod(a.dims) for a in arguments if isinstance(a, Matrix))
     return _CALL_WORK + _ELEMENT_WORK * most
 
 
-def _kind(argument: int | str | Letter | Matrix) -> str:
+def _kind(argument: int | Expr | Letter | Matrix) -> str:
     if isinstance(argument, int):
         return "s32"
     return "char" if isinstance(argument, Letter) else "void *"
 
 
-def _text(argument: int | str | Letter | Matrix) -> str:
+def _value(argument: int | Expr | Letter | Matrix) -> Expr:
     if isinstance(argument, Matrix):
         return argument.name
-    return argument.text if isinstance(argument, Letter) else str(argument)
+    return argument.value if isinstance(argument, Letter) else tree(argument)
 
 
-def _address(argument: int | Letter | Matrix) -> str:
+def _address(argument: int | Letter | Matrix) -> Expr:
     if isinstance(argument, Matrix):
         return argument.name
-    return f"({_kind(argument)}[]){{{_text(argument)}}}"
+    return Struct(f"{_kind(argument)}[]", (_value(argument),))
 
 
-def _place(matrix: Matrix, index: Index) -> str:
+def _place(matrix: Matrix, index: Index) -> Expr:
     """An element of a matrix in column-major order."""
-    return f"{matrix.name}[{linear(index[::-1], matrix.dims[::-1]).text}]"
+    return item(matrix.name, linear(index[::-1], matrix.dims[::-1]))
 
 
-def _first(batch: Index, dims: Sequence[int]) -> str:
+def _first(batch: Index, dims: Sequence[int]) -> Sum:
     """The place of the first element of those that a batch index chooses."""
-    return linear((*batch, *[Sum(0)] * (len(dims) - len(batch))), dims).text
+    return linear((*batch, *[Sum(0)] * (len(dims) - len(batch))), dims)
 
 
 def _in_squares(matrix: Matrix) -> bool:
@@ -208,20 +218,20 @@ def _in_squares(matrix: Matrix) -> bool:
     return lanes is not None and len(matrix.dims) == 2 and min(matrix.dims) >= lanes
 
 
-def _transpose(body: Body, kind: str, to: str, from_: str, dims: Sequence[int]) -> None:
+def _transpose(body: Body, kind: str, to: Expr, from_: Expr, dims: Sequence[int]) -> None:
     """Write the rows of a matrix from its columns, or the other way round."""
     bits, (rows, columns) = ELEMENT_TYPES[kind].bits, dims
-    places = f"(u{bits} *)({to})", f"(const u{bits} *)({from_})"
-    numbers = map(str, (rows, columns, columns, rows))
+    places = Cast(f"u{bits} *", Group(to)), Cast(f"const u{bits} *", Group(from_))
+    numbers = rows, columns, columns, rows
     body.call(transpose_name(bits), *places, *numbers, work=2 * rows * columns)
 
 
-def _of_kind(kind: str, result: Matrix | str, index: Index) -> str:
+def _of_kind(kind: str, result: Matrix | Expr, index: Index) -> Expr:
     """A number that a routine has left, as one of a kind."""
     if isinstance(result, Matrix):
         place = _place(result, index)
-        return place if result.kind == kind else f"({kind}){place}"
-    return result if result.isidentifier() else f"({kind})({result})"
+        return place if result.kind == kind else Cast(kind, place)
+    return result if isinstance(result, Name) else Cast(kind, Group(result))
 
 
 def batched(
@@ -233,11 +243,11 @@ def batched(
     ----------
     ranks : dimensions of each array; those in front of them are the batch.
     read : makes options of the operands that stand in front of the arrays, each of which is given
-        as a function that makes a C expression for it; None if the backend configuration holds the
+        as a function that makes an expression for it; None if the backend configuration holds the
         options.
     """
 
-    def write(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
+    def write(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int:
         front, arrays = instr.operands[: -len(ranks)], instr.operands[-len(ranks) :]
         options = read(*(partial(body.scalar, x) for x in front)) if read else config(instr)
         kind, first = arrays[0].shape.element_type.name, arrays[0].shape
@@ -257,7 +267,7 @@ def batched(
         # The old calls count room to work in among their results, which nobody writes.
         for output, shape in list(zip(outputs, shapes, strict=True))[len(results) :]:
             size = shape.size * shape.element_type.bytes
-            body.call("__builtin_memset", output, "0", str(size))
+            body.call("__builtin_memset", output, 0, size)
         return call.scratch
 
     return write

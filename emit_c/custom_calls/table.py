@@ -10,12 +10,13 @@ from hlo.errors.error import HloError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from codegen.expressions import Name
     from emit_c.kernels.body import Body
     from hlo import attributes as a
     from hlo.instruction import Instruction
 
     # Emits statements that write all outputs, and gives the bytes of scratch memory they need.
-    Write = Callable[[Body, Instruction, Sequence[str]], int | None]
+    Write = Callable[[Body, Instruction, Sequence[Name]], int | None]
 
 KERNELS: dict[str, Write] = {}
 
@@ -33,7 +34,7 @@ def kernel(*targets: str) -> Callable[[Write], Write]:
     return register
 
 
-def write_custom_call(body: Body, instr: Instruction, outputs: Sequence[str]) -> int | None:
+def write_custom_call(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:
     """What the kernel of the call's target writes."""
     attrs: a.CustomCall = instr.attrs  # type: ignore[assignment]
     return KERNELS[attrs.custom_call_target](body, instr, outputs)

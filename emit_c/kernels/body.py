@@ -11,10 +11,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
-from codegen.expressions import Expr, Load, Name
-from codegen.expressions import Index as IndexTree
-from codegen.indexing import Index, conjunction, counter, linear
-from codegen.reading import bridged, read
+from codegen.expressions import Expr, Literal, Name, condition_of, item, tree
+from codegen.indexing import Index, counter, linear
 from codegen.statements import Assign, Call, For, If, Let, Statement, Variable, vectorized
 from emit_c.code.memory import pointer_into
 from emit_c.code.types import is_narrow, load, store, stored_narrowed, wide
@@ -30,10 +28,10 @@ if TYPE_CHECKING:
     from hlo.attributes import GetTupleElement
     from hlo.instruction import Computation, Instruction
     from hlo.types.element_type import ElementType
-    from hlo.types.literal import Literal
+    from hlo.types.literal import Literal as Constant
     from hlo.types.shape import Shape
 
-Values = tuple[str, ...]
+Values = tuple[Expr, ...]
 Place = tuple["Environment", "Instruction", "Index"]
 
 
@@ -84,11 +82,11 @@ class Writer:
     functions : what the kernel calls besides the prelude: definitions, by name.
     raw : what is stored for wide values, by name, where that needs no conversion, or one only.
     trace : where it is noted what is written, if anybody wants to know.
-    patience : the variable with which loops ask whether they have to stop; "" if they never do.
+    patience : the variable with which loops ask whether they have to stop; None if they never do.
     argument : gives the name in the kernel of a pointer that its caller has, of a C type.
     """
 
-    argument: Callable[[str, str, str], str]
+    argument: Callable[[str, str, str], Name]
 
     def __init__(self, names: Names, constants: Constants) -> None:
         self.names = names
@@ -99,9 +97,9 @@ class Writer:
         self.computed: dict[Instruction, None] = {}
         self.own_bytes = 0
         self.functions: dict[str, str] = {}
-        self.raw: dict[str, tuple[ElementType, str]] = {}
+        self.raw: dict[Expr, tuple[ElementType, Expr]] = {}
         self.trace: Trace | None = None
-        self.patience = ""
+        self.patience: Name | None = None
 
 
 class Body:
@@ -117,33 +115,34 @@ class Body:
         """Append statements to the open block."""
         self.writer.blocks[-1] += statements
 
-    def let(self, kind: str, name: str, value: Expr | str) -> str:
+    def let(self, kind: str, name: str, value: Expr) -> Name:
         """Name a value; gives the name."""
         unique = self.writer.names.unique(name)
-        self.add(Let(kind, unique, bridged(value)))
-        return unique
+        self.add(Let(kind, unique, value))
+        return Name(unique)
 
     def variable(
         self,
         kind: str,
         name: str,
-        value: Expr | str = "",
+        value: Expr | int | None = None,
         size: int | None = None,
         *,
         work: int = 0,
-    ) -> str:
+    ) -> Name:
         """Declare a variable; gives its name. What the arguments mean: see `Variable`."""
         unique = self.writer.names.unique(name)
-        self.add(Variable(kind, unique, bridged(value) if value else None, size, work))
-        return unique
+        begin = None if value is None else tree(value)
+        self.add(Variable(kind, unique, begin, size, work))
+        return Name(unique)
 
-    def assign(self, target: Expr | str, value: Expr | str) -> None:
+    def assign(self, target: Expr, value: Expr | int) -> None:
         """Assign to a variable or an element."""
-        self.add(Assign(bridged(target), bridged(value)))
+        self.add(Assign(target, tree(value)))
 
-    def call(self, function: str, *arguments: Expr | str, work: int = 0) -> None:
+    def call(self, function: str, *arguments: Expr | int, work: int = 0) -> None:
         """Call a function for its effect; `work` is as in `Call`."""
-        self.add(Call(function, tuple(map(bridged, arguments)), work))
+        self.add(Call(function, tuple(map(tree, arguments)), work))
 
     def function(self, wanted: str, define: Callable[[str], str]) -> str:
         """A C function of the kernel's own, whose definition is `define(name)`; gives the name."""
@@ -155,7 +154,7 @@ class Body:
         """A fresh name."""
         return self.writer.names.unique(wanted)
 
-    def own(self, kind: str, name: str, size: int, bytes_each: int) -> str:
+    def own(self, kind: str, name: str, size: int, bytes_each: int) -> Name:
         """An array of each thread's own, for use inside of parallel loops; gives the pointer.
 
         It may be declared inside of the loop, or before it; its contents do not outlive a turn.
@@ -189,12 +188,12 @@ class Body:
                 del self.writer.known[place]
 
     @contextmanager
-    def when(self, condition: str) -> Generator[None]:
-        """Run a block if a condition holds; always, if it is empty."""
+    def when(self, condition: Expr | None) -> Generator[None]:
+        """Run a block if a condition holds; always, if there is none."""
         with self.block() as statements:
             yield
-        if condition:
-            self.add(If(read(condition), tuple(statements)))
+        if condition is not None:
+            self.add(If(condition, tuple(statements)))
         else:
             self.add(*statements)
 
@@ -228,16 +227,16 @@ class Body:
             yield index
         self.add(*vectorized(statements))
 
-    def holds(self, parts: Iterable[Within]) -> str:
-        """The C of a condition that decides how an element is computed."""
+    def holds(self, parts: Iterable[Within]) -> Expr | None:
+        """A condition that decides how an element is computed: see `condition_of`."""
         known = tuple(parts)
         if self.writer.trace:
             self.writer.trace.conditions += known
-        return conjunction(known)
+        return condition_of(known)
 
     # ---------------------------------------------------------------- elements
 
-    def element(self, instr: Instruction, index: Index) -> str:
+    def element(self, instr: Instruction, index: Index) -> Expr:
         """One element of an array."""
         return self.elements(instr, index)[0]
 
@@ -296,23 +295,23 @@ class Body:
                 self.writer.raw[name] = (kind, stored)
             return (name,)
         if isinstance(entry, Element | Schedule) and entry.write is not None:
-            value: str | Values = entry.write(self, instr, index)
+            value: Expr | Values = entry.write(self, instr, index)
             self.writer.computed[instr] = None
-            return (value,) if isinstance(value, str) else value
+            return value if isinstance(value, tuple) else (value,)
         raise HloError("HLO181", f"{instr.opcode} can't be computed inside a loop", instr.span)
 
-    def loaded(self, shape: Shape, tree: object, index: Index, name: str) -> Values:
+    def loaded(self, shape: Shape, pointers: object, index: Index, name: str) -> Values:
         """The elements at one index of the arrays that pointers lead to."""
-        if isinstance(tree, tuple):
-            pairs = zip(shape.elements, cast("tuple[object, ...]", tree), strict=True)
+        if isinstance(pointers, tuple):
+            pairs = zip(shape.elements, cast("tuple[object, ...]", pointers), strict=True)
             return tuple(v for s, t in pairs for v in self.loaded(s, t, index, name))
-        if tree is None or shape.size == 0:
+        if pointers is None or shape.size == 0:
             # A token; or an array without elements, which a clamped index may still ask for one.
-            return ("0",)
+            return (Literal(0),)
         number = linear(index, shape.dims)
         if self.writer.trace:
             self.writer.trace.loads.append(number)
-        place, kind = Load(read(str(tree)), IndexTree(number)), shape.element_type
+        place, kind = item(cast("Expr", pointers), number), shape.element_type
         if not is_narrow(kind):
             return (self.let(wide(kind), name, place),)
         bits = self.let(kind.name, f"{name}_bits", place)
@@ -320,9 +319,9 @@ class Body:
         self.writer.raw[made] = (kind, bits)
         return (made,)
 
-    def stored(self, element_type: ElementType, value: str) -> str:
+    def stored(self, element_type: ElementType, value: Expr) -> Expr:
         """What is stored for a wide value: of one that was loaded, the very bits."""
-        kind, place = self.writer.raw.get(value, (None, ""))
+        kind, place = self.writer.raw.get(value, (None, value))
         return place if kind is element_type else store(element_type, value)
 
     def _tuple_element(self, instr: Instruction, index: Index) -> Values:
@@ -352,29 +351,29 @@ class Body:
                 return cast("tuple[object, ...]", tree)[attrs.index]
         return None
 
-    def literal(self, instr: Instruction) -> Literal | None:
+    def literal(self, instr: Instruction) -> Constant | None:
         """The value of a constant; None for other instructions."""
         environment = self.environment
         while instr in environment.aliases:
             environment, instr = environment.aliases[instr]
         return instr.attrs.literal if instr.opcode == "constant" else None  # type: ignore[attr-defined]
 
-    def constant(self, literal: Literal, name: str) -> str:
+    def constant(self, literal: Constant, name: str) -> Name:
         """The C pointer to a constant array, which the kernel is given: so others may share it."""
         place = self.writer.constants.pointer(literal, name)
         return self.writer.argument(f"const {literal.shape.element_type} *restrict ", place, name)
 
-    def pointer(self, instr: Instruction) -> str:
+    def pointer(self, instr: Instruction) -> Name:
         """The C pointer to an array that is in memory."""
-        tree = self.tree(instr)
-        assert isinstance(tree, str), instr
-        return tree
+        pointer = self.tree(instr)
+        assert isinstance(pointer, Name), instr
+        return pointer
 
-    def scalar(self, instr: Instruction) -> str:
+    def scalar(self, instr: Instruction) -> Expr:
         """The one element of an array of rank 0."""
         return self.element(instr, ())
 
-    def apply(self, computation: Computation, *values: str) -> Values:
+    def apply(self, computation: Computation, *values: Expr) -> Values:
         """Inline a computation of scalars: from its arguments' leaves to its result's."""
         environment = Environment()
         remaining = list(values)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from codegen.expressions import Name
 from emit_c.code.names import Names
 from emit_c.kernels.body import Body, Environment, Writer
 
@@ -78,13 +79,13 @@ class Kernel:
             environment.aliases = {p: (outer, o) for p, o in scope.arguments.items()}
         return environment
 
-    def argument(self, kind: str, pointer: str, wanted: str) -> str:
+    def argument(self, kind: str, pointer: str, wanted: str) -> Name:
         """The name in the kernel of a pointer that its caller has."""
         if pointer not in self.arguments:
             self.arguments[pointer] = Argument(kind, self.names.unique(wanted), pointer)
-        return self.arguments[pointer].name
+        return Name(self.arguments[pointer].name)
 
-    def output(self, shape: Shape, pointer: str, wanted: str) -> str:
+    def output(self, shape: Shape, pointer: str, wanted: str) -> Name:
         """The name in the kernel of an array that it writes."""
         return self.argument(f"{shape.element_type} *restrict ", pointer, wanted)
 

@@ -208,7 +208,7 @@ def _atoms(trace: Trace) -> Iterator[Atom]:
 
 def _open(trace: Trace) -> set[str]:
     """The counters on which conditions depend that are not certain."""
-    return {a.text for a in _atoms_of([c.value for c in trace.conditions if c.conditions])}
+    return {a.text for a in _atoms_of([c.value for c in trace.conditions if c.is_open])}
 
 
 def _atoms_of(stack: list[Sum]) -> Iterator[Atom]:
@@ -292,7 +292,7 @@ def _cuts(axis: Axis, limits: Range, trace: Trace) -> list[int]:
     found: set[int] = set()
     for condition in trace.conditions:
         terms = condition.value.terms
-        if not condition.conditions or len(terms) != 1 or terms[0][0].text != axis.name:
+        if not condition.is_open or len(terms) != 1 or terms[0][0].text != axis.name:
             continue
         factor = terms[0][1]
         for end in (condition.low, condition.high):

@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from codegen.expressions import item
 from codegen.indexing import delinear, linear
 from codegen.printer import text
 from codegen.statements import For, Statement, live, vectorized
@@ -31,6 +32,7 @@ from emit_c.table import Scalar, emits_c
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from codegen.expressions import Name
     from codegen.indexing import Index
     from emit_c.code.names import Names
     from emit_c.kernels.body import Values
@@ -141,7 +143,7 @@ def _anonymous(body: str, kernel: Kernel) -> str:
 
 
 def write_loops(
-    kernel: Kernel, results: Sequence[tuple[Instruction, Sequence[str]]]
+    kernel: Kernel, results: Sequence[tuple[Instruction, Sequence[Name]]]
 ) -> tuple[Statement, ...]:
     """One loop nest over the elements of arrays of equal sizes.
 
@@ -156,15 +158,15 @@ def write_loops(
 
     def write(index: Index) -> None:
         with body.block() as statements:
-            made: list[tuple[Instruction, Sequence[str], Values]] = []
+            made: list[tuple[Instruction, Sequence[Name], Values]] = []
             for instr, pointers in results:
                 here = _renumbered(index, shape, _leaf(instr))
                 made.append((instr, pointers, body.elements(instr, here)))
-            number = linear(index, shape.dims).text
+            number = linear(index, shape.dims)
             for instr, pointers, values in made:
                 shapes = [s for _, s in instr.shape.leaves()]
                 for leaf, pointer, value in zip(shapes, pointers, values, strict=True):
-                    place = f"{pointer}[{number}]"
+                    place = item(pointer, number)
                     body.assign(place, body.stored(leaf.element_type, value))
         body.add(*live(statements))
 
@@ -177,7 +179,7 @@ def write_loops(
 
 
 def _traced(
-    kernel: Kernel, results: Sequence[tuple[Instruction, Sequence[str]]], index: Index
+    kernel: Kernel, results: Sequence[tuple[Instruction, Sequence[Name]]], index: Index
 ) -> Trace:
     """What the elements at an index take to compute, found in a kernel that nobody uses."""
     probe = Kernel(kernel.writer.constants, kernel.scope)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from codegen.expressions import Name, item
 from emit_c.table import Kernel, emits_c
 from hlo.errors.error import HloError
 from interpreter.engine.device import Device
@@ -124,18 +125,18 @@ EXPANSIONS = {
 }
 
 
-def write_ragged_all_to_all(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
+def write_ragged_all_to_all(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """The output, with slices of rows of the input; rows that do not exist are not copied."""
     _found(instr)
     rows, result, starts, sizes, targets, _ = instr.operands
     from_, to = rows.shape.dims[0], result.shape.dims[0]
     bytes_ = _row_bytes(result.shape)
-    body.call("__builtin_memcpy", outputs[0], body.pointer(result), str(to * bytes_))
+    body.call("__builtin_memcpy", outputs[0], body.pointer(result), to * bytes_)
     for k in range(starts.shape.size):
         body.call(
             "copy_rows",
-            *(outputs[0], str(to), body.pointer(rows), str(from_), str(bytes_)),
-            *(f"{body.pointer(vector)}[{k}]" for vector in (starts, sizes, targets)),
+            *(outputs[0], to, body.pointer(rows), from_, bytes_),
+            *(item(body.pointer(vector), k) for vector in (starts, sizes, targets)),
         )
 
 

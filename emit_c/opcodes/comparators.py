@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from codegen.expressions import Cast, Expr, Group, Literal, apply
 from emit_c.code.types import wide
 
 if TYPE_CHECKING:
@@ -48,33 +49,40 @@ class Key:
         # The other narrow floats are widened, and what they leave of the word is all zeros or ones.
         return 64 if wide(kind) == "f64" else 16 if kind.name == "bf16" else 32
 
-    def word(self, value: str) -> str:
-        """The unsigned integer in C, of the order that is asked for, of a key's wide value."""
+    def word(self, value: Expr) -> Expr:
+        """The unsigned integer, of the order that is asked for, of a key's wide value."""
         kind = self.element_type
         unsigned = f"u{64 if self.bits == 64 else 32}"
         if kind.is_floating:
-            plain = value if self.total else f"{value} + 0"
-            word = f"order_bits_{wide(kind)}({plain})"
-            word = f"({word} >> 16)" if kind.name == "bf16" else word
+            plain = value if self.total else value + 0
+            word: Expr = apply(f"order_bits_{wide(kind)}", plain)
+            word = Group(word >> 16) if kind.name == "bf16" else word
         else:
             sign = 1 << (self.bits - 1) if kind.kind == "signed" else 0
-            word = f"(({unsigned})({value}) ^ {sign:#x}u)" if sign else f"({unsigned})({value})"
+            word = Cast(unsigned, Group(value))
+            word = Group(word ^ _bits(sign)) if sign else word
         mask = (1 << self.bits) - 1
         if self.descending:
-            return f"(~{word} & {mask:#x}u)"
-        return f"({word} & {mask:#x}u)" if kind.kind == "signed" else word
+            return Group(~word & _bits(mask))
+        return Group(word & _bits(mask)) if kind.kind == "signed" else word
 
     def tells(self, element_type: ElementType) -> bool:
         """Whether most elements of a type can be made from their keys: see `bits_of_word`."""
         return element_type is self.element_type and element_type.bits == self.bits == 32
 
-    def bits_of_word(self, word: str) -> str:
-        """The bits, in C, of the element that is its own key, if there is one, for a word."""
+    def bits_of_word(self, word: Expr) -> Expr:
+        """The bits of the element that is its own key, if there is one, for a word."""
         if self.descending:
-            word = f"~{word}"
+            word = ~word
         kind = self.element_type.kind
-        bits = word if kind == "unsigned" else f"({word} ^ 0x80000000u)"
-        return f"(u32)ordered_bits_f32((s32){bits})" if kind == "float" else bits
+        bits = word if kind == "unsigned" else Group(word ^ _bits(1 << 31))
+        return (
+            Cast("u32", apply("ordered_bits_f32", Cast("s32", bits))) if kind == "float" else bits
+        )
+
+
+def _bits(number: int) -> Literal:
+    return Literal(number, "u32", hexadecimal=True)
 
 
 def keys(comparator: Computation) -> tuple[Key, ...]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from codegen.expressions import Cast, Group, Literal, apply
 from emit_c.code.types import wide
 from interpreter.engine.device import Device
 from interpreter.engine.frame import Frame
@@ -23,6 +24,7 @@ from interpreter.lift import lifted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from codegen.expressions import Expr
     from emit_c.kernels.body import Body
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
@@ -57,32 +59,36 @@ class Extreme:
         """The C type of the keys."""
         return "s64" if wide(self.element_type) in ("f64", "s64", "u64") else "s32"
 
-    def key(self, number: str) -> str:
-        """The key of a number, in C."""
+    def key(self, number: Expr) -> Expr:
+        """The key of a number."""
         kind = wide(self.element_type)
         if self.has_zeros:
-            return f"{'greatest' if self.greatest else 'least'}_key_{kind}({number})"
-        key = f"({self.key_type}){_signed(kind, number)}"
-        return key if self.greatest else f"~{key}"
+            return apply(f"{'greatest' if self.greatest else 'least'}_key_{kind}", number)
+        key = Cast(self.key_type, _signed(kind, number))
+        return key if self.greatest else ~key
 
-    def number(self, key: str, zero: str = "") -> str:
-        """The number of a key, in C; where that is 0, the numbered zero has its sign."""
+    def number(self, key: Expr, *zero: Expr) -> Expr:
+        """The number of a key; where that is 0, the numbered zero has its sign."""
         kind = wide(self.element_type)
-        key = key if self.greatest else f"~{key}"
+        key = key if self.greatest else ~key
         if self.has_zeros:
-            return f"extreme_of_key_{kind}({key}, {zero})"
-        return f"({kind}){_signed(kind, key)}"
+            return apply(f"extreme_of_key_{kind}", key, *zero)
+        return Cast(kind, _signed(kind, key))
 
-    def numbered_zero(self, number: str, place: str) -> str:
-        """Of a zero its place and sign, in C; the largest is that of the zero that is found."""
-        place = f"(u32){place}" if self.last_zero else f"(0x7fffffff - (u32){place})"
-        return f"numbered_zero_{wide(self.element_type)}({number}, {place})"
+    def numbered_zero(self, number: Expr, place: Expr) -> Expr:
+        """Of a zero its place and sign; the largest is that of the zero that is found."""
+        place = Cast("u32", place)
+        if not self.last_zero:
+            place = Group(Literal(0x7FFFFFFF, hexadecimal=True) - place)
+        return apply(f"numbered_zero_{wide(self.element_type)}", number, place)
 
 
-def _signed(kind: str, number: str) -> str:
-    """An integer as a signed one of the same order, or back again, in C."""
-    signs = {"u32": "0x80000000u", "u64": "0x8000000000000000u"}
-    return f"({number} ^ {signs[kind]})" if kind in signs else f"({number})"
+def _signed(kind: str, number: Expr) -> Expr:
+    """An integer as a signed one of the same order, or back again."""
+    signs = {"u32": 1 << 31, "u64": 1 << 63}
+    if kind in signs:
+        return Group(number ^ Literal(signs[kind], "u32", hexadecimal=True))
+    return Group(number)
 
 
 def first_extreme(body: Body, instr: Instruction) -> Extreme | None:

@@ -11,9 +11,9 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from codegen.indexing import Index, Sum, Within, conjunction, counter, linear
-from codegen.reading import bridged, read
-from codegen.statements import Assign, For, If, Statement, straight
+from codegen.expressions import Apply, Cast, Choose, Expr, Name, binary, condition_of, item
+from codegen.indexing import Index, Sum, Within, counter, linear
+from codegen.statements import Assign, For, If, Statement, base, straight
 from emit_c.code.types import narrowed, store, wide
 from emit_c.kernels.folds import SUM_OF_FLOATS, joined, neutral
 from emit_c.opcodes.extremes import first_extreme
@@ -23,7 +23,6 @@ from emit_c.opcodes.scalar import expression
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codegen.expressions import Expr
     from emit_c.kernels.body import Body, Values
     from emit_c.opcodes.extremes import Extreme
     from hlo import attributes as a
@@ -65,12 +64,12 @@ class Fold:
     lanes : how vector lanes are put together, as in `For.reductions`; None where they can't be.
     """
 
-    names: tuple[str, ...]
+    names: tuple[Expr, ...]
     lanes: tuple[tuple[str, str], ...] | None
 
     def __init__(
         self, body: Body, computation: Computation, types: Sequence[ElementType],
-        initial: Sequence[str], name: str, *, size: int | None = None, place: str = "",
+        initial: Sequence[Expr], name: str, *, size: int | None = None, place: str = "",
     ) -> None:  # fmt: skip
         self.body, self.computation, self.types = body, computation, types
         self.operation = single_operation(computation)
@@ -86,8 +85,8 @@ class Fold:
             self.names = tuple(body.variable(kind, name, value) for kind, value in pairs)
         else:
             arrays = [body.variable(kind, name, size=size) for kind in kinds]
-            self.names = tuple(f"{array}[{place}]" for array in arrays)
-            starts = [Assign(read(n), bridged(v)) for n, v in zip(self.names, values, strict=True)]
+            self.names = tuple(item(array, Name(place)) for array in arrays)
+            starts = [Assign(n, v) for n, v in zip(self.names, values, strict=True)]
             body.add(For(place, size, tuple(starts), simd=True))
         self.lanes = None
         if self.operation is not None and not types[0].is_complex:
@@ -96,12 +95,12 @@ class Fold:
                 sign = _LANES_OF_PRED.get(self.operation, sign)
             elif sign == "+" and types[0].is_floating:
                 sign = SUM_OF_FLOATS
-            self.lanes = ((sign, self.names[0]),)
+            self.lanes = ((sign, base(self.names[0])),)
 
-    def _key(self, value: str) -> str:
-        return f"{self.operation}_key_{wide(self.types[0])}({value})"
+    def _key(self, value: Expr) -> Expr:
+        return Apply(f"{self.operation}_key_{wide(self.types[0])}", (value,))
 
-    def add(self, values: Sequence[str]) -> None:
+    def add(self, values: Sequence[Expr]) -> None:
         """Fold in one more value of each array."""
         body = self.body
         if self.ordered:
@@ -109,7 +108,8 @@ class Fold:
                 "s32" if wide(self.types[0]) == "f32" else "s64", "key", self._key(values[0])
             )
             sign = ">" if self.operation == "maximum" else "<"
-            body.assign(self.names[0], f"{key} {sign} {self.names[0]} ? {key} : {self.names[0]}")
+            most = self.names[0]
+            body.assign(most, Choose(binary(sign, key, most), key, most))
             return
         if self.operation is not None:
             made = expression(self.operation, self.types[0], self.names[0], values[0])
@@ -132,15 +132,14 @@ class Fold:
             return (narrowed(self.types[0], self.names[0]),)
         return self.names
 
-    def _from_key(self) -> str:
-        value = f"{self.operation}_of_key_{wide(self.types[0])}({self.names[0]})"
+    def _from_key(self) -> Expr:
+        value = Apply(f"{self.operation}_of_key_{wide(self.types[0])}", (self.names[0],))
         return narrowed(self.types[0], value)
 
     @property
     def columns(self) -> tuple[tuple[str, str], ...] | None:
         """The same for many folds side by side, with the name of their array."""
-        lanes = self.lanes
-        return lanes and tuple((op, name.partition("[")[0]) for op, name in lanes)
+        return self.lanes
 
 
 class ExtremeFold(Fold):
@@ -152,7 +151,7 @@ class ExtremeFold(Fold):
     """
 
     def __init__(
-        self, body: Body, instr: Instruction, extreme: Extreme, initial: Sequence[str]
+        self, body: Body, instr: Instruction, extreme: Extreme, initial: Sequence[Expr]
     ) -> None:
         self.body, self.computation, self.operation = body, instr.called[0], "maximum"
         self.types = [o.shape.element_type for o in instr.operands[:2]]
@@ -160,23 +159,24 @@ class ExtremeFold(Fold):
         kinds = [("max", extreme.key_type), ("first", "s32")]
         kinds += [("max", "u32")] if extreme.has_zeros else []
         wanted = (instr.name, "place", "zero")
-        self.lanes = tuple(
-            (operation, body.variable(kind, name, neutral(operation, kind) or ""))
+        names = [
+            body.variable(kind, name, neutral(operation, kind))
             for (operation, kind), name in zip(kinds, wanted, strict=False)
-        )
-        self.names = tuple(name for _, name in self.lanes)
+        ]
+        pairs = zip(kinds, names, strict=True)
+        self.names, self.lanes = tuple(names), tuple((op, name.name) for (op, _), name in pairs)
 
-    def add(self, values: Sequence[str]) -> None:
+    def add(self, values: Sequence[Expr]) -> None:
         """Fold in one more number and its place."""
         body, (number, place) = self.body, values
         most, first, *zero = self.names
         key = body.let(self.extreme.key_type, "key", self.extreme.key(number))
-        here = place if wide(self.types[1]) == "s32" else f"(s32){place}"
-        body.assign(first, f"{key} > {most} ? {here} : {first}")
-        body.assign(most, joined("max", read(most), read(key)))
+        here = place if wide(self.types[1]) == "s32" else Cast("s32", place)
+        body.assign(first, Choose(binary(">", key, most), here, first))
+        body.assign(most, joined("max", most, key))
         if zero:
             word = body.let("u32", "word", self.extreme.numbered_zero(number, place))
-            body.assign(zero[0], joined("max", read(zero[0]), read(word)))
+            body.assign(zero[0], joined("max", zero[0], word))
 
     @property
     def results(self) -> Values:
@@ -258,7 +258,7 @@ def blocks(n: int, most: int = COLUMNS) -> list[tuple[int, int, int]]:
     return [(count, 0, width), *([(1, n - rest, rest)] if rest else [])]
 
 
-def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[str]) -> int | None:
+def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:
     """Fold rows of many columns into rows of variables, where the last dimension is kept.
 
     Elements are read in the order of memory, and the loop over columns runs in vector lanes.
@@ -291,8 +291,8 @@ def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[str]) -
             with body.block() as statements:
                 result = (*(o for d, o in enumerate(outer) if d not in attrs.dimensions), here)
                 for output, kind, value in zip(outputs, types, fold.results, strict=True):
-                    number = linear(result, shape.dims).text
-                    body.assign(f"{output}[{number}]", store(kind, value))
+                    number = linear(result, shape.dims)
+                    body.assign(item(output, number), store(kind, value))
             body.add(over(column, width, statements))
     return 0
 
@@ -337,13 +337,13 @@ def write_map(body: Body, instr: Instruction, index: Index) -> Values:
 
 def window_place(
     index: Index, offset: Index, dims: Sequence[int], window: Window
-) -> tuple[str, Index]:
+) -> tuple[Expr | None, Index]:
     """Where in the array the element `offset` of the window at place `index` is, and if it is.
 
     Returns
     -------
     tuple
-        a condition in C, "" where it always holds, and the index.
+        a condition, None where it always holds, and the index.
     """
     inside: list[Within] = []
     at: list[Sum] = []
@@ -351,7 +351,7 @@ def window_place(
         condition, element = window_step(place, step, n, w)
         inside.append(condition)
         at.append(element)
-    return conjunction(inside), tuple(at)
+    return condition_of(inside), tuple(at)
 
 
 def window_step(place: Sum, step: Sum, n: int, window: WindowDim) -> tuple[Within, Sum]:

@@ -19,7 +19,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from codegen.expressions import Name
+from codegen.expressions import (
+    Cast,
+    Choose,
+    Expr,
+    Group,
+    Literal,
+    Name,
+    behind,
+    binary,
+    indexed,
+)
 from emit_c.code.memory import pointer_into
 from emit_c.code.types import literal
 from emit_c.opcodes.fourier_lengths import (
@@ -30,7 +40,7 @@ from emit_c.opcodes.fourier_lengths import (
     radices,
     roots_of_unity,
 )
-from hlo.types.literal import Literal
+from hlo.types.literal import Literal as Constant
 from hlo.types.shape import array
 
 if TYPE_CHECKING:
@@ -55,21 +65,21 @@ class Lines:
 
     Attributes
     ----------
-    pointer : C, to the parts of the first number.
+    pointer : to the parts of the first number.
     step : from a number to the next one of its line.
     line : from a line to the one in the next lane.
     group : from one group of lines to the next one.
     """
 
-    pointer: str
+    pointer: Expr
     step: int
     line: int
     group: int
 
-    def at(self, group: Sum, line: Sum, number: Sum | int = 0) -> str:
-        """C for where a number of a line is."""
+    def at(self, group: Sum, line: Sum, number: Sum | int = 0) -> Expr:
+        """Where a number of a line is."""
         place = (group * self.group + line * self.line + number) * 2
-        return f"{self.pointer} + {place.text}"
+        return behind(self.pointer, place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,41 +104,40 @@ def _room(n: int) -> int:
 class _Block:
     """As many lines as there are lanes, in the cache: `x`, and room for as many in `y`."""
 
-    def __init__(self, transforms: Transforms, n: int, count: str) -> None:
+    def __init__(self, transforms: Transforms, n: int, count: Expr) -> None:
         self.transforms, self.body, self.kind = transforms, transforms.body, transforms.kind
         struct, each = f"struct lanes_{self.kind}", 2 * VECTOR_BYTES
         self.x = self.body.own(struct, "x", _room(n), each)
         self.y = self.body.own(struct, "y", _room(n), each)
         self.count = count
 
-    def take(self, n: int, place: str, step: int, line: int, way: Way) -> None:
+    def take(self, n: int, place: Expr, step: int, line: int, way: Way) -> None:
         """Load numbers of all lines."""
         if step == 1 and line != 1 and self.kind.bits == 32:
             # Pairs of two f32 change rows with columns as words of 64 bits.
             self._transpose(self.y, place, n, self.count, self.transforms.width, line)
-            place, step, line = f"(const {self.kind} *){self.y}", self.transforms.width, 1
-        numbers = (str(n), self.count, str(step), str(line), str(int(way.turned)))
+            place, step, line = Cast(f"const {self.kind} *", self.y), self.transforms.width, 1
+        numbers = (n, self.count, step, line, int(way.turned))
         self._call("take_lines", self.x, place, *numbers, work=4 * n)
 
-    def give(self, n: int, place: str, step: int, line: int, way: Way) -> None:
+    def give(self, n: int, place: Expr, step: int, line: int, way: Way) -> None:
         """Store numbers of all lines."""
         width, scale = self.transforms.width, literal(self.kind, way.scale)
         if step == 1 and line != 1 and self.kind.bits == 32:
-            numbers = (str(n), str(width), str(width), "1", str(int(way.turned)))
-            self._call(
-                "give_lines", self.x, f"({self.kind} *){self.y}", *numbers, scale, work=4 * n
-            )
+            there = Cast(f"{self.kind} *", self.y)
+            turned = int(way.turned)
+            self._call("give_lines", self.x, there, n, width, width, 1, turned, scale, work=4 * n)
             self._transpose(place, self.y, self.count, n, line, width)
             return
-        numbers = (str(n), self.count, str(step), str(line), str(int(way.turned)))
+        numbers = (n, self.count, step, line, int(way.turned))
         self._call("give_lines", self.x, place, *numbers, scale, work=4 * n)
 
     def _transpose(
-        self, to: str, source: str, rows: int | str, columns: int | str, row: int, column: int
+        self, to: Expr, source: Expr, rows: Expr | int, columns: Expr | int, row: int, column: int
     ) -> None:
         """Let rows of words of 64 bits become columns."""
-        ends = (f"(u64 *)({to})", f"(const u64 *)({source})")
-        self.body.call("hlo_transpose_u64", *ends, *map(str, (rows, columns, row, column)))
+        ends = Cast("u64 *", Group(to)), Cast("const u64 *", Group(source))
+        self.body.call("hlo_transpose_u64", *ends, rows, columns, row, column)
 
     def transform(self, n: int) -> None:
         """Transform all lines, by steps or as a convolution."""
@@ -142,7 +151,8 @@ class _Block:
         digits = sum(radix << 4 * place for place, radix in enumerate(steps))
         roots = self.transforms.constant(roots_of_unity(n), "roots")
         work = 8 * n * len(steps)
-        self._call("hlo_fourier", self.x, self.y, roots, str(n), f"{digits:#x}", work=work)
+        ways = Literal(digits, hexadecimal=True)
+        self._call("hlo_fourier", self.x, self.y, roots, n, ways, work=work)
         if len(steps) % 2:
             self.x, self.y = self.y, self.x
 
@@ -150,20 +160,20 @@ class _Block:
         """Transform lines of n numbers by two transforms of longer ones."""
         factors = self.transforms.constant(chirp(n), "chirp")
         products = self.transforms.constant(chirp_transform(n, longer), "chirp_transform")
-        rest = str((longer - n) * 2 * VECTOR_BYTES)
-        self._call("multiply_lines", self.x, factors, str(n), "0", work=4 * n)
-        self.body.call("__builtin_memset", f"{self.x} + {n}", "0", rest)
+        rest = (longer - n) * 2 * VECTOR_BYTES
+        self._call("multiply_lines", self.x, factors, n, 0, work=4 * n)
+        self.body.call("__builtin_memset", self.x + n, 0, rest)
         self.transform(longer)
-        self._call("multiply_lines", self.x, products, str(longer), "1", work=4 * longer)
+        self._call("multiply_lines", self.x, products, longer, 1, work=4 * longer)
         self.transform(longer)
-        self._call("multiply_lines", self.x, factors, str(n), "1", work=4 * n)
+        self._call("multiply_lines", self.x, factors, n, 1, work=4 * n)
 
     def turn(self, n: int, whole: int, first: Sum) -> None:
         """Turn numbers k of lines l by roots k l of a whole line of which they are parts."""
         roots = self.transforms.constant(roots_of_unity(whole), "roots")
-        self._call("turn_lines", self.x, roots, str(n), self.count, first.text, work=8 * n)
+        self._call("turn_lines", self.x, roots, n, self.count, indexed(first), work=8 * n)
 
-    def _call(self, function: str, *arguments: str, work: int) -> None:
+    def _call(self, function: str, *arguments: Expr | int, work: int) -> None:
         width = self.transforms.width
         self.body.call(f"{function}_{self.kind}", *arguments, work=work * width)
 
@@ -182,16 +192,16 @@ class Transforms:
         self.width = VECTOR_BYTES // kind.bytes
         self.bytes = 0
 
-    def scratch(self, name: str, size: int) -> str:
+    def scratch(self, name: str, size: int) -> Name:
         """An array of complex numbers that all threads see."""
         place = pointer_into(Name("scratch"), self.bytes, self.kind.name)
         self.bytes += -(-size * 2 * self.kind.bytes // VECTOR_BYTES) * VECTOR_BYTES
         return self.body.variable(f"{self.kind} *", name, place)
 
-    def constant(self, numbers: NDArray[Any], name: str) -> str:
+    def constant(self, numbers: NDArray[Any], name: str) -> Name:
         """The pointer to the parts of complex numbers that are known."""
         parts = numbers.view(np.float64).astype(self.kind.dtype)
-        return self.body.constant(Literal(array(self.kind, parts.shape), parts), name)
+        return self.body.constant(Constant(array(self.kind, parts.shape), parts), name)
 
     def write(
         self, n: int, source: Lines, target: Lines, counts: tuple[int, int], way: Way
@@ -260,23 +270,18 @@ class Transforms:
         room = Lines(
             self.scratch("longer", longer * counts[0] * counts[1]), 1, longer, longer * counts[1]
         )
-        rest = str((longer - n) * 2 * self.kind.bytes)
+        rest = (longer - n) * 2 * self.kind.bytes
 
         def multiply(
-            begin: Lines, end: Lines, by: str, size: int, turns: tuple[bool, bool]
+            begin: Lines, end: Lines, by: Name, size: int, turns: tuple[bool, bool]
         ) -> None:
             with self.body.loops(["group", "line"], counts, parallel=True) as (group, line):
-                places = (
-                    begin.at(group, line),
-                    str(begin.step),
-                    end.at(group, line),
-                    str(end.step),
-                )
-                numbers = (str(size), *(str(int(t)) for t in turns))
+                places = (begin.at(group, line), begin.step, end.at(group, line), end.step)
+                numbers = (size, *map(int, turns))
                 work = 16 * size
                 self.body.call(f"multiply_numbers_{self.kind}", *places, by, *numbers, work=work)
                 if end is room and begin is not room:
-                    self.body.call("__builtin_memset", end.at(group, line, n), "0", rest)
+                    self.body.call("__builtin_memset", end.at(group, line, n), 0, rest)
 
         multiply(source, room, factors, n, (way.turned, False))
         self.write(longer, room, room, counts, Way())
@@ -284,11 +289,11 @@ class Transforms:
         self.write(longer, room, room, counts, Way())
         multiply(room, target, scaled, n, (True, way.turned))
 
-    def _count(self, first: Sum, lines: int) -> str:
+    def _count(self, first: Sum, lines: int) -> Expr:
         """How many of the lanes from a line on have one."""
         if first.high + self.width <= lines:
-            return str(self.width)
+            return Literal(self.width)
         if first.low == first.high:
-            return str(lines - first.low)
-        left = f"{lines} - ({first.text})"
-        return f"{left} < {self.width} ? {left} : {self.width}"
+            return Literal(lines - first.low)
+        left = Literal(lines) - Group(indexed(first))
+        return Choose(binary("<", left, self.width), left, Literal(self.width))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.expressions import Apply, Cast, Expr, Literal, Name, apply, behind, item
 from codegen.indexing import counter, linear
 from codegen.statements import For
 from emit_c.code.types import literal, narrowed, store, wide
@@ -14,7 +15,7 @@ from hlo.errors.error import HloError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from codegen.indexing import Index
+    from codegen.indexing import Index, Sum
     from emit_c.kernels.body import Body
     from hlo import attributes as a
     from hlo.instruction import Instruction
@@ -30,19 +31,18 @@ def _typed(instr: Instruction) -> str:
     return kind
 
 
-def write_cholesky(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
+def write_cholesky(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """A call for each matrix of the batch."""
     attrs: a.Cholesky = instr.attrs  # type: ignore[assignment]
     kind, operand = _typed(instr), body.pointer(instr.operands[0])
     *batch, n, _ = instr.shape.dims
     with body.loops(["b"], [prod(batch)], parallel=True) as (b,):
-        at = (b * (n * n)).text
-        flags = (str(n), str(int(attrs.lower)))
-        ends = (f"{operand} + {at}", f"{outputs[0]} + {at}")
-        body.call(f"cholesky_{kind}", *ends, *flags, work=4 * n**3)
+        at = b * (n * n)
+        ends = behind(operand, at), behind(outputs[0], at)
+        body.call(f"cholesky_{kind}", *ends, n, int(attrs.lower), work=4 * n**3)
 
 
-def write_triangular_solve(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
+def write_triangular_solve(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """A call for each system of the batch, which solves in place what was copied."""
     attrs: a.TriangularSolve = instr.attrs  # type: ignore[assignment]
     kind = _typed(instr)
@@ -50,7 +50,7 @@ def write_triangular_solve(body: Body, instr: Instruction, outputs: Sequence[str
     *batch, rows, columns = instr.shape.dims
     n, m = (rows, columns) if attrs.left_side else (columns, rows)
     size = instr.shape.size * instr.shape.element_type.bytes
-    body.call("__builtin_memcpy", outputs[0], right, str(size))
+    body.call("__builtin_memcpy", outputs[0], right, size)
     row, column, lower = n, 1, attrs.lower
     if attrs.transpose_a in ("TRANSPOSE", "ADJOINT"):
         row, column, lower = column, row, not lower
@@ -65,21 +65,23 @@ def write_triangular_solve(body: Body, instr: Instruction, outputs: Sequence[str
             # Read from behind, an upper triangle is a lower one.
             first_a, first_x = first_a + (n * n - 1), first_x + (n - 1) * down
             row, column, down = -row, -column, -down
-        numbers = (row, column, down, across, n, m)
-        row_text, column_text, down_text, across_text, n_text, m_text = map(str, numbers)
         body.call(
             f"substitute_{kind}",
-            *(f"{matrix} + {first_a.text}", row_text, column_text),
-            *(f"{outputs[0]} + {first_x.text}", down_text, across_text, n_text, m_text),
-            *(str(int(attrs.unit_diagonal)), str(int(attrs.transpose_a == "ADJOINT"))),
+            *(behind(matrix, first_a), row, column),
+            *(behind(outputs[0], first_x), down, across, n, m),
+            *(int(attrs.unit_diagonal), int(attrs.transpose_a == "ADJOINT")),
             work=4 * n * n * m,
         )
+
+
+def _root(kind: str, number: Expr) -> Apply:
+    return apply(f"__builtin_sqrt{'f' if kind == 'f32' else ''}", number)
 
 
 def _each_feature(
     body: Body,
     instr: Instruction,
-    write: Callable[[str, Callable[[Callable[[Index], None]], None]], None],
+    write: Callable[[Sum, Callable[[Callable[[Index], None]], None]], None],
 ) -> None:
     """A loop over features; `write` takes the feature and a function that loops over the rest."""
     attrs: a.BatchNorm = instr.attrs  # type: ignore[assignment]
@@ -92,90 +94,88 @@ def _each_feature(
             do((*place[:f], counter(feature, dims[f]), *place[f + 1 :]))
 
     with body.block() as block:
-        write(feature if dims[f] != 1 else "0", every)
+        write(counter(feature, dims[f]), every)
     body.add(For(feature, dims[f], tuple(block), parallel=True))
 
 
-def write_batch_norm_training(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
+def write_batch_norm_training(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """Mean, then variance, then the normalised elements of each feature."""
     attrs: a.BatchNorm = instr.attrs  # type: ignore[assignment]
     operand, scale, offset = instr.operands
     kind, f = operand.shape.element_type, attrs.feature_index
     real = wide(kind)
-    count = f"({real}){operand.shape.size // max(operand.shape.dims[f], 1)}"
-    suffix = "f" if real == "f32" else ""
+    count = Cast(real, Literal(operand.shape.size // max(operand.shape.dims[f], 1)))
     epsilon = literal(kind.real, kind.real.dtype.type(attrs.epsilon))
 
-    def write(feature: str, every: Callable[[Callable[[Index], None]], None]) -> None:
-        at = (counter(feature, operand.shape.dims[f]),)
-        total = body.variable(real, "total", "0")
-        every(lambda i: body.assign(total, f"{total} + {body.element(operand, i)}"))
-        mean = body.let(real, "mean", f"{total} / {count}")
-        squares = body.variable(real, "squares", "0")
+    def write(feature: Sum, every: Callable[[Callable[[Index], None]], None]) -> None:
+        at = (feature,)
+        total = body.variable(real, "total", 0)
+        every(lambda i: body.assign(total, total + body.element(operand, i)))
+        mean = body.let(real, "mean", total / count)
+        squares = body.variable(real, "squares", 0)
 
         def add_square(i: Index) -> None:
-            off = body.let(real, "off", f"{body.element(operand, i)} - {mean}")
-            body.assign(squares, f"{squares} + {off} * {off}")
+            off = body.let(real, "off", body.element(operand, i) - mean)
+            body.assign(squares, squares + off * off)
 
         every(add_square)
-        variance = body.let(real, "variance", f"{squares} / {count}")
-        deviation = body.let(real, "deviation", f"__builtin_sqrt{suffix}({variance} + {epsilon})")
+        variance = body.let(real, "variance", squares / count)
+        deviation = body.let(real, "deviation", _root(real, variance + epsilon))
         factor, shift = body.element(scale, at), body.element(offset, at)
 
         def put(i: Index) -> None:
-            normal = f"({body.element(operand, i)} - {mean}) / {deviation}"
-            value = narrowed(kind, f"{normal} * {factor} + {shift}")
-            body.assign(f"{outputs[0]}[{linear(i, operand.shape.dims).text}]", store(kind, value))
+            normal = (body.element(operand, i) - mean) / deviation
+            value = narrowed(kind, normal * factor + shift)
+            body.assign(item(outputs[0], linear(i, operand.shape.dims)), store(kind, value))
 
         every(put)
         for output, value, like in ((outputs[1], mean, scale), (outputs[2], variance, offset)):
             element_type = like.shape.element_type
             stored = store(element_type, narrowed(element_type, value))
-            body.assign(f"{output}[{feature}]", stored)
+            body.assign(item(output, feature), stored)
 
     _each_feature(body, instr, write)
 
 
-def write_batch_norm_grad(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
+def write_batch_norm_grad(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """The sums of g and g x over each feature, and from them the gradients."""
     attrs: a.BatchNorm = instr.attrs  # type: ignore[assignment]
     operand, scale, mean, variance, gradient = instr.operands
     kind, f = operand.shape.element_type, attrs.feature_index
     real = wide(kind)
-    count = f"({real}){operand.shape.size // max(operand.shape.dims[f], 1)}"
-    suffix = "f" if real == "f32" else ""
+    count = Cast(real, Literal(operand.shape.size // max(operand.shape.dims[f], 1)))
     epsilon = literal(kind.real, kind.real.dtype.type(attrs.epsilon))
 
-    def write(feature: str, every: Callable[[Callable[[Index], None]], None]) -> None:
-        at = (counter(feature, operand.shape.dims[f]),)
+    def write(feature: Sum, every: Callable[[Callable[[Index], None]], None]) -> None:
+        at = (feature,)
         centre = body.element(mean, at)
-        root = f"__builtin_sqrt{suffix}({body.element(variance, at)} + {epsilon})"
+        root = _root(real, body.element(variance, at) + epsilon)
         deviation = body.let(real, "deviation", root)
         factor = body.element(scale, at)
-        sums = [body.variable(real, name, "0") for name in ("offset_sum", "scale_sum")]
+        sums = [body.variable(real, name, 0) for name in ("offset_sum", "scale_sum")]
 
-        def normal(i: Index) -> str:
-            value = f"({body.element(operand, i)} - {centre}) / {deviation}"
+        def normal(i: Index) -> Expr:
+            value = (body.element(operand, i) - centre) / deviation
             return body.let(real, "normal", value)
 
         def add(i: Index) -> None:
             g, x = body.element(gradient, i), normal(i)
-            body.assign(sums[0], f"{sums[0]} + {g}")
-            body.assign(sums[1], f"{sums[1]} + {g} * {x}")
+            body.assign(sums[0], sums[0] + g)
+            body.assign(sums[1], sums[1] + g * x)
 
         every(add)
 
         def put(i: Index) -> None:
             g, x = body.element(gradient, i), normal(i)
-            centred = f"{g} - {sums[0]} / {count} - {x} * ({sums[1]} / {count})"
-            value = narrowed(kind, f"{factor} / {deviation} * ({centred})")
-            body.assign(f"{outputs[0]}[{linear(i, operand.shape.dims).text}]", store(kind, value))
+            centred = g - sums[0] / count - x * (sums[1] / count)
+            value = narrowed(kind, factor / deviation * centred)
+            body.assign(item(outputs[0], linear(i, operand.shape.dims)), store(kind, value))
 
         every(put)
         element_type = scale.shape.element_type
         for output, value in ((outputs[1], sums[1]), (outputs[2], sums[0])):
             stored = store(element_type, narrowed(element_type, value))
-            body.assign(f"{output}[{feature}]", stored)
+            body.assign(item(output, feature), stored)
 
     _each_feature(body, instr, write)
 

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Name
+from codegen.expressions import (
+    Cast,
+    Choose,
+    Expr,
+    Group,
+    Literal,
+    Name,
+    binary,
+    conjoined,
+    indexed,
+    item,
+    negated,
+)
 from codegen.indexing import linear
-from codegen.reading import read
 from codegen.statements import Assign, For, If, Variable
 from emit_c.code.types import load, store, wide
 
@@ -27,12 +38,12 @@ class Rows:
         self.rows = [body.own(str(t), "row", n, t.bytes) for t in types]
         self.order, self.spare = (body.own("s32", name, n, 4) for name in ("order", "spare"))
 
-    def value(self, row: int, number: str) -> str:
+    def value(self, row: int, number: Expr) -> Expr:
         """An element of a row, as a wide value."""
         kind = self.types[row]
-        return self.body.let(wide(kind), "key", load(kind, f"{self.rows[row]}[{number}]"))
+        return self.body.let(wide(kind), "key", load(kind, item(self.rows[row], number)))
 
-    def sort(self, before: Callable[[str, str], str]) -> str:
+    def sort(self, before: Callable[[Expr, Expr], Expr]) -> Name:
         """Put element numbers in order; gives the name of the array that holds them.
 
         Runs of 1, 2, 4, ... elements are merged in pairs. Of two elements the right one is taken
@@ -40,43 +51,45 @@ class Rows:
 
         Parameters
         ----------
-        before : the C expression that says whether the element of one number comes first.
+        before : the condition that says whether the element of one number comes first.
         """
         body, n = self.body, self.n
-        source, target = body.name("source"), body.name("target")
-        body.add(
-            Variable("s32 *", source, Name(self.order)), Variable("s32 *", target, Name(self.spare))
-        )
+        source = body.variable("s32 *", "source", self.order)
+        target = body.variable("s32 *", "target", self.spare)
+        begin, at = Name("begin"), Name("at")
+
+        def nearest(number: Expr) -> Choose:
+            """A place, or the row's end if that comes before it."""
+            return Choose(binary("<", number, n), number, Literal(n))
+
         with body.block() as round_:
-            width = body.let("s64", "width", "(s64)1 << level")
+            width = body.let("s64", "width", Cast("s64", Literal(1)) << Name("level"))
             with body.block() as merge:
-                middle = body.let("s64", "middle", f"begin + {width} < {n} ? begin + {width} : {n}")
-                end = body.let("s64", "end", f"{middle} + {width} < {n} ? {middle} + {width} : {n}")
-                left = body.variable("s64", "left", "begin")
+                middle = body.let("s64", "middle", nearest(begin + width))
+                end = body.let("s64", "end", nearest(middle + width))
+                left = body.variable("s64", "left", begin)
                 right = body.variable("s64", "right", middle)
                 with body.block() as step:
-                    take = body.variable("pred", "take_right", f"{left} >= {middle}")
+                    take = body.variable("pred", "take_right", binary(">=", left, middle))
                     with body.block() as compare:
-                        x = body.let("s64", "x", f"{source}[{right}]")
-                        y = body.let("s64", "y", f"{source}[{left}]")
+                        x = body.let("s64", "x", item(source, right))
+                        y = body.let("s64", "y", item(source, left))
                         body.assign(take, before(x, y))
-                    body.add(If(read(f"{left} < {middle} && {right} < {end}"), tuple(compare)))
-                    body.assign(f"{target}[at]", f"{source}[{take} ? {right} : {left}]")
-                    body.assign(right, f"{right} + {take}")
-                    body.assign(left, f"{left} + !{take}")
-                body.add(For("at", Name(end), tuple(step), start=Name("begin")))
-            body.add(For("begin", n, tuple(merge), step=read(f"2 * {width}")))
-            body.add(
-                Variable("s32 *", "done", Name(target)),
-                Assign(Name(target), Name(source)),
-                Assign(Name(source), Name("done")),
-            )
+                    both = conjoined([binary("<", left, middle), binary("<", right, end)])
+                    body.add(If(both, tuple(compare)))
+                    body.assign(item(target, at), item(source, Choose(take, right, left)))
+                    body.assign(right, right + take)
+                    body.assign(left, left + negated(take))
+                body.add(For("at", end, tuple(step), start=begin))
+            body.add(For("begin", n, tuple(merge), step=Literal(2) * width))
+            done = Variable("s32 *", "done", target)
+            body.add(done, Assign(target, source), Assign(source, Name("done")))
         rounds = max(n - 1, 0).bit_length()
         body.add(For("level", rounds, tuple(round_)))
         return source
 
 
-def write_merge_sort(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
+def write_merge_sort(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """Each row is copied, its order found, and then its elements are put in that order."""
     attrs: a.Sort = instr.attrs  # type: ignore[assignment]
     axis, shape = attrs.dimensions[0], instr.operands[0].shape
@@ -85,7 +98,7 @@ def write_merge_sort(body: Body, instr: Instruction, outputs: Sequence[str]) -> 
     rows = Rows(body, n, types)
     comparator = instr.called[0]
 
-    def before(x: str, y: str) -> str:
+    def before(x: Expr, y: Expr) -> Expr:
         pairs = [rows.value(k, i) for k in range(len(types)) for i in (x, y)]
         return body.apply(comparator, *pairs)[0]
 
@@ -95,10 +108,10 @@ def write_merge_sort(body: Body, instr: Instruction, outputs: Sequence[str]) -> 
             at = (*place[:axis], j, *place[axis + 1 :])
             values = [body.element(o, at) for o in instr.operands]
             for row, kind, value in zip(rows.rows, types, values, strict=True):
-                body.assign(f"{row}[{j.text}]", store(kind, value))
-            body.assign(f"{rows.order}[{j.text}]", f"(s32)({j.text})")
+                body.assign(item(row, j), store(kind, value))
+            body.assign(item(rows.order, j), Cast("s32", Group(indexed(j))))
         order = rows.sort(before)
         with body.loops(["j"], [n]) as (j,):
-            number = linear((*place[:axis], j, *place[axis + 1 :]), shape.dims).text
+            number = linear((*place[:axis], j, *place[axis + 1 :]), shape.dims)
             for output, row in zip(outputs, rows.rows, strict=True):
-                body.assign(f"{output}[{number}]", f"{row}[{order}[{j.text}]]")
+                body.assign(item(output, number), item(row, item(order, j)))

@@ -9,8 +9,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from codegen.expressions import (
+    NEVER,
+    Cast,
+    Choose,
+    Expr,
+    Group,
+    Literal,
+    Name,
+    Op,
+    apply,
+    binary,
+    grouped,
+    indexed,
+    total_of,
+)
 from codegen.indexing import Index, Sum, Within, bounded, delinear, linear, unknown
-from codegen.reading import read
 from codegen.statements import If
 from emit_c.code.types import literal, load, narrowed, store, wide
 from emit_c.table import Element, emits_c
@@ -27,7 +41,7 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
 
 
-Write = TypeVar("Write", bound="Callable[..., str | Values]")
+Write = TypeVar("Write", bound="Callable[..., Expr | Values]")
 
 
 def define(
@@ -50,7 +64,7 @@ def write_identity(body: Body, instr: Instruction, index: Index) -> Values:
 
 
 @define("constant")
-def write_constant(body: Body, instr: Instruction, index: Index) -> str:
+def write_constant(body: Body, instr: Instruction, index: Index) -> Expr:
     """A number where all elements are one, else a load from the constant's array."""
     attrs: a.Constant = instr.attrs  # type: ignore[assignment]
     constants = body.writer.constants
@@ -58,35 +72,34 @@ def write_constant(body: Body, instr: Instruction, index: Index) -> str:
     if number is not None:
         return number
     pointer = constants.pointer(attrs.literal, instr.name)
-    return body.loaded(instr.shape, pointer, index, instr.name)[0]
+    return body.loaded(instr.shape, Name(pointer), index, instr.name)[0]
 
 
 @define("iota")
-def write_iota(_body: Body, instr: Instruction, index: Index) -> str:
+def write_iota(_body: Body, instr: Instruction, index: Index) -> Expr:
     """The index itself, along one dimension."""
     attrs: a.Iota = instr.attrs  # type: ignore[assignment]
     element_type = instr.shape.element_type
-    place = index[attrs.iota_dimension].text
-    number = f"({wide(element_type)}){place if place.isidentifier() else f'({place})'}"
-    return narrowed(element_type, number)
+    place = indexed(index[attrs.iota_dimension])
+    return narrowed(element_type, Cast(wide(element_type), grouped(place)))
 
 
 @define("broadcast")
-def write_broadcast(body: Body, instr: Instruction, index: Index) -> str:
+def write_broadcast(body: Body, instr: Instruction, index: Index) -> Expr:
     """Operand dimension i is result dimension dimensions[i]."""
     attrs: a.Broadcast = instr.attrs  # type: ignore[assignment]
     return body.element(instr.operands[0], tuple(index[d] for d in attrs.dimensions))
 
 
 @define("reshape")
-def write_reshape(body: Body, instr: Instruction, index: Index) -> str:
+def write_reshape(body: Body, instr: Instruction, index: Index) -> Expr:
     """The element with the same row-major number."""
     operand = instr.operands[0]
     return body.element(operand, delinear(linear(index, instr.shape.dims), operand.shape.dims))
 
 
 @define("transpose")
-def write_transpose(body: Body, instr: Instruction, index: Index) -> str:
+def write_transpose(body: Body, instr: Instruction, index: Index) -> Expr:
     """Result dimension i is operand dimension dimensions[i]."""
     attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
     place = {d: index[i] for i, d in enumerate(attrs.dimensions)}
@@ -94,7 +107,7 @@ def write_transpose(body: Body, instr: Instruction, index: Index) -> str:
 
 
 @define("reverse")
-def write_reverse(body: Body, instr: Instruction, index: Index) -> str:
+def write_reverse(body: Body, instr: Instruction, index: Index) -> Expr:
     """Element i of a flipped dimension of size n is element n - 1 - i."""
     attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
     dims = instr.shape.dims
@@ -105,7 +118,7 @@ def write_reverse(body: Body, instr: Instruction, index: Index) -> str:
 
 
 @define("slice")
-def write_slice(body: Body, instr: Instruction, index: Index) -> str:
+def write_slice(body: Body, instr: Instruction, index: Index) -> Expr:
     """Element i is element start + i * stride."""
     attrs: a.Slice = instr.attrs  # type: ignore[assignment]
     pairs = zip(index, attrs.slice, strict=True)
@@ -113,7 +126,7 @@ def write_slice(body: Body, instr: Instruction, index: Index) -> str:
 
 
 @define("pad")
-def write_pad(body: Body, instr: Instruction, index: Index) -> str:
+def write_pad(body: Body, instr: Instruction, index: Index) -> Expr:
     """The operand's element where there is one, else the padding value."""
     attrs: a.Pad = instr.attrs  # type: ignore[assignment]
     operand, padding = instr.operands
@@ -123,15 +136,15 @@ def write_pad(body: Body, instr: Instruction, index: Index) -> str:
     ]
     pairs = zip(bounded(index, inside), attrs.padding, strict=True)
     source = tuple((part + -p.low) // (p.interior + 1) for part, p in pairs)
-    return chosen(body, instr, [(body.holds(inside), operand, source), ("", padding, ())])
+    return chosen(body, instr, [(body.holds(inside), operand, source), (None, padding, ())])
 
 
 @define("concatenate")
-def write_concatenate(body: Body, instr: Instruction, index: Index) -> str:
+def write_concatenate(body: Body, instr: Instruction, index: Index) -> Expr:
     """The element of that operand in whose range the index is."""
     attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
     d = attrs.dimensions[0]
-    cases: list[tuple[str, Instruction, Index]] = []
+    cases: list[Case] = []
     start = 0
     for operand in instr.operands:
         end = start + operand.shape.dims[d]
@@ -144,10 +157,13 @@ def write_concatenate(body: Body, instr: Instruction, index: Index) -> str:
     return chosen(body, instr, cases)
 
 
-def chosen(body: Body, instr: Instruction, cases: Sequence[tuple[str, Instruction, Index]]) -> str:
+Case = tuple[Expr | None, "Instruction", Index]
+
+
+def chosen(body: Body, instr: Instruction, cases: Sequence[Case]) -> Expr:
     """The element of the first case whose condition holds; the last case's, if none does."""
-    possible = [case for case in cases if case[0] != "0"] or [cases[-1]]
-    always = next((i for i, case in enumerate(possible) if not case[0]), len(possible) - 1)
+    possible = [case for case in cases if case[0] != NEVER] or [cases[-1]]
+    always = next((i for i, case in enumerate(possible) if case[0] is None), len(possible) - 1)
     possible = possible[: always + 1]
     if len(possible) == 1:
         return body.element(possible[0][1], possible[0][2])
@@ -156,20 +172,20 @@ def chosen(body: Body, instr: Instruction, cases: Sequence[tuple[str, Instructio
     return result
 
 
-def _branch(body: Body, result: str, cases: Sequence[tuple[str, Instruction, Index]]) -> None:
+def _branch(body: Body, result: Name, cases: Sequence[Case]) -> None:
     condition, operand, index = cases[0]
     with body.block() as then:
         body.assign(result, body.element(operand, index))
-    if len(cases) == 1:
+    if len(cases) == 1 or condition is None:
         body.add(*then)
         return
     with body.block() as otherwise:
         _branch(body, result, cases[1:])
-    body.add(If(read(condition), tuple(then), tuple(otherwise)))
+    body.add(If(condition, tuple(then), tuple(otherwise)))
 
 
 @define("bitcast")
-def write_bitcast(body: Body, instr: Instruction, index: Index) -> str:
+def write_bitcast(body: Body, instr: Instruction, index: Index) -> Expr:
     """The bits with the same number in memory, when both layouts are walked through."""
     operand = instr.operands[0]
     source, target = operand.shape.element_type, instr.shape.element_type
@@ -208,7 +224,7 @@ def memory_order(shape: Shape) -> tuple[int, ...]:
     return tuple(shape.layout.minor_to_major[::-1] if shape.layout else range(shape.rank))
 
 
-def reinterpreted(body: Body, value: str, source: Shape, target: Shape) -> str:
+def reinterpreted(body: Body, value: Expr, source: Shape, target: Shape) -> Expr:
     """The bits of a value under another element type of the same width."""
     kinds = (source.element_type, target.element_type)
     if kinds[0] is kinds[1]:
@@ -217,7 +233,7 @@ def reinterpreted(body: Body, value: str, source: Shape, target: Shape) -> str:
 
 
 @define("bitcast-convert")
-def write_bitcast_convert(body: Body, instr: Instruction, index: Index) -> str:
+def write_bitcast_convert(body: Body, instr: Instruction, index: Index) -> Expr:
     """The bits of an element, or some of them, or those of several, under another type.
 
     A wider element is several narrower ones along the last dimension, its lowest bits first.
@@ -233,63 +249,63 @@ def write_bitcast_convert(body: Body, instr: Instruction, index: Index) -> str:
     return _joined(body, values, source, target)
 
 
-def _part_of(body: Body, value: str, source: ElementType, target: ElementType, part: Sum) -> str:
+def _part_of(body: Body, value: Expr, source: ElementType, target: ElementType, part: Sum) -> Expr:
     """Some bits of a value as one of a narrower type; part 0 is the lowest ones."""
     word = body.let("u64", "word", bits_of(body, value, source))
-    return from_bits(body, f"{word} >> ({(part * target.bits).text})", target)
+    return from_bits(body, word >> Group(indexed(part * target.bits)), target)
 
 
-def _joined(body: Body, values: Sequence[str], source: ElementType, target: ElementType) -> str:
+def _joined(body: Body, values: Sequence[Expr], source: ElementType, target: ElementType) -> Expr:
     """The bits of several values, the lowest first, as one value of a wider type."""
     given = [bits_of(body, value, source) for value in values]
-    words = [f"((u64){bits} << {k * source.bits})" for k, bits in enumerate(given)]
-    return from_bits(body, " | ".join(words), target)
+    words = [Group(Cast("u64", bits) << k * source.bits) for k, bits in enumerate(given)]
+    return from_bits(body, total_of(words, "|"), target)
 
 
-def bits_of(body: Body, value: str, kind: ElementType) -> str:
+def bits_of(body: Body, value: Expr, kind: ElementType) -> Expr:
     """The bits of a value of at most 64 bits, as an unsigned integer."""
     stored = store(kind, value)
     if kind.is_complex:
         given = body.variable(kind.name, "bits", stored)
         taken = body.variable("u64", "word")
-        body.call("__builtin_memcpy", f"&{taken}", f"&{given}", "8")
+        body.call("__builtin_memcpy", Op("&", (taken,)), Op("&", (given,)), 8)
         return taken
     if kind.name in ("f32", "f64"):
-        return f"bits_{kind}({stored})"
-    return f"(u{8 * kind.bytes})({stored})"
+        return apply(f"bits_{kind}", stored)
+    return Cast(f"u{8 * kind.bytes}", Group(stored))
 
 
-def from_bits(body: Body, bits: str, kind: ElementType) -> str:
+def from_bits(body: Body, bits: Expr, kind: ElementType) -> Expr:
     """The value whose bits are the low ones of an unsigned integer."""
     word = f"u{8 * kind.bytes}"
     if kind.is_complex:
         given = body.variable("u64", "word", bits)
         taken = body.variable(kind.name, "value")
-        body.call("__builtin_memcpy", f"&{taken}", f"&{given}", "8")
+        body.call("__builtin_memcpy", Op("&", (taken,)), Op("&", (given,)), 8)
         return taken
     if kind.name in ("f32", "f64"):
-        return f"from_bits_{kind}(({word})({bits}))"
+        return apply(f"from_bits_{kind}", Cast(word, Group(bits)))
     if kind is PRED:
-        return f"(u8)({bits}) != 0"
-    mask = f" & {(1 << kind.bits) - 1}" if kind.bits < 8 else ""
-    return load(kind, f"({kind})(({bits}){mask})")
+        return binary("!=", Cast(word, Group(bits)), 0)
+    low = Group(bits) & ((1 << kind.bits) - 1) if kind.bits < 8 else Group(Group(bits))
+    return load(kind, Cast(kind.name, low))
 
 
 @define("get-dimension-size")
-def write_get_dimension_size(_body: Body, instr: Instruction, _index: Index) -> str:
+def write_get_dimension_size(_body: Body, instr: Instruction, _index: Index) -> Expr:
     """The size, which is known: modules with dynamic sizes are refused."""
     attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
-    return str(instr.operands[0].shape.dims[attrs.dimensions[0]])
+    return Literal(instr.operands[0].shape.dims[attrs.dimensions[0]])
 
 
 @define("replica-id", "partition-id")
-def write_device_number(_body: Body, _instr: Instruction, _index: Index) -> str:
+def write_device_number(_body: Body, _instr: Instruction, _index: Index) -> Expr:
     """The number of the only device."""
-    return "0"
+    return Literal(0)
 
 
 @define("dynamic-slice")
-def write_dynamic_slice(body: Body, instr: Instruction, index: Index) -> str:
+def write_dynamic_slice(body: Body, instr: Instruction, index: Index) -> Expr:
     """The operand's element as far behind the start as the index says."""
     attrs: a.DynamicSlice = instr.attrs  # type: ignore[assignment]
     operand, *starts = instr.operands
@@ -318,7 +334,9 @@ def window_start(
     return tuple(found)
 
 
-def clamped(body: Body, value: str, limit: int, source: Instruction, *, short: bool = False) -> Sum:
+def clamped(
+    body: Body, value: Expr, limit: int, source: Instruction, *, short: bool = False
+) -> Sum:
     """A number brought into the range from 0 to a limit.
 
     Parameters
@@ -335,14 +353,14 @@ def clamped(body: Body, value: str, limit: int, source: Instruction, *, short: b
     if limit > (1 << compared.bits - (not unsigned)) - 1:
         compared = ELEMENT_TYPES["s64"]
     kind, most = "s32" if short else "s64", literal(compared, limit)
-    nearest = f"({compared}){value} > {most} ? {most} : ({compared}){value}"
-    low = "" if unsigned else f"{value} < 0 ? 0 : "
-    at = body.let(kind, f"{source.name}_at", f"({kind})({low}{nearest})")
-    return unknown(at, 0, limit)
+    number = Cast(compared.name, value)
+    nearest = Choose(binary(">", number, most), most, number)
+    nearest = nearest if unsigned else Choose(binary("<", value, 0), Literal(0), nearest)
+    return unknown(body.let(kind, f"{source.name}_at", Cast(kind, nearest)).name, 0, limit)
 
 
 @define("gather")
-def write_gather(body: Body, instr: Instruction, index: Index) -> str:
+def write_gather(body: Body, instr: Instruction, index: Index) -> Expr:
     """The element of the window at one index vector, whose start is clamped.
 
     Where slices of size 0 are collapsed, there is none, and the result is 0.
@@ -378,8 +396,9 @@ def _at_most(body: Body, place: Sum, limit: int) -> Sum:
     """A place, or the limit if it is past it: a batch may have more parts than the operand."""
     if place.high <= limit:
         return place
-    nearest = f"{place.text} < {limit} ? {place.text} : {limit}"
-    return unknown(body.let("s64", "batch", nearest), 0, limit)
+    number = indexed(place)
+    nearest = Choose(binary("<", number, limit), number, Literal(limit))
+    return unknown(body.let("s64", "batch", nearest).name, 0, limit)
 
 
 def _counted(body: Body, instr: Instruction, index: Index) -> Sum | None:

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.expressions import Cast, Choose, Expr, Group, Literal, Name, binary, indexed, item
 from codegen.indexing import counter, linear, unknown
-from codegen.reading import read
 from codegen.statements import For, If, straight
 from emit_c.code.types import store
 from emit_c.kernels.body import Body, Environment
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
 
     Place = Callable[[Sum], Index]
-    Part = tuple[Callable[[Sum], str], int]  # a key's word at a place of the row, and its bits
+    Part = tuple[Callable[[Sum], Expr], int]  # a key's word at a place of the row, and its bits
 
 # The k up to which the k least are kept sorted while a row is read.
 MOST_KEPT = 128
@@ -42,7 +42,7 @@ MOST_KEPT = 128
 BLOCK = 256
 
 
-def write_sort(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
+def write_sort(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int:
     """Sort by the comparator's keys, or by the comparator itself; gives the bytes of scratch."""
     found = keys(instr.called[0])
     shape, axis = instr.operands[0].shape, _axis(instr)
@@ -56,13 +56,13 @@ def write_sort(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
         return words.scratch_bytes
     told = _told(instr, found) if n > FEW else None
     with _rows(body, shape, axis) as at:
-        lost = body.variable("u32", "lost", "0") if told else ""
+        lost = body.variable("u32", "lost", 0) if told else None
 
-        def value(key: Key) -> Callable[[Sum], str]:
-            def word(j: Sum) -> str:
+        def value(key: Key) -> Callable[[Sum], Expr]:
+            def word(j: Sum) -> Expr:
                 values = [body.element(o, at(j)) for o in instr.operands]
                 made = _key(body, instr, key, values)
-                if told:
+                if told and lost:
                     made = body.let("u32", "key", made)
                     _note_loss(body, lost, key, made, values[instr.operands.index(told)])
                 return made
@@ -73,23 +73,23 @@ def write_sort(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
 
         def put(known: Instruction | None) -> None:
             with _each(words) as j:
-                number = body.let("s64", "number", f"(u32){order}[{j.text}]")
-                target = linear(at(j), shape.dims).text
+                number = body.let("s64", "number", Cast("u32", item(order, j)))
+                target = linear(at(j), shape.dims)
                 for output, operand in zip(outputs, instr.operands, strict=True):
                     kind = operand.shape.element_type
                     if operand is known:
-                        bits = found[0].bits_of_word(f"(u32)({order}[{j.text}] >> 32)")
+                        bits = found[0].bits_of_word(Cast("u32", item(order, j) >> 32))
                         element = from_bits(body, bits, kind)
                     else:
-                        element = body.element(operand, at(unknown(number, 0, n - 1)))
-                    body.assign(f"{output}[{target}]", store(kind, element))
+                        element = body.element(operand, at(unknown(number.name, 0, n - 1)))
+                    body.assign(item(output, target), store(kind, element))
 
         with body.block() as fetched:
             put(None)
-        if told:
+        if told and lost:
             with body.block() as made:
                 put(told)
-            body.add(If(read(lost), tuple(fetched), tuple(made)))
+            body.add(If(lost, tuple(fetched), tuple(made)))
         else:
             body.add(*fetched)
     return words.scratch_bytes
@@ -105,10 +105,10 @@ def _told(instr: Instruction, found: Sequence[Key]) -> Instruction | None:
     return operand if len(read) == 1 and found[0].tells(operand.shape.element_type) else None
 
 
-def _note_loss(body: Body, lost: str, key: Key, word: str, value: str) -> None:
+def _note_loss(body: Body, lost: Name, key: Key, word: Expr, value: Expr) -> None:
     """Note whether an element can't be made from its key's word."""
     bits = bits_of(body, value, key.element_type)
-    body.assign(lost, f"{lost} | ({key.bits_of_word(word)} ^ {bits})")
+    body.assign(lost, lost | Group(key.bits_of_word(word) ^ bits))
 
 
 def _axis(instr: Instruction) -> int:
@@ -116,7 +116,7 @@ def _axis(instr: Instruction) -> int:
     return attrs.dimensions[0]
 
 
-def _key(body: Body, instr: Instruction, key: Key, values: Sequence[str]) -> str:
+def _key(body: Body, instr: Instruction, key: Key, values: Sequence[Expr]) -> Expr:
     """The word of a comparator's key, for an element of each of the sorted arrays."""
     environment = Environment()
     for parameter in instr.called[0].parameters:
@@ -126,11 +126,11 @@ def _key(body: Body, instr: Instruction, key: Key, values: Sequence[str]) -> str
     return key.word(Body(body.writer, environment).element(key.value, ()))
 
 
-def _parts(key: Key, value: Callable[[Sum], str]) -> list[Part]:
+def _parts(key: Key, value: Callable[[Sum], Expr]) -> list[Part]:
     """A key's word, or its halves."""
     if key.bits <= 32:
         return [(value, key.bits)]
-    return [(lambda j: f"({value(j)} >> 32)", 32), (lambda j: f"(u32){value(j)}", 32)]
+    return [(lambda j: Group(value(j) >> 32), 32), (lambda j: Cast("u32", value(j)), 32)]
 
 
 @contextmanager
@@ -142,7 +142,7 @@ def _rows(body: Body, shape: Shape, axis: int) -> Generator[Place]:
 
 
 @contextmanager
-def _each(words: Words, lost: str = "") -> Generator[Sum]:
+def _each(words: Words, lost: Name | None = None) -> Generator[Sum]:
     """Run a block for every place of a row, in vector lanes where it is straight code."""
     name = words.body.name("j")
     with words.body.block() as statements:
@@ -150,62 +150,64 @@ def _each(words: Words, lost: str = "") -> Generator[Sum]:
     words.body.add(words.each(name, statements, lost))
 
 
-def _order(words: Words, parts: Sequence[Part], lost: str = "") -> str:
+def _order(words: Words, parts: Sequence[Part], lost: Name | None = None) -> Name:
     """The array whose words end with the numbers of the row's elements, sorted by keys."""
-    body, n, done = words.body, words.n, ""
+    body, n, done = words.body, words.n, None
     for word, bits in reversed(parts):
         array = done or words.words
         with _each(words, lost) as j:
             number = j
             if done:
-                name = body.let("s64", "number", f"(u32){done}[{j.text}]")
-                number = unknown(name, 0, n - 1)
-            body.assign(f"{array}[{j.text}]", f"(u64){word(number)} << 32 | (u64)({number.text})")
+                name = body.let("s64", "number", Cast("u32", item(done, j)))
+                number = unknown(name.name, 0, n - 1)
+            low = Cast("u64", Group(indexed(number)))
+            body.assign(item(array, j), Cast("u64", word(number)) << 32 | low)
         spare = words.spare
         if done and array != words.words and n > FEW:
             spare = body.variable(
-                "u64 *", "other", f"{done} == {words.words} ? {spare} : {words.words}"
+                "u64 *", "other", Choose(binary("==", done, words.words), spare, words.words)
             )
         done = words.sorted("u64", array, spare, 32, bits)
+    assert done is not None
     return done
 
 
-def _write_single_sort(words: Words, instr: Instruction, key: Key, output: str) -> None:
+def _write_single_sort(words: Words, instr: Instruction, key: Key, output: Name) -> None:
     """Sort the row's elements themselves, without their numbers."""
     body, operand = words.body, instr.operands[0]
     element_type, dims = operand.shape.element_type, operand.shape.dims
     with _rows(body, operand.shape, _axis(instr)) as at:
 
-        def word(j: Sum) -> tuple[str, str]:
+        def word(j: Sum) -> tuple[Expr, Expr]:
             value = body.element(operand, at(j))
             return value, _key(body, instr, key, [value])
 
-        def put(j: Sum, bits: str) -> None:
+        def put(j: Sum, bits: Expr) -> None:
             made = store(element_type, from_bits(body, bits, element_type))
-            body.assign(f"{output}[{linear(at(j), dims).text}]", made)
+            body.assign(item(output, linear(at(j), dims)), made)
 
         if words.n <= FEW or not key.tells(element_type):
             _sort_with_elements(words, element_type, key.bits, word, put)
             return
         array, spare = words.pair("u32")
-        lost = body.variable("u32", "lost", "0")
+        lost = body.variable("u32", "lost", 0)
         with _each(words, lost) as j:
             value, key_word = word(j)
             made = body.let("u32", "key", key_word)
-            body.assign(f"{array}[{j.text}]", made)
+            body.assign(item(array, j), made)
             _note_loss(body, lost, key, made, value)
         with body.block() as by_both:
             _sort_with_elements(words, element_type, key.bits, word, put)
         with body.block() as by_key:
             done = words.sorted("u32", array, spare, 0, key.bits)
             with _each(words) as j:
-                put(j, key.bits_of_word(f"{done}[{j.text}]"))
-        body.add(If(read(lost), tuple(by_both), tuple(by_key)))
+                put(j, key.bits_of_word(item(done, j)))
+        body.add(If(lost, tuple(by_both), tuple(by_key)))
 
 
 def _sort_with_elements(
     words: Words, element_type: ElementType, bits: int,
-    word: Callable[[Sum], tuple[str, str]], put: Callable[[Sum, str], None],
+    word: Callable[[Sum], tuple[Expr, Expr]], put: Callable[[Sum, Expr], None],
 ) -> None:  # fmt: skip
     """Sort words of an element's key and its bits: for different elements may have the same key.
 
@@ -218,14 +220,14 @@ def _sort_with_elements(
     array, spare = words.pair(kind)
     with _each(words) as j:
         value, key = word(j)
-        text = f"({kind}){key} << {low} | {bits_of(body, value, element_type)}"
-        body.assign(f"{array}[{j.text}]", text)
+        made = Cast(kind, key) << low | bits_of(body, value, element_type)
+        body.assign(item(array, j), made)
     done = words.sorted(kind, array, spare, low, bits)
     with _each(words) as j:
-        put(j, f"{done}[{j.text}]")
+        put(j, item(done, j))
 
 
-def write_topk(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
+def write_topk(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int:
     """The first k of each row of the last dimension, in order; of equal elements the first."""
     attrs: a.TopK = instr.attrs  # type: ignore[assignment]
     operand, k = instr.operands[0], attrs.k
@@ -235,27 +237,27 @@ def write_topk(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
     words = None if scans else Words(body, n, prod(others))
     with _rows(body, operand.shape, len(others)) as at:
 
-        def word(j: Sum) -> str:
+        def word(j: Sum) -> Expr:
             return key.word(body.element(operand, at(j)))
 
         order = _order(words, _parts(key, word)) if words else _write_least(body, word, n, k)
         with body.lanes(["j"], [k]) as (j,):
-            number = body.let("s64", "number", f"(u32){order}[{j.text}]")
-            target = linear(at(j), (*others, k)).text
-            element = body.element(operand, at(unknown(number, 0, n - 1)))
-            body.assign(f"{outputs[0]}[{target}]", store(operand.shape.element_type, element))
-            body.assign(f"{outputs[1]}[{target}]", f"(s32){number}")
+            number = body.let("s64", "number", Cast("u32", item(order, j)))
+            target = linear(at(j), (*others, k))
+            element = body.element(operand, at(unknown(number.name, 0, n - 1)))
+            body.assign(item(outputs[0], target), store(operand.shape.element_type, element))
+            body.assign(item(outputs[1], target), Cast("s32", number))
     return words.scratch_bytes if words else 0
 
 
-def _write_least(body: Body, word: Callable[[Sum], str], n: int, k: int) -> str:
+def _write_least(body: Body, word: Callable[[Sum], Expr], n: int, k: int) -> Name:
     """Keep the k least words of a row, sorted, while it is read in blocks.
 
     Few blocks have a key below the worst of those that are kept: k log(n / k) of a random row.
     """
     least = body.variable("u64", "least", size=k)
     with body.lanes(["j"], [k]) as (j,):
-        body.assign(f"{least}[{j.text}]", "~(u64)0")
+        body.assign(item(least, j), ~Cast("u64", Literal(0)))
     block = body.variable("u32", "keys", size=min(BLOCK, n))
     whole = n // BLOCK * BLOCK
     base = body.name("first")
@@ -263,20 +265,20 @@ def _write_least(body: Body, word: Callable[[Sum], str], n: int, k: int) -> str:
         if start == stop:
             continue
         with body.block() as statements:
-            worst = body.let("u32", "worst", f"(u32)({least}[{k - 1}] >> 32)")
-            found = body.variable("u32", "found", "0")
+            worst = body.let("u32", "worst", Cast("u32", item(least, k - 1) >> 32))
+            found = body.variable("u32", "found", 0)
             name = body.name("j")
             with body.block() as compared:
                 offset = counter(name, size)
                 low = body.let("u32", "key", word(offset + unknown(base, start, n - size)))
-                body.assign(f"{block}[{offset.text}]", low)
-                body.assign(found, f"{found} | ({low} <= {worst})")
+                body.assign(item(block, offset), low)
+                body.assign(found, found | Group(binary("<=", low, worst)))
             simd = straight(compared)
-            lanes = (("|", found),) if simd else ()
+            lanes = (("|", found.name),) if simd else ()
             body.add(For(name, size, tuple(compared), simd=simd, reductions=lanes))
             with body.block() as kept:
-                body.call("keep_least", least, str(k), block, str(size), base)
-            body.add(If(read(found), tuple(kept)))
+                body.call("keep_least", least, k, block, size, Name(base))
+            body.add(If(found, tuple(kept)))
         body.add(For(base, stop, tuple(statements), start=start, step=size))
     return least
 

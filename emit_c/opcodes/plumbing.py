@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.reading import read
+from codegen.expressions import Expr, Literal, Op, binary, negated
 from codegen.statements import Break, Forever, If, Try
 from emit_c.code.types import wide
 from emit_c.kernels.body import Body, Environment, scalars_of
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from codegen.statements import Statement
     from emit_c.kernels.body import Values
     from hlo.instruction import Instruction
+
+
+# What stands for a token.
+NOTHING = Literal(0)
 
 
 def write_call(body: Body, instr: Instruction, index: Index) -> Values:
@@ -46,8 +50,8 @@ def write_conditional(body: Body, instr: Instruction, _index: Index) -> Values:
             values = body.apply(instr.called[number], *arguments[number])
             for result, value in zip(results, values, strict=True):
                 body.assign(result, value)
-        holds = chosen if choice.shape.element_type.name == "pred" else f"{chosen} == {number}"
-        chain = (If(read(holds), tuple(statements), chain),) if chain else tuple(statements)
+        holds = chosen if choice.shape.element_type.name == "pred" else binary("==", chosen, number)
+        chain = (If(holds, tuple(statements), chain),) if chain else tuple(statements)
     body.add(*chain)
     return results
 
@@ -60,14 +64,14 @@ def write_while(body: Body, instr: Instruction, _index: Index) -> Values:
     shapes = [s for _, s in instr.shape.leaves()]
     with body.block() as statements:
         if body.writer.patience:
-            body.add(Try("asked_to_stop", (read(f"&{body.writer.patience}"),)))
+            body.add(Try("asked_to_stop", (Op("&", (body.writer.patience,)),)))
         now = [
-            body.let(wide(s.element_type), "state", v) if s.is_array else "0"
+            body.let(wide(s.element_type), "state", v) if s.is_array else NOTHING
             for s, v in zip(shapes, state, strict=True)
         ]
-        body.add(Break(read(f"!{body.apply(condition, *now)[0]}")))
+        body.add(Break(negated(body.apply(condition, *now)[0])))
         for variable, value in zip(state, body.apply(step, *now), strict=True):
-            if variable != "0":
+            if variable != NOTHING:
                 body.assign(variable, value)
     body.add(Forever(tuple(statements)))
     return state
@@ -81,13 +85,13 @@ def _only_scalars(instr: Instruction) -> None:
 
 def _variables(body: Body, instr: Instruction, values: Values | None = None) -> Values:
     """C variables for the leaves of a value; tokens have none."""
-    found: list[str] = []
+    found: list[Expr] = []
     for k, (_, shape) in enumerate(instr.shape.leaves()):
         if shape.is_array:
-            initial = values[k] if values else ""
+            initial = values[k] if values else None
             found.append(body.variable(wide(shape.element_type), instr.name, initial))
         else:
-            found.append("0")
+            found.append(NOTHING)
     return tuple(found)
 
 

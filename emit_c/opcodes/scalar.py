@@ -1,15 +1,30 @@
 """What elementwise opcodes are in C: one line each, to be read beside the interpreter's lines.
 
-{0}, {1}, {2} are the operands' values, names of C variables. {T} is the operand's element type, {f}
-the suffix of C's functions for it: `f` for f32, nothing for f64. Narrow floats are computed in f32
-and rounded afterwards, once; see `emit_c.code.types`.
+X, Y and Z are the operands' values. {T} is the operand's element type, {C} the type that holds its
+values, {f} the suffix of C's functions for it: `f` for f32, nothing for f64. Narrow floats are
+computed in f32 and rounded afterwards, once; see `emit_c.code.types`.
 """
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from codegen.expressions import (
+    Apply,
+    Cast,
+    Choose,
+    Expr,
+    Group,
+    Literal,
+    Name,
+    Op,
+    apply,
+    binary,
+    negated,
+    rebuilt,
+    substitute,
+)
 from emit_c.code.types import is_narrow, literal, load, narrowed, store, wide
 from emit_c.table import Scalar, emits_c
 from hlo.errors.error import HloError
@@ -18,123 +33,127 @@ from interpreter.conversion import ROUNDED_ONCE, integer_range
 from interpreter.numbers.widths import float_format
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hlo.attributes import Compare, ReducePrecision
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
 
+X, Y, Z = map(Name, "xyz")
+LARGER = Choose(binary(">", X, Y), X, Y)
 # fmt: off
-PREDS: dict[str, str] = {
-    "add":        "{0} | {1}",
-    "and":        "{0} & {1}",
-    "clamp":      "({0} | {1}) & {2}",
-    "maximum":    "{0} | {1}",
-    "minimum":    "{0} & {1}",
-    "multiply":   "{0} & {1}",
-    "not":        "!{0}",
-    "or":         "{0} | {1}",
-    "xor":        "{0} ^ {1}",
+PREDS: dict[str, Expr] = {
+    "add":        X | Y,
+    "and":        X & Y,
+    "clamp":      (X | Y) & Z,
+    "maximum":    X | Y,
+    "minimum":    X & Y,
+    "multiply":   X & Y,
+    "not":        negated(X),
+    "or":         X | Y,
+    "xor":        X ^ Y,
 }
 
-# {C} is the C type that holds the values, {signed} the word that stands for their kind.
-INTEGERS: dict[str, str] = {
-    "abs":                    "{0} < 0 ? -{0} : {0}",
-    "add":                    "{0} + {1}",
-    "and":                    "{0} & {1}",
-    "clamp":                  "({0} > {1} ? {0} : {1}) < {2} ? ({0} > {1} ? {0} : {1}) : {2}",
-    "count-leading-zeros":    "count_leading_zeros_{T}({0})",
-    "divide":                 "divide_{signed}_{T}({0}, {1})",
-    "maximum":                "{0} > {1} ? {0} : {1}",
-    "minimum":                "{0} < {1} ? {0} : {1}",
-    "mulhi":                  "mulhi_{signed}_{T}({0}, {1})",
-    "multiply":               "({C})({product}{0} * {1})",
-    "negate":                 "-{0}",
-    "not":                    "~{0}",
-    "or":                     "{0} | {1}",
-    "popcnt":                 "popcnt_{T}({0})",
-    "power":                  "power_{signed}_{T}({0}, {1})",
-    "remainder":              "remainder_{signed}_{T}({0}, {1})",
-    "shift-left":             "shift_left_{T}({0}, {1})",
-    "shift-right-arithmetic": "shift_right_arithmetic_{T}({0}, {1})",
-    "shift-right-logical":    "shift_right_logical_{T}({0}, {1})",
-    "sign":                   "({0} > 0) - ({0} < 0)",
-    "subtract":               "{0} - {1}",
-    "xor":                    "{0} ^ {1}",
+# {signed} is the word that stands for the kind of integers.
+INTEGERS: dict[str, Expr] = {
+    "abs":                    Choose(binary("<", X, 0), -X, X),
+    "add":                    X + Y,
+    "and":                    X & Y,
+    "clamp":                  Choose(binary("<", LARGER, Z), Group(LARGER), Z),
+    "count-leading-zeros":    apply("count_leading_zeros_{T}", X),
+    "divide":                 apply("divide_{signed}_{T}", X, Y),
+    "maximum":                LARGER,
+    "minimum":                Choose(binary("<", X, Y), X, Y),
+    "mulhi":                  apply("mulhi_{signed}_{T}", X, Y),
+    "multiply":               Cast("{C}", X * Y),
+    "negate":                 -X,
+    "not":                    ~X,
+    "or":                     X | Y,
+    "popcnt":                 apply("popcnt_{T}", X),
+    "power":                  apply("power_{signed}_{T}", X, Y),
+    "remainder":              apply("remainder_{signed}_{T}", X, Y),
+    "shift-left":             apply("shift_left_{T}", X, Y),
+    "shift-right-arithmetic": apply("shift_right_arithmetic_{T}", X, Y),
+    "shift-right-logical":    apply("shift_right_logical_{T}", X, Y),
+    "sign":                   binary(">", X, 0) - binary("<", X, 0),
+    "subtract":               X - Y,
+    "xor":                    X ^ Y,
 }
 
-FLOATS: dict[str, str] = {
-    "abs":                   "__builtin_fabs{f}({0})",
-    "acos":                  "__builtin_acos{f}({0})",
-    "acosh":                 "__builtin_acosh{f}({0})",
-    "add":                   "{0} + {1}",
-    "asin":                  "__builtin_asin{f}({0})",
-    "asinh":                 "__builtin_asinh{f}({0})",
-    "atan2":                 "atan2_{C}({0}, {1})",
-    "atanh":                 "__builtin_atanh{f}({0})",
-    "cbrt":                  "__builtin_cbrt{f}({0})",
-    "ceil":                  "__builtin_ceil{f}({0})",
-    "clamp":                 "clamp_{C}({0}, {1}, {2})",
-    "complex":               "__builtin_complex({0}, {1})",
-    "cosh":                  "__builtin_cosh{f}({0})",
-    "cosine":                "cosine_{C}({0})",
-    "divide":                "{0} / {1}",
-    "erf":                   "erf_{C}({0})",
-    "exponential":           "exp_{C}({0})",
-    "exponential-minus-one": "expm1_{C}({0})",
-    "floor":                 "__builtin_floor{f}({0})",
-    "imag":                  "0",
-    "is-finite":             "{0} - {0} == 0",
-    "log":                   "log_{C}({0})",
-    "log-plus-one":          "log1p_{C}({0})",
-    "logistic":              "logistic_{C}({0})",
-    "maximum":               "maximum_{C}({0}, {1})",
-    "minimum":               "minimum_{C}({0}, {1})",
-    "multiply":              "{0} * {1}",
-    "negate":                "-{0}",
-    "power":                 "power_{C}({0}, {1})",
-    "real":                  "{0}",
-    "remainder":             "__builtin_fmod{f}({0}, {1})",
-    "round-nearest-afz":     "round_afz_{C}({0})",
-    "round-nearest-even":    "__builtin_rint{f}({0})",
-    "rsqrt":                 "1 / __builtin_sqrt{f}({0})",
-    "sign":                  "sign_{C}({0})",
-    "sine":                  "sine_{C}({0})",
-    "sinh":                  "__builtin_sinh{f}({0})",
-    "sqrt":                  "__builtin_sqrt{f}({0})",
-    "subtract":              "{0} - {1}",
-    "tan":                   "tangent_{C}({0})",
-    "tanh":                  "tanh_{C}({0})",
+FLOATS: dict[str, Expr] = {
+    "abs":                   apply("__builtin_fabs{f}", X),
+    "acos":                  apply("__builtin_acos{f}", X),
+    "acosh":                 apply("__builtin_acosh{f}", X),
+    "add":                   X + Y,
+    "asin":                  apply("__builtin_asin{f}", X),
+    "asinh":                 apply("__builtin_asinh{f}", X),
+    "atan2":                 apply("atan2_{C}", X, Y),
+    "atanh":                 apply("__builtin_atanh{f}", X),
+    "cbrt":                  apply("__builtin_cbrt{f}", X),
+    "ceil":                  apply("__builtin_ceil{f}", X),
+    "clamp":                 apply("clamp_{C}", X, Y, Z),
+    "complex":               apply("__builtin_complex", X, Y),
+    "cosh":                  apply("__builtin_cosh{f}", X),
+    "cosine":                apply("cosine_{C}", X),
+    "divide":                X / Y,
+    "erf":                   apply("erf_{C}", X),
+    "exponential":           apply("exp_{C}", X),
+    "exponential-minus-one": apply("expm1_{C}", X),
+    "floor":                 apply("__builtin_floor{f}", X),
+    "imag":                  Literal(0),
+    "is-finite":             binary("==", X - X, 0),
+    "log":                   apply("log_{C}", X),
+    "log-plus-one":          apply("log1p_{C}", X),
+    "logistic":              apply("logistic_{C}", X),
+    "maximum":               apply("maximum_{C}", X, Y),
+    "minimum":               apply("minimum_{C}", X, Y),
+    "multiply":              X * Y,
+    "negate":                -X,
+    "power":                 apply("power_{C}", X, Y),
+    "real":                  X,
+    "remainder":             apply("__builtin_fmod{f}", X, Y),
+    "round-nearest-afz":     apply("round_afz_{C}", X),
+    "round-nearest-even":    apply("__builtin_rint{f}", X),
+    "rsqrt":                 1 / apply("__builtin_sqrt{f}", X),
+    "sign":                  apply("sign_{C}", X),
+    "sine":                  apply("sine_{C}", X),
+    "sinh":                  apply("__builtin_sinh{f}", X),
+    "sqrt":                  apply("__builtin_sqrt{f}", X),
+    "subtract":              X - Y,
+    "tan":                   apply("tangent_{C}", X),
+    "tanh":                  apply("tanh_{C}", X),
 }
 
-COMPLEXES: dict[str, str] = {
-    "abs":                   "magnitude_{T}({0})",
-    "acos":                  "__builtin_cacos{f}({0})",
-    "acosh":                 "__builtin_cacosh{f}({0})",
-    "add":                   "{0} + {1}",
-    "asin":                  "__builtin_casin{f}({0})",
-    "asinh":                 "__builtin_casinh{f}({0})",
-    "atan2":                 "atan2_{T}({0}, {1})",
-    "atanh":                 "__builtin_catanh{f}({0})",
-    "cosh":                  "__builtin_ccosh{f}({0})",
-    "cosine":                "__builtin_ccos{f}({0})",
-    "divide":                "divide_{T}({0}, {1})",
-    "exponential":           "__builtin_cexp{f}({0})",
-    "exponential-minus-one": "expm1_{T}({0})",
-    "imag":                  "__imag__ {0}",
-    "log":                   "__builtin_clog{f}({0})",
-    "log-plus-one":          "log1p_{T}({0})",
-    "logistic":              "logistic_{T}({0})",
-    "multiply":              "multiply_{T}({0}, {1})",
-    "negate":                "-{0}",
-    "power":                 "power_{T}({0}, {1})",
-    "real":                  "__real__ {0}",
-    "rsqrt":                 "rsqrt_{T}({0})",
-    "sign":                  "sign_{T}({0})",
-    "sine":                  "__builtin_csin{f}({0})",
-    "sinh":                  "__builtin_csinh{f}({0})",
-    "sqrt":                  "sqrt_{T}({0})",
-    "subtract":              "{0} - {1}",
-    "tan":                   "__builtin_ctan{f}({0})",
-    "tanh":                  "__builtin_ctanh{f}({0})",
+COMPLEXES: dict[str, Expr] = {
+    "abs":                   apply("magnitude_{T}", X),
+    "acos":                  apply("__builtin_cacos{f}", X),
+    "acosh":                 apply("__builtin_cacosh{f}", X),
+    "add":                   X + Y,
+    "asin":                  apply("__builtin_casin{f}", X),
+    "asinh":                 apply("__builtin_casinh{f}", X),
+    "atan2":                 apply("atan2_{T}", X, Y),
+    "atanh":                 apply("__builtin_catanh{f}", X),
+    "cosh":                  apply("__builtin_ccosh{f}", X),
+    "cosine":                apply("__builtin_ccos{f}", X),
+    "divide":                apply("divide_{T}", X, Y),
+    "exponential":           apply("__builtin_cexp{f}", X),
+    "exponential-minus-one": apply("expm1_{T}", X),
+    "imag":                  Op("imag", (X,)),
+    "log":                   apply("__builtin_clog{f}", X),
+    "log-plus-one":          apply("log1p_{T}", X),
+    "logistic":              apply("logistic_{T}", X),
+    "multiply":              apply("multiply_{T}", X, Y),
+    "negate":                -X,
+    "power":                 apply("power_{T}", X, Y),
+    "real":                  Op("real", (X,)),
+    "rsqrt":                 apply("rsqrt_{T}", X),
+    "sign":                  apply("sign_{T}", X),
+    "sine":                  apply("__builtin_csin{f}", X),
+    "sinh":                  apply("__builtin_csinh{f}", X),
+    "sqrt":                  apply("sqrt_{T}", X),
+    "subtract":              X - Y,
+    "tan":                   apply("__builtin_ctan{f}", X),
+    "tanh":                  apply("__builtin_ctanh{f}", X),
 }
 # fmt: on
 MEANINGS = {
@@ -148,26 +167,50 @@ _DIVISIONS = {"divide": "quotient", "remainder": "remainder"}
 _DIRECTIONS = {"EQ": "==", "NE": "!=", "GE": ">=", "GT": ">", "LE": "<=", "LT": "<"}
 
 
-def expression(opcode: str, element_type: ElementType, *values: str) -> str | None:
-    """An elementwise operation on values of one type; None if it means nothing for the type."""
-    template = MEANINGS[element_type.kind].get(opcode)
-    if template is None:
+@cache
+def _template(opcode: str, element_type: ElementType) -> Expr | None:
+    """An operation on X, Y and Z of a type; None if it means nothing for the type."""
+    found = MEANINGS[element_type.kind].get(opcode)
+    if found is None:
         return None
     kind = wide(element_type)
-    return template.format(
-        # Two minus signs in a row would be another operator.
-        *(f"({value})" if value.startswith("-") else value for value in values),
-        T=element_type.name,
-        C=kind,
-        R=element_type.real.name,
-        f="f" if kind in ("f32", "c64") else "",
-        signed=element_type.kind,
+    if kind == "u16" and opcode == "multiply":
         # C would multiply two u16 as ints, and overflow.
-        product="(u32)" if kind == "u16" else "",
-    )
+        found = Cast("{C}", Cast("u32", X) * Y)
+    suffix = "f" if kind in ("f32", "c64") else ""
+    words = {"T": element_type.name, "C": kind, "f": suffix, "signed": element_type.kind}
+    return _filled(found, words)
 
 
-def write_elementwise(opcode: str, instr: Instruction, *values: str) -> str:
+def _filled(tree: Expr, words: Mapping[str, str]) -> Expr:
+    """A tree with the names of types in its functions and casts."""
+    made = rebuilt(tree, lambda inside: _filled(inside, words))
+    match made:
+        case Apply(function, args):
+            return Apply(function.format(**words), args)
+        case Cast(kind, value):
+            return Cast(kind.format(**words), value)
+        case _:
+            return made
+
+
+def expression(opcode: str, element_type: ElementType, *values: Expr) -> Expr | None:
+    """An elementwise operation on values of one type; None if it means nothing for the type."""
+    template = _template(opcode, element_type)
+    if template is None:
+        return None
+    # Two minus signs in a row would be another operator.
+    given = (Group(v) if _begins_with_minus(v) else v for v in values)
+    return substitute(template, dict(zip("xyz", given, strict=False)))
+
+
+def _begins_with_minus(value: Expr) -> bool:
+    if isinstance(value, Literal):
+        return value.is_negative
+    return isinstance(value, Op) and value.op == "-" and len(value.args) == 1
+
+
+def write_elementwise(opcode: str, instr: Instruction, *values: Expr) -> Expr:
     """One opcode of the tables above.
 
     Raises
@@ -177,7 +220,7 @@ def write_elementwise(opcode: str, instr: Instruction, *values: str) -> str:
     """
     element_type = instr.operands[0].shape.element_type
     if _divides_many(opcode, instr, *values):
-        made = f"lane_{_DIVISIONS[opcode]}_{element_type}({', '.join(values)})"
+        made = Apply(f"lane_{_DIVISIONS[opcode]}_{element_type}", values)
     else:
         made = expression(opcode, element_type, *values)
     if made is None:
@@ -185,65 +228,67 @@ def write_elementwise(opcode: str, instr: Instruction, *values: str) -> str:
     return narrowed(instr.shape.element_type, made)
 
 
-def _divides_many(opcode: str, instr: Instruction, *values: str) -> bool:
+def _divides_many(opcode: str, instr: Instruction, *values: Expr) -> bool:
     """Whether integers are divided in lanes: by numbers that the compiler does not see.
 
     It multiplies instead of dividing by a literal, and divides one integer faster than one float.
     """
     if opcode not in _DIVISIONS or not instr.operands[0].shape.element_type.is_integer:
         return False
-    return instr.shape.rank > 0 and values[1].isidentifier()
+    return instr.shape.rank > 0 and isinstance(values[1], Name)
 
 
-def write_compare(instr: Instruction, x: str, y: str) -> str:
+def write_compare(instr: Instruction, x: Expr, y: Expr) -> Expr:
     """A comparison; floats in total order are compared as integers."""
     attrs: Compare = instr.attrs  # type: ignore[assignment]
     element_type = instr.operands[0].shape.element_type
     if attrs.type == "TOTALORDER" and element_type.is_floating:
-        x, y = (f"total_order_{wide(element_type)}({v})" for v in (x, y))
+        x, y = (apply(f"total_order_{wide(element_type)}", v) for v in (x, y))
     if element_type.is_complex and attrs.direction not in ("EQ", "NE"):
         raise HloError("HLO101", "complex numbers have no order", instr.span)
-    return f"{x} {_DIRECTIONS[attrs.direction]} {y}"
+    return Op(_DIRECTIONS[attrs.direction], (x, y))
 
 
-def write_select(_instr: Instruction, condition: str, on_true: str, on_false: str) -> str:
+def write_select(_instr: Instruction, condition: Expr, on_true: Expr, on_false: Expr) -> Expr:
     """One of two values."""
-    return f"{condition} ? {on_true} : {on_false}"
+    return Choose(condition, on_true, on_false)
 
 
-def write_convert(instr: Instruction, x: str) -> str:
+def write_convert(instr: Instruction, x: Expr) -> Expr:
     """A number in another type."""
     return converted(x, instr.operands[0].shape.element_type, instr.shape.element_type)
 
 
-def converted(x: str, source: ElementType, target: ElementType) -> str:
+def converted(x: Expr, source: ElementType, target: ElementType) -> Expr:
     """A number in another type: wrapped around, rounded, or from floats to integers saturated."""
     if source is target:
         return x
     if target is PRED:
-        return f"{x} != 0"
+        return binary("!=", x, 0)
     if source is PRED and not target.is_complex:
-        return f"{x} ? ({wide(target)})1 : ({wide(target)})0"  # lanes need no bytes between
+        # Lanes need no bytes between.
+        return Choose(x, *(Cast(wide(target), Literal(number)) for number in (1, 0)))
     if source.is_complex and not target.is_complex:
-        x, source = f"__real__ {x}", source.real
+        x, source = Op("real", (x,)), source.real
     if source.is_floating and target.is_integer:
         return _saturated(x, source, target)
     if wide(source) == "f64" and (target is F16 or target in ROUNDED_ONCE):
-        return narrowed(target, f"odd_f32({x})")
-    return narrowed(target, f"({wide(target)}){x}")
+        return narrowed(target, apply("odd_f32", x))
+    return narrowed(target, Cast(wide(target), x))
 
 
-def _saturated(x: str, source: ElementType, target: ElementType) -> str:
+def _saturated(x: Expr, source: ElementType, target: ElementType) -> Expr:
     """A float truncated to an integer; beyond the range its end, for NaN 0."""
     kind = ELEMENT_TYPES["f64"] if wide(source) == "f64" else F32
     low, high = integer_range(target)
     ends = [literal(kind, kind.dtype.type(end)) for end in (low, high)]
     lowest, highest = (literal(ELEMENT_TYPES[wide(target)], end) for end in (low, high))
-    inside = f"{x} == {x} ? ({wide(target)}){x} : 0"
-    return f"{x} >= {ends[1]} ? {highest} : {x} <= {ends[0]} ? {lowest} : {inside}"
+    inside = Choose(binary("==", x, x), Cast(wide(target), x), Literal(0))
+    not_above = Choose(binary("<=", x, ends[0]), lowest, inside)
+    return Choose(binary(">=", x, ends[1]), highest, not_above)
 
 
-def write_reduce_precision(instr: Instruction, x: str) -> str:
+def write_reduce_precision(instr: Instruction, x: Expr) -> Expr:
     """A float rounded to a format of fewer bits, in its own type.
 
     Its bits say how; those of the 8-bit floats as the f16 that they fit into.
@@ -259,12 +304,16 @@ def write_reduce_precision(instr: Instruction, x: str) -> str:
     too_small = (own_bias - bias + 1) << form.mantissa_bits if fewer else 0
     dropped = max(form.mantissa_bits - attrs.mantissa_bits, 0)
     word, sign = f"u{kind.bits}", 1 << (kind.bits - 1)
-    bits = store(kind, x) if is_narrow(kind) else f"bits_{kind}({x})"
-    limits = f"{infinity:#x}, {too_large:#x}, {too_small:#x}"
-    size = f"reduced_bits({bits} & {sign - 1:#x}, {dropped}, {limits})"
-    made = f"({word})({size} | ({bits} & {sign:#x}))"
-    result = load(kind, made) if is_narrow(kind) else f"from_bits_{kind}({made})"
+    bits = store(kind, x) if is_narrow(kind) else apply(f"bits_{kind}", x)
+    limits = map(_bits, (infinity, too_large, too_small))
+    size = apply("reduced_bits", bits & _bits(sign - 1), dropped, *limits)
+    made = Cast(word, size | Group(bits & _bits(sign)))
+    result = load(kind, made) if is_narrow(kind) else apply(f"from_bits_{kind}", made)
     return narrowed(element_type, result)
+
+
+def _bits(number: int) -> Literal:
+    return Literal(number, hexadecimal=True)
 
 
 _NAMES = {opcode for meanings in MEANINGS.values() for opcode in meanings}

@@ -9,6 +9,18 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.expressions import (
+    Cast,
+    Choose,
+    Expr,
+    Group,
+    Literal,
+    Name,
+    behind,
+    binary,
+    indexed,
+    item,
+)
 from emit_c.code.types import literal
 from emit_c.opcodes.fourier import Lines, Transforms, Way
 from emit_c.opcodes.fourier_lengths import roots_of_unity
@@ -22,18 +34,18 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
-def write_fft(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
+def write_fft(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int:
     """Transform one dimension after the other; gives the scratch memory that this needs."""
     attrs: a.Fft = instr.attrs  # type: ignore[assignment]
     operand, rank = instr.operands[0], instr.shape.rank
     if operand.shape.size == 0 or 0 in attrs.fft_length:
         size = instr.shape.size * instr.shape.element_type.bytes
-        body.call("__builtin_memset", outputs[0], "0", str(size))
+        body.call("__builtin_memset", outputs[0], 0, size)
         return 0
     kind = instr.shape.element_type.real
     transforms = Transforms(body, kind)
-    source = f"(const {kind} *){body.pointer(operand)}"
-    target = body.variable(f"{kind} *", "to", f"({kind} *){outputs[0]}")
+    source: Expr = Cast(f"const {kind} *", body.pointer(operand))
+    target = body.variable(f"{kind} *", "to", Cast(f"{kind} *", outputs[0]))
     axes = list(range(rank - len(attrs.fft_length), rank))
     inverse = attrs.fft_type in ("IFFT", "IRFFT")
     scale = 1 / prod(attrs.fft_length) if inverse else 1.0
@@ -55,9 +67,9 @@ def write_fft(body: Body, instr: Instruction, outputs: Sequence[str]) -> int:
 
 
 def _write_axes(
-    transforms: Transforms, dims: Sequence[int], axes: Sequence[int], source: str, target: str,
+    transforms: Transforms, dims: Sequence[int], axes: Sequence[int], source: Expr, target: Expr,
     way: Way,
-) -> str:  # fmt: skip
+) -> Expr:  # fmt: skip
     """Transform some dimensions of complex numbers, the last first; gives where they are then."""
     for place, axis in enumerate(reversed(axes)):
         n, inner, outer = dims[axis], prod(dims[axis + 1 :]), prod(dims[:axis])
@@ -85,32 +97,34 @@ def _complexes(transforms: Transforms, dims: Sequence[int]) -> tuple[int, int, L
     return n, count, Lines(transforms.scratch("complexes", count * size), 1, size, 0)
 
 
-def _write_from_real(transforms: Transforms, dims: Sequence[int], source: str, target: str) -> None:
+def _write_from_real(
+    transforms: Transforms, dims: Sequence[int], source: Expr, target: Expr
+) -> None:
     """Transform lines of real numbers to the first half of their frequencies, and one more."""
     body, kind = transforms.body, transforms.kind
     n, count, lines = _complexes(transforms, dims)
     complexes, half, kept = lines.pointer, n // 2, n // 2 + 1
     if n % 2:
         with body.loops(["line", "k"], [count, n], parallel=True) as (line, k):
-            place = (line * n + k).text
-            body.assign(f"{complexes}[2 * ({place})]", f"({source})[{place}]")
-            body.assign(f"{complexes}[2 * ({place}) + 1]", "0")
+            place = indexed(line * n + k)
+            body.assign(item(complexes, _twice(place)), item(Group(source), place))
+            body.assign(item(complexes, _twice(place) + 1), 0)
         transforms.write(n, lines, lines, (1, count), Way())
         with body.loops(["line", "k"], [count, 2 * kept], parallel=True) as (line, k):
-            number = f"{complexes}[{(line * (2 * n) + k).text}]"
+            number = item(complexes, line * (2 * n) + k)
             # The sum of real numbers is real.
-            value = f"{k.text} == 1 ? 0 : {number}"
-            body.assign(f"{target}[{(line * (2 * kept) + k).text}]", value)
+            value = Choose(binary("==", indexed(k), 1), Literal(0), number)
+            body.assign(item(target, line * (2 * kept) + k), value)
         return
     transforms.write(half, Lines(source, 1, half, 0), lines, (1, count), Way())
     roots = transforms.constant(roots_of_unity(n), "roots")
     with body.loops(["line"], [count], parallel=True) as (line,):
-        ends = (f"{complexes} + {(line * n).text}", f"{target} + {(line * (2 * kept)).text}")
-        body.call(f"real_parts_apart_{kind}", *ends, roots, str(half), work=8 * n)
+        ends = behind(complexes, line * n), behind(target, line * (2 * kept))
+        body.call(f"real_parts_apart_{kind}", *ends, roots, half, work=8 * n)
 
 
 def _write_to_real(
-    transforms: Transforms, dims: Sequence[int], source: str, target: str, scale: float
+    transforms: Transforms, dims: Sequence[int], source: Expr, target: Expr, scale: float
 ) -> None:
     """The way back."""
     body, kind = transforms.body, transforms.kind
@@ -118,28 +132,35 @@ def _write_to_real(
     complexes, half, kept = lines.pointer, n // 2, n // 2 + 1
     if n % 2:
         with body.loops(["line", "k"], [count, kept], parallel=True) as (line, k):
-            given, here = (line * kept + k).text, (line * n + k).text
+            given, here = indexed(line * kept + k), indexed(line * n + k)
+            first = binary("==", indexed(k), 0)
             # The second half mirrors the first; number 0 is its own mirror image, so it is real.
-            mirror = f"{k.text} == 0 ? {here} : {(line * n + k * -1 + n).text}"
-            real = body.let(kind.name, "real", f"({source})[2 * ({given})]")
-            imaginary = body.let(kind.name, "imaginary", f"({source})[2 * ({given}) + 1]")
+            mirror = Choose(first, here, indexed(line * n + k * -1 + n))
+            numbers = Group(source)
+            real = body.let(kind.name, "real", item(numbers, _twice(given)))
+            imaginary = body.let(kind.name, "imaginary", item(numbers, _twice(given) + 1))
             other = body.let("s64", "other", mirror)
-            body.assign(f"{complexes}[2 * {other}]", real)
-            body.assign(f"{complexes}[2 * {other} + 1]", f"-{imaginary}")
-            body.assign(f"{complexes}[2 * ({here})]", real)
-            body.assign(f"{complexes}[2 * ({here}) + 1]", f"{k.text} == 0 ? 0 : {imaginary}")
+            body.assign(item(complexes, Literal(2) * other), real)
+            body.assign(item(complexes, Literal(2) * other + 1), -imaginary)
+            body.assign(item(complexes, _twice(here)), real)
+            body.assign(item(complexes, _twice(here) + 1), Choose(first, Literal(0), imaginary))
         transforms.write(n, lines, lines, (1, count), Way(turned=True))
         with body.loops(["line", "k"], [count, n], parallel=True) as (line, k):
-            place = (line * n + k).text
-            value = f"{complexes}[2 * ({place})] * {literal(kind, scale)}"
-            body.assign(f"{target}[{place}]", value)
+            place = indexed(line * n + k)
+            value = item(complexes, _twice(place)) * literal(kind, scale)
+            body.assign(item(target, place), value)
         return
     roots = transforms.constant(roots_of_unity(n), "roots")
     with body.loops(["line"], [count], parallel=True) as (line,):
-        ends = (f"{source} + {(line * (2 * kept)).text}", f"{complexes} + {(line * n).text}")
-        body.call(f"real_parts_together_{kind}", *ends, roots, str(half), work=8 * n)
+        ends = behind(source, line * (2 * kept)), behind(complexes, line * n)
+        body.call(f"real_parts_together_{kind}", *ends, roots, half, work=8 * n)
     ends = (lines, Lines(target, 1, half, 0))
     transforms.write(half, *ends, (1, count), Way(turned=True, scale=scale))
+
+
+def _twice(place: Expr) -> Expr:
+    """Where the real part of a complex number is."""
+    return Literal(2) * Group(place)
 
 
 emits_c.define("fft", Kernel(write_fft))

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.expressions import (
+    NEVER,
+    Cast,
+    Expr,
+    Literal,
+    Name,
+    binary,
+    conjoined,
+    indexed,
+    item,
+    negated,
+)
 from codegen.indexing import Sum, linear, unknown
-from codegen.reading import read
 from codegen.statements import If
 from emit_c.code.memory import copied
 from emit_c.code.types import load, store, wide
@@ -27,20 +38,20 @@ if TYPE_CHECKING:
 MOST_PARTS, LEAST_IN_PART = 4, 64
 
 
-def copy(body: Body, target: str, source: Instruction) -> None:
+def copy(body: Body, target: Name, source: Instruction) -> None:
     """Copy an array that is in memory, unless it is updated where it is."""
     size = source.shape.size * source.shape.element_type.bytes
     if body.pointer(source) != target:
-        body.add(copied(read(target), read(body.pointer(source)), size))
+        body.add(copied(target, body.pointer(source), size))
 
 
-def put(body: Body, array: str, shape: Shape, index: Index, value: str) -> None:
+def put(body: Body, array: Name, shape: Shape, index: Index, value: Expr) -> None:
     """Store a wide value at an index."""
-    place = f"{array}[{linear(index, shape.dims).text}]"
+    place = item(array, linear(index, shape.dims))
     body.assign(place, store(shape.element_type, value))
 
 
-def write_dynamic_update_slice(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
+def write_dynamic_update_slice(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """The operand, then the update over it."""
     operand, update, *starts = instr.operands
     copy(body, outputs[0], operand)
@@ -52,7 +63,7 @@ def write_dynamic_update_slice(body: Body, instr: Instruction, outputs: Sequence
         put(body, outputs[0], operand.shape, at, value)
 
 
-def write_scatter(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
+def write_scatter(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """The operands, then the updates combined into them, one after the other.
 
     A window that does not lie in the operand whole is dropped.
@@ -88,20 +99,20 @@ def write_scatter(body: Body, instr: Instruction, outputs: Sequence[str]) -> Non
     ):
         batch = [part for d, part in enumerate(place) if d not in attrs.update_window_dims]
         starts = [Sum(0)] * len(dims)
-        conditions: list[str] = []
+        conditions: list[Expr] = []
         for k, d in enumerate(attrs.scatter_dims_to_operand_dims):
             value = body.element(indices, vector_index(batch, attrs.index_vector_dim, indices, k))
             limit = dims[d] - (update_dims[places[d]] if d in places else 1)
-            start = body.let("s64", f"start_{d}", f"(s64){value}")
-            conditions.append(f"{start} >= 0 && {start} <= {limit}")
-            starts[d] = starts[d] + unknown(start, 0, max(limit, 0) + 1)
+            start = body.let("s64", f"start_{d}", Cast("s64", value))
+            conditions += [binary(">=", start, 0), binary("<=", start, limit)]
+            starts[d] = starts[d] + unknown(start.name, 0, max(limit, 0) + 1)
         pairs = zip(attrs.input_batching_dims, attrs.scatter_indices_batching_dims, strict=True)
         for d, k in pairs:
             starts[d] = batch[k - (k > attrs.index_vector_dim)]
             if starts[d].high >= dims[d]:
-                conditions.append(f"{starts[d].text} < {dims[d]}")
+                conditions.append(binary("<", indexed(starts[d]), dims[d]))
         with (
-            body.when(" && ".join(conditions)),
+            body.when(conjoined(conditions) if conditions else None),
             body.lanes([f"w{d}" for d in rank], inside) as inner,
         ):
             offset = (*inner[:-1], part * inside[last] + inner[last]) if whole else inner
@@ -121,23 +132,23 @@ def _parts(n: int) -> int:
 
 
 def _combine(
-    body: Body, instr: Instruction, outputs: Sequence[str], at: Index, index: Index
+    body: Body, instr: Instruction, outputs: Sequence[Name], at: Index, index: Index
 ) -> None:
     """Combine the elements of a scatter's updates at an index into those of its results."""
     half = len(instr.operands) // 2
     shapes = [x.shape for x in instr.operands[:half]]
-    number = body.let("s64", "at", linear(at, shapes[0].dims).text)
+    number = body.let("s64", "at", indexed(linear(at, shapes[0].dims)))
     olds = [
-        body.let(wide(s.element_type), "old", load(s.element_type, f"{target}[{number}]"))
+        body.let(wide(s.element_type), "old", load(s.element_type, item(target, number)))
         for s, target in zip(shapes, outputs, strict=True)
     ]
     news = [body.element(u, index) for u in instr.operands[half + 1 :]]
     combined = body.apply(instr.called[0], *olds, *news)
     for shape, target, value in zip(shapes, outputs, combined, strict=True):
-        body.assign(f"{target}[{number}]", body.stored(shape.element_type, value))
+        body.assign(item(target, number), body.stored(shape.element_type, value))
 
 
-def write_select_and_scatter(body: Body, instr: Instruction, outputs: Sequence[str]) -> None:
+def write_select_and_scatter(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """Each element of the source goes to the element that its window selects."""
     attrs: a.Windowed = instr.attrs  # type: ignore[assignment]
     operand, source, initial = instr.operands
@@ -145,30 +156,30 @@ def write_select_and_scatter(body: Body, instr: Instruction, outputs: Sequence[s
     kind, output = wide(operand.shape.element_type), outputs[0]
     start = body.scalar(initial)
     with body.lanes(["n"], [instr.shape.size], parallel=True) as (number,):
-        body.assign(f"{output}[{number.text}]", store(instr.shape.element_type, start))
+        body.assign(item(output, number), store(instr.shape.element_type, start))
     rank = source.shape.rank
     with body.loops([f"p{d}" for d in range(rank)], source.shape.dims) as place:
-        chosen = body.variable("s64", "chosen", "-1")
-        best = body.variable(kind, "best", "0")
+        chosen = body.variable("s64", "chosen", Literal(-1))
+        best = body.variable(kind, "best", 0)
         with body.loops([f"w{d}" for d in range(rank)], [w.size for w in attrs.window]) as offset:
             condition, at = window_place(place, offset, operand.shape.dims, attrs.window)
-            if condition != "0":
+            if condition != NEVER:
                 with body.when(condition):
                     value = body.element(operand, at)
-                    taken = body.variable("pred", "taken", f"{chosen} < 0")
+                    taken = body.variable("pred", "taken", binary("<", chosen, 0))
                     with body.block() as asked:
                         kept = body.apply(select, best, value)[0]
-                        body.assign(taken, f"!{kept}")
-                    body.add(If(read(f"!{taken}"), tuple(asked)))
+                        body.assign(taken, negated(kept))
+                    body.add(If(negated(taken), tuple(asked)))
                     with body.block() as replaced:
                         body.assign(best, value)
-                        body.assign(chosen, linear(at, operand.shape.dims).text)
-                    body.add(If(read(taken), tuple(replaced)))
-        with body.when(f"{chosen} >= 0"):
+                        body.assign(chosen, indexed(linear(at, operand.shape.dims)))
+                    body.add(If(taken, tuple(replaced)))
+        with body.when(binary(">=", chosen, 0)):
             element_type = instr.shape.element_type
-            old = body.let(wide(element_type), "old", load(element_type, f"{output}[{chosen}]"))
+            old = body.let(wide(element_type), "old", load(element_type, item(output, chosen)))
             new = body.apply(scatter, old, body.element(source, place))[0]
-            body.assign(f"{output}[{chosen}]", store(element_type, new))
+            body.assign(item(output, chosen), store(element_type, new))
 
 
 emits_c.define_all(

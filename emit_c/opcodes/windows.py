@@ -12,8 +12,17 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.indexing import Index, Sum, Within, conjunction, counter, linear
-from codegen.reading import read
+from codegen.expressions import (
+    NEVER,
+    Group,
+    Literal,
+    apply,
+    condition_of,
+    indexed,
+    item,
+    spelled_out,
+)
+from codegen.indexing import Index, Sum, Within, counter, linear
 from codegen.statements import If
 from emit_c.code.types import store
 from emit_c.opcodes.folding import Fold, blocks, in_lanes, over, single_operation, window_step
@@ -23,7 +32,7 @@ from hlo.types.values import WindowDim
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codegen.expressions import Expr
+    from codegen.expressions import Expr, Name
     from codegen.statements import Statement
     from emit_c.kernels.body import Body, Values
     from hlo import attributes as a
@@ -70,11 +79,11 @@ class _Windows:
         computation, name = self.instr.called[0], self.instr.name
         return Fold(body, computation, self.types, starts, name, size=size, place=place)
 
-    def store(self, body: Body, fold: Fold, outputs: Sequence[str], index: Index) -> None:
+    def store(self, body: Body, fold: Fold, outputs: Sequence[Name], index: Index) -> None:
         """Write the results at an index."""
-        number = linear(index, self.shape.dims).text
+        number = linear(index, self.shape.dims)
         for output, kind, value in zip(outputs, self.types, fold.results, strict=True):
-            body.assign(f"{output}[{number}]", store(kind, value))
+            body.assign(item(output, number), store(kind, value))
 
 
 def _windows(instr: Instruction) -> _Windows:
@@ -83,7 +92,9 @@ def _windows(instr: Instruction) -> _Windows:
     return _Windows(instr, instr.operands[:half], instr.operands[half:], attrs.window)
 
 
-def write_whole_reduce_window(body: Body, instr: Instruction, outputs: Sequence[str]) -> int | None:
+def write_whole_reduce_window(
+    body: Body, instr: Instruction, outputs: Sequence[Name]
+) -> int | None:
     """Fold running windows step by step, and other windows a row of outputs at a time."""
     windows = _windows(instr)
     active = [d for d, w in enumerate(windows.window) if w != WindowDim(1)]
@@ -133,7 +144,7 @@ def _run(windows: _Windows, axis: int) -> _Run | None:
     return None
 
 
-def _write_run(body: Body, windows: _Windows, run: _Run, outputs: Sequence[str]) -> None:
+def _write_run(body: Body, windows: _Windows, run: _Run, outputs: Sequence[Name]) -> None:
     """Fold one element more for each output; side by side where rows of others lie in memory."""
     dims = windows.shape.dims
     last = len(dims) - 1
@@ -151,11 +162,11 @@ def _write_run(body: Body, windows: _Windows, run: _Run, outputs: Sequence[str])
 
 def _write_step(
     body: Body, windows: _Windows, run: _Run, fold: Fold, index: Index,
-    outputs: Sequence[str], columns: tuple[str, int],
+    outputs: Sequence[Name], columns: tuple[str, int],
 ) -> None:  # fmt: skip
     """Fold the element that an output has more than the one before, where there is one."""
     element = index[run.axis] + run.shift
-    condition = conjunction([Within(element, 0, windows.dims[run.axis])])
+    condition = condition_of([Within(element, 0, windows.dims[run.axis])])
     at = (*index[: run.axis], element, *index[run.axis + 1 :])
     with body.block() as folded:
         fold.add([body.element(x, at) for x in windows.arrays])
@@ -166,13 +177,13 @@ def _write_step(
     def wide(statements: Sequence[Statement]) -> tuple[Statement, ...]:
         return (over(name, width, statements),) if name else tuple(statements)
 
-    if condition:
-        body.add(If(read(condition), wide(folded)), *wide(stored))
+    if condition is not None:
+        body.add(If(condition, wide(folded)), *wide(stored))
     else:
         body.add(*wide([*folded, *stored]))
 
 
-def _write_rows(body: Body, windows: _Windows, outputs: Sequence[str]) -> None:
+def _write_rows(body: Body, windows: _Windows, outputs: Sequence[Name]) -> None:
     """Fold the window's elements one after the other, each for a row of outputs."""
     *dims, size = windows.shape.dims
     outer = windows.window[:-1]
@@ -184,7 +195,7 @@ def _write_rows(body: Body, windows: _Windows, outputs: Sequence[str]) -> None:
             fold = windows.fold(body, width, column)
             with body.loops("w" * len(outer), [_most(w) for w in outer]) as offset:
                 condition, at = _shown(place[:-1], offset, windows.dims[:-1], outer)
-                if condition != "0":
+                if condition != NEVER:
                     with body.when(condition):
                         _write_row_steps(body, windows, fold, at, base, (column, width))
             with body.block() as stored:
@@ -233,11 +244,14 @@ def _within(end: Sum, stride: int, base: Sum, width: int) -> int | Expr:
         return width
     if base.low == base.high and low == high:
         return low - base.low
+    first = Group(indexed(base))
     if low == high:
-        return read(f"column_in_block({low} - ({base.text}), {width})")
+        return apply("column_in_block", Literal(low) - first, width)
     # C rounds quotients of negative numbers up, but not to more than 0, which is the nearer end.
-    output = end.text if stride == 1 else f"({end.text} + {stride - 1}) / {stride}"
-    return read(f"column_in_block({output} - ({base.text}), {width})")
+    output: Expr = indexed(end)
+    if stride != 1:
+        output = (spelled_out(end) + (stride - 1)) // stride
+    return apply("column_in_block", output - first, width)
 
 
 @define("reduce-window", whole=write_whole_reduce_window)
@@ -259,7 +273,7 @@ def write_reduce_window(body: Body, instr: Instruction, index: Index) -> Values:
 def _fold_in(body: Body, windows: _Windows, fold: Fold, index: Index, offset: Index) -> None:
     """Fold in an element that the window may show, if it does."""
     condition, at = _shown(index, offset, windows.dims, windows.window)
-    if condition != "0":
+    if condition != NEVER:
         with body.when(condition):
             fold.add([body.element(x, at) for x in windows.arrays])
 
@@ -271,7 +285,9 @@ def _most(window: WindowDim) -> int:
     return -(-window.size // window.base_dilation)
 
 
-def _shown(index: Index, offset: Index, dims: Sequence[int], window: Window) -> tuple[str, Index]:
+def _shown(
+    index: Index, offset: Index, dims: Sequence[int], window: Window
+) -> tuple[Expr | None, Index]:
     """The element number `offset` of those that the window at place `index` shows, and if it does.
 
     Where elements lie `base_dilation` apart, a window that starts at s shows first the one of
@@ -280,7 +296,7 @@ def _shown(index: Index, offset: Index, dims: Sequence[int], window: Window) -> 
     Returns
     -------
     tuple
-        a condition in C, "" where it always holds, and the index.
+        a condition, None where it always holds, and the index.
     """
     inside: list[Within] = []
     at: list[Sum] = []
@@ -298,4 +314,4 @@ def _shown(index: Index, offset: Index, dims: Sequence[int], window: Window) -> 
         if w.size % apart:
             inside.append(Within(element * apart + start * -1, 0, w.size))
         at.append(element)
-    return conjunction(inside), tuple(at)
+    return condition_of(inside), tuple(at)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Name
+from codegen.expressions import Cast, Name, apply
 from emit_c.code.memory import pointer_into
 from emit_c.opcodes.folding import over
 
@@ -45,9 +45,11 @@ class Words:
         self.scratch_bytes = 0
         self.words = self._array("u64", "words", n)
         self.spare = self._array("u64", "spare", n) if n > FEW else self.words
-        self.places = self._array("u32", "places", 2048 * (self.chunks + 2)) if self.chunks else ""
+        self.places = (
+            self._array("u32", "places", 2048 * (self.chunks + 2)) if self.chunks else None
+        )
 
-    def _array(self, kind: str, name: str, size: int) -> str:
+    def _array(self, kind: str, name: str, size: int) -> Name:
         each = int(kind[1:]) // 8
         if not self.chunks:
             return self.body.own(kind, name, size, each)
@@ -55,17 +57,17 @@ class Words:
         self.scratch_bytes += -(-size * each // 64) * 64
         return self.body.variable(f"{kind} *", name, pointer_into(Name("scratch"), begin, kind))
 
-    def pair(self, kind: str) -> tuple[str, str]:
+    def pair(self, kind: str) -> tuple[Name, Name]:
         """Both arrays, as words of another size."""
         if kind == "u64":
             return self.words, self.spare
         first, second = (
-            self.body.variable(f"{kind} *", "words", f"({kind} *){array}")
+            self.body.variable(f"{kind} *", "words", Cast(f"{kind} *", array))
             for array in (self.words, self.spare)
         )
         return first, second
 
-    def each(self, name: str, statements: Sequence[Statement], lost: str = "") -> For:
+    def each(self, name: str, statements: Sequence[Statement], lost: Name | None = None) -> For:
         """A loop over the row, whose turns threads may share where there are no other rows.
 
         Parameters
@@ -74,20 +76,20 @@ class Words:
         """
         loop = over(name, self.n, statements)
         if lost:
-            return replace(loop, reductions=(("|", lost),) if loop.simd else ())
+            return replace(loop, reductions=(("|", lost.name),) if loop.simd else ())
         return replace(loop, parallel=bool(self.chunks))
 
-    def sorted(self, kind: str, words: str, spare: str, low: int, bits: int) -> str:
+    def sorted(self, kind: str, words: Name, spare: Name, low: int, bits: int) -> Name:
         """The array that holds words of a kind, sorted by some bits."""
         body, n = self.body, self.n
-        if self.chunks:
-            row = (words, spare, self.places, str(n), str(self.chunks))
-            body.call(f"hlo_bucket_sort_{kind}", *row, str(low))
+        if self.places:
+            row = (words, spare, self.places, n, self.chunks)
+            body.call(f"hlo_bucket_sort_{kind}", *row, low)
             return words
         most = 11 if n >= MANY else 8
         digits = -(-bits // most)
-        ways = f"{digits}, {-(-bits // digits)}"
-        call = f"radix_sort_{kind}({words}, {spare}, {n}, {low}, {ways})"
+        ways = digits, -(-bits // digits)
+        call = apply(f"radix_sort_{kind}", words, spare, n, low, *ways)
         if n <= FEW:
-            call = f"insertion_sort_{kind}({words}, {n}, {low})"
+            call = apply(f"insertion_sort_{kind}", words, n, low)
         return body.variable(f"{kind} *", "sorted", call)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Literal, Struct
-from codegen.reading import read
+from codegen.expressions import Literal, Name, Op, Struct, binary, negated
 from codegen.statements import Break, Forever, If, Statement, Try, Variable
 from emit_c.kernels.kernel import Kernel
 from emit_c.kernels.writing import write_loops
@@ -38,7 +37,7 @@ def write_call(function: Function, instr: Instruction) -> None:
 def write_conditional(function: Function, instr: Instruction) -> None:
     """A chain of ifs: a pred chooses the first branch where it holds; out of range is the last."""
     index = instr.operands[0]
-    pointer = str(function.scope.tree(index))
+    chosen = Op("*", (Name(str(function.scope.tree(index))),))
     is_pred = index.shape.element_type.name == "pred"
     calls = [
         call(function, branch, f"branch {number} of %{instr.name}")
@@ -46,8 +45,8 @@ def write_conditional(function: Function, instr: Instruction) -> None:
     ]
     chain: tuple[Statement, ...] = (calls[-1],)
     for number in reversed(range(len(calls) - 1)):
-        holds = f"*{pointer}" if is_pred else f"*{pointer} == {number}"
-        chain = (If(read(holds), (calls[number],), chain),)
+        holds = chosen if is_pred else binary("==", chosen, number)
+        chain = (If(holds, (calls[number],), chain),)
     function.step(*chain)
 
 
@@ -67,7 +66,8 @@ def write_in_variables(function: Function, loop: Instruction) -> None:
     kernel = Kernel(function.module.constants, function.scope)
     pairs = zip(leaves(function.tree(loop), loop.shape), loop.shape.leaves(), strict=True)
     outputs = [kernel.output(s, pointer, loop.name) for pointer, (_, s) in pairs if pointer]
-    kernel.writer.patience = kernel.body.variable("struct hlo_patience", "patience", "{0}")
+    begin = Struct("", (Literal(0),))
+    kernel.writer.patience = kernel.body.variable("struct hlo_patience", "patience", begin)
     function.call_kernel(kernel, loop, write_loops(kernel, [(loop, outputs)]))
 
 
@@ -80,15 +80,15 @@ def write_while(function: Function, instr: Instruction) -> None:
         write_in_variables(function, instr)
         return
     condition, body = instr.called
-    goes_on = function.tree(condition.root)
+    ended = negated(Op("*", (Name(str(function.tree(condition.root))),)))
     patience = function.names.unique("patience")
     loop = Forever(
         (
-            Try("asked_to_stop", (read(f"&{patience}"),)),
+            Try("asked_to_stop", (Op("&", (Name(patience),)),)),
             call(function, condition, f"the condition of %{instr.name}"),
-            Break(read(f"!*{goes_on}")),
+            Break(ended),
             call(function, body, f"the body of %{instr.name}"),
-            *turn_in_swapped_places(function, instr, f"!*{goes_on}"),
+            *turn_in_swapped_places(function, instr, ended),
         )
     )
     function.step(Variable("struct hlo_patience", patience, Struct("", (Literal(0),))), loop)

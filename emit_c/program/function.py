@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, cast
 
 from codegen.expressions import Apply, Literal, Name
 from codegen.printer import shown, text
-from codegen.reading import read
 from codegen.statements import Call, Let, Statement, Try
 from emit_c.code.memory import copied, pointer_into
 from emit_c.code.names import Names
@@ -142,7 +141,7 @@ class Function:
         offsets, size = pack(blocks)
         place = self.module.memory.scratch_for(instr, size)
         for (name, each), offset in zip(self.locals.items(), offsets, strict=True):
-            value = shown(pointer_into(read(place), offset, each.kind))
+            value = shown(pointer_into(Name(place), offset, each.kind))
             self.declared[name] = f"{each.kind} *{name} = {value};"
         self.locals.clear()
 

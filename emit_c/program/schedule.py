@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from codegen.expressions import Name, substitute
-from codegen.reading import read
+from codegen.expressions import Name, binary, item, substitute
 from codegen.statements import Call, If, Try, names_in
 from emit_c.code.memory import copied
 from emit_c.kernels.kernel import Kernel, Scope
@@ -72,8 +71,9 @@ class Schedule(Function):
         """Bring donated arguments to where the results will be, if they are not there."""
         arguments = [s for p in self.computation.parameters for _, s in p.shape.leaves()]
         for result, number in self.module.memory.donated.items():
-            there, here, size = f"out[{result}]", f"in[{number}]", arguments[number].unpacked_bytes
-            self.step(If(read(f"{there} != {here}"), (copied(read(there), read(here), size),)))
+            there, here = item(Name("out"), result), item(Name("in"), number)
+            copy = copied(there, here, arguments[number].unpacked_bytes)
+            self.step(If(binary("!=", there, here), (copy,)))
 
     def _write_sequential(self, instr: Instruction) -> None:
         """An instruction outside of fusions: where it lies is known."""
@@ -167,7 +167,7 @@ class Schedule(Function):
         root = instr.called[0].root
         results = root.operands if root.opcode == "tuple" else (root,)
         kernel = Kernel(self.module.constants, inner)
-        outputs: dict[Instruction, list[str]] = {}
+        outputs: dict[Instruction, list[Name]] = {}
         pointers = leaves(inner.outer.targets[instr], instr.shape)
         for result, pointer in zip(results, pointers, strict=True):
             name = kernel.output(result.shape, str(pointer), result.name)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from codegen.expressions import Name, item
 from codegen.indexing import Sum, counter, linear
 from codegen.statements import For, live, vectorized
 from emit_c.code.types import load, wide
@@ -25,6 +26,7 @@ from optimizer.fusion.policy import CPU, is_large_window
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
+    from codegen.expressions import Expr
     from codegen.indexing import Index
     from codegen.statements import Statement
     from emit_c.kernels.body import Values
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from optimizer.fusion.digits import Place
     from optimizer.fusion.nest import Nest
 
-Pointers = dict["Instruction", list[str]]
+Pointers = dict["Instruction", list[Name]]
 
 
 # Several ask it of each fusion, one after the other.
@@ -94,7 +96,7 @@ class _ByRows:
         self.counters: dict[int, Sum] = {}
         self.stored = _stored(nest)
         # Where whole values lie, for later sweeps to read.
-        self.texts: dict[Instruction, str] = {}
+        self.places: dict[Instruction, Expr] = {}
         # The counters of all sweeps have the same names.
         sizes = [nest.digits.size(d) for d in nest.folded]
         self.inner = [(self.body.name("j"), size) for size in sizes]
@@ -106,7 +108,7 @@ class _ByRows:
     def write(self) -> None:
         """All loops."""
         with self._rows():
-            self.texts = {i: self._text(i) for i in self.stored}
+            self.places = {i: self._lies(i) for i in self.stored}
             for number in range(self.nest.sweeps):
                 self._row_values(number)
                 self._sweep(number)
@@ -145,14 +147,14 @@ class _ByRows:
             total = total * self.nest.digits.size(digit) + self.counters[digit]
         return total
 
-    def _text(self, instr: Instruction) -> str:
+    def _lies(self, instr: Instruction) -> Expr:
         """Where an element of a whole value lies: in a result, or in an array of the kernel."""
         kind = instr.shape.element_type
         if instr in self.outputs:
-            place = linear(self._index(instr), instr.shape.dims).text
-            return load(kind, f"{self.outputs[instr][0]}[{place}]")
+            place = linear(self._index(instr), instr.shape.dims)
+            return load(kind, item(self.outputs[instr][0], place))
         array = self.body.variable(wide(kind), instr.name, size=self._row_size())
-        return f"{array}[{self._row_number().text}]"
+        return item(array, self._row_number())
 
     def _row_size(self) -> int:
         return self.nest.count(self.nest.folded)
@@ -173,7 +175,7 @@ class _ByRows:
                 self._fold_in({f: folds[f] for f in together})
             self._through(statements, [folds[f] for f in together])
         known = self.body.environment.scalars
-        known.update({i: (self.texts[i],) for i in whole})
+        known.update({i: (self.places[i],) for i in whole})
         for alone in (f for f in folds if f not in together):
             with self.body.block() as statements:
                 self._fold_in({alone: folds[alone]})
@@ -185,16 +187,16 @@ class _ByRows:
         values = {i: self.body.element(i, self._index(i)) for i in whole}
         for instr, value in values.items():
             if instr not in self.outputs:
-                self.body.assign(self.texts[instr], value)
+                self.body.assign(self.places[instr], value)
         self._put(values)
 
-    def _put(self, values: Mapping[Instruction, str]) -> None:
+    def _put(self, values: Mapping[Instruction, Expr]) -> None:
         """Store results."""
         for instr, value in values.items():
-            place = linear(self._index(instr), instr.shape.dims).text
+            place = linear(self._index(instr), instr.shape.dims)
             for pointer in self.outputs.get(instr, ()):
                 stored = self.body.stored(instr.shape.element_type, value)
-                self.body.assign(f"{pointer}[{place}]", stored)
+                self.body.assign(item(pointer, place), stored)
 
     def _fold_in(self, folds: Mapping[Instruction, Fold]) -> None:
         """Fold in one more element of each."""
@@ -294,11 +296,11 @@ class _ByColumns(_ByRows):
 
     def _row_values(self, number: int) -> None:
         needed = self._needed(number)
-        places: dict[Instruction, str] = {}
+        places: dict[Instruction, Expr] = {}
         for instr in needed:
             kind = wide(instr.shape.element_type)
             array = self.body.variable(kind, instr.name, size=self.width)
-            places[instr] = f"{array}[{self.column}]"
+            places[instr] = item(array, Name(self.column))
         with self.body.block() as statements:
             values = {i: self.body.element(i, self._index(i)) for i in needed}
             for instr, value in values.items():

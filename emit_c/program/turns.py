@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Literal, Name
-from codegen.reading import read
 from codegen.statements import Break, If, Try
 from emit_c.code.memory import copied
 from emit_c.program.function import HANDED_ON_NAMES
@@ -15,6 +14,7 @@ from emit_c.program.trees import leaves
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codegen.expressions import Expr
     from codegen.statements import Statement
     from emit_c.program.function import Function
     from emit_c.program.swapping import Swap
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 def turn_in_swapped_places(
-    function: Function, loop: Instruction, ended: str
+    function: Function, loop: Instruction, ended: Expr
 ) -> tuple[Statement, ...]:
     """The second turn of a loop with swaps, after the first one; nothing for a loop without.
 
     Parameters
     ----------
-    ended : the C condition for that the loop has ended; its state must then be moved to where it
+    ended : the condition for that the loop has ended; its state must then be moved to where it
         belongs.
     """
     swaps = function.module.memory.swaps.get(loop, ())
@@ -43,7 +43,7 @@ def turn_in_swapped_places(
         moves.append(copied(Name(str(there[swap.leaf])), Name(str(here)), size))
     return (
         Try(condition, HANDED_ON_NAMES),
-        If(read(ended), (*moves, Break(Literal(1)))),
+        If(ended, (*moves, Break(Literal(1)))),
         Try(body, HANDED_ON_NAMES),
     )
 

@@ -16,6 +16,7 @@ from codegen.expressions import (
     Op,
     callees_of,
     conjoined,
+    indexed,
     is_number,
     names_of,
     spelled_out,
@@ -48,7 +49,7 @@ def test_numbers_are_told_apart_as_they_are_written():
     assert Literal(1) != Literal(1.0, "f64")
     assert Literal(np.nan, "f32") == Literal(np.nan, "f32")
     assert is_number(Literal(3), 3)
-    assert is_number(Index(Sum(3)), 3)
+    assert is_number(indexed(Sum(3)), 3)
     assert not is_number(Literal(3.0, "f32"), 3)
 
 
@@ -97,6 +98,11 @@ def number(total, values):
             quotient, rest = divmod(number(atom.dividend, values), atom.divisor)
             found += (quotient if type(atom).__name__ == "Quotient" else rest) * factor
     return found
+
+
+def test_trees_are_no_parts_of_texts():
+    with pytest.raises(TypeError, match="printer"):
+        f"{X} + 1"
 
 
 def test_walks_go_through_everything():

@@ -6,10 +6,10 @@ import operator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reading import read
 
 from codegen.expressions import Apply, Cast, Choose, Group, Literal, Load, Name, Op, Struct
 from codegen.printer import PRECEDENCE, shown
-from codegen.reading import read
 
 A, B, C = map(Name, "abc")
 
@@ -92,6 +92,8 @@ def value(tree):
     match tree:
         case Literal(number):
             return number
+        case Group(inside):
+            return value(inside)
         case Op(op, (x, y)):
             return int(PYTHON[op](value(x), value(y)))
         case Op(op, (x,)):

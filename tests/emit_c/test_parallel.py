@@ -11,7 +11,7 @@ from written import Assign, For, Let, Variable
 
 import emit_c
 import hlo
-from codegen.expressions import Literal
+from codegen.expressions import Literal, item
 from codegen.printer import shown
 from emit_c.executable.runtime import runtime, set_threads, slots
 from emit_c.kernels.kernel import Kernel, Scope
@@ -115,7 +115,7 @@ def test_own_memory_differs_from_thread_to_thread():
     body = made.body
     row = body.own("f32", "row", 100, 4)
     other = body.own("f32", "other", 1, 4)
-    stores = (Assign(f"{row}[0]", "y[i]"), Assign("x[i]", f"{other}[0]"))
+    stores = (Assign(item(row, 0), "y[i]"), Assign("x[i]", item(other, 0)))
     body.add(loop(1 << 20, *stores, parallel=True))
     assert made.writer.own_bytes == 448 + 64
     split(made, "k", made.writer.blocks[0])

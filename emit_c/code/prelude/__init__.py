@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from emit_c.code.compiler import calls_with_vectors
-from emit_c.code.types import OTHERS, TYPEDEFS, conversions, load, wide
+from emit_c.code.types import OTHERS, TYPEDEFS, conversions, is_narrow, wide
 from hlo.types.element_type import ELEMENT_TYPES, ElementType
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -99,7 +99,7 @@ def _filled(template: str, element_type: ElementType) -> str:
         "$U": unsigned,
         "$S": unsigned.replace("u", "s"),
         "$V": element_type.name.replace("s", "u"),
-        "$L": load(element_type, "").removesuffix("()"),
+        "$L": f"load_{element_type}" if is_narrow(element_type) else "",
         "$R": element_type.real.name,
         "$W": str(bits),
         "$M": f"0x{(1 << bits) - 1:x}" + ("ull" if bits == 64 else ""),

@@ -1,4 +1,4 @@
-"""Expressions from their text: a bridge for what still makes text, until it makes trees."""
+"""Expressions from their text, as tests write them."""
 
 from __future__ import annotations
 
@@ -159,8 +159,3 @@ def _number(token: str) -> Literal:
     suffix = token[len(bare) :]
     kind = {"": "", "u": "u32", "ll": "s64", "ull": "u64"}[suffix]
     return Literal(int(bare, 0), kind, hexadecimal=bare.startswith("0x"))
-
-
-def bridged(value: Expr | str) -> Expr:
-    """The tree of what may be text still."""
-    return read(value) if isinstance(value, str) else value
