@@ -173,12 +173,12 @@ def _rest(parts: Parts, moved: Collection[str], words: Mapping[str, set[str]]) -
     return f"{prelude(shared + own, whole=False)}\n{_HIDDEN}{shared}{_VISIBLE}{own}"
 
 
-def _spread(sizes: Mapping[str, int], filled: list[int]) -> list[set[str]]:
+def _spread(sizes: Mapping[str, int], filled: list[int]) -> list[list[str]]:
     """Groups of names that fill up to about the same size what is filled to some sizes."""
-    groups: list[set[str]] = [set() for _ in filled]
+    groups: list[list[str]] = [[] for _ in filled]
     for name in sorted(sizes, key=lambda n: -sizes[n]):
         least = filled.index(min(filled))
-        groups[least].add(name)
+        groups[least].append(name)
         filled[least] += sizes[name]
     return groups
 
