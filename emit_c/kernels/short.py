@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Load
 from codegen.statements import For, If, Let, Statement, straight
-from emit_c.kernels.apart import MOST_TAKEN, rows_in_lanes, written_out
+from emit_c.kernels.apart import MOST_TAKEN, written_out
 from emit_c.kernels.parallel import turns, work
 
 if TYPE_CHECKING:
@@ -38,10 +38,9 @@ LONG = 32
 
 def without_short_loops(body: Body, statements: Sequence[Statement]) -> list[Statement]:
     """Statements whose loops over short ones run in lanes, if they all can."""
-    statements = rows_in_lanes(body, statements)
     # Compilers take their time for each operation, and more than that for each of many.
     if sum(map(_work_inside, statements)) > MOST_TAKEN:
-        return statements
+        return list(statements)
     return [_without(body, s) for s in statements]
 
 

@@ -16,16 +16,9 @@ from codegen.indexing import delinear, linear
 from codegen.printer import text
 from codegen.statements import For, Statement, live, vectorized
 from emit_c.code.names import comment
-from emit_c.kernels.blocked import in_blocks
 from emit_c.kernels.body import Body, Trace
-from emit_c.kernels.calls import with_calls
-from emit_c.kernels.inlined import inlined
 from emit_c.kernels.kernel import Kernel
-from emit_c.kernels.lanes import in_lanes
-from emit_c.kernels.limits import with_limits
-from emit_c.kernels.parallel import split
-from emit_c.kernels.rounding import with_rounded_products
-from emit_c.kernels.short import without_short_loops
+from emit_c.kernels.passes import run_passes
 from emit_c.kernels.traversal import write_nest
 from emit_c.table import Scalar, emits_c
 
@@ -36,6 +29,7 @@ if TYPE_CHECKING:
     from codegen.indexing import Index
     from emit_c.code.names import Names
     from emit_c.kernels.body import Values
+    from emit_c.kernels.passes import Watch
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
 
@@ -51,10 +45,11 @@ class Kernels:
     ----------
     functions : their texts by name, each after those of the functions that belong to it alone.
     entries : the names of the kernels themselves.
+    watch : is shown what the passes make of each kernel.
     """
 
-    def __init__(self, names: Names) -> None:
-        self.names = names
+    def __init__(self, names: Names, watch: Watch | None = None) -> None:
+        self.names, self.watch = names, watch
         self.functions: dict[str, str] = {}
         self.entries: set[str] = set()
         self._names: dict[str, str] = {}
@@ -75,11 +70,7 @@ class Kernels:
         """The name of a function with a kernel's body; an equal one, if there is one already."""
         _let_results_share(kernel)
         status = "  return 0;\n" if kernel.writer.patience else ""
-        statements = without_short_loops(kernel.body, statements)
-        folded = in_lanes(kernel.body, in_blocks(kernel.body, statements))
-        limited = with_limits(kernel.body, with_rounded_products(folded))
-        parts = split(kernel, name, with_calls(limited))
-        inside = text(inlined(parts, [(a.kind, a.name) for a in kernel.arguments.values()]))
+        inside = text(run_passes(kernel, name, statements, self.watch))
         _drop_unused(kernel, inside)
         parameters = ", ".join(f"{a.kind}{a.name}" for a in kernel.arguments.values()) or "void"
         body = _without_unused(self._own(kernel, f"({parameters}) {{\n{inside}{status}}}\n"))

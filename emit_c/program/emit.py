@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from emit_c.kernels.passes import Watch
     from emit_c.program.sites import Site
     from hlo.instruction import Instruction, Module
     from hlo.types.element_type import ElementType
@@ -76,13 +77,20 @@ class Program:
         return (self.units or Units(most)).files(self.parts)
 
 
-def emit(module: Module, *, profile: bool = False, units: Units | None = None) -> Program:
+def emit(
+    module: Module,
+    *,
+    profile: bool = False,
+    units: Units | None = None,
+    watch: Watch | None = None,
+) -> Program:
     """Write a module as C.
 
     Parameters
     ----------
     profile : let it take the time of every call of a kernel.
     units : hands out files while others are still being written.
+    watch : is shown what the passes make of each kernel: see `emit_c.kernels.passes`.
 
     Raises
     ------
@@ -93,7 +101,7 @@ def emit(module: Module, *, profile: bool = False, units: Units | None = None) -
     verify_once(module)
     expanded = ready(expand(module))
     check(expanded)
-    writer = ModuleWriter(expanded, write_function, [] if profile else None, units)
+    writer = ModuleWriter(expanded, write_function, [] if profile else None, units, watch)
     if any(i.opcode == "rng-get-and-update-state" for i in expanded.instructions()):
         writer.prologue = (Call("seed_random_state", ()),)
     writer.function(expanded.entry, "the entry", "run")

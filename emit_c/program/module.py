@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from codegen.statements import Statement
+    from emit_c.kernels.passes import Watch
     from emit_c.program.sites import Site
     from emit_c.program.units import Units
     from hlo.instruction import Computation, Module
@@ -31,6 +32,7 @@ class ModuleWriter:
     write : writes the C function of a computation, of a name; gives its text.
     sites : where kernels are called, if their times are to be taken.
     units : the files that compilers are given, which may be cut off before the end.
+    watch : is shown what the passes make of each kernel.
 
     Attributes
     ----------
@@ -48,12 +50,13 @@ class ModuleWriter:
         write: Callable[[ModuleWriter, Computation, str], str],
         sites: list[Site] | None = None,
         units: Units | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self.write, self.sites, self.units = write, sites, units
         self.memory = Memory(module)
         self.names = Names()
         self.constants = Constants(self.names)
-        self.kernels = Kernels(self.names)
+        self.kernels = Kernels(self.names, watch)
         self.reuse = KernelReuse()
         self.functions: dict[str, str] = {}
         self.slot_bytes = 0

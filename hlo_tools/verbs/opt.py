@@ -89,9 +89,13 @@ def add_arguments(parser: Parser) -> None:
     parser.only_with(INPUT_OPTIONS, "--check-values")
     parser.add_argument(
         "--stage",
-        choices=("hlo", "buffers", "c"),
+        choices=("hlo", "buffers", "loops", "c"),
         default="hlo",
-        help="print the module, where its arrays lie, or its C",
+        help="print the module, where its arrays lie, its kernels' loops after each pass over them "
+        "(--until one of these), or its C",
+    )
+    parser.add_argument(
+        "--kernel", metavar="NAME", help="print the loops of this instruction's kernel only"
     )
     parser.add_argument("--svg", metavar="FILE", help="draw there when and where its arrays lie")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write to a file")
@@ -100,6 +104,11 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: Namespace) -> int:
     """Print the optimized module."""
     module = read_sound_module(arguments.file)
+    if arguments.kernel and arguments.stage != "loops":
+        raise HloError("HLO204", "--kernel asks for --stage loops")
+    last = arguments.until if arguments.stage == "loops" else None
+    if last:
+        arguments.until = None  # it is a pass over kernels, not one over the module
     passes = chosen_pipeline(arguments)
     timer = Timer()
     watching = [Verify(), timer, *observers(module, passes, arguments)]
@@ -112,7 +121,7 @@ def run(arguments: Namespace) -> int:
     if beyond:
         message = f"there is no rewrite {beyond[0]} to skip"
         raise HloError("HLO204", message, notes=[f"there are {log.numbers}; --log shows them"])
-    write_text(arguments.output, text_of(module, arguments.stage))
+    write_text(arguments.output, text_of(module, arguments.stage, arguments.kernel, last))
     if arguments.svg:
         write_text(arguments.svg, picture(assign(CopyInsertion().run(module, Log()))))
     if arguments.time:
@@ -120,8 +129,13 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def text_of(module: Module, stage: str) -> str:
-    """The module at a stage: HLO, its buffer assignment, or the C that the C backend compiles."""
+def text_of(module: Module, stage: str, kernel: str | None = None, until: str | None = None) -> str:
+    """The module at a stage: HLO, its buffer assignment, its kernels' loops, or its C.
+
+    Parameters
+    ----------
+    kernel, until : as of `hlo_tools.views.loops`.
+    """
     if stage == "hlo":
         return str(module)
     if stage == "buffers":
@@ -131,6 +145,10 @@ def text_of(module: Module, stage: str) -> str:
     from emit_c.dynamic.padding import is_dynamic, to_static  # noqa: PLC0415
 
     static = to_static(module).module if is_dynamic(module) else module
+    if stage == "loops":
+        from hlo_tools.views.loops import loops  # noqa: PLC0415
+
+        return loops(static, kernel, until)
     return emit_c.emit(static).source
 
 

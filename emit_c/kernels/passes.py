@@ -1,0 +1,124 @@
+"""The passes over kernels, in the order in which they run.
+
+A kernel is written as plain loops; each pass makes a loop nest of it that a compiler turns into
+faster code. They are functions from statements to statements, and none looks at text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from emit_c.kernels.apart import rows_in_lanes
+from emit_c.kernels.blocked import in_blocks
+from emit_c.kernels.calls import with_calls
+from emit_c.kernels.inlined import inlined
+from emit_c.kernels.lanes import in_lanes
+from emit_c.kernels.limits import with_limits
+from emit_c.kernels.parallel import split
+from emit_c.kernels.rounding import with_rounded_products
+from emit_c.kernels.short import without_short_loops
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from codegen.statements import Statement
+    from emit_c.kernels.kernel import Kernel
+
+    Statements = Sequence[Statement]
+    # Is shown a kernel's name, a pass's, and the statements that it has made. Before the first
+    # pass, the name of the pass is "".
+    Watch = Callable[[str, str, Statements], None]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelPass:
+    """A pass over the statements of a kernel.
+
+    Attributes
+    ----------
+    name : as compilers call it.
+    why : what it is for, and why it runs where it does.
+    run : gives the statements that it makes, for a kernel and the name that it is to have.
+    """
+
+    name: str
+    why: str
+    run: Callable[[Kernel, str, Statements], Statements]
+
+
+PASSES = (
+    KernelPass(
+        "gather-short-rows",
+        "Rows too short for a vector are folded side by side, a lane each, before they are"
+        " unrolled: their elements lie apart, and are gathered.",
+        lambda kernel, _, statements: rows_in_lanes(kernel.body, statements),
+    ),
+    KernelPass(
+        "unroll-short-loops",
+        "Short loops inside of long ones are written out, so that the long ones are innermost, and"
+        " run in vector lanes.",
+        lambda kernel, _, statements: without_short_loops(kernel.body, statements),
+    ),
+    KernelPass(
+        "block-reductions",
+        "Reductions of a whole array are cut into blocks for threads to share, while a reduction"
+        " is one loop still.",
+        lambda kernel, _, statements: in_blocks(kernel.body, statements),
+    ),
+    KernelPass(
+        "vectorize-reductions",
+        "What is left of reductions, in each block, is done in the lanes of vectors.",
+        lambda kernel, _, statements: in_lanes(kernel.body, statements),
+    ),
+    KernelPass(
+        "round-products",
+        "Products in lanes are rounded where gcc would contract them with a sum; it is known now"
+        " which loops run in lanes.",
+        lambda _kernel, _, statements: with_rounded_products(statements),
+    ),
+    KernelPass(
+        "hoist-masks",
+        "Conditions that are the same for all turns of a loop in lanes become limits of its"
+        " counter, which compilers make masks of.",
+        lambda kernel, _, statements: with_limits(kernel.body, statements),
+    ),
+    KernelPass(
+        "outline-math",
+        "Long functions of numbers are called, not inlined, where few numbers are computed: how"
+        " many is known when no loop is cut any more.",
+        lambda _kernel, _, statements: with_calls(statements),
+    ),
+    KernelPass(
+        "parallelize",
+        "Loops of much work become functions of a range of turns, which threads share.",
+        split,
+    ),
+    KernelPass(
+        "inline-uses",
+        "What is used once is computed where it is used, for readers; it comes last, as all others"
+        " look for values by their names.",
+        lambda kernel, _, statements: inlined(
+            statements, [(a.kind, a.name) for a in kernel.arguments.values()]
+        ),
+    ),
+)
+
+
+def run_passes(
+    kernel: Kernel, name: str, statements: Statements, watch: Watch | None = None
+) -> Statements:
+    """The statements of a kernel after all passes.
+
+    Parameters
+    ----------
+    name : that the kernel is to have.
+    watch : is shown what each pass makes, and before that, what the first one is given.
+    """
+    if watch:
+        watch(name, "", statements)
+    for each in PASSES:
+        statements = each.run(kernel, name, statements)
+        if watch:
+            watch(name, each.name, statements)
+    return statements

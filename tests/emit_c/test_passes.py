@@ -1,0 +1,45 @@
+"""The passes over kernels: named, in one list, and to be seen one after the other."""
+
+import pytest
+
+import emit_c
+import hlo
+from emit_c.kernels.passes import PASSES
+from hlo_tools.views.loops import loops
+
+SUM = """HloModule m
+f { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }
+ENTRY e {
+  x = f32[9,100] parameter(0)
+  zero = f32[] constant(0)
+  ROOT total = f32[9] reduce(x, zero), dimensions={1}, to_apply=f
+}"""
+
+
+def test_every_pass_has_a_name_and_a_reason():
+    names = [each.name for each in PASSES]
+    assert len(set(names)) == len(names)
+    assert all(each.why.endswith(".") for each in PASSES)
+
+
+def test_passes_are_watched_in_order():
+    seen = []
+    emit_c.emit(hlo.parse(SUM), watch=lambda kernel, name, _: seen.append((kernel, name)))
+    assert seen == [("total", name) for name in ("", *(each.name for each in PASSES))]
+
+
+def test_the_loops_are_shown_where_a_pass_changes_them():
+    shown = loops(hlo.parse(SUM), "total")
+    titles = [line for line in shown.splitlines() if line.startswith("//")]
+    assert titles == [
+        "// total: as it is written",
+        "// total: after vectorize-reductions",
+        "// total: after inline-uses",
+    ]
+    assert loops(hlo.parse(SUM), until="unroll-short-loops").count("//") == 1
+
+
+@pytest.mark.parametrize("wrong", [{"kernel": "nothing"}, {"until": "nothing"}])
+def test_names_of_nothing(wrong):
+    with pytest.raises(hlo.HloError, match="nothing"):
+        loops(hlo.parse(SUM), **wrong)
