@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from random import Random
 
+    from hlo import attributes as a
     from hlo.instruction import Computation, Instruction, Module
     from interpreter.engine.frame import Event
     from interpreter.numbers.compare import Promise
@@ -39,6 +40,8 @@ Value = Any  # an array, None for a token, or a tuple of values
 MOST_EVENTS = 20_000
 # A pass may make loops of what was one instruction.
 MOST_EVENTS_AFTER = 500_000
+# Devices that a module may need.
+MOST_DEVICES = 4
 # How far a shaken float is from what was computed, at most.
 SHAKEN_ULPS = 4
 # Types of so few bits lose small numbers all the time.
@@ -67,12 +70,18 @@ class Limit:
             raise EndlessError(f"it runs for more than {self.most:,} instructions")
 
 
-def run(module: Module, arguments: Sequence[Value], most: int = MOST_EVENTS) -> Value:
-    """What a module gives, on as many devices as it names, all with the same arguments.
+def run(
+    module: Module,
+    arguments: Sequence[Value],
+    most: int = MOST_EVENTS,
+    devices: int | None = None,
+) -> Value:
+    """What a module gives, on as many devices as it names, with each other's arguments turned.
 
     Parameters
     ----------
     most : how many instructions may run.
+    devices : on so many; None for as many as the module is for.
 
     Raises
     ------
@@ -81,12 +90,37 @@ def run(module: Module, arguments: Sequence[Value], most: int = MOST_EVENTS) -> 
     TypeError
         if it gives what can't be compared, such as a handle.
     """
-    devices = module.header.replica_count * module.header.num_partitions
-    per_device = [list(arguments)] * devices
+    devices = devices or devices_of(module)
+    per_device = [[turned(a, device) for a in arguments] for device in range(devices)]
     values = evaluate(module, per_device=per_device, observe=Limit(most))
     for leaf in leaves(tuple(values)):
         type_of(leaf)
     return values[0] if devices == 1 else tuple(values)
+
+
+def devices_of(module: Module) -> int:
+    """How many devices a module is for: where it does not say, as many as its collectives name."""
+    said = module.header.replica_count * module.header.num_partitions
+    named = [0]
+    for instr in module.instructions():
+        if "collective" in instr.row.traits:
+            attrs = cast("a.AllReduce", instr.attrs)
+            groups = getattr(attrs, "replica_groups", None)
+            lists = groups.groups() if groups else ()
+            lists += getattr(attrs, "source_target_pairs", ())
+            # Without groups all devices work together.
+            named += [device for each in lists for device in each] or [1]
+    return said if said > 1 else min(max(named) + 1, MOST_DEVICES)
+
+
+def turned(value: Value, device: int) -> Value:
+    """The argument of a device: the same elements as on the others, in another order."""
+    if isinstance(value, tuple):
+        return tuple(turned(element, device) for element in cast("tuple[Value, ...]", value))
+    if value is None or not device:
+        return value
+    array: Any = np.asarray(value)
+    return np.roll(array.reshape(-1), device).reshape(array.shape)
 
 
 def leaves(value: Value) -> list[Any]:

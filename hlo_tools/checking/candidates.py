@@ -14,8 +14,9 @@ from hlo.verify import verify
 from hlo_tools.generate.embedding import beside
 from hlo_tools.generate.instances import instance
 from hlo_tools.generate.modules import random_module
-from hlo_tools.generate.mutation import mutated
+from hlo_tools.generate.mutation import mutated, one_waits
 from hlo_tools.generate.operands import TYPES, UnfitError
+from hlo_tools.generate.seeds import all_seeds
 from hlo_tools.generate.structure_samplers import SAMPLERS
 from hlo_tools.generate.values import nasty, tame
 from optimizer.log import Log
@@ -59,10 +60,12 @@ class Candidates:
         self.changed: list[Module] = []
         self.favoured = aim.named()
         own = aim.own_seeds()
-        self.seeds = (own + aim.other_seeds())[:MOST_SEEDS]
+        others = aim.other_seeds() or random.sample(all_seeds(), MOST_SEEDS)
+        self.seeds = (own + others)[:MOST_SEEDS]
         self.first = own + [s for s in self.seeds if s not in own][:FIRST_SEEDS]
         self.rules = self._in_turn()
         self.hard: set[str] = set()
+        self.ties = "control_predecessors" in aim.words
         self.waits = bool({"copy", "is_scheduled", "copy_insertion"} & aim.words)
 
     def __iter__(self) -> Iterator[Module]:
@@ -95,6 +98,8 @@ class Candidates:
             sources += [self._mutated_change] * (2 if self.aim.rules else 4)
         while True:
             made = self.random.choice(sources)()
+            if made is not None and self.ties and self.random.random() < 0.5:
+                made = tied(made, self.random)
             if made is not None and is_sound(made):
                 return made
 
@@ -121,7 +126,7 @@ class Candidates:
 
     def _instances(self) -> Module | None:
         """A few left sides beside each other, and something above, below or around them."""
-        wanted = self.random.randint(1, min(MOST_INSTANCES, len(self.aim.rules)))
+        wanted = self.random.randint(1, MOST_INSTANCES)
         found = [m for m in (self._instance(next(self.rules)) for _ in range(wanted)) if m]
         if not found:
             return None
@@ -165,6 +170,14 @@ def scheduled(module: Module) -> Module:
         return HloMemoryScheduler().run(CopyInsertion().run(module, Log()), Log())
     except Exception:
         # Buffer assignment does not know all that there is.
+        return module
+
+
+def tied(module: Module, random: Random) -> Module:
+    """The module with one more control dependency, where there is place for one."""
+    try:
+        return one_waits(module, random)
+    except UnfitError:
         return module
 
 

@@ -17,7 +17,7 @@ from hlo.instruction import Module
 from hlo.verify import verify
 from hlo_tools.checking.judging import difference
 from hlo_tools.checking.order import broken_memory, broken_order
-from hlo_tools.running import MOST_EVENTS_AFTER, EndlessError, run
+from hlo_tools.running import MOST_EVENTS_AFTER, EndlessError, devices_of, run
 from optimizer.log import Log
 from optimizer.observers import promise_of
 
@@ -155,7 +155,7 @@ def wrong_result(
 ) -> tuple[str, str] | None:
     """Kind and message if a result does not give the value that is wanted."""
     try:
-        got = run(after, arguments, MOST_EVENTS_AFTER)
+        got = run(after, arguments, MOST_EVENTS_AFTER, devices_of(module))
     except EndlessError as error:
         return "value", f"its result does not end: {error}"
     except Exception as error:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Wrong values are worse than needless work: where both are found, the former are shown.
 MINOR = ("unstable", "fuel")
 # How many modules more to try for something worse.
-MORE = 50
+MORE = 25
 
 
 @dataclass
@@ -38,6 +38,7 @@ class Tally:
     modules : how many.
     changed : how many of them the pass changed.
     compared : how many of these could be run before and after.
+    right : how many came before the first on which it was wrong.
     rewrites : how often it did what, by the name that it gives to it.
     known : names of the rules that it has.
     """
@@ -45,6 +46,7 @@ class Tally:
     modules: int = 0
     changed: int = 0
     compared: int = 0
+    right: int = 0
     rewrites: Counter[str] = field(default_factory=Counter[str])
     known: frozenset[str] = frozenset()
 
@@ -94,7 +96,7 @@ def search(
     aim = aim_of(pass_)
     candidates = Candidates(aim, random, rounds=rounds(promise_of(pass_)))
     tally = Tally(known=frozenset(rule.name for rule in aim.rules))
-    found, left = None, None
+    found, last = None, None
     for module in _all(given, candidates, examples):
         seen = Rewrites()
         outcome = try_pass(pass_, module, arguments_for(module, random, pass_), [seen])
@@ -105,14 +107,13 @@ def search(
         watch(tally)
         if outcome.changed:
             candidates.keep(module)
-        if outcome.failure is not None:
-            if outcome.failure.kind not in MINOR:
-                return outcome.failure, tally
-            found, left = found or outcome.failure, MORE if left is None else left
-        if left is not None:
-            left -= 1
-            if left < 0:
-                break
+        if outcome.failure is not None and outcome.failure.kind not in MINOR:
+            tally.right = tally.modules - 1 if found is None else tally.right
+            return outcome.failure, tally
+        if outcome.failure is not None and found is None:
+            found, tally.right, last = outcome.failure, tally.modules - 1, tally.modules + MORE
+        if tally.modules == last:
+            break
     return found, tally
 
 

@@ -23,6 +23,7 @@ from hlo_tools.generate.operands import (
     TYPES,
     UnfitError,
     Wanted,
+    need,
     operands_for,
     random_shape,
     scalar_computation,
@@ -41,6 +42,13 @@ if TYPE_CHECKING:
 DECLARED = frozenset({"reshape", "convert", "broadcast", "iota", "bitcast-convert"})
 # What makes an instruction of these opcodes.
 CALLING = {"call": "call", "conditional": "conditional", "while": "loop"}
+# Made only for who asks for them: they give NaN of most operands, or need two devices.
+RARE = (
+    *("fft", "cholesky", "triangular-solve"),
+    *("all-reduce", "all-gather", "collective-permute"),
+)
+# Slices of slices of slices would have ever larger operands.
+MOST_ELEMENTS = 2048
 # How often to choose among all opcodes where some are favoured.
 LEFT_TO_CHANCE = 0.35
 # How many opcodes to try for a shape before a parameter or constant has to do.
@@ -76,7 +84,7 @@ class Maker:
         favoured: Sequence[str] = (),
     ) -> None:
         self.random, self.names, self.types = random, names, types
-        self.favoured = [opcode for opcode in favoured if opcode in OPCODES_MADE]
+        self.favoured = [opcode for opcode in favoured if opcode in (*OPCODES_MADE, *RARE)]
         self.calls = {opcode for opcode in favoured if opcode in CALLING}
         self.callees: list[Computation] = []
 
@@ -174,6 +182,7 @@ class Body:
             return self.twin(self.random.choice(alike))
         opcode = "tuple" if shape.is_tuple else self.opcode()
         wanted = operands_for[opcode](self.random, shape, {"types": self.maker.types})
+        need(all(s.size <= MOST_ELEMENTS for w in wanted.operands for _, s in w.leaves()))
         operands = [self.value(each, height - 1) for each in wanted.operands]
         return self.keep(
             opcode,
@@ -268,4 +277,6 @@ class Body:
 
 # Importing it has filled the table further.
 FAMILIES = (structured,)
-OPCODES_MADE = tuple(opcode for opcode in OPCODES if opcode in operands_for and opcode != "tuple")
+OPCODES_MADE = tuple(
+    opcode for opcode in OPCODES if opcode in operands_for and opcode not in ("tuple", *RARE)
+)

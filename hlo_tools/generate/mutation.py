@@ -167,10 +167,14 @@ def another_attribute(module: Module, random: Random) -> Module:
         random,
         lambda i: bool(fields(i.attrs)) and i.opcode not in ("constant", "parameter"),
     )
+    return _changed(module, where, {instr: with_another_attribute(instr, random)})
+
+
+def with_another_attribute(instr: Instruction, random: Random) -> Instruction:
+    """An instruction of which one attribute is another."""
     name = random.choice([f.name for f in fields(instr.attrs)])
     value = varied(getattr(instr.attrs, name), random)
-    new = instr.with_(attrs=replace(instr.attrs, **{name: value}))
-    return _changed(module, where, {instr: new})
+    return instr.with_(attrs=replace(instr.attrs, **{name: value}))
 
 
 def varied(value: Any, random: Random) -> Any:
@@ -210,13 +214,15 @@ def one_shown(module: Module, random: Random) -> Module:
 
 
 def one_copied(module: Module, random: Random) -> Module:
-    """An instruction is there twice, and one of its users uses the second."""
+    """An instruction is there twice, or nearly so, and one of its users uses the second."""
     where, instr = _some(module, random)
     need(instr.row.pure and instr.opcode != "parameter" and not instr.called)
     using = [i for i in where.instructions if instr in i.operands]
     need(bool(using))
     user = random.choice(using)
     twin = instr.with_(name=names_of(module).unique(instr.name))
+    if fields(instr.attrs) and random.random() < 0.6:
+        twin = with_another_attribute(twin, random)
     n = random.choice([n for n, o in enumerate(user.operands) if o is instr])
     operands = (*user.operands[:n], twin, *user.operands[n + 1 :])
     return _changed(module, where, {user: user.with_(operands=operands)})
@@ -245,7 +251,7 @@ def another_type(module: Module, random: Random) -> Module:
 def another_size(module: Module, random: Random) -> Module:
     """All dimensions of one size have another."""
     sizes = sorted({n for i in module.instructions() for n in i.shape.dims if n >= 0})
-    old, new = random.choice(sizes), random.choice((0, 1, 1, 2, 3, 4, 5))
+    old, new = random.choice(sizes), random.choice((0, 1, 1, 2, 3, 4, 5, 40))
     need(old != new)
 
     def change(shape: Shape) -> Shape:

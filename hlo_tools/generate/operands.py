@@ -34,7 +34,7 @@ _NAMES = (
 )
 Types = tuple[ElementType, ...]
 TYPES: Types = tuple(ELEMENT_TYPES[name] for name in _NAMES)
-EQUAL_SIZES = 0.2
+EQUAL_SIZES = 0.3
 SIZES = (0, 1, 1, 2, 2, 2, 3, 3, 3, 4)
 
 

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 from hlo.errors.error import HloError
 from hlo.opcode import OPCODES
 from hlo.read.parse import parse
+from hlo.verify import verify
 
 if TYPE_CHECKING:
     from hlo.instruction import Module
 
 FOLDER = Path(__file__).with_name("seeds")
 # A module with a larger array takes too long to run again and again.
-MOST_ELEMENTS = 1 << 15
+MOST_ELEMENTS = 1 << 20
 
 _DIMS = re.compile(r"\[(\d[\d,]*)\]")
 _CALLS = re.compile(r"([a-z][a-z0-9\-]*)\(")
@@ -48,9 +49,10 @@ class Seed:
 
     @cached_property
     def module(self) -> Module | None:
-        """The module; None if it is none that can be run often."""
+        """The module; None if it is not well-formed, or too large to be run often."""
         try:
             made = parse(self.text)
+            verify(made)
         except HloError:
             return None
         shapes = (s for i in made.instructions() for _, s in i.shape.leaves())

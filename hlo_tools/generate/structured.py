@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlo.types.element_type import S32
 from hlo.types.shape import array
+from hlo.types.sharding import ReplicaGroups
 from hlo.types.values import ConvDims, WindowDim
 from hlo_tools.generate.operands import SIZES, Wanted, need, operands_for
 
@@ -151,3 +152,63 @@ def _batch_norm_inference(random: Random, shape: Shape, _given: dict[str, Any]) 
     feature = random.randrange(shape.rank)
     statistics = shape.with_dims((shape.dims[feature],))
     return Wanted([shape, *[statistics] * 4], {"epsilon": 0.5, "feature_index": feature})
+
+
+@operands_for("fft")
+def _fft(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
+    """Forward or inverse, over one or two of the last dimensions."""
+    need(shape.element_type.is_complex and shape.rank > 0)
+    count = random.randint(1, min(2, shape.rank))
+    kind = random.choice(("FFT", "IFFT"))
+    return Wanted([shape], {"fft_type": kind, "fft_length": shape.dims[-count:]})
+
+
+@operands_for("cholesky")
+def _cholesky(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
+    """Of square matrices."""
+    need(shape.element_type.kind in ("float", "complex") and shape.element_type.bits >= 32)
+    need(shape.rank >= 2 and shape.dims[-1] == shape.dims[-2] > 0)
+    return Wanted([shape], {"lower": random.random() < 0.5})
+
+
+@operands_for("triangular-solve")
+def _triangular_solve(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
+    """With a square matrix on either side."""
+    need(shape.element_type.kind in ("float", "complex") and shape.element_type.bits >= 32)
+    need(shape.rank >= 2 and 0 not in shape.dims)
+    left = random.random() < 0.5
+    size = shape.dims[-2] if left else shape.dims[-1]
+    attrs = {
+        "left_side": left,
+        "lower": random.random() < 0.5,
+        "unit_diagonal": random.random() < 0.5,
+        "transpose_a": random.choice(("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")),
+    }
+    return Wanted([shape.with_dims((*shape.dims[:-2], size, size)), shape], attrs)
+
+
+# Two devices, which work together.
+PAIR = ReplicaGroups(((0, 1),))
+
+
+@operands_for("all-reduce")
+def _all_reduce(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
+    """Of two devices."""
+    return Wanted([shape], {"replica_groups": PAIR}, (_reducer(random, shape),))
+
+
+@operands_for("all-gather")
+def _all_gather(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
+    """Of the halves of a dimension that two devices have."""
+    even = [d for d, n in enumerate(shape.dims) if n % 2 == 0]
+    need(bool(even))
+    along = random.choice(even)
+    half = tuple(n // 2 if d == along else n for d, n in enumerate(shape.dims))
+    return Wanted([shape.with_dims(half)], {"replica_groups": PAIR, "dimensions": (along,)})
+
+
+@operands_for("collective-permute")
+def _collective_permute(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
+    """Between two devices, one way or both."""
+    pairs = random.choice((((0, 1),), ((0, 1), (1, 0)), ((1, 0),)))
+    return Wanted([shape], {"source_target_pairs": pairs})

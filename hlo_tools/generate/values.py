@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 _WHOLE = (0, 1, -1, 2, 3, -2, 5, 7)
-_SPECIAL = (0.0, -0.0, 0.0, -0.0, 1.0, -1.0, 0.5, 2.0, np.inf, -np.inf, np.nan, 3.0, -1.5)
+_SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, np.inf, -np.inf, np.nan, np.nan, 3.0, -1.5)
 
 
 def nasty(shape: Shape, random: Random) -> Any:

@@ -49,9 +49,14 @@ class Case:
         total = (len(instructions), computed + tied + header, len(self.module.computations))
         return total, (elements, odd, sum(map(_type_cost, shapes))), sum(map(cost, values))
 
-    def with_entry(self, entry: Computation) -> Case:
-        """The case with another entry computation, without what that does not need."""
-        entry = without_dead(entry)
+    def with_entry(self, entry: Computation, *, dead: bool = False) -> Case:
+        """The case with another entry computation, without what that does not need.
+
+        Parameters
+        ----------
+        dead : keep what the result does not need.
+        """
+        entry = entry if dead else without_dead(entry)
         used = {o for i in entry.instructions for o in i.operands} | {entry.root}
         kept = [p for p in entry.parameters if p in used]
         plan = {p: p.with_(attrs=Parameter(number=i)) for i, p in enumerate(kept) if number(p) != i}

@@ -34,6 +34,7 @@ def fewer(case: Case) -> Iterator[Case]:
     yield from parameters_instead(case)
     yield from inner(case)
     yield from merged(case)
+    yield from unneeded(case)
     for instr in entry.instructions:
         if instr.control_predecessors:
             free = instr.with_(control_predecessors=())
@@ -57,6 +58,23 @@ def without_parts(case: Case) -> Iterator[Case]:
             left = root.operands[:n] + root.operands[n + 1 :]
             fewer_parts = make("tuple", *left).with_(name=root.name)
             yield case.with_entry(rebuild(entry, {root: fewer_parts}))
+
+
+def unneeded(case: Case) -> Iterator[Case]:
+    """Less of what the result does not need: to whom that matters, it must not go all at once."""
+    entry = case.module.entry
+    alive = set(without_dead(entry).instructions)
+    if all(i in alive or i.opcode == "parameter" for i in entry.instructions):
+        return
+    for instr in entry.instructions:
+        if instr not in alive and not any(instr in i.operands for i in entry.instructions):
+            left = tuple(i for i in entry.instructions if i is not instr)
+            yield case.with_entry(replace(entry, instructions=left), dead=True)
+        if instr is not entry.root and instr.shape.compatible(entry.root.shape):
+            yield case.with_entry(replace(entry, root=instr), dead=True)
+        for operand in dict.fromkeys(instr.operands):
+            if operand.shape.compatible(instr.shape):
+                yield case.with_entry(rebuild(entry, {instr: operand}), dead=True)
 
 
 def opened(case: Case) -> Iterator[Case]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Value = Any  # an array, None for a token, or a tuple of values
 
 # Of larger arrays elements are not changed one by one.
-MOST_ELEMENTS = 16
+MOST_ELEMENTS = 64
 
 
 def plainer(case: Case) -> Iterator[Case]:

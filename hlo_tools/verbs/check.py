@@ -124,7 +124,7 @@ def right(checked: Pass, tally: Tally) -> str:
 
 def wrong(checked: Pass, found: Failure, tally: Tally) -> str:
     """What is wrong, on the smallest module on which it is."""
-    told = f"after {counted(tally.modules - 1, 'module')} on which it is right"
+    told = f"after {counted(tally.right, 'module')} on which it is right"
     return f"{checked.name} is wrong, {told}\n\n{found}"
 
 

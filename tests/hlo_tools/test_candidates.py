@@ -1,0 +1,93 @@
+"""Modules that are made for a pass: how many of them it changes, and how many of its rules apply.
+
+Neither may sink below its floor, or `hlo check` says "right" of what it never saw at work. The slow
+tests print both tables.
+"""
+
+import sys
+from collections import Counter
+from random import Random
+
+import pytest
+
+from hlo.verify import verify
+from hlo_tools.checking.aim import aim_of
+from hlo_tools.checking.candidates import Candidates
+from hlo_tools.checking.search import Rewrites, search
+from hlo_tools.running import rounds
+from optimizer import PASSES, Log, parse_pipeline
+from optimizer.observers import promise_of
+from optimizer.rules import ALL_RULES
+
+MODULES = 60
+# Of so many modules a pass changes at least this many.
+FLOOR = 6
+# These do nothing to small modules unless they are told to.
+OPTIONS = {
+    "reduce-window-rewriter": "{base-length=4}",
+    "rematerialization": "{memory-limit-bytes=100}",
+}
+# It only warns.
+NEVER = {"unstable-reduction-detector"}
+
+
+def changed_by(pass_, count, enough=None):
+    """How many of so many modules a pass changes, and what it does how often.
+
+    It ends as soon as there are enough.
+    """
+    candidates = Candidates(aim_of(pass_), Random(0), rounds=rounds(promise_of(pass_)))
+    changed, done = 0, Counter()
+    for _, module in zip(range(count), candidates, strict=False):
+        verify(module)
+        seen = Rewrites()
+        try:
+            after = pass_.run(module, Log([seen]))
+        except Exception:
+            continue
+        if after is not module:
+            candidates.keep(module)
+            changed += 1
+        done.update(seen.rules)
+        if changed == enough:
+            break
+    return changed, done
+
+
+def tell(line):
+    sys.stderr.write(f"{line}\n")
+
+
+@pytest.mark.parametrize("name", sorted(PASSES.keys() - NEVER))
+def test_every_pass_has_something_to_do(name):
+    pass_ = parse_pipeline(name + OPTIONS.get(name, "")).passes[0]
+    changed, _ = changed_by(pass_, MODULES, FLOOR)
+    assert changed >= FLOOR, f"{name} changes {changed} of {MODULES} modules"
+
+
+def test_most_rules_apply_to_few_modules():
+    _, done = changed_by(parse_pipeline("algebraic-simplifier").passes[0], 150)
+    applied = {rule.name for rule in ALL_RULES} & done.keys()
+    assert len(applied) >= 0.6 * len(ALL_RULES.rules)
+
+
+@pytest.mark.slow
+def test_nearly_every_rule_applies(capsys):
+    """Each in a few hundred modules; the table says which are rare."""
+    _, done = changed_by(parse_pipeline("algebraic-simplifier").passes[0], 2000)
+    never = [rule.name for rule in ALL_RULES if not done[rule.name]]
+    with capsys.disabled():
+        for rule in sorted(ALL_RULES, key=lambda rule: done[rule.name]):
+            tell(f"{done[rule.name]:7,}  {rule.name}")
+    assert len(never) <= 0.1 * len(ALL_RULES.rules), never
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(PASSES.keys() - NEVER))
+def test_values_are_compared(name, capsys):
+    """What a pass changes can be run before and after."""
+    pass_ = parse_pipeline(name + OPTIONS.get(name, "")).passes[0]
+    _, tally = search(pass_, 60)
+    with capsys.disabled():
+        tell(f"{name:36} {tally.modules:4} modules, {tally.changed:3} changed")
+    assert tally.compared >= 0.5 * tally.changed

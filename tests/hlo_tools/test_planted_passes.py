@@ -1,0 +1,51 @@
+"""`hlo check` is tested: it must find what is wrong with each of many wrong passes.
+
+Each must be found among the first 100 modules, and be shown on a small one.
+"""
+
+import pytest
+from strategies.planted import PLANTED
+
+from hlo_tools.checking.search import search, smallest
+from optimizer.cleanup.cse import Cse
+from optimizer.cleanup.dce import Dce
+
+MODULES = 100
+# Instructions of the counterexample; loops and branches need some only to be there.
+MOST_INSTRUCTIONS = 14
+
+
+# What is dead in a loop's body stays dead only while the loop stays.
+MORE_INSTRUCTIONS = {"thirsty": 24}
+# Those that take longest: they only undo themselves, or need large modules.
+SLOW = {
+    *("operands swapped", "arms swapped", "concatenate_in_the_other_order", "stride_forgotten"),
+    *("dot_operands_turned", "window_turned", "update_without_the_rest", "one_turn_only"),
+}
+QUICK_OR_SLOW = [
+    pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in PLANTED
+]
+
+
+@pytest.mark.parametrize("name", QUICK_OR_SLOW)
+def test_planted_fault_is_found(name):
+    wrong = PLANTED[name]
+    failure, tally = search(wrong, MODULES)
+    assert failure is not None, f"not found: it changes {tally.changed} of {tally.modules} modules"
+    assert tally.right < MODULES
+    assert smallest(wrong, failure).instructions <= MORE_INSTRUCTIONS.get(name, MOST_INSTRUCTIONS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("name", PLANTED)
+def test_planted_fault_is_found_from_any_seed(name, seed):
+    failure, _ = search(PLANTED[name], 2 * MODULES, seed)
+    assert failure is not None
+
+
+@pytest.mark.parametrize("right", [Dce(), Cse()], ids=lambda right: right.name)
+def test_right_pass_is_not_accused(right):
+    failure, tally = search(right, MODULES)
+    assert failure is None, str(failure)
+    assert tally.compared > MODULES // 5
