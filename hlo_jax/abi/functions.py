@@ -106,7 +106,7 @@ FUNCTIONS: Final[dict[str, type[Args] | None]] = {
     "PJRT_TopologyDescription_GetDeviceDescriptions": s.ClientDevices,
     "PJRT_TopologyDescription_Serialize": s.TopologySerialize,
     "PJRT_TopologyDescription_Attributes": s.TopologyAttributes,
-    "PJRT_Compile": s.Compile,
+    "PJRT_Compile": None,
     "PJRT_Executable_OutputElementTypes": s.ExecutableOutputElementTypes,
     "PJRT_Executable_OutputDimensions": s.ExecutableOutputDimensions,
     "PJRT_Buffer_CopyToMemory": s.BufferCopyToMemory,

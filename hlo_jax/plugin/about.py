@@ -99,10 +99,17 @@ def default_device_assignment(args: s.ClientDefaultDeviceAssignment) -> None:
     (ctypes.c_int * count).from_address(args.default_assignment)[:] = range(count)
 
 
-@answers("PJRT_Client_TopologyDescription", "PJRT_TopologyDescription_Create")
-def topology(args: s.ClientTopologyDescription | s.TopologyCreate) -> None:
-    """The client itself: there is one topology, whatever its name."""
+@answers("PJRT_Client_TopologyDescription")
+def topology(args: s.ClientTopologyDescription) -> None:
+    """The client itself."""
     args.topology = client().handle
+
+
+@answers("PJRT_TopologyDescription_Create")
+def create_topology(_args: s.TopologyCreate) -> None:
+    """Refuse: what would be compiled for devices that are not there could run nowhere else."""
+    message = "topology not implemented: PyHLO's devices are known by its client only"
+    raise PjrtError(ErrorCode.UNIMPLEMENTED, message)
 
 
 @answers("PJRT_TopologyDescription_Attributes")

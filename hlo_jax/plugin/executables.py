@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------------------------- compiling
 
 
-@answers("PJRT_Client_Compile", "PJRT_Compile")
-def compile_program(args: s.ClientCompile | s.Compile) -> None:
+@answers("PJRT_Client_Compile")
+def compile_program(args: s.ClientCompile) -> None:
     """Read a program and make it ready."""
     bury()
     given = Program.from_address(args.program)

@@ -44,7 +44,6 @@ from hlo_jax.abi.structs.client import (
     ClientLookupDevice,
     ClientProcessIndex,
     ClientTopologyDescription,
-    Compile,
     Program,
 )
 from hlo_jax.abi.structs.devices import (
@@ -128,7 +127,6 @@ __all__ = [
     "ClientLookupDevice",
     "ClientProcessIndex",
     "ClientTopologyDescription",
-    "Compile",
     "DeviceAddressableMemories",
     "DeviceDefaultMemory",
     "DeviceDescriptionAttributes",

@@ -89,19 +89,6 @@ class ClientCompile(Args):
 
 
 @struct
-class Compile(Args):
-    """A program to an executable for a topology; it is loaded later."""
-
-    topology: Address
-    program: Address
-    compile_options: Address
-    compile_options_size: Size
-    client: Address  # which may help; 0 if there is none
-    # results
-    executable: Address
-
-
-@struct
 class ClientDefaultDeviceAssignment(Args):
     """Which device each replica and partition gets unless something else is said."""
 
