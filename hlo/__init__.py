@@ -1,11 +1,13 @@
 """The language HLO: opcodes, element types, shapes, text, inference, verification.
 
-`parse` reads a module, `str(module)` prints it as XLA does, `verify` checks it.
+`parse` reads a module, and `load` a file of one; `str(module)` prints it as XLA does, and `verify`
+checks it.
 """
 
 from hlo.errors.error import HloError, Source, Span
 from hlo.infer import infer
 from hlo.instruction import Computation, Instruction, Module
+from hlo.read.load import load
 from hlo.read.parse import parse
 from hlo.types.literal import Literal, literal
 from hlo.types.shape import Layout, Shape
@@ -25,6 +27,7 @@ __all__ = [
     "Span",
     "infer",
     "literal",
+    "load",
     "parse",
     "verify",
 ]

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, dataclass_transform
 
 from hlo.attributes import NO_ATTRS, Attrs
 from hlo.attributes.annotations import NO_ANNOTATIONS, Annotations
 from hlo.opcode import OPCODES, Opcode
+from hlo.support.wording import counted
 from hlo.types.values import FrontendAttributes
 
 if TYPE_CHECKING:
@@ -124,9 +125,20 @@ class Instruction:
         )
 
     def __repr__(self) -> str:
-        """One line: name, shape, opcode and the names of the operands."""
-        operands = ", ".join("%" + operand.name for operand in self.operands)
-        return f"%{self.name} = {self.shape} {self.opcode}({operands})"
+        """One line: its text, without metadata and long constants."""
+        return _instruction_writers[-1](self)
+
+    def __copy__(self) -> Self:
+        """Itself: nothing can change it."""
+        return self
+
+    def __deepcopy__(self, _: object) -> Self:
+        """Itself, too."""
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled."""
+        raise TypeError("an instruction is a part of its module: pickle the module")
 
 
 class _Frozen(Instruction):
@@ -197,9 +209,21 @@ class Computation:
         """Those that occur in it, so that a pass sees at once whether it has anything to do."""
         return frozenset([i.opcode for i in self.instructions])
 
+    def __copy__(self) -> Self:
+        """Itself: nothing can change it."""
+        return self
+
+    def __deepcopy__(self, _: object) -> Self:
+        """Itself, too."""
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled."""
+        raise TypeError("a computation is a part of its module: pickle the module")
+
     def __repr__(self) -> str:
         """Name and size."""
-        return f"<computation %{self.name}, {len(self.instructions)} instructions>"
+        return f"<computation %{self.name}, {counted(len(self.instructions), 'instruction')}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +279,18 @@ class Module:
         for computation in self.computations:
             yield from computation.instructions
 
+    def __copy__(self) -> Self:
+        """Itself: nothing can change it."""
+        return self
+
+    def __deepcopy__(self, _: object) -> Self:
+        """Itself, too."""
+        return self
+
+    def __reduce__(self) -> tuple[Callable[..., Module], tuple[str, str]]:
+        """How it is pickled: as its text, which may be as deep as it likes."""
+        return read_again, (str(self), self.span.source.name if self.span else self.name)
+
     def to_string(self, **options: Any) -> str:
         """The module as text; see `hlo.print.Options` for the options, named as XLA names them."""
         return _writers[-1](self, **options)
@@ -265,11 +301,47 @@ class Module:
 
     def __repr__(self) -> str:
         """Name and size."""
-        return f"<module {self.name}, {sum(1 for _ in self.instructions())} instructions>"
+        count = sum(1 for _ in self.instructions())
+        return f"<module {self.name}, {counted(count, 'instruction')}>"
 
 
-# The printer knows modules, so modules can't know the printer: it comes here when it is imported.
+def module_of(given: object) -> Module:
+    """What is given, if it is a module.
+
+    Raises
+    ------
+    TypeError
+        if it is something else, such as a text.
+    """
+    if isinstance(given, Module):
+        return given
+    told = f"a module is needed, not {type(given).__name__}"
+    if isinstance(given, str):
+        told += "; hlo.parse(text) makes one, hlo.load(path) makes one of a file"
+    raise TypeError(told)
+
+
+# The printer and the parser know modules, so modules can't know them: they come here when they are
+# imported.
 _writers: list[Callable[..., str]] = []
+_instruction_writers: list[Callable[[Instruction], str]] = []
+_readers: list[Callable[[str, str], Module]] = []
+
+
+def read_again(text: str, name: str) -> Module:
+    """The module that was pickled as a text."""
+    return _readers[-1](text, name)
+
+
+def reads_modules(read: Callable[[str, str], Module]) -> None:
+    """Let a function, `read(text, name)`, be what makes modules of text."""
+    _readers.append(read)
+
+
+def writes_instructions(write: Callable[[Instruction], str]) -> Callable[[Instruction], str]:
+    """Let a function be what makes text of instructions."""
+    _instruction_writers.append(write)
+    return write
 
 
 def writes_modules(write: Callable[..., str]) -> Callable[..., str]:

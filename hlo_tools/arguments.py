@@ -110,7 +110,7 @@ class Parser(argparse.ArgumentParser):
     def _holds(self, given: argparse.Namespace, condition: str) -> bool:
         """Whether an option is given, or has a value, be it by default."""
         name, _, value = condition.partition(" ")
-        action = next(a for a in self._actions if name in (*a.option_strings, a.metavar))
+        action = next(a for a in self._actions if name in (*a.option_strings, a.metavar, a.dest))
         if value:
             return str(getattr(given, action.dest, action.default)) == value
         return getattr(given, action.dest, None) not in (None, [])

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hlo.errors.error import HloError
+from hlo.support.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -100,7 +101,7 @@ def save(path: str, per_device: Sequence[Value]) -> None:
     }
     suffix = Path(path).suffix
     if suffix not in (".npy", ".npz") or (suffix == ".npy" and len(arrays) != 1):
-        message = f"cannot write {len(arrays)} arrays to {path}"
+        message = f"cannot write {counted(len(arrays), 'array')} to {path}"
         raise HloError("HLO202", message, notes=["use a file name that ends in .npz"])
     try:
         with Path(path).open("wb") as file:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import hlo
 from hlo.errors.error import HloError
+from hlo.read.load import decoded
 from hlo.verify import verify
 
 if TYPE_CHECKING:
@@ -17,26 +18,6 @@ if TYPE_CHECKING:
 STANDARD = "-"
 
 
-def read_text(path: str) -> str:
-    """The text of a file, or of standard input for `-`, byte for byte.
-
-    Line ends stay as they are, and bytes that are no UTF-8 become surrogates, so that printing
-    gives them back.
-
-    Raises
-    ------
-    HloError
-        HLO200 if the file can't be read, HLO201 if it is binary.
-    """
-    try:
-        raw = sys.stdin.buffer.read() if path == STANDARD else Path(path).read_bytes()
-    except OSError as error:
-        raise HloError("HLO200", f"cannot read {path}: {error.strerror}") from error
-    if b"\0" in raw:
-        raise HloError("HLO201", f"{name_of(path)} is binary, not HLO text")
-    return raw.decode("utf-8", "surrogateescape")
-
-
 def name_of(path: str) -> str:
     """What messages call a file."""
     return "<stdin>" if path == STANDARD else path
@@ -44,7 +25,10 @@ def name_of(path: str) -> str:
 
 def read_module(path: str) -> Module:
     """Parse a file, or standard input for `-`."""
-    return hlo.parse(read_text(path), name_of(path))
+    if path != STANDARD:
+        return hlo.load(path)
+    name = name_of(path)
+    return hlo.parse(decoded(sys.stdin.buffer.read(), name), name)
 
 
 def read_sound_module(path: str) -> Module:

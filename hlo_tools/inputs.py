@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.errors.error import HloError
+from hlo.support.wording import counted
 from hlo_tools.arguments import at_least
 from hlo_tools.arrays import full_array, load, random_array, tree, typed
 from interpreter.engine.memory import available_bytes
@@ -83,7 +84,7 @@ def deal(given: Sequence[Array], shapes: Sequence[Shape], devices: int) -> list[
     needed = sum(leaf.is_array for shape in shapes for _, leaf in shape.leaves())
     if len(given) not in (needed, needed * devices):
         several = f" for one device, or {needed * devices} for all" if devices > 1 else ""
-        message = f"{len(given)} arrays where {needed}{several} are needed"
+        message = f"{counted(len(given), 'array')} where {needed}{several} are needed"
         raise HloError("HLO202", message)
     shared = len(given) == needed
     dealt: list[list[Value]] = []

@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from hlo.errors.error import HloError
 from hlo_tools.arrays import leaves
+from hlo_tools.console import console, plain
 from hlo_tools.show import printable, spell_in_a_line
 from interpreter.engine.observe import Recorder, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+
+    from rich.console import Console
 
     from hlo.instruction import Instruction, Module
     from interpreter.engine.frame import Event
@@ -43,8 +45,8 @@ def observing(
         if stop_at_inf:
             # What is computed from infinities, and what is computed from NaN, arose before.
             observers.append(Alarm("infinity", lambda array: ~np.isfinite(array)))
-        if sys.stderr.isatty():
-            observers.append(stack.enter_context(progress(module, Console(stderr=True))))
+        if sys.stderr.isatty() and not plain():
+            observers.append(stack.enter_context(progress(module, console(stderr=True))))
         yield _all(observers) if observers else None
 
 

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
 
 import optimizer
 from emit_c.executable.profile import profile
 from emit_c.executable.sanitize import sanitize
 from hlo.errors.error import HloError
+from hlo.support.wording import counted
+from hlo_tools.console import console
 from hlo_tools.files import write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from emit_c.executable.profile import Profile, Row
     from hlo.instruction import Module
 
 # Rows that are shown one by one.
 MOST_ROWS = 40
-# Where nobody looks at a terminal, lines are this long.
-LEAST_WIDTH = 130
+# Numbers are never cut; names are folded where a terminal is narrow.
+LEAST_WIDTH = 100
+# Where nobody looks at a terminal, lines are as long as they like.
+WHOLE_WIDTH = 1000
 _COLUMNS = ("kernel", "computes", "calls", "time", "of all", "bytes", "GB/s", "GFLOP/s", "roofline")
 
 
@@ -40,10 +43,10 @@ def run_profiled(
     for arguments in inputs:
         found = profile(optimized, arguments)
         values.append(found.value)
-        console = Console(highlight=False)
-        console.width = max(console.width, LEAST_WIDTH)
-        console.print(summary(found), soft_wrap=True)
-        console.print(table(found))
+        terminal = console()
+        terminal.print(summary(found))
+        width = max(terminal.width, LEAST_WIDTH) if terminal.is_terminal else WHOLE_WIDTH
+        terminal.print(table(found), soft_wrap=False, width=width)
         if trace:
             write_text(trace, found.trace())
     return values
@@ -62,9 +65,9 @@ def run_sanitized(module: Module, inputs: Sequence[Sequence[Any]]) -> list[Any]:
     for arguments in inputs:
         report = sanitize(optimized, arguments)
         if report.findings:
-            count = len(report.findings)
+            count = counted(len(report.findings), "mistake")
             notes = [str(finding) for finding in report.findings]
-            raise HloError("HLO184", f"the sanitizers found {count} mistakes", notes=notes)
+            raise HloError("HLO184", f"the sanitizers found {count}", notes=notes)
         values.append(report.value)
     return values
 
@@ -73,10 +76,10 @@ def table(found: Profile) -> Table:
     """A row for each kernel, those first that took longest."""
     rows = found.rows()
     spent = sum(row.seconds for row in rows)
-    made = Table(box=None, caption=_caption(rows), caption_justify="left")
+    made = Table(box=None, caption="\n".join(_notes(rows)), caption_justify="left")
     for number, name in enumerate(_COLUMNS):
         text = number < 2
-        made.add_column(name, justify="left" if text else "right", no_wrap=True, max_width=40)
+        made.add_column(name, justify="left" if text else "right", no_wrap=not text, max_width=40)
     for row in rows[:MOST_ROWS]:
         made.add_row(*_cells(row, spent))
     return made
@@ -86,7 +89,7 @@ def summary(found: Profile) -> str:
     """The whole call in a line."""
     best = found.roofline
     spent = sum(row.seconds for row in found.rows())
-    lost = f", {found.lost} calls not recorded" if found.lost else ""
+    lost = f", {counted(found.lost, 'call')} not recorded" if found.lost else ""
     return (
         f"{duration(found.seconds)}, {duration(spent)} of it in kernels{lost}; this machine copies "
         f"{best.bytes_per_second / 1e9:.1f} GB/s and computes "
@@ -94,11 +97,13 @@ def summary(found: Profile) -> str:
     )
 
 
-def _caption(rows: Sequence[Row]) -> str | None:
+def _notes(rows: Sequence[Row]) -> Iterator[str]:
     rest = rows[MOST_ROWS:]
-    if not rest:
-        return None
-    return f"{len(rest)} more kernels, together {duration(sum(row.seconds for row in rest))}"
+    if rest:
+        spent = duration(sum(row.seconds for row in rest))
+        yield f"{counted(len(rest), 'more kernel')}, together {spent}"
+    yield "roofline: the least time that memory and arithmetic allow, of the time that was taken;"
+    yield "over 100% where data lay in caches, which are faster than memory"
 
 
 def _cells(row: Row, spent: float) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError, did_you_mean
+from hlo.support.wording import with_article
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +30,7 @@ def asked_for(name: str, known: Iterable[Instruction], module: Module, message: 
         if instr.name == wanted:
             return instr
     elsewhere = [
-        f"%{wanted} is computed inside of %{call.name}, a {call.opcode}: ask about that"
+        f"%{wanted} is computed inside of %{call.name}, {with_article(call.opcode)}: ask about that"
         for computation in module.computations
         if any(i.name == wanted for i in computation.instructions)
         for call in module.instructions()

@@ -111,7 +111,13 @@ class Executable:
         run = self._library.functions.run
         address = ctypes.cast(run, ctypes.c_void_p).value or 0
         self.native = Native(address, built.arena_bytes, built.donated)
+        parameters = ", ".join(str(p.shape) for p in entry.parameters)
+        self._signature = f"({parameters}) -> {entry.root.shape}"
         self._call = caller(run, built.arena_bytes, entry, built.donated, built.views)
+
+    def __repr__(self) -> str:
+        """What it takes and gives, and the memory of a call."""
+        return f"<executable {self._signature}, {self.memory.temporaries:,} bytes of temporaries>"
 
     @cached_property
     def source(self) -> str:

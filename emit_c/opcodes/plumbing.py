@@ -10,6 +10,7 @@ from emit_c.code.types import wide
 from emit_c.kernels.body import Body, Environment, scalars_of
 from emit_c.table import Expand, Schedule, emits_c
 from hlo.errors.error import HloError
+from hlo.support.wording import with_article
 from optimizer.expanders.reductions.scan_expander import loop_over_slices
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ def write_while(body: Body, instr: Instruction, _index: Index) -> Values:
 
 def _only_scalars(instr: Instruction) -> None:
     if not all(scalars_of(i.shape) for i in (instr, *instr.operands)):
-        message = f"{instr.name}: a {instr.opcode} of arrays can't run inside a loop over elements"
+        what = f"{with_article(instr.opcode)} of arrays"
+        message = f"{instr.name}: {what} can't run inside a loop over elements"
         raise HloError("HLO181", message, instr.span)
 
 

@@ -25,6 +25,7 @@ from emit_c.program.trees import branch, leaves
 from emit_c.table import Element, elemental, emits_c
 from emit_c.table import Kernel as KernelEntry
 from hlo.errors.error import HloError
+from hlo.support.wording import with_article
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -184,7 +185,9 @@ class Schedule(Function):
             if wanted:
                 scope.values[instr] = self._constants(instr.attrs.literal, instr.name)  # type: ignore[attr-defined]
         elif instr.opcode in CONTROL:
-            raise HloError("HLO181", f"{instr.name}: a {instr.opcode} inside a fusion", instr.span)
+            raise HloError(
+                "HLO181", f"{instr.name}: {with_article(instr.opcode)} inside a fusion", instr.span
+            )
         elif wanted and isinstance(emits_c.get(instr.opcode), KernelEntry):
             self._write_kernel(scope, instr)
         elif wanted:

@@ -95,6 +95,10 @@ class HloError(Exception):
         self.span = span
         self.notes = tuple(notes)
 
+    def __reduce__(self) -> tuple[type[HloError], tuple[object, ...]]:
+        """How it is pickled: processes of a pool send what they raise."""
+        return type(self), (self.code, self.message, self.span, self.notes)
+
     def at(self, span: Span | None) -> HloError:
         """The same error with a position, if it had none."""
         return (

@@ -13,10 +13,11 @@ apart too, so a text with, say, a wrong result shape can be parsed, printed and 
 from __future__ import annotations
 
 from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError, Source, Span
-from hlo.instruction import Computation, Header, Module, StackFrames
+from hlo.instruction import Computation, Header, Module, StackFrames, reads_modules
 from hlo.names import NameSupply, free_of_keywords
 from hlo.read.by_grammar import GrammarReader
 from hlo.read.completion import settle_async, with_entry_layout
@@ -56,7 +57,12 @@ def parse(text: str, name: str = "<string>", *, fast: bool = True) -> Module:
     HloError
         HLO001 to HLO019, with the position, if this is no HLO text; and what `hlo.infer` raises
         where an instruction has no shape and its operands do not fit it.
+    TypeError
+        if the text is no string.
     """
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        hint = "hlo.load(path) reads a file" if isinstance(text, PathLike) else "decode it before"
+        raise TypeError(f"a text is needed, not {type(text).__name__}; {hint}")
     with no_collection():
         source = Source(text, name)
         _check_characters(source)
@@ -66,6 +72,9 @@ def parse(text: str, name: str = "<string>", *, fast: bool = True) -> Module:
             except (UnusualError, HloError):
                 pass  # the grammar reads it, or says what is wrong with it
         return _ModuleText(GrammarReader(source)).read()
+
+
+reads_modules(parse)
 
 
 def _check_characters(source: Source) -> None:

@@ -221,6 +221,10 @@ class Shape:
         """As HLO text spells it, with layouts."""
         return self.text
 
+    def __repr__(self) -> str:
+        """The same in brackets."""
+        return f"<shape {self.text}>"
+
     def _spell(self, *, layouts: bool) -> str:
         # XLA counts the elements of long tuples for the reader: /*index=5*/ before every fifth.
         inner = [e.text if layouts else e.text_without_layout for e in self.elements]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from hlo.errors.error import HloError
+from hlo.instruction import module_of
 from hlo.verify import calls
 from hlo.verify.aliases import verify_entry_layout, verify_module_aliases
 from hlo.verify.asynchronous import verify_pair
@@ -50,6 +51,7 @@ def verify(module: Module, sound: set[Instruction] | None = None) -> None:
     ----------
     XLA, `xla/service/hlo_verifier.cc`.
     """
+    module = module_of(module)
     try:
         verify_structure(module)
         _verify_instructions(module, set() if sound is None else sound)
@@ -69,7 +71,7 @@ def verify_once(module: Module) -> None:
     HloError
         HLO020 to HLO099, as `verify`.
     """
-    if module not in _sound_modules:
+    if module_of(module) not in _sound_modules:
         verify(module)
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from hlo.attributes import Attrs, Constant, Parameter, attribute_specs
-from hlo.instruction import Header, called_keys, writes_modules
+from hlo.instruction import Header, called_keys, writes_instructions, writes_modules
 from hlo.read.header_text import HEADER_ATTRIBUTES
 from hlo.write.literal_print import print_literal
 from hlo.write.print_order import computation_order, fused_computations, instruction_order
@@ -66,6 +66,7 @@ class Options:
 
 
 DEFAULT = Options()
+SHORT = Options(print_large_constants=False, print_metadata=False, print_backend_config=False)
 # Printed in this order after `HloModule name`.
 _HEADER_ORDER = (
     "is_scheduled",
@@ -79,6 +80,12 @@ _HEADER_ORDER = (
     "num_partitions",
     "frontend_attributes",
 )
+
+
+@writes_instructions
+def short_text(instr: Instruction) -> str:
+    """The text of an instruction for people: what makes its value, and no long constants."""
+    return print_instruction(instr, SHORT)
 
 
 @writes_modules

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hlo.support.wording import counted
 from hlo.write.print import print_instruction
 from hlo_tools.files import read_sound_module
 from hlo_tools.inputs import add_input_options, make_inputs
@@ -58,7 +59,7 @@ def run(arguments: Namespace) -> int:
     count = len(search.events)
     if blamed is None:
         told = "no rewrite breaks its promise" if search.kept else "equal"
-        print(f"{told} after {count} rewrites, {spell_tolerance(tolerance)}")
+        print(f"{told} after {counted(count, 'rewrite')}, {spell_tolerance(tolerance)}")
         return RIGHT
     event = blamed.event
     print(f"rewrite {event.number} of {count} makes it wrong: {blamed.difference}")

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.text import Text
 
 from hlo.diff import Section, diff
 from hlo.errors.error import HloError
 from hlo.write.print import Options
+from hlo_tools.console import console
 from hlo_tools.files import STANDARD, read_module
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ def run(arguments: Namespace) -> int:
     sections = diff(before, after, options)
     if not sections:
         return SAME
-    console = Console(highlight=False, soft_wrap=True)
+    terminal = console()
     for line in report(sections):
-        console.print(line)
+        terminal.print(line)
     return DIFFERENT
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError, did_you_mean
+from hlo.support.wording import counted
 from hlo.walk import users
 from hlo_tools.files import read_sound_module
 from interpreter.numbers.compare import PROMISES
@@ -58,7 +59,7 @@ def run(arguments: Namespace) -> int:
         xla = f"    XLA: {rule.xla}" if rule.xla else ""
         print(f"{rule.promise_name:{width}}  {evidence(rule):7}  {rule}{xla}")
     proved = sum(map(is_proved, rules))
-    print(f"\n{len(rules)} rules, {proved} of them proved in small types")
+    print(f"\n{counted(len(rules), 'rule')}, {proved} of them proved in small types")
     return 0
 
 

@@ -11,10 +11,9 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from rich.console import Console
-
 from hlo_tools.arguments import at_least
 from hlo_tools.arrays import leaves, load, save
+from hlo_tools.console import console
 from hlo_tools.files import read_sound_module
 from hlo_tools.inputs import add_input_options, deal, make_inputs
 from hlo_tools.observers import observing
@@ -101,12 +100,12 @@ def run(arguments: Namespace) -> int:
     ) as observe:
         values = way(module, inputs) if way else run_on(module, inputs, observe)
     if not arguments.quiet:
-        console = Console(highlight=False, soft_wrap=True, markup=False)
+        terminal = console()
         for device, value in enumerate(values):
             if len(values) > 1:
-                console.print(f"device {device}:", style="bold")
+                terminal.print(f"device {device}:", style="bold")
             for line in spell(value):
-                console.print(line)
+                terminal.print(line, markup=False)
     if arguments.output:
         save(arguments.output, values)
     status = SAME

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.stats import stats
+from hlo.support.wording import counted
 from hlo_tools.arguments import at_least
 from hlo_tools.files import read_module
 
@@ -46,11 +47,13 @@ def report(module: Module, largest: int) -> list[str]:
         "computed values": found.value_bytes,
     }
     header = module.header
+    instructions = counted(found.instructions, "instruction")
+    replicas = counted(header.replica_count, "replica")
     lines = [
         f"module {module.name}",
-        f"{found.instructions} instructions in {found.computations} computations",
-        f"{found.depth} instructions in the longest chain of operands",
-        f"{header.replica_count} replicas, {header.num_partitions} partitions",
+        f"{instructions} in {counted(found.computations, 'computation')}",
+        f"{counted(found.depth, 'instruction')} in the longest chain of operands",
+        f"{replicas}, {counted(header.num_partitions, 'partition')}",
     ]
     lines += section("opcodes", {name: str(n) for name, n in found.opcodes.items()})
     lines += section("element types", {name: str(n) for name, n in found.element_types.items()})

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
+from hlo.support.wording import counted
 from hlo.verify import verify
 from hlo_tools.files import name_of, read_module
 
@@ -37,5 +38,5 @@ def run(arguments: Namespace) -> int:
             status = WRONG
         else:
             count = sum(1 for _ in module.instructions())
-            print(f"{name_of(path)}: fine, {count} instructions")
+            print(f"{name_of(path)}: fine, {counted(count, 'instruction')}")
     return status

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from hlo.read.stack_frames import source_place
+from hlo.support.wording import counted
 from hlo_tools.files import read_sound_module
 from optimizer.fusion.why import why_fused
 from optimizer.layout.why import why_layout
@@ -47,6 +48,8 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--target", choices=("cpu", "gpu"), default="cpu", help="whose policy (default cpu)"
     )
+    # Copies are inserted, and values computed again, by the same rules for all.
+    parser.only_with(("--target",), "question fuse", "question layout", "question library")
 
 
 def run(arguments: Namespace) -> int:
@@ -55,14 +58,18 @@ def run(arguments: Namespace) -> int:
     Raises
     ------
     HloError
-        HLO158 if the question is about more or fewer instructions.
+        HLO158 if the question is about more or fewer instructions, or about one twice.
     """
     answer, count = QUESTIONS[arguments.question]
     if len(arguments.names) != count:
         given = f"{len(arguments.names)} given"
-        raise HloError("HLO158", f"why {arguments.question} wants {count} instructions, {given}")
+        wanted = counted(count, "instruction")
+        raise HloError("HLO158", f"why {arguments.question} asks about {wanted}, {given}")
     module = read_sound_module(arguments.file)
-    print(answer(module, *arguments.names, target=arguments.target))
+    told = answer(module, *arguments.names, target=arguments.target)
+    if len({name.removeprefix("%") for name in arguments.names}) < count:
+        raise HloError("HLO158", f"why {arguments.question} asks about two instructions, not one")
+    print(told)
     for name in arguments.names:
         print(f"  {place(module, name.removeprefix('%'))}")
     return 0

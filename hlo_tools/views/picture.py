@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING
 
+from hlo.support.wording import counted
 from hlo_tools.views.palette import COLOURS, STYLE, kind_of, spelled, tag, text
 from optimizer.analysis.cost import FREE
 from optimizer.memory.report import at_peak
@@ -121,7 +122,9 @@ class _Picture:
             yield text(LEFT, 48, "no memory")
             return
         sums = [f"{panel.title} {spelled(panel.size)}" for panel in self.panels]
-        yield text(LEFT, 48, ", ".join([*sums, f"{len(self.working)} instructions at work"]))
+        yield text(
+            LEFT, 48, ", ".join([*sums, f"{counted(len(self.working), 'instruction')} at work"])
+        )
 
     def frame(self, panel: Panel) -> Iterator[str]:
         """Title and sizes of a panel."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo.support.wording import counted
 from hlo.walk import users
 from optimizer.fusion.contraction import Contraction
 from optimizer.fusion.decision import FusionDecision
@@ -111,7 +112,7 @@ class Merger:
             if reason is not None:
                 return FusionDecision(False, name, reason)
         told = (
-            f"one kernel with {len(merge.kernel.outputs)} result(s) reads and writes "
+            f"one kernel with {counted(len(merge.kernel.outputs), 'result')} reads and writes "
             f"{merge.saved} bytes less than two, which read and write "
             f"{first.bytes + second.bytes}"
         )

@@ -122,8 +122,9 @@ class PriorityPlanner:
         before = self._time(self.groups[instr]) + sum(map(self._time, trials))
         after = sum(map(self._time, trials.values()))
         where = ", ".join(f"%{group.root.name}" for group in trials)
+        kernels = "the kernel" if len(trials) == 1 else "the kernels"
         told = (
-            f"the kernel(s) of {where} would take {after * 1e6:.3f} us with %{instr.name} inside, "
+            f"{kernels} of {where} would take {after * 1e6:.3f} us with %{instr.name} inside, "
             f"{before * 1e6:.3f} us with a kernel of its own"
         )
         return Priority(before > after, "priority", told, before - after)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo.support.wording import counted, with_article
 from optimizer.fusion.places import leaf
 from optimizer.fusion.policy import MOVEMENT, is_large_window
 from optimizer.fusion.sources import origin
@@ -33,7 +34,7 @@ def opcode(setting: Setting, asked: Asked) -> str | None:
         return f"%{instr.name} has large windows, which are not shown inside other loops"
     if instr.opcode in setting.policy.producers:
         return None
-    return f"%{instr.name} is a {instr.opcode}, which is not computed inside loops"
+    return f"%{instr.name} is {with_article(instr.opcode)}, which is not computed inside loops"
 
 
 def result(setting: Setting, asked: Asked) -> str | None:
@@ -97,7 +98,8 @@ def consumer(setting: Setting, asked: Asked) -> str | None:
     for group in asked.places:
         root = group.root
         if root.opcode not in setting.policy.roots or is_large_window(root):
-            return f"%{root.name}, which needs it, is a {root.opcode}, which reads it from memory"
+            kind = with_article(root.opcode)
+            return f"%{root.name}, which needs it, is {kind}, which reads it from memory"
         if leaf(root.shape).size == 0:
             return f"%{root.name}, which needs it, is empty"
     return None
@@ -129,7 +131,7 @@ def choices(setting: Setting, asked: Asked) -> str | None:
     if (times := asked.evaluations) <= most * instr.shape.size:
         return None
     return (
-        f"%{instr.name} is a {instr.opcode}, which chooses among its operands; its "
+        f"%{instr.name} is {with_article(instr.opcode)}, which chooses among its operands; its "
         f"{instr.shape.size} elements would be computed {times:.0f} times; at most {most} each"
     )
 
@@ -175,8 +177,9 @@ def expensive(setting: Setting, asked: Asked) -> str | None:
     if not setting.policy.is_expensive(instr) or (times := asked.evaluations) <= instr.shape.size:
         return None
     return (
-        f"%{instr.name} is a {instr.opcode}, which is expensive; its {instr.shape.size} elements "
-        f"would be computed {times:.0f} times, in {len(asked.places)} kernel(s)"
+        f"%{instr.name} is {with_article(instr.opcode)}, which is expensive; its "
+        f"{counted(instr.shape.size, 'element')} would be computed "
+        f"{counted(round(times), 'time')}, in {counted(len(asked.places), 'kernel')}"
     )
 
 

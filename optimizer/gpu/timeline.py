@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.support.wording import counted
 from optimizer.gpu.device import COMPUTE, DONE, STARTS, Device, lane, runs, seconds
 from optimizer.settings import settings
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 WIDTH = 72
+# A box of fewer columns has no room for a name.
+NARROW = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +109,25 @@ def picture(spans: Sequence[Span]) -> str:
 def _row(spans: Sequence[Span], total: float) -> str:
     """One lane: each instruction in brackets over the time that it takes."""
     row = [" "] * WIDTH
+    for left, right, names in _boxes(spans, total):
+        room = right - left - 2
+        # Instructions without room for a name stand in one box, which says how many they are.
+        label = names[0] if len(names) == 1 else counted(len(names), "instruction")
+        row[left:right] = f"[{label[:room]:<{room}}]" if room >= 0 else "|" * (right - left)
+    return "".join(row[:WIDTH])
+
+
+def _boxes(spans: Sequence[Span], total: float) -> list[tuple[int, int, list[str]]]:
+    """First and last column of each box with the names in it; narrow neighbours share one."""
+    boxes: list[tuple[int, int, list[str]]] = []
+    narrow = False
     for span in spans:
         left = min(round(span.start / total * WIDTH), WIDTH - 1)
         right = max(left + 1, round(span.end / total * WIDTH))
-        room = right - left - 2
-        label = f"[{span.instr.name[:room]:<{room}}]" if room >= 0 else "|"
-        row[left:right] = label
-    return "".join(row[:WIDTH])
+        alone, narrow = not narrow, right - left < NARROW
+        if boxes and narrow and not alone and left <= boxes[-1][1]:
+            first, _, names = boxes.pop()
+            boxes.append((first, max(right, first + 1), [*names, span.instr.name]))
+        else:
+            boxes.append((left, right, [span.instr.name]))
+    return boxes

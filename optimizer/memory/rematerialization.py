@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.support.wording import with_article
 from hlo.walk import names_of, rebuild, rebuild_module, users
 from optimizer.analysis.alias import DEFAULT
 from optimizer.analysis.cost import cost
@@ -74,6 +75,11 @@ class Peak:
         self._users = {c: users(c) for c in self.flow.timeline.first}
         self._ordered = {i for c in self.flow.timeline.first for i in ordered(c)}
 
+    @property
+    def told(self) -> str:
+        """The peak in words, as the report of the buffers has it."""
+        return f"the peak of {self.bytes} bytes of temporaries and results, moment {self.moment}"
+
     def candidates(self) -> list[tuple[RematDecision, Instruction]]:
         """What may be computed again, the least work for a byte first."""
         judged = [(self.judge(i), i) for i in self.flow.timeline.order]
@@ -89,10 +95,10 @@ class Peak:
             return RematDecision(False, "opcode", f"%{instr.name}: {told}")
         if not any(first <= self.moment <= last for first, last in shown.live):
             span = f"needed from {shown.live[0][0]} to {shown.live[-1][1]}"
-            told = f"%{instr.name} takes no memory at the peak, moment {self.moment}; it is {span}"
+            told = f"%{instr.name} takes no memory at {self.told}; it is {span}"
             return RematDecision(False, "not-alive", told)
         if not self.later(instr):
-            told = f"%{instr.name} is made or read at the peak, or handed on before it"
+            told = f"%{instr.name} is made or read at {self.told}, or handed on before it"
             return RematDecision(False, "in-use", told)
         kept = self._kept_for(instr)
         saved = shown.shape.bytes - sum(v.shape.bytes for v in kept)
@@ -103,14 +109,14 @@ class Peak:
         found = cost(instr)
         work = found.flops + _TRANSCENDENTAL * found.transcendentals + found.bytes_accessed
         told = (
-            f"%{instr.name} waits through the peak of {self.bytes} bytes; to compute it again "
+            f"%{instr.name} waits through {self.told}; to compute it again "
             f"behind it saves {saved} bytes for {work} operations and bytes"
         )
         return RematDecision(True, "cheaper", told, saved, work)
 
     def _of_a_kind_that_stays(self, instr: Instruction) -> str:
         if instr.opcode in SEQUENTIAL or instr.opcode in ("parameter", "constant"):
-            return f"a {instr.opcode} is never computed again"
+            return f"{with_article(instr.opcode)} is never computed again"
         if not instr.row.pure or has_effect(instr) or instr in self._ordered:
             return "it does more than compute its value"
         return ""

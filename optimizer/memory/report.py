@@ -113,6 +113,11 @@ def _peak(assignment: BufferAssignment) -> Iterator[str]:
         yield f"  buffer {number}: {_spelled(buffer.bytes)}, {name}, {value.shape}"
     if len(alive) > AT_PEAK:
         yield f"  and {len(alive) - AT_PEAK} more"
+    # This is the peak that rematerialization makes smaller.
+    moment, size = worst_moment([block(b) for b in assignment.buffers if not b.fixed])
+    where = next((i for i in order.order if order.time[i] >= moment), None)
+    name = where.name if where else ""
+    yield f"Peak of temporaries and results: {_spelled(size)}, at %{name} (moment {moment})"
 
 
 def at_peak(assignment: BufferAssignment) -> tuple[int, list[tuple[Buffer, Value]]]:

@@ -12,7 +12,7 @@ from optimizer.asked import asked_for
 from optimizer.calls.flatten_call_graph import FlattenCallGraph
 from optimizer.log import Log
 from optimizer.memory.buffers import Buffers, Update
-from optimizer.memory.copy_insertion import rule
+from optimizer.memory.copy_insertion import CopyInsertion, rule
 from optimizer.memory.rematerialization import Peak, RematDecision
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def why_recomputed(module: Module, name: str, target: str = "cpu") -> RematDecis
     HloError
         HLO158 if no sequential computation has such an instruction.
     """
-    found = Peak(FlattenCallGraph().run(module, Log()))
+    found = Peak(CopyInsertion().run(FlattenCallGraph().run(module, Log()), Log()))
     return found.judge(_find(found.flow, name))
 
 

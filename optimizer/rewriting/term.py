@@ -16,6 +16,7 @@ import numpy as np
 
 from hlo.instruction import Instruction
 from hlo.opcode import OPCODES
+from hlo.support.wording import with_article
 from optimizer.rewriting.make import value_of
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ class ConstantVariable(Arithmetic):
     def reason(self, instr: Instruction, found: Bindings) -> str:
         """It is no constant, or another one."""
         if value_of(instr) is None:
-            return f"{self.name} is a constant, %{instr.name} is a {instr.opcode}"
+            return f"{self.name} is a constant, %{instr.name} is {with_article(instr.opcode)}"
         return f"{self.name} is %{found[self.name].name} already, so it is not %{instr.name}"
 
     def __str__(self) -> str:
@@ -208,7 +209,7 @@ class Exactly(Term):
 
     def reason(self, instr: Instruction, found: Bindings) -> str:  # noqa: ARG002
         """It is no constant, or holds another number."""
-        return f"%{instr.name}, a {instr.opcode}, is not {self.value} everywhere"
+        return f"%{instr.name}, {with_article(instr.opcode)}, is not {self.value} everywhere"
 
     def __str__(self) -> str:
         """The number."""
@@ -327,7 +328,8 @@ class Application(Term):
     def reason(self, instr: Instruction, found: Bindings) -> str:
         """Another opcode, number of operands, or attribute."""
         if instr.opcode not in self.opcodes:
-            return f"%{instr.name} is a {instr.opcode}, not a {' or '.join(self.opcodes)}"
+            wanted = with_article(" or ".join(self.opcodes))
+            return f"%{instr.name} is {with_article(instr.opcode)}, not {wanted}"
         count = len(instr.operands)
         if not self.rest and count != len(self.operands):
             return f"%{instr.name} has {count} operands, not {len(self.operands)}"
@@ -335,7 +337,7 @@ class Application(Term):
         if self.rest and found.get(self.rest) != rest:
             return f"%{instr.name} has other operands than *{self.rest} already stands for"
         if self.rest_opcode and any(operand.opcode != self.rest_opcode for operand in rest):
-            return f"%{instr.name} has operands other than a {self.rest_opcode}"
+            return f"%{instr.name} has operands other than {with_article(self.rest_opcode)}"
         for name, wanted in self.attributes:
             given = getattr(instr.attrs, name)
             if not _bind(wanted, given, found):

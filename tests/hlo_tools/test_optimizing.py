@@ -176,7 +176,7 @@ def test_bisect_does_not_accuse_a_rule_of_the_rounding_that_it_promises(hlo, mon
         0,
         [
             "rewrite 1, pipeline.rounds: sum: it keeps its promise, ROUNDING",
-            "no rewrite breaks its promise after 1 rewrites, promise: ROUNDING",
+            "no rewrite breaks its promise after 1 rewrite, promise: ROUNDING",
         ],
     )
     wrong = hlo("bisect", "-", "--passes", "breaks", stdin=CANCELLING)
@@ -196,7 +196,7 @@ def test_bisect_goes_on_behind_a_rewrite_that_rounds(hlo, monkeypatch, wrong: st
 def test_bisect_takes_tolerances(hlo, monkeypatch) -> None:
     monkeypatch.setitem(optimizer.PASSES, "breaks", Breaks)
     words = ("bisect", "-", "--passes", "breaks")
-    assert hlo(*words, "--atol", 1e-3, stdin=CANCELLING).out.endswith("rewrites, atol: 0.001\n")
+    assert hlo(*words, "--atol", 1e-3, stdin=CANCELLING).out.endswith("rewrite, atol: 0.001\n")
     assert hlo(*words, "--ulps", 3, stdin=CANCELLING).status == 1
 
 

@@ -83,3 +83,26 @@ ENTRY e {
     gpu = ("why", "library", "--target", "gpu", "-")
     asked = hlo(*gpu, name, stdin=made.encode())
     assert asked.out.startswith(f"__cublas$gemm (fusion): %{name} is such a call already\n")
+
+
+def test_one_instruction_is_not_two(hlo, softmax) -> None:
+    result = hlo("why", "fuse", softmax, "exp.1", "%exp.1")
+    assert result.status == 2
+    assert "asks about two instructions, not one" in result.err
+
+
+def test_a_target_is_refused_where_it_says_nothing(hlo, softmax) -> None:
+    for question in ("copy", "remat"):
+        result = hlo("why", question, softmax, "exp.1", "--target", "gpu")
+        assert result.status == 2
+        assert "--target has no effect" in result.err
+
+
+def test_why_remat_means_the_peak_that_the_buffers_show(hlo, softmax, tmp_path) -> None:
+    hlo("opt", softmax, "-o", tmp_path / "o.hlo")
+    buffers = hlo("opt", tmp_path / "o.hlo", "--passes", "dce", "--stage", "buffers").out
+    (peak,) = [line for line in buffers.splitlines() if "temporaries and results" in line]
+    moment = peak.partition("(moment ")[2].rstrip(")")
+    size = peak.partition(": ")[2].partition("B,")[0].strip()
+    told = hlo("why", "remat", tmp_path / "o.hlo", "dot_general.1").out
+    assert f"{size} bytes of temporaries and results, moment {moment}" in told

@@ -149,7 +149,7 @@ ENTRY e {{
 
 def test_numbers_are_in_the_reason():
     text = str(why_fused(case("expensive_once"), "e", "eb"))
-    assert "8 elements would be computed 136 times, in 2 kernel(s)" in text
+    assert "8 elements would be computed 136 times, in 2 kernels" in text
     module = case("two_kernels_share")
     decisions = planned(module, module.entry, CPU).decisions
     low = next(i for i in decisions if i.name == "low")
@@ -215,7 +215,7 @@ def test_the_gpu_weighs_seconds():
 def test_numbers_of_merges_are_in_the_reason():
     module = hlo.parse((MERGES / "siblings.hlo").read_text().partition("// EXPECT")[0])
     text = str(why_fused(module, "s", "q"))
-    assert f"2 result(s) reads and writes {X} bytes less" in text
+    assert f"2 results reads and writes {X} bytes less" in text
     module = hlo.parse((MERGES / "rows_beyond_the_cache.hlo").read_text().partition("// EX")[0])
     assert "2 sweeps over rows of 2097152 bytes" in str(why_fused(module, "s", "d"))
 

@@ -1,0 +1,45 @@
+"""Reads files of HLO text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hlo.errors.error import HloError
+from hlo.read.parse import parse
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from hlo.instruction import Module
+
+
+def load(path: str | PathLike[str]) -> Module:
+    """Parse a file of HLO text.
+
+    Raises
+    ------
+    HloError
+        HLO200 if the file can't be read, HLO201 if it is binary; else as `parse`.
+    """
+    try:
+        raw = Path(path).read_bytes()
+    except OSError as error:
+        raise HloError("HLO200", f"cannot read {path}: {error.strerror}") from error
+    return parse(decoded(raw, str(path)), str(path))
+
+
+def decoded(raw: bytes, name: str) -> str:
+    """The text of a file, byte for byte.
+
+    Line ends stay as they are, and bytes that are no UTF-8 become surrogates, so that printing
+    gives them back.
+
+    Raises
+    ------
+    HloError
+        HLO201 if it is binary.
+    """
+    if b"\0" in raw:
+        raise HloError("HLO201", f"{name} is binary, not HLO text")
+    return raw.decode("utf-8", "surrogateescape")

@@ -1,0 +1,20 @@
+"""Where verbs print for people: with colours on a terminal, unless NO_COLOR is set."""
+
+from __future__ import annotations
+
+import os
+
+from rich.console import Console
+
+
+def plain() -> bool:
+    """Whether nothing but text is wanted, as https://no-color.org says."""
+    return bool(os.environ.get("NO_COLOR"))
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that breaks no lines, and marks no numbers."""
+    if plain():
+        # Without colours rich would still write bold.
+        return Console(stderr=stderr, highlight=False, soft_wrap=True, color_system=None)
+    return Console(stderr=stderr, highlight=False, soft_wrap=True)

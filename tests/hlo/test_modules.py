@@ -1,0 +1,92 @@
+"""Modules as Python objects: copied, pickled, loaded from files, shown in a line."""
+
+import copy
+import pickle
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+
+import emit_c
+import hlo
+import interpreter
+import optimizer
+
+SOFTMAX = Path(__file__).parents[1] / "models" / "softmax_layer.hlo"
+# A chain of operands that is deeper than Python's stack.
+DEEP = "HloModule deep\n\nENTRY e {\n  x0 = f32[] parameter(0)\n" + "".join(
+    f"  {'ROOT ' if i == 4999 else ''}x{i + 1} = f32[] negate(x{i})\n" for i in range(5000)
+)
+
+
+def test_modules_are_pickled_and_copied() -> None:
+    module = hlo.load(SOFTMAX)
+    again = pickle.loads(pickle.dumps(module))
+    assert str(again) == str(module)
+    assert again.span.source.name == str(SOFTMAX)
+    assert copy.deepcopy(module) is copy.copy(module) is module
+    assert copy.deepcopy([module.entry, module.entry.root]) == [module.entry, module.entry.root]
+
+
+def test_deep_modules_are_pickled() -> None:
+    module = hlo.parse(DEEP + "}\n")
+    assert str(pickle.loads(pickle.dumps(module))) == str(module)
+
+
+def test_parts_of_modules_say_why_they_are_not_pickled() -> None:
+    module = hlo.load(SOFTMAX)
+    for part in (module.entry, module.entry.root):
+        with pytest.raises(TypeError, match="pickle the module"):
+            pickle.dumps(part)
+
+
+def test_errors_come_out_of_a_process_pool() -> None:
+    with ProcessPoolExecutor(1, get_context("fork")) as pool:
+        error = pool.submit(hlo.parse, "HloModule m {", "bad.hlo").exception()
+        module = pool.submit(hlo.parse, SOFTMAX.read_text()).result()
+    assert isinstance(error, hlo.HloError)
+    assert str(error).startswith("bad.hlo:1:")
+    noted = error.noting("a note")
+    assert str(pickle.loads(pickle.dumps(noted))) == str(noted)
+    assert str(module) == str(hlo.load(SOFTMAX))
+
+
+def test_files_are_loaded(tmp_path: Path) -> None:
+    assert str(hlo.load(str(SOFTMAX))) == str(hlo.parse(SOFTMAX.read_text()))
+    with pytest.raises(hlo.HloError, match="HLO200"):
+        hlo.load(tmp_path)
+    (tmp_path / "m.pb").write_bytes(b"\0")
+    with pytest.raises(hlo.HloError, match="HLO201"):
+        hlo.load(tmp_path / "m.pb")
+
+
+@pytest.mark.parametrize("given", [b"HloModule m", SOFTMAX, 3])
+def test_what_is_no_text_is_refused(given: object) -> None:
+    with pytest.raises(TypeError, match="a text is needed, not"):
+        hlo.parse(given)
+
+
+@pytest.mark.parametrize(
+    "use", [hlo.verify, interpreter.evaluate, optimizer.optimize, emit_c.compile]
+)
+def test_what_is_no_module_is_refused(use) -> None:
+    with pytest.raises(TypeError, match="a module is needed, not str"):
+        use(SOFTMAX.read_text())
+
+
+def test_everything_is_shown_in_a_short_line() -> None:
+    module = hlo.load(SOFTMAX)
+    assert repr(module) == "<module jit_softmax_layer, 33 instructions>"
+    assert repr(module.entry.root.shape) == "<shape f32[8,10]{1,0}>"
+    shown = {repr(instr) for instr in module.entry.instructions}
+    assert "%x.1 = f32[8,16]{1,0} parameter(0)" in shown
+    assert (
+        "%dot_general.1 = f32[8,10]{1,0} dot(%x.1, %weights.1), lhs_contracting_dims={1}, "
+        "rhs_contracting_dims={0}" in shown
+    )
+    executable = repr(emit_c.compile(module))
+    assert executable.startswith("<executable (f32[8,16]{1,0}, ")
+    assert executable.endswith(" bytes of temporaries>")
+    long = hlo.parse(f"ROOT c = s32[40] constant({{{','.join(['1'] * 40)}}})")
+    assert repr(long.entry.root) == "%c = s32[40]{0} constant({...})"
