@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, dataclass_transf
 from hlo.attributes import NO_ATTRS, Attrs
 from hlo.attributes.annotations import NO_ANNOTATIONS, Annotations
 from hlo.opcode import OPCODES, Opcode
-from hlo.support.wording import counted
 from hlo.types.values import FrontendAttributes
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -113,6 +113,12 @@ def without_verb(words: list[str]) -> int:
 
 def report(error: Exception) -> int:
     """Say on standard error what went wrong, in one message."""
+    if isinstance(error, ImportError):
+        from hlo_tools.rooms import in_the_way, told  # noqa: PLC0415
+
+        if found := in_the_way():
+            print(f"hlo: {told(found)}", file=sys.stderr)
+            return BAD_INPUT
     from hlo.errors.error import HloError  # noqa: PLC0415
 
     if os.environ.get("HLO_DEBUG"):

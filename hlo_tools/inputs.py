@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.errors.error import HloError
-from hlo.support.wording import counted
+from hlo.wording import counted
 from hlo_tools.arguments import at_least
 from hlo_tools.arrays import full_array, load, random_array, tree, typed
 from interpreter.engine.memory import available_bytes
@@ -35,7 +35,9 @@ def add_input_options(parser: Parser) -> None:
         "--input",
         action="append",
         metavar="FILE",
-        help=".npy or .npz with the arrays of the parameters in order; may be given again",
+        help=".npy or .npz with the arrays of the parameters in order; may be given again. Several "
+        "devices are given the same arrays, or each its own: first all of device 0, then all of "
+        "device 1 (in0_d1, in1_d1, ... in an .npz), replica by replica",
     )
     parser.add_argument(
         "--seed", type=at_least(0), default=0, metavar="N", help="of random inputs (default 0)"

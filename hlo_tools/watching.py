@@ -10,7 +10,7 @@ import optimizer
 from emit_c.executable.profile import profile
 from emit_c.executable.sanitize import sanitize
 from hlo.errors.error import HloError
-from hlo.support.wording import counted
+from hlo.wording import counted
 from hlo_tools.console import console
 from hlo_tools.files import write_text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError, did_you_mean
-from hlo.support.wording import with_article
+from hlo.wording import with_article
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -110,6 +110,7 @@ def signature(module: Module, name: str) -> Signature:
     """The function of a module, named as wanted."""
     names = Names()
     names.unique("workspace")
+    names.unique("element")
     function = names.unique(name)
     if hasattr(ctypes.CDLL(None), function):
         # It is a name of the C library, like `exp`.
@@ -207,9 +208,21 @@ def _constant(number: int, array: NDArray[Any]) -> str:
 
 def _example_arrays(head: Signature) -> str:
     arrays = [a for a in (*head.inputs, *head.outputs) if a]
-    return "".join(
+    made = "".join(
         f"  {a.type} *{a.name} = calloc({max(a.size, 1)}, sizeof *{a.name});\n" for a in arrays
     )
+    # What is stored as bytes stays 0; indices are whole, and small.
+    return made + "".join(
+        f"  for (int64_t element = 0; element < {a.size}; element++) "
+        f"{a.name}[element] = {_example_number(a)};\n"
+        for a in head.inputs
+        if a and a.shape.element_type.name in _C_NAMES
+    )
+
+
+def _example_number(array: Array) -> str:
+    """A number of an input of the example, in C."""
+    return "element % 3" if array.shape.element_type.is_integer else "0.25 * (element % 9) - 1"
 
 
 def _example_shown(head: Signature) -> str:

@@ -10,7 +10,7 @@ from emit_c.code.types import wide
 from emit_c.kernels.body import Body, Environment, scalars_of
 from emit_c.table import Expand, Schedule, emits_c
 from hlo.errors.error import HloError
-from hlo.support.wording import with_article
+from hlo.wording import with_article
 from optimizer.expanders.reductions.scan_expander import loop_over_slices
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from emit_c.program.trees import branch, leaves
 from emit_c.table import Element, elemental, emits_c
 from emit_c.table import Kernel as KernelEntry
 from hlo.errors.error import HloError
-from hlo.support.wording import with_article
+from hlo.wording import with_article
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

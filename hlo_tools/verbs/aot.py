@@ -7,6 +7,7 @@ calls LAPACK, that of the system is linked, or another one (`make LAPACKLIBS=...
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,5 +44,7 @@ def run(arguments: Namespace) -> int:
     for name, text in made.items():
         write_text(str(folder / name), text)
         print(folder / name)
-    print(f"to build and run the example: make -C {folder} && {folder}/example")
+    where = shlex.quote(str(folder))
+    program = shlex.quote(str(folder.resolve() / "example"))
+    print(f"to build and run the example: make -C {where} && {program}")
     return 0

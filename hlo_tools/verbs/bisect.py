@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hlo.support.wording import counted
+from hlo.wording import counted
 from hlo.write.print import print_instruction
 from hlo_tools.files import read_sound_module
 from hlo_tools.inputs import add_input_options, make_inputs

@@ -16,6 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hlo_tools.rooms import HOME, in_the_way, told
+
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
@@ -77,6 +79,9 @@ def examine() -> Iterator[Finding]:
     wanted = ".".join(map(str, OLDEST_PYTHON))
     fresh = platform.python_version() if sys.version_info >= OLDEST_PYTHON else ""
     yield Finding("Python", fresh, f"install Python {wanted} or newer", needed=True)
+    blocked = in_the_way()
+    advice = told(blocked) if blocked else ""
+    yield Finding("own packages", "" if blocked else str(HOME), advice, needed=True)
     for name in required_packages():
         yield package(name, f"pip install {name}", needed=True)
     yield Finding(

@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError, did_you_mean
-from hlo.support.wording import counted
 from hlo.walk import users
+from hlo.wording import counted
 from hlo_tools.files import read_sound_module
 from interpreter.numbers.compare import PROMISES
 from optimizer.catalogue import ALL_RULE_SETS

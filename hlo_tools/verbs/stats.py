@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.stats import stats
-from hlo.support.wording import counted
+from hlo.wording import counted
 from hlo_tools.arguments import at_least
 from hlo_tools.files import read_module
 

@@ -9,8 +9,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
-from hlo.support.wording import counted
 from hlo.verify import verify
+from hlo.wording import counted
 from hlo_tools.files import name_of, read_module
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from hlo.read.stack_frames import source_place
-from hlo.support.wording import counted
+from hlo.wording import counted
 from hlo_tools.files import read_sound_module
 from optimizer.fusion.why import why_fused
 from optimizer.layout.why import why_layout

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING
 
-from hlo.support.wording import counted
+from hlo.wording import counted
 from hlo_tools.views.palette import COLOURS, STYLE, kind_of, spelled, tag, text
 from optimizer.analysis.cost import FREE
 from optimizer.memory.report import at_peak

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.support.wording import counted
 from hlo.walk import users
+from hlo.wording import counted
 from optimizer.fusion.contraction import Contraction
 from optimizer.fusion.decision import FusionDecision
 from optimizer.fusion.merge_rules import MERGE_RULES, Merge

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.support.wording import counted, with_article
+from hlo.wording import counted, with_article
 from optimizer.fusion.places import leaf
 from optimizer.fusion.policy import MOVEMENT, is_large_window
 from optimizer.fusion.sources import origin

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hlo.support.wording import counted
+from hlo.wording import counted
 from optimizer.gpu.device import COMPUTE, DONE, STARTS, Device, lane, runs, seconds
 from optimizer.settings import settings
 

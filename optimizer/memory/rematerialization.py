@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hlo.support.wording import with_article
 from hlo.walk import names_of, rebuild, rebuild_module, users
+from hlo.wording import with_article
 from optimizer.analysis.alias import DEFAULT
 from optimizer.analysis.cost import cost
 from optimizer.analysis.dataflow import Value

@@ -16,7 +16,7 @@ import numpy as np
 
 from hlo.instruction import Instruction
 from hlo.opcode import OPCODES
-from hlo.support.wording import with_article
+from hlo.wording import with_article
 from optimizer.rewriting.make import value_of
 
 if TYPE_CHECKING:

@@ -150,3 +150,18 @@ def test_no_line_is_empty_without_need():
 def test_only_what_calls_lapack_is_linked_with_it():
     for text in files(hlo.parse(MODULE), "m").values():
         assert "LAPACK" not in text
+
+
+def test_the_makefile_makes_everything_and_the_example_computes(tmp_path):
+    text = "HloModule m\nENTRY e { x = f32[9] parameter(0) i = s32[4] parameter(1) "
+    text += "y = f32[9] negate(x) ROOT r = (f32[9], s32[4]) tuple(y, i) }"
+    write(files(hlo.parse(text), "m"), tmp_path)
+    made = subprocess.run(
+        ["make", "all"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )  # fmt: skip
+    assert "warning" not in made.stdout + made.stderr
+    assert (tmp_path / "libm.so").exists()
+    shown = subprocess.run([tmp_path / "example"], capture_output=True, text=True, check=True)
+    first, second = shown.stdout.splitlines()
+    assert first.split()[1:5] == ["1", "0.75", "0.5", "0.25"]
+    assert second.split()[1:] == ["0", "1", "2", "0"]

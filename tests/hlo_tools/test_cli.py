@@ -154,3 +154,15 @@ def test_no_color_is_honoured(softmax: Path, tmp_path: Path) -> None:
     # Not even bold.
     assert b"\x1b" not in start(*words, FORCE_COLOR="1", TERM="xterm", NO_COLOR="1").stdout
     assert b"\x1b" not in start(*words).stdout
+
+
+@pytest.mark.parametrize("verb", ["doctor", "opt"])
+def test_a_file_in_the_way_of_a_package_is_named(tmp_path: Path, verb: str) -> None:
+    (tmp_path / "optimizer.py").touch()
+    words = [verb] if verb == "doctor" else [verb, "-"]
+    done = subprocess.run(
+        [*COMMAND, *words], cwd=tmp_path, capture_output=True, text=True, check=False, input=""
+    )
+    told = done.stdout + done.stderr
+    assert done.returncode == 2
+    assert f"{tmp_path}/optimizer.py is in the way of PyHLO's package `optimizer`" in told

@@ -1,4 +1,4 @@
-// An example: it calls ${name} on zeros, and prints the first elements of its results.
+// An example: it calls ${name} on small numbers, and prints the first elements of its results.
 #include "${name}.h"
 
 #include <stdio.h>

@@ -1,0 +1,28 @@
+"""Whether Python finds PyHLO's own packages, or files of the same names that are in their way."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+PACKAGES = ("hlo", "interpreter", "optimizer", "emit_c")
+HOME = Path(__file__).parents[1]
+
+
+def in_the_way() -> dict[str, str]:
+    """By package, the file that Python takes for it."""
+    found: dict[str, str] = {}
+    for name in PACKAGES:
+        loaded = sys.modules.get(name)
+        spec = loaded.__spec__ if loaded else find_spec(name)
+        origin = spec.origin if spec else None
+        if origin and Path(origin).resolve() != (HOME / name / "__init__.py").resolve():
+            found[name] = origin
+    return found
+
+
+def told(found: dict[str, str]) -> str:
+    """A line about the files that are in the way."""
+    files = ", ".join(f"{file} is in the way of PyHLO's package `{n}`" for n, file in found.items())
+    return f"{files}: rename it, or start in another folder"
