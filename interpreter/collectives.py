@@ -306,6 +306,11 @@ def _permute_slices(
 
     The k-th slice of each buffer goes to the k-th target of its source. A device says itself
     where its slices go, in the output of their target.
+
+    Raises
+    ------
+    HloError
+        HLO123 if a slice does not lie in its buffer.
     """
     outputs = [np.array(x) for x in _buffers(operands[1])]
     sources: dict[int, int] = {}
@@ -320,8 +325,19 @@ def _permute_slices(
             for k, (start, place) in enumerate(zip(read, write, strict=True)):
                 size = next(sizes)
                 if k == number or len(read) == 1:
+                    for where, whole in ((start, array), (place, output)):
+                        _expect_inside(instr, where, size, whole)
                     output[_region(place, size)] = array[_region(start, size)]
     return tuple(outputs) if instr.operands[1].shape.is_tuple else outputs[0]
+
+
+def _expect_inside(
+    instr: Instruction, start: Sequence[Array], size: Sequence[int], array: Array
+) -> None:
+    for first, n, whole in zip(start, size, array.shape, strict=True):
+        if not 0 <= first <= whole - n:
+            message = f"{instr.name}: a slice of {n} from {first} on, of a dimension of {whole}"
+            raise HloError("HLO123", message, instr.span)
 
 
 def _buffers(value: Value) -> tuple[Array, ...]:

@@ -79,18 +79,18 @@ class Skipped(Exception):  # noqa: N818  it is none
 
 @contextmanager
 def limit(seconds: float) -> Iterator[None]:
-    """Raise TooLongError after some seconds."""
+    """Raise TooLongError after some seconds of this process: others may be busy too."""
 
     def ring(*_: object) -> None:
         raise TooLongError
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, ring)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 @contextmanager

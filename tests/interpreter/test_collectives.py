@@ -138,6 +138,22 @@ def test_collective_permute_in_place_moves_slices() -> None:
     np.testing.assert_array_equal(got[1], [0, 2, 3, 0])
 
 
+@pytest.mark.parametrize(("start", "place"), [(3, 0), (0, 3), (-1, 0), (0, -1)])
+def test_slices_that_are_permuted_lie_in_their_arrays(start: int, place: int) -> None:
+    text = f"""ENTRY main {{
+  x = s32[4] parameter(0)
+  a = s32[] constant({start})
+  b = s32[] constant({place})
+  from = (s32[]) tuple(a)
+  to = (s32[]) tuple(b)
+  ROOT r = s32[4] collective-permute(x, x, from, to), source_target_pairs={{{{0,0}}}},
+    slice_sizes={{{{2}}}}
+}}"""
+    with pytest.raises(HloError, match="a slice of 2 from") as caught:
+        run(text, data(1))
+    assert caught.value.code == "HLO123"
+
+
 def test_collective_broadcast_sends_from_the_first_and_zeros_elsewhere() -> None:
     got = run(entry("s32[4] collective-broadcast(x), replica_groups={{2,0}}"), data(3), replicas=3)
     np.testing.assert_array_equal(got[0], data(3)[2])
