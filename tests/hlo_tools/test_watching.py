@@ -118,7 +118,10 @@ def test_what_was_written_builds_and_runs(hlo, tmp_path):
     assert "warning" not in made.stderr
     assert log.read_text().count(" -c -o ") >= 3
     shown = subprocess.run([tmp_path / "example"], capture_output=True, text=True, check=True)
-    assert shown.stdout.split() == ["result:", *["0"] * 8]
+    name, *numbers = shown.stdout.split()
+    assert (name, len(numbers)) == ("result:", 8)
+    # The example's numbers are not all zeros.
+    assert any(float(number) for number in numbers)
 
 
 def test_the_folder_must_be_one(hlo, tmp_path):
