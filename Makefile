@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOFTMAX := tests/models/softmax_layer
 
-.PHONY: run test fuzz docs bless bench clean
+.PHONY: run test fuzz harnesses docs bless bench clean
 
 # The main job: a dense softmax layer, dumped from JAX, is parsed, verified, printed, run, and its
 # value compared with XLA's.
@@ -22,6 +22,10 @@ test: .venv/tests
 fuzz: .venv/tests
 	$(BIN)/python -m tests.fuzz --texts 1000000
 	$(BIN)/python -m tests.fuzz --modules 50000 --sanitize
+
+# Every harness of JAX's own wheel, 5,594 functions of lax, on PyHLO and on XLA CPU.
+harnesses: .venv/tests
+	PYHLO_ALL_HARNESSES=1 $(BIN)/pytest -n 2 -q tests/hlo_jax/test_harnesses.py $(ARGS)
 
 # The pages of docs/ that are written by the program itself.
 docs: .venv/tests

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+# JAX reads these when it is imported, which harnesses are while tests are being collected.
+os.environ.update(JAX_PLATFORMS="pyhlo,cpu", PYHLO_JAX_DEVICES="4")
+
 ENGINES = ("interpreter", "c")
 
 
@@ -13,8 +16,6 @@ ENGINES = ("interpreter", "c")
 def jax() -> Iterator[Any]:
     """JAX on PyHLO; tests that need it are skipped where it is not installed."""
     module = pytest.importorskip("jax", reason="jax is not installed: pip install 'pyhlo[jax]'")
-    os.environ["PYHLO_JAX_DEVICES"] = "4"
-    module.config.update("jax_platforms", "pyhlo,cpu")
     assert module.default_backend() == "pyhlo"
     return module
 

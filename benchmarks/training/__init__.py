@@ -1,0 +1,1 @@
+"""Training scripts with public libraries, which know nothing of PyHLO."""
