@@ -165,4 +165,4 @@ def evaluate_scan(
         for output, result in zip(outputs, results[:kept], strict=True):
             output[at] = result
         carries = results[kept:]
-    return (*outputs, *carries) if instr.shape.is_tuple else outputs[0]
+    return (*outputs, *carries) if instr.shape.is_tuple else (*outputs, *carries)[0]

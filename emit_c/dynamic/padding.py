@@ -97,7 +97,10 @@ def to_static(module: Module) -> Static:
         trees[parameter] = with_sizes(elements(value), sizes)
     for instr in entry.instructions:
         if instr.opcode != "parameter":
-            trees[instr] = padded(instr, [trees[o] for o in instr.operands])
+            # Arrays get sizes beside them, for which nothing says how they are sharded.
+            notes = replace(instr.annotations, sharding=None)
+            plain = instr.with_(annotations=notes)
+            trees[instr] = padded(plain, [trees[o] for o in instr.operands])
     results = padded_leaves(trees[entry.root])
     yielded = [(number, d) for number, leaf in enumerate(results) for d in leaf.sizes]
     counts = [size for leaf in results for size in leaf.sizes.values()]

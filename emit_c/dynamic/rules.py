@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, cast
 
 from emit_c.dynamic.values import Padded, Tree, instruction_of, static
 from hlo.errors.error import HloError
-from optimizer.expanders.parts import number
+from hlo.types.element_type import S32
+from optimizer.expanders.parts import number, to_type
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
@@ -143,8 +144,15 @@ def bounded(instr: Instruction, sizes: Sequence[Padded]) -> Sizes:
 
 
 def within(size: Instruction, bound: int) -> Instruction:
-    """A size that is no larger than its bound, and not negative: C does not look again."""
-    return make("clamp", number(0), size, number(bound))
+    """A size, as an s32, that is no larger than its bound, and not negative.
+
+    C does not look again.
+    """
+    own = size.shape.element_type
+    if own.bits < S32.bits:
+        size, own = to_type(size, S32), S32
+    low, high = (to_type(number(n), own) for n in (0, bound))
+    return to_type(make("clamp", low, size, high), S32)
 
 
 def several(instr: Instruction, values: Sequence[Instruction], sizes: Sizes) -> Tree:

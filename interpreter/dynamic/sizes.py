@@ -42,22 +42,20 @@ def evaluate_set_dimension_size(
 
     Parameters
     ----------
-    size : s32 of shape (), from 0 to the bound. Elements beyond it are cut off; where it is larger
-        than the actual size, zeros stand for what XLA leaves unspecified.
-
-    Raises
-    ------
-    HloError
-        HLO123 if the size is negative or beyond the bound.
+    size : s32 of shape (); below 0 it counts as 0, beyond the bound as the bound, where XLA says
+        nothing. Elements beyond it are cut off; where it is larger than the actual size, zeros
+        stand for what XLA leaves unspecified. A dimension that is declared static has all its
+        elements, whatever the size.
 
     References
     ----------
     XLA operation semantics, SetDimensionSize.
     """
-    dim, wanted = attrs.dimensions[0], int(size)
+    dim = attrs.dimensions[0]
     bound = instr.operands[0].shape.dims[dim]
-    if wanted < 0 or 0 <= bound < wanted:
-        raise HloError("HLO123", f"{instr.name}: size {wanted} is not within 0 and {bound}")
+    wanted = max(int(size), 0)
+    if bound >= 0:
+        wanted = min(wanted, bound) if instr.shape.dynamic_at(dim) else bound
     missing = max(0, wanted - operand.shape[dim])
     padding = [(0, missing if d == dim else 0) for d in range(operand.ndim)]
     padded = np.pad(operand, padding) if missing else operand

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hlo.walk import rebuild, rebuild_module
-from optimizer.effects import has_effect, ordered
+from optimizer.effects import has_effect, ordered, without_dead
 from optimizer.identity import Identity
 from optimizer.passes import register
 
@@ -53,7 +53,9 @@ class Cse:
             def is_eligible(instr: Instruction) -> bool:
                 return instr not in tied and not has_effect(instr)
 
-            return rebuild(computation, repetitions(computation, is_eligible, identity, log))
+            made = rebuild(computation, repetitions(computation, is_eligible, identity, log))
+            # Nothing may use the root of a fusion; what uses an earlier root is not needed.
+            return made if made.root.name == computation.root.name else without_dead(made)
 
         return rebuild_module(module, change)
 

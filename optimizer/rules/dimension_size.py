@@ -31,12 +31,26 @@ def differ(p: Dims, q: Dims) -> bool:
     return p != q
 
 
+@guard
+def is_within(c: Instruction, x: Instruction, p: Dims) -> bool:
+    """A size that is not cut off."""
+    size = value_of(c)
+    return size is not None and 0 <= size <= x.shape.dims[p[0]]
+
+
+@guard
+def is_dynamic(a: Instruction, p: Dims) -> bool:
+    """A dimension of run-time size."""
+    return a.shape.dynamic_at(p[0])
+
+
 # fmt: off
 RULES = (
     Rule(set_dimension_size(x, c, dimensions=p).as_(a), x,
          where=is_whole(c, x, p) & same_type(x, a),
          name="size of all there is", xla="set-dimension-size to the static size => A"),
-    Rule(get_dimension_size(set_dimension_size(x, y, dimensions=p), dimensions=p), y,
+    Rule(get_dimension_size(set_dimension_size(x, c, dimensions=p).as_(a), dimensions=p), c,
+         where=is_within(c, x, p) & is_dynamic(a, p),
          name="size that was set", xla="get-dimension-size(set-dimension-size(A, n)) => n"),
     Rule(get_dimension_size(set_dimension_size(x, y, dimensions=p), dimensions=q),
          get_dimension_size(x, dimensions=q), where=differ(p, q),

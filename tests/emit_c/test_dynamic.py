@@ -7,6 +7,7 @@ from strategies.compiled import entry
 import emit_c
 import hlo
 import interpreter
+import optimizer
 from interpreter.numbers.compare import ROUNDING, compare
 
 ADD = "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }"
@@ -301,3 +302,51 @@ def test_what_computes_across_run_time_sizes_is_refused(line):
         emit_c.compile(hlo.parse(entry(SIZED + line, ADD + CALLED)))
     assert caught.value.code == "HLO181"
     assert caught.value.span is not None
+
+
+TWO = """two { p = f32[] parameter(0)  q = f32[] parameter(1)
+  r = f32[] parameter(2)  s = f32[] parameter(3)
+  a = f32[] add(p, r)  b = f32[] multiply(q, s)  ROOT t = (f32[], f32[]) tuple(a, b) }"""
+
+
+@pytest.mark.parametrize("optimize", [False, True])
+def test_shardings_of_what_gets_sizes_are_dropped(optimize: bool) -> None:
+    text = f"""{TWO}
+ENTRY e {{ x = f32[<=4] parameter(0)
+  i = f32[] constant(0)
+  ROOT w = (f32[<=3], f32[<=3]) reduce-window(x, x, i, i), window={{size=2}}, to_apply=two,
+    sharding={{{{replicated}},{{replicated}}}} }}"""
+    module, x = hlo.parse(text), np.arange(4, dtype=np.float32)
+    got, want = emit_c.compile(module, optimize=optimize)(x), interpreter.evaluate(module, x)
+    assert [part.tolist() for part in got] == [part.tolist() for part in want]
+
+
+@pytest.mark.parametrize("optimize", [False, True])
+@pytest.mark.parametrize("kind", ["u32", "s64", "u8", "s32"])
+@pytest.mark.parametrize("opcode", ["set", "slice"])
+def test_sizes_may_be_of_any_integer_type(opcode: str, kind: str, optimize: bool) -> None:
+    sized = {
+        "set": "m = s32[] convert(n)\nROOT d = f32[<=6] set-dimension-size(x, m), dimensions={0}",
+        "slice": 'ROOT d = f32[<=6] custom-call(x, n), custom_call_target="SliceToDynamic"',
+    }
+    text = f"ENTRY e {{ x = f32[6] parameter(0)\nn = {kind}[] parameter(1)\n{sized[opcode]} }}"
+    module, x = hlo.parse(text), np.arange(6, dtype=np.float32)
+    n = np.array(4, module.entry.parameters[1].shape.element_type.dtype)
+    assert emit_c.compile(module, optimize=optimize)(x, n).tolist() == [0, 1, 2, 3]
+    assert interpreter.evaluate(module, x, n).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("optimize", [False, True])
+@pytest.mark.parametrize("shape", ["<=65", "65"])
+@pytest.mark.parametrize("size", [-1, 0, 2, 65, 66, 1_000_000])
+def test_sizes_that_are_set_are_within_their_bounds(size: int, shape: str, optimize: bool) -> None:
+    text = f"""ENTRY e {{ x = s32[65] parameter(0)
+  n = s32[] parameter(1)
+  d = s32[{shape}] set-dimension-size(x, n), dimensions={{0}}
+  ROOT g = s32[] get-dimension-size(d), dimensions={{0}} }}"""
+    module = hlo.parse(text)
+    given = np.zeros(65, np.int32), np.int32(size)
+    want = 65 if shape == "65" else min(max(size, 0), 65)
+    assert interpreter.evaluate(module, *given) == want
+    assert interpreter.evaluate(optimizer.optimize(module), *given) == want
+    assert emit_c.compile(module, optimize=optimize)(*given) == want

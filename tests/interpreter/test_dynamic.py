@@ -24,11 +24,14 @@ def test_a_set_size_cuts_the_array(size: int) -> None:
     np.testing.assert_array_equal(got, np.arange(1, size + 1))
 
 
-@pytest.mark.parametrize("size", [-1, 6])
-def test_a_size_beyond_the_bound_is_an_error(size: int) -> None:
-    with pytest.raises(HloError, match="not within 0 and 5") as caught:
-        run(SET, [1.0] * 5, size)
-    assert caught.value.code == "HLO123"
+@pytest.mark.parametrize(("size", "count"), [(-1, 0), (6, 5), (2**31 - 1, 5)])
+def test_a_size_beyond_the_bound_is_the_bound(size: int, count: int) -> None:
+    assert run(SET, [1.0] * 5, size).tolist() == [1.0] * count
+
+
+@pytest.mark.parametrize("size", [-1, 0, 2, 5, 6])
+def test_a_dimension_that_is_declared_static_keeps_its_elements(size: int) -> None:
+    assert run(SET.replace("<=5", "5"), [1.0] * 5, size).tolist() == [1.0] * 5
 
 
 def test_the_size_is_the_actual_one() -> None:

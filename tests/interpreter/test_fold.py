@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from programs import SIZES, binary, listed, run, seeds, specials, wholes, window
 from single import values
 
+from hlo.read.parse import parse
 from hlo.types.element_type import ARRAY_TYPES
+from interpreter import evaluate
 from interpreter.fold import IN_ORDER
 from interpreter.numbers.compare import compare
 
@@ -160,3 +162,15 @@ def test_map(dims: list[int], seed: int) -> None:
     with np.errstate(all="ignore"):
         want: Any = np.asarray(2 * x + y)
     assert compare(want, run(text, x, y, computations=NEXT_BUT_ONE)) is None
+
+
+@pytest.mark.parametrize(("shape", "wanted"), [("f32[]", 10.0), ("(f32[])", (10.0,))])
+def test_a_scan_may_yield_nothing_but_what_it_carries(shape: str, wanted: object) -> None:
+    text = f"""HloModule m
+f {{ p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT n = f32[] add(p, q) }}
+ENTRY e {{ x = f32[4] parameter(0)
+  i = f32[] constant(0)
+  ROOT s = {shape} scan(x, i), dimensions={{0}}, num_carries=1, to_apply=f }}"""
+    assert evaluate(parse(text), np.array([1, 2, 3, 4], np.float32)) == wanted
