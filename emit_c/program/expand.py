@@ -54,6 +54,9 @@ def expand(module: Module) -> Module:
             entry = emits_c.get(instr.opcode)
             write = entry.write if isinstance(entry, Expand) else _FORMS.get(instr.opcode)
             made = write(Site(instr, names)) if write else None
+            if instr.opcode == "fusion" and "while" in instr.called[0].opcodes:
+                # A kernel runs no loops of other kernels, as a scan becomes one.
+                made = instr.with_(opcode="call", attrs=a.Call())
             if made is not None:
                 plan[instr] = _laid_out(made, instr)
         return rebuild(computation, plan)

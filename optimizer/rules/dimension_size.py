@@ -35,7 +35,7 @@ def differ(p: Dims, q: Dims) -> bool:
 def is_within(c: Instruction, x: Instruction, p: Dims) -> bool:
     """A size that is not cut off."""
     size = value_of(c)
-    return size is not None and 0 <= size <= x.shape.dims[p[0]]
+    return size is not None and 0 <= int(size) <= x.shape.dims[p[0]]
 
 
 @guard

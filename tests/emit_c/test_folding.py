@@ -135,3 +135,18 @@ ROOT r = ({{T}}[3], {{T}}[3], {{T}}[]) tuple(a, b, c)""", ADD)  # fmt: skip
     for sums in (evaluate(module, *given), emit_c.compile(module, optimize=optimize)(*given)):
         for s in sums:
             assert np.all(np.signbit(s) == (start == "-0.0"))
+
+
+@pytest.mark.parametrize("optimize", [False, True])
+def test_a_scan_may_be_fused(optimize):
+    before = """step { p = f32[] parameter(0)  q = f32[] parameter(1)
+  n = f32[] add(p, q)  ROOT t = (f32[], f32[]) tuple(n, n) }
+fused { x.1 = f32[4] parameter(0)  i = f32[] constant(0)
+  s = (f32[4], f32[]) scan(x.1, i), dimensions={0}, num_carries=1, to_apply=step
+  y = f32[4] get-tuple-element(s), index=0  ROOT z = f32[4] negate(y) }"""
+    text = entry(
+        "x = f32[4] parameter(0)\nROOT r = f32[4] fusion(x), kind=kLoop, calls=fused", before
+    )
+    x = np.array([1, 2, 3, 4], np.float32)
+    got = emit_c.compile(hlo.parse(text), optimize=optimize)(x)
+    assert got.tolist() == [-1, -3, -6, -10]
