@@ -22,6 +22,7 @@ from hlo_tools.generate.embedding import embedded
 from hlo_tools.generate.operands import ARITHMETIC, TYPES, UnfitError, need
 from hlo_tools.generate.resizing import reshaped, with_entry
 from hlo_tools.generate.values import nasty, small
+from hlo_tools.running import running
 from interpreter.arithmetic import MEANINGS
 from optimizer.rewriting.make import make
 
@@ -54,8 +55,12 @@ def mutated(module: Module, random: Random, count: int = 1) -> Module:
 def _some(
     module: Module, random: Random, fits: Callable[[Instruction], bool] = lambda _: True
 ) -> tuple[Computation, Instruction]:
-    """Any instruction that fits; half the time one of the entry computation."""
-    computation = random.choice((module.entry, *module.computations))
+    """Any instruction that fits; half the time one of the entry computation.
+
+    Computations of scalars stay as they are: a sort by what is no order may do anything, and so may
+    a fold by what is not associative.
+    """
+    computation = random.choice((module.entry, *running(module)))
     found = [i for i in computation.instructions if fits(i)]
     need(bool(found))
     return computation, random.choice(found)
