@@ -27,7 +27,7 @@ VERBS: Final = {
     "jax": "run a script that uses JAX, and watch its modules",
     "aot": "write a module as C files that build without Python",
     "opt": "optimize a module, by a standard pipeline or by chosen passes",
-    "check": "hold a pass of your own against the interpreter",
+    "check": "hold a pass or a rule of your own against the interpreter",
     "bisect": "find the rewrite that makes the optimizer's result wrong",
     "stats": "count what a module consists of",
     "diff": "compare two modules instruction by instruction",
