@@ -46,10 +46,10 @@ def plainer_values(value: Value) -> Iterator[Value]:
         return
     array = np.asarray(value)
     now = cost(array)
+    # A generator must not stop inside of this context, so all are made at once.
     with np.errstate(all="ignore"):
-        for other in candidates(array):
-            if other.shape == array.shape and cost(other) < now:
-                yield other
+        others = [o for o in candidates(array) if o.shape == array.shape and cost(o) < now]
+    yield from others
 
 
 def candidates(array: Any) -> Iterator[Any]:

@@ -15,8 +15,9 @@ MODULES = 100
 MOST_INSTRUCTIONS = 14
 
 
-# What is dead in a loop's body stays dead only while the loop stays.
-MORE_INSTRUCTIONS = {"thirsty": 24}
+# What is dead in a loop's body stays dead only while the loop stays; and what a second run still
+# changes inside of a branch is not yet taken out of it.
+MORE_INSTRUCTIONS = {"thirsty": 24, "alone_in_the_world": 42, "wraps_as_unsigned": 24}
 # Those that take longest: they only undo themselves, or need large modules.
 SLOW = {
     *("operands swapped", "arms swapped", "concatenate_in_the_other_order", "stride_forgotten"),
@@ -33,7 +34,9 @@ def test_planted_fault_is_found(name):
     failure, tally = search(wrong, MODULES)
     assert failure is not None, f"not found: it changes {tally.changed} of {tally.modules} modules"
     assert tally.right < MODULES
-    assert smallest(wrong, failure).instructions <= MORE_INSTRUCTIONS.get(name, MOST_INSTRUCTIONS)
+    # However long that takes: the machine may be busy.
+    shown = smallest(wrong, failure, seconds=600)
+    assert shown.instructions <= MORE_INSTRUCTIONS.get(name, MOST_INSTRUCTIONS)
 
 
 @pytest.mark.slow
