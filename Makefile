@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOFTMAX := tests/models/softmax_layer
 
-.PHONY: run test fuzz harnesses docs bless bench clean
+.PHONY: run test everywhere fuzz harnesses docs bless bench clean
 
 # The main job: a dense softmax layer, dumped from JAX, is parsed, verified, printed, run, and its
 # value compared with XLA's.
@@ -17,6 +17,12 @@ test: .venv/tests
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/pytest -n 2 -ra -m "not slow" $(ARGS)
+	$(BIN)/python tests/everywhere.py --quick blas "gcc -march=x86-64-v2" "clang -march=x86-64-v3"
+
+# The tests as on other machines, a line each: BLAS kernels, threads, Pythons, compilers, processors.
+# `make everywhere ROWS="python clang"` runs some of them; `python tests/everywhere.py --help`.
+everywhere: .venv/tests
+	$(BIN)/python tests/everywhere.py $(ROWS)
 
 # Hours of mutated texts and modules; mistakes go to .fuzz.
 fuzz: .venv/tests

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from faults import loses_zeros
 
 import emit_c
 import hlo
@@ -86,6 +87,8 @@ def check(made, array, *, keys):
 @pytest.mark.parametrize(("body", "keys"), [(JAX, True), (AT_LEAST, False), (LATER, False)])
 def test_floats(body, keys, greatest, start):
     """NaN stays the extreme in one of the bodies only, and one of them finds the last extreme."""
+    if start == "-0" and loses_zeros():
+        pytest.skip("this compiler, as clang before 16, gets signs of zeros wrong")
     made = module(body, (60, 43), 1, greatest=greatest, start=start)
     check(made, special((60, 43), "f32"), keys=keys)
 

@@ -1,0 +1,197 @@
+"""Run the tests as on other machines: other BLAS kernels, threads, Pythons, compilers, processors.
+
+`make everywhere` prints a line for each row; a row whose tools are missing says which, and counts
+as neither passed nor failed. `ROWS="python clang"` chooses rows by parts of their names, and
+`TESTS=...` other tests than a row's own. Nothing is shared with the user's cache.
+
+    python tests/everywhere.py [--list] [--quick] [--tests "..."] [ROW ...]
+
+With --quick, a row runs the few tests that have told machines apart.
+"""
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+# What OpenBLAS and NumPy have on a processor: the kernels of one, the vector loops of the other.
+PROCESSORS = {
+    "Prescott": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
+    "Haswell": "X86_V4 AVX512_ICL AVX512_SPR",
+    "Zen": "X86_V4 AVX512_ICL AVX512_SPR",
+    "SkylakeX": "AVX512_ICL AVX512_SPR",
+}
+# Emitted code, and what it is compared with.
+COMPILED = ("tests/emit_c", "tests/hlo_tools", "tests/test_models.py")
+# What differed on some machine once: sums, vectors, signs of zeros, tiles, calls.
+QUICK = (
+    *("tests/optimizer/test_rules.py::test_next_stronger_promise_fails", "tests/test_models.py"),
+    *("tests/emit_c/test_extremes.py", "tests/emit_c/test_processor.py"),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One machine.
+
+    Attributes
+    ----------
+    settings : of the environment.
+    tests : what is run there.
+    python : the command of an interpreter that has what the tests need; empty for this one.
+    version : of an interpreter that is to be found, and given what the tests need.
+    needs : programs, each of which must be installed.
+    emulated : whether a slow machine: it gets no helpers.
+    """
+
+    name: str
+    settings: dict[str, str] = field(default_factory=dict)
+    tests: tuple[str, ...] = ("tests",)
+    python: str = ""
+    version: str = ""
+    needs: tuple[str, ...] = ()
+    emulated: bool = False
+
+
+def rows() -> list[Row]:
+    """All machines."""
+    made = [Row("this machine")]
+    for core, missing in PROCESSORS.items():
+        known = {"OPENBLAS_CORETYPE": core, "NPY_DISABLE_CPU_FEATURES": missing}
+        made.append(Row(f"blas {core}", known))
+    for count in ("1", "2"):
+        known = {"PYHLO_THREADS": count, "OPENBLAS_NUM_THREADS": count}
+        made.append(Row(f"threads {count}", known))
+    made += [Row(f"python 3.{minor}", version=f"3.{minor}") for minor in range(11, 15)]
+    for compiler in ("gcc", "clang"):
+        made.append(Row(compiler, {"CC": compiler}, COMPILED, needs=(compiler,)))
+        for level in ("v2", "v3", "v4"):
+            command = f"{compiler} -march=x86-64-{level}"
+            made.append(Row(command, {"CC": command}, COMPILED, needs=(compiler,)))
+    # Programs made ahead of time, for all levels of x86 and for ARM.
+    made.append(Row("programs", {}, ("tests/emit_c/test_ahead_machines.py", "-m", "")))
+    arm = os.environ.get("ARM_PYTHON", "")
+    made.append(
+        Row("arm python", {}, ("tests/emit_c",), python=arm or "$ARM_PYTHON", emulated=True)
+    )
+    return made
+
+
+def interpreter(version: str) -> str:
+    """A Python of a version, from PATH or pyenv; empty if there is none."""
+    found = shutil.which(f"python{version}")
+    places = [Path(found)] if found else []
+    places += sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+    for place in places:
+        # A shim of pyenv is there for versions that are not.
+        if not subprocess.run([place, "-c", ""], capture_output=True, check=False).returncode:
+            return str(place)
+    return ""
+
+
+def missing(row: Row) -> str:
+    """What a row lacks here; empty if it can run."""
+    for name in row.needs:
+        if not shutil.which(name):
+            return f"{name} is not installed"
+    if row.version and not interpreter(row.version):
+        return f"there is no Python {row.version}"
+    if row.python == "$ARM_PYTHON":
+        return "ARM_PYTHON names no Python of an ARM machine, as `qemu-aarch64 -L ROOT ROOT/...`"
+    if "-march" in row.name and not can_run(row.name):
+        return "this processor has not all of it; `programs` compiles for it"
+    return ""
+
+
+def can_run(command: str) -> bool:
+    """Whether this processor runs what a compiler's command makes."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = f"{folder}/a"
+        text = f"int main(void) {{ return !__builtin_cpu_supports({command.split('=')[1]!r}); }}"
+        text = text.replace("'", '"')
+        told = [command.split(maxsplit=1)[0], "-x", "c", "-o", made, "-"]
+        built = subprocess.run(told, input=text, text=True, capture_output=True, check=False)
+        # A compiler that does not know the levels by name leaves it to the tests.
+        return bool(built.returncode) or not subprocess.run([made], check=False).returncode
+
+
+def python_of(row: Row, folder: Path) -> list[str]:
+    """The command of a row's interpreter; one of another version gets an environment."""
+    if row.python:
+        return shlex.split(row.python)
+    if not row.version:
+        return [sys.executable]
+    place = folder / f"python{row.version}"
+    if not (place / "ready").exists():
+        subprocess.run([interpreter(row.version), "-m", "venv", place], check=True)
+        wanted = [place / "bin/python", "-m", "pip", "install", "-q", "-e", f"{ROOT}[test]"]
+        subprocess.run(wanted, check=True, capture_output=True)
+        (place / "ready").touch()
+    return [str(place / "bin/python")]
+
+
+def run(row: Row, tests: list[str], folder: Path) -> bool:
+    """Run a row and print its line; whether nothing failed."""
+    began = time.monotonic()
+    told = missing(row)
+    if told:
+        print(f"{row.name:24} left out: {told}", flush=True)
+        return True
+    helpers = () if row.emulated else ("-n", "2")
+    options = ("-q", "-p", "no:cacheprovider", *helpers, "-m", "not slow", "--tb=short")
+    command = [*python_of(row, folder), "-m", "pytest", *options, *(tests or row.tests)]
+    cache = {"XDG_CACHE_HOME": str(folder / "cache"), "PYTHONPATH": python_path(row)}
+    log = folder / f"{re.sub('[^A-Za-z0-9.]+', '-', row.name)}.log"
+    with log.open("w") as out:
+        ended = subprocess.run(
+            command, cwd=ROOT, env={**os.environ, **cache, **row.settings},
+            stdout=out, stderr=subprocess.STDOUT, check=False,
+        )  # fmt: skip
+    lines = log.read_text().splitlines()
+    last = re.sub(r" in [\d.]+s.*", "", lines[-1].strip("= ")) if lines else "nothing was said"
+    print(f"{row.name:24} {last}, {time.monotonic() - began:.0f} s", flush=True)
+    if ended.returncode:
+        failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
+        print("".join(f"  {line[:150]}\n" for line in failed) + f"  {log}", flush=True)
+    return not ended.returncode
+
+
+def python_path(row: Row) -> str:
+    """Where modules are found: the emulated interpreter has no environment of its own."""
+    given = os.environ.get("ARM_PYTHONPATH", "")
+    return f"{given}:{ROOT}" if row.emulated else os.environ.get("PYTHONPATH", "")
+
+
+def main() -> int:
+    """Run the chosen rows; 1 if any failed."""
+    told = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    told.add_argument("rows", nargs="*", metavar="ROW", help="parts of names; all rows without any")
+    told.add_argument("--list", action="store_true", help="print the rows, and what they lack here")
+    told.add_argument("--quick", action="store_true", help="the tests that told machines apart")
+    told.add_argument("--tests", default="", help="pytest's arguments, instead of a row's own")
+    chosen = told.parse_args()
+    found = [r for r in rows() if not chosen.rows or any(n in r.name for n in chosen.rows)]
+    if chosen.list:
+        for row in found:
+            print(f"{row.name:24} {missing(row) or 'can run'}")
+        return 0
+    folder = Path(os.environ.get("EVERYWHERE", tempfile.gettempdir())) / "pyhlo-everywhere"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    tests = shlex.split(chosen.tests)
+    passed = [
+        run(row, tests or list(QUICK if chosen.quick and row.name != "programs" else ()), folder)
+        for row in found
+    ]
+    return 0 if all(passed) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
