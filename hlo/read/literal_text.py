@@ -38,7 +38,7 @@ _PAIR = re.compile(rf"\({_PART},{_PART}\)", re.ASCII)
 _WORD = re.compile(r"[^\s{},]+", re.ASCII)
 # Numbers with blanks between them; any that `float` and `int` take, but for what they refuse.
 _NUMBERS = re.compile(r"(?:[\d.\- ]++|[eE][+-]?)*+", re.ASCII)
-_INTEGERS = re.compile(r"(?:-?\d{1,40}(?: |\Z))*+", re.ASCII)
+_INTEGERS = re.compile(r"(?:(?=-?\d{1,40}(?: |\Z))[\-\d]++ ?)*+", re.ASCII)
 _BLANKS = str.maketrans("{},", "   ")
 # What a byte of a literal is: 0 for what separates words, the brace itself, or part of a word.
 _KINDS = np.full(256, ord("w"), np.uint8)

@@ -10,10 +10,16 @@ import re
 
 from hlo.read.nesting import MAX_NESTING
 
+# In Python before 3.11.5, a possessive repetition of a group ends where its last try gave up, if
+# that had taken something before it failed. So the alternatives of such groups do not fail midway,
+# or only where the whole does; else they look ahead first, or `(?>(?:...)*)` stands for it, which is
+# right but takes memory for each turn.
 QUOTED = r'"(?:[^"\\]++|\\.)*+"'
+_SINGLE = QUOTED.replace('"', "'")
 # Brackets outside of strings, and quotes that no other closes.
 _MARKS = re.compile(
-    r"""(?:[^(){}\[\]"']++|"(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+')*+([(){}\[\]"'])""", re.DOTALL
+    rf"""(?:[^(){{}}\[\]"']++|(?={QUOTED}|{_SINGLE})(?:{QUOTED}|{_SINGLE}))*+([(){{}}\[\]"'])""",
+    re.DOTALL,
 )
 _CLOSES = {"(": ")", "{": "}", "[": "]"}
 _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)

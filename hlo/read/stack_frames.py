@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _KEY = "stack_frame_id="
 # The first one outside of strings, which may hold anything; and what stands before and behind.
 _ID = re.compile(
-    rf'((?:[^"s]++|{QUOTED}|s(?!tack_frame_id=))*+){_KEY}(\d{{1,9}})(.*)', re.ASCII | re.DOTALL
+    rf'((?:[^"s]++|{QUOTED}|(?!stack_frame_id=)s)*+){_KEY}(\d{{1,9}})(.*)', re.ASCII | re.DOTALL
 )
 _REFERENCES = re.compile(r"(\w+_id)=(\d{1,9})\b", re.ASCII)
 

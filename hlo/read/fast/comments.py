@@ -6,10 +6,11 @@ import re
 
 from hlo.read.by_grammar import NOT_NEWLINE
 from hlo.read.fast.cut import UnusualError
+from hlo.read.quoting import QUOTED
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 # Anything up to the next comment: strings are skipped, for they may hold `//`.
-_CODE = re.compile(r'(?:[^"/]++|"(?:[^"\\]++|\\.)*+"|/(?![/*]))*+', re.DOTALL)
+_CODE = re.compile(rf'(?:[^"/]++|(?={QUOTED}){QUOTED}|(?!/[/*])/)*+', re.DOTALL)
 
 
 def blank_comments(text: str) -> str:

@@ -41,7 +41,7 @@ _ARRAY_SHAPE = re.compile(rf"[a-z]\w*\s*\[[^\[\]{{}}()\"']*\](?:\s*{_LAYOUT})?",
 _INSIDE = r"""[^(){}\[\]"']"""
 _FLAT = re.compile(rf"\({_INSIDE}*+\)|\{{{_INSIDE}*+\}}|\[{_INSIDE}*+\]")
 # Up to the next quote or bracket that is not the only one to its partner: shapes are skipped whole.
-_SKIPPED = re.compile(rf"(?:{_INSIDE}++|{_FLAT.pattern})*+")
+_SKIPPED = re.compile(rf"(?:{_INSIDE}++|(?={_FLAT.pattern})[({{\[]{_INSIDE}*+[)}}\]])*+")
 _STRING = {
     '"': re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL),
     "'": re.compile(r"'(?:[^'\\]++|\\.)*+'", re.DOTALL),

@@ -11,7 +11,7 @@ from hlo.read.quoting import QUOTED
 # The usual keys of metadata in the order in which XLA prints them, with values as it prints them:
 # nothing that is empty or 0, every byte that is no printable character escaped.
 _TEXT = (
-    r'"(?:[ !#-&(-\[\]-~]++|\\(?:[nrt"\'\\]|00[0-7]|01[0134567]|0[23][0-7]|177|[23][0-7]{2}))++"'
+    r'"(?>(?:[ !#-&(-\[\]-~]++|\\(?:[nrt"\'\\]|00[0-7]|01[0134567]|0[23][0-7]|177|[23][0-7]{2}))+)"'
 )
 _COUNT = r"[1-9]\d{0,8}"
 METADATA = (
@@ -22,14 +22,14 @@ METADATA = (
 )
 _BRACES = rf"\{{(?:[^{{}}\"']++|{QUOTED})*+\}}"
 _NESTED = rf"\{{(?:[^{{}}\"']++|{QUOTED}|{_BRACES})*+\}}"
-_VALUE = rf"(?:[^\s,(){{}}\[\]\"']++|{_NESTED}|{QUOTED}|\[[^\[\]{{}}\"']*+\])++"
-_OTHERS = rf"((?:, (?!metadata=)[\w\-]+={_VALUE})*+)"
+_VALUE = rf"(?>(?:[^\s,(){{}}\[\]\"']++|{_NESTED}|{QUOTED}|\[[^\[\]{{}}\"']*+\])+)"
+_OTHERS = rf"((?>(?:, (?!metadata=)[\w\-]+={_VALUE})*))"
 SHAPE = r"[a-z]\w*\[[^\]]*\](?:\{[^{}]*\})?|\([^()]*\)"
 # An instruction in the form in which XLA prints it, on one line: nothing nests deep in it. Groups:
 # ROOT, name, shape, opcode, arguments, attributes, metadata, more attributes.
 LINE = re.compile(
     rf"(ROOT )?%?((?!__)[A-Za-z_][\w.\-]*) = ({SHAPE}) ([a-z][\w\-]*)"
-    rf"\(((?:[^(){{}}\"']++|\{{[^{{}}()]*\}})*+)\)"
+    rf"\(((?>(?:[^(){{}}\"']++|\{{[^{{}}()]*\}})*))\)"
     rf"{_OTHERS}(?:, metadata=\{{({METADATA})\}})?{_OTHERS}(?=\n)",
     re.ASCII,
 )
