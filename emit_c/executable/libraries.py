@@ -2,8 +2,9 @@
 
 The cache is keyed by what goes in: sources, flags, the compiler's version and the processor. A
 library is written under a name of its own and then renamed, so that processes that compile at the
-same time never see half a file. When the cache grows beyond its bound, the libraries used longest
-ago are removed.
+same time never see half a file; and it is looked at before it is loaded, for half a file may be all
+that a crash has left. When the cache grows beyond its bound, the libraries used longest ago are
+removed. Where the cache can't be used, or is full, a folder of this process takes its place.
 """
 
 from __future__ import annotations
@@ -18,18 +19,23 @@ from typing import TYPE_CHECKING
 
 from emit_c.executable.compilers import Compilers
 from emit_c.executable.toolchain import OPTIMIZED, toolchain
-from hlo.support.cache import cache_folder
+from hlo.errors.error import HloError
+from hlo.support.cache import cache_folder, read_sealed, remove_remains, sealed, write_sealed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 CACHE_BYTES = 1 << 30
 
 
 @cache
+def _own() -> tempfile.TemporaryDirectory[str]:
+    """A folder of this process, which is gone when it ends."""
+    return tempfile.TemporaryDirectory(prefix="pyhlo-")
+
+
 def _own_folder() -> Path:
-    """A folder of this process, where the cache can't be written."""
-    return Path(tempfile.mkdtemp(prefix="pyhlo-"))
+    return Path(_own().name)
 
 
 def compilers(flags: Sequence[str] = OPTIMIZED) -> Compilers:
@@ -40,7 +46,11 @@ def compilers(flags: Sequence[str] = OPTIMIZED) -> Compilers:
     HloError
         HLO180 if there is no compiler.
     """
-    return Compilers(toolchain(), flags, _folder())
+    tools = toolchain()
+    try:
+        return Compilers(tools, flags, _folder())
+    except OSError:  # the disk is full
+        return Compilers(tools, flags, _own_folder())
 
 
 def library(
@@ -62,26 +72,57 @@ def library(
     HloError
         HLO180 if there is no compiler, HLO182 if it refuses a file.
     """
-    made = library_path(units, flags, linked)
+    name = library_name(units, flags, linked)
+    found = find_library(name)
+    if found:
+        return found
     try:
-        os.utime(made)  # it was used just now, so it is not the first to be removed
-    except FileNotFoundError:
         with nullcontext(running) if running else compilers(flags) as at_work:
-            at_work.link(units, linked).replace(made)
-        trim(made.parent, "*.so")
-    return made
+            made = at_work.link(units, linked).read_bytes()
+    except (HloError, OSError):
+        # Perhaps the disk of the cache is full; what the compiler really refuses is refused again.
+        with Compilers(toolchain(), flags, _own_folder()) as at_work:
+            made = at_work.link(units, linked).read_bytes()
+    path = _folder() / name
+    if not write_sealed(path, made):
+        path = _own_folder() / name
+        path.write_bytes(sealed(made))
+    remove_remains(path.parent)
+    trim(path.parent, "*.so")
+    return path
 
 
-def library_path(
+def library_name(
     units: Sequence[str], flags: Sequence[str] = OPTIMIZED, linked: Sequence[str] | None = None
-) -> Path:
-    """Where the library of some C files is, or will be."""
+) -> str:
+    """The name of the file of the library of some C files."""
     key = "\0".join((toolchain().key, *flags, *(linked or ()), *units))
-    return _folder() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.so"
+    return f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.so"
+
+
+def find_library(name: str) -> Path | None:
+    """The file of a library that was compiled, is whole, and was used just now."""
+    for folder in _folders():
+        path = folder / name
+        if read_sealed(path) is not None:
+            try:
+                os.utime(path)  # so it is not the first to be removed
+            except OSError:
+                continue  # it is gone
+            return path
+    return None
 
 
 def _folder() -> Path:
-    return cache_folder("c") or _own_folder()
+    """Where libraries are kept."""
+    return cache_folder("libraries") or _own_folder()
+
+
+def _folders() -> Iterator[Path]:
+    """Where they may be: in this process's own folder too, once it has one."""
+    yield _folder()
+    if _own.cache_info().currsize:
+        yield _own_folder()
 
 
 def trim(folder: Path, pattern: str) -> None:

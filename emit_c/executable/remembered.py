@@ -8,10 +8,10 @@ PyHLO, the libraries whose arithmetic folds constants, the compiler, and how man
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
-import tempfile
-import zipfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,11 +20,11 @@ import ml_dtypes
 import numpy as np
 
 from emit_c.executable.built import Built, View
-from emit_c.executable.libraries import trim
+from emit_c.executable.libraries import find_library, trim
 from emit_c.executable.runtime import slots
 from emit_c.executable.toolchain import toolchain
 from hlo.attributes import Constant
-from hlo.support.cache import cache_folder
+from hlo.support.cache import cache_folder, read_sealed, remove_remains, write_sealed
 from hlo.write.print import Options, print_module
 
 if TYPE_CHECKING:
@@ -80,22 +80,25 @@ def _versions() -> str:
 
 
 def recall(key: str) -> Built | None:
-    """What was built under a key; None where nothing was, or where its library is gone."""
-    folder = cache_folder("programs")
+    """What was built under a key; None where nothing was, or where files are gone or broken."""
+    folder = cache_folder("built")
     if folder is None:
         return None
     path = folder / f"{key}.npz"
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            about: dict[str, Any] = json.loads(bytes(arrays["about"]))
-            count = len(arrays.files) - 1
-            constants = tuple(arrays[f"constant{k}"] for k in range(count))
-        os.utime(about["library"])  # it was used just now, so it is not the first to be removed
-        os.utime(path)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+    held = read_sealed(path)
+    if held is None:
         return None
+    with np.load(io.BytesIO(held), allow_pickle=False) as arrays:
+        about: dict[str, Any] = json.loads(bytes(arrays["about"]))
+        count = len(arrays.files) - 1
+        constants = tuple(arrays[f"constant{k}"] for k in range(count))
+    library = find_library(about["library"]) if about["key"] == key else None
+    if library is None:
+        return None
+    with suppress(OSError):
+        os.utime(path)  # it was used just now, so it is not the first to be removed
     return Built(
-        library=Path(about["library"]),
+        library=library,
         arena_bytes=about["arena_bytes"],
         donated={int(k): v for k, v in about["donated"].items()},
         functions=tuple(about["functions"]),
@@ -107,11 +110,12 @@ def recall(key: str) -> Built | None:
 
 def remember(key: str, built: Built) -> None:
     """Write down what was built, for `recall`, where a file can be written."""
-    folder = cache_folder("programs")
+    folder = cache_folder("built")
     if folder is None or sum(c.nbytes for c in built.constants) > MOST_CONSTANT_BYTES:
         return
     about = {
-        "library": str(built.library),
+        "key": key,
+        "library": built.library.name,
         "arena_bytes": built.arena_bytes,
         "donated": dict(built.donated),
         "functions": built.functions,
@@ -120,8 +124,8 @@ def remember(key: str, built: Built) -> None:
     }
     arrays = {f"constant{k}": c for k, c in enumerate(built.constants)}
     arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
-    # Written under a name of its own, and then renamed: others never see half a file.
-    with tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False) as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]
-    Path(file.name).replace(folder / f"{key}.npz")
+    file = io.BytesIO()
+    np.savez(file, **arrays)  # type: ignore[arg-type]
+    write_sealed(folder / f"{key}.npz", file.getbuffer())
+    remove_remains(folder)
     trim(folder, "*.npz")

@@ -12,7 +12,7 @@ import ctypes
 from typing import TYPE_CHECKING
 
 from emit_c.contraction.library import exported
-from emit_c.executable.libraries import library, library_path
+from emit_c.executable.libraries import find_library, library, library_name
 from emit_c.executable.runtime import slots
 
 if TYPE_CHECKING:
@@ -33,24 +33,27 @@ def compile_tiles(names: Iterable[str]) -> None:
     HloError
         HLO180 if there is no compiler, HLO182 if it refuses a file.
     """
-    missing = {n: _path(n) for n in names if n not in _LOADED}
-    missing = {n: path for n, path in missing.items() if not path.exists()}
+    missing = [n for n in names if n not in _LOADED and not _file(n)]
     if not missing:
         return
     count = min(slots(), -(-len(missing) // FEW))
-    units = [exported(list(missing)[k::count]) for k in range(count)]
+    units = [exported(missing[k::count]) for k in range(count)]
     made = library(units)
-    for name, path in missing.items():
+    for name in missing:
         try:
-            path.hardlink_to(made)
+            made.with_name(_name(name)).hardlink_to(made)
         except FileExistsError:
             pass  # there was one tile only, or another process was faster
         except OSError:
             library([exported([name])])  # files have one name each here
 
 
-def _path(name: str) -> Path:
-    return library_path([exported([name])])
+def _name(tile: str) -> str:
+    return library_name([exported([tile])])
+
+
+def _file(tile: str) -> Path | None:
+    return find_library(_name(tile))
 
 
 def load_tiles(names: Iterable[str]) -> None:
@@ -64,4 +67,5 @@ def load_tiles(names: Iterable[str]) -> None:
     names = [name for name in names if name not in _LOADED]
     compile_tiles(names)
     for name in names:
-        _LOADED[name] = ctypes.CDLL(str(_path(name)), mode=ctypes.RTLD_GLOBAL)
+        made = _file(name) or library([exported([name])])
+        _LOADED[name] = ctypes.CDLL(str(made), mode=ctypes.RTLD_GLOBAL)

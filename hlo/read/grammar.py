@@ -1,19 +1,26 @@
 """Lark parsers of the grammar in `hlo.lark`.
 
 Building the tables of a grammar takes ten times longer than reading them from a file, and longer
-than parsing 500 KB of HLO; so Lark keeps them in the user's cache, and makes them anew when the
-grammar, Lark or Python has changed.
+than parsing 500 KB of HLO; so they are kept in the user's cache, and made anew when the grammar or
+Lark has changed. Lark would keep them pickled, and whoever could write such a file could have
+anything run.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+import lark
 from lark import Lark
+from lark.grammar import Rule
+from lark.lark import _LOAD_ALLOWED_OPTIONS  # pyright: ignore[reportPrivateUsage]
+from lark.lexer import TerminalDef
 
-from hlo.support.cache import cache_folder
+from hlo.support.cache import cache_folder, read_sealed, write_sealed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,13 +82,43 @@ def load_grammar(name: str, start: Sequence[str], **options: Any) -> Any:
     options : of `lark.Lark`.
     """
     text = Path(__file__).with_name("hlo.lark").read_text()
+    decided: dict[str, Any] = {
+        "parser": "lalr", "start": list(start), "maybe_placeholders": True,
+        "g_regex_flags": re.ASCII,
+        **{n: v for n, v in options.items() if n not in _LOAD_ALLOWED_OPTIONS},
+    }  # fmt: skip
+    key = hashlib.sha256(f"{lark.__version__} {decided} {text}".encode()).hexdigest()
     folder = cache_folder("grammars")
-    return Lark(
-        text,
-        parser="lalr",
-        start=list(start),
-        cache=str(folder / f"{name}.tables") if folder else False,
-        maybe_placeholders=True,
-        g_regex_flags=re.ASCII,
-        **options,
-    )
+    path = folder / f"{name}.json" if folder else None
+    found = _recalled(path, key) if path else None
+    if found:
+        changing = {n: v for n, v in (decided | options).items() if n in _LOAD_ALLOWED_OPTIONS}
+        return cast("Any", Lark)._load_from_dict(found["data"], found["memo"], **changing)  # noqa: SLF001
+    made: Any = Lark(text, **(decided | options))
+    if path:
+        _remember(path, key, made)
+    return made
+
+
+def _recalled(path: Path, key: str) -> dict[str, Any] | None:
+    """The tables that were kept under a key, as Lark takes them; None if there are none."""
+    text = read_sealed(path)
+    kept: dict[str, Any] = json.loads(text) if text else {}
+    if kept.get("key") != key:
+        return None
+    # The keys of JSON's objects are strings.
+    kept["memo"] = {int(number): part for number, part in kept["memo"].items()}
+    tables = kept["data"]["parser"]["parser"]
+    tables["tokens"] = {int(number): token for number, token in tables["tokens"].items()}
+    tables["states"] = {
+        int(state): {int(token): tuple(action) for token, action in actions.items()}
+        for state, actions in tables["states"].items()
+    }
+    return kept
+
+
+def _remember(path: Path, key: str, made: Any) -> None:
+    """Keep the tables of a parser, without what a caller decides when it loads them."""
+    data, memo = made.memo_serialize([TerminalDef, Rule])
+    data["options"] = {n: v for n, v in data["options"].items() if n not in _LOAD_ALLOWED_OPTIONS}
+    write_sealed(path, json.dumps({"key": key, "data": data, "memo": memo}).encode())

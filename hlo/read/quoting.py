@@ -10,17 +10,13 @@ import re
 
 from hlo.read.nesting import MAX_NESTING
 
-# In Python before 3.11.5, a possessive repetition of a group ends where its last try gave up, if
-# that had taken something before it failed. So the alternatives of such groups do not fail midway,
-# or only where the whole does; else they look ahead first, or `(?>(?:...)*)` stands for it, which is
-# right but takes memory for each turn.
+# In Python before 3.11.5, a possessive repetition of a group may end behind the place where its
+# last try failed. Here that does no harm: a string that is never closed does not match, either way.
+# Where it would, `(?>(?:...)*)` is used; it takes memory for each turn, so that turns are bounded.
 QUOTED = r'"(?:[^"\\]++|\\.)*+"'
 _SINGLE = QUOTED.replace('"', "'")
-# Brackets outside of strings, and quotes that no other closes.
-_MARKS = re.compile(
-    rf"""(?:[^(){{}}\[\]"']++|(?={QUOTED}|{_SINGLE})(?:{QUOTED}|{_SINGLE}))*+([(){{}}\[\]"'])""",
-    re.DOTALL,
-)
+# Strings; brackets outside of them, and quotes that no other closes.
+_MARKS = re.compile(rf"""{QUOTED}|{_SINGLE}|([(){{}}\[\]"'])""", re.DOTALL)
 _CLOSES = {"(": ")", "{": "}", "[": "]"}
 _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 _ESCAPES = dict(zip([b"a", b"b", b"f", b"n", b"r", b"t", b"v"], b"\a\b\f\n\r\t\v", strict=True))
@@ -71,6 +67,8 @@ def _is_dictionary(text: str) -> bool:
         return False
     opened: list[str] = []
     for mark in _MARKS.finditer(text):
+        if mark[1] is None:
+            continue
         if mark[1] in _CLOSES:
             opened.append(_CLOSES[mark[1]])
         elif not opened or mark[1] != opened.pop():

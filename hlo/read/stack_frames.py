@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module
 
 _KEY = "stack_frame_id="
-# The first one outside of strings, which may hold anything; and what stands before and behind.
-_ID = re.compile(
-    rf'((?:[^"s]++|{QUOTED}|(?!stack_frame_id=)s)*+){_KEY}(\d{{1,9}})(.*)', re.ASCII | re.DOTALL
-)
+# Where it stands outside of strings, which may hold anything; and strings.
+_ID = re.compile(rf"{QUOTED}|{_KEY}(\d{{1,9}})", re.ASCII | re.DOTALL)
 _REFERENCES = re.compile(r"(\w+_id)=(\d{1,9})\b", re.ASCII)
 
 
@@ -51,10 +49,10 @@ class FrameTables:
         before, key, digits = metadata.rpartition(_KEY)
         after = ""
         if not digits.isdecimal():  # it is not the last key, or stands in a string
-            found = _ID.match(metadata) if key else None
+            found = next((m for m in _ID.finditer(metadata) if m[1]), None) if key else None
             if not found:
                 return metadata
-            before, digits, after = found.groups()
+            before, digits, after = metadata[: found.start()], found[1], metadata[found.end() :]
         old = int(digits)
         if old not in self.ids:
             self._take(old)

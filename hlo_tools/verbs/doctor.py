@@ -5,7 +5,6 @@ The exit status is 0 if everything that is needed is there, and 2 if not.
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
 import sys
@@ -16,6 +15,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from emit_c.code import compiler
+from hlo.errors.error import HloError
+from hlo.support.cache import cache
+from hlo_tools import cached
 from hlo_tools.rooms import HOME, in_the_way, told
 
 if TYPE_CHECKING:
@@ -25,7 +28,6 @@ if TYPE_CHECKING:
     from hlo_tools.arguments import Parser
 
 OLDEST_PYTHON = (3, 11)
-COMPILERS = ("cc", "gcc", "clang")
 # What an optional package is for; the extra of `pip install 'pyhlo[EXTRA]'` that brings it.
 OPTIONAL = {
     "pycuda": ("runs the emitted CUDA on a GPU", "cuda"),
@@ -59,13 +61,22 @@ class Finding:
 
 
 def add_arguments(parser: Parser) -> None:
-    """The verb's command line: there is nothing to choose."""
-    del parser
+    """The verb's command line."""
+    parser.add_argument(
+        "--cache",
+        action="store_true",
+        help="only show what the cache holds, and remove what is broken or was left unfinished",
+    )
+    parser.add_argument("--clear-cache", action="store_true", help="remove all that it holds")
 
 
 def run(arguments: Namespace) -> int:
     """Print a line a finding."""
-    del arguments
+    if arguments.cache or arguments.clear_cache:
+        if arguments.clear_cache:
+            cached.clear()
+        print("\n".join(cached.clean()))
+        return 2 if cache().refused else 0
     findings = list(examine())
     width = max(len(finding.name) for finding in findings)
     for finding in findings:
@@ -84,12 +95,10 @@ def examine() -> Iterator[Finding]:
     yield Finding("own packages", "" if blocked else str(HOME), advice, needed=True)
     for name in required_packages():
         yield package(name, f"pip install {name}", needed=True)
-    yield Finding(
-        "C compiler",
-        c_compiler(),
-        "compiles what emit_c writes: install gcc or clang (Debian, Ubuntu: apt install gcc; "
-        "macOS: xcode-select --install), or set CC",
-    )
+    try:
+        yield Finding("C compiler", c_compiler())
+    except HloError as error:
+        yield Finding("C compiler", "", f"compiles what emit_c writes; {error.message}")
     yield Finding(
         "Python.h",
         python_header(),
@@ -98,7 +107,9 @@ def examine() -> Iterator[Finding]:
     )
     for name, (purpose, extra) in OPTIONAL.items():
         yield package(name, f"{purpose}: pip install 'pyhlo[{extra}]'")
-    yield Finding("cache", cache_folder(), "set XDG_CACHE_HOME to a folder that can be written")
+    kept = cache()
+    why = f"{kept.root or 'the cache'} is not used: {kept.refused}; or set XDG_CACHE_HOME"
+    yield Finding("cache", "" if kept.refused else str(kept.root), why)
 
 
 def required_packages() -> list[str]:
@@ -123,20 +134,19 @@ def package(name: str, advice: str, *, needed: bool = False) -> Finding:
 
 
 def c_compiler() -> str:
-    """The path of the system's C compiler, `$CC` first; empty if there is none."""
-    chosen = os.environ.get("CC", "").split()[:1]
-    return next(filter(None, map(shutil.which, [*chosen, *COMPILERS])), "")
+    """The path of the C compiler that emitted code is compiled with.
+
+    Raises
+    ------
+    HloError
+        HLO180 if there is none, or what $CC names is none.
+    """
+    command = compiler.find_compiler()
+    compiler.told(command)
+    return str(shutil.which(command[0]))
 
 
 def python_header() -> str:
     """Where Python's header for C is; empty if it is not there."""
     path = Path(sysconfig.get_path("include")) / "Python.h"
     return str(path) if path.exists() else ""
-
-
-def cache_folder() -> str:
-    """Where compiled modules are kept, if that can be written; empty if not."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(base) / "pyhlo"
-    present = next(p for p in (folder, *folder.parents) if p.exists())
-    return str(folder) if os.access(present, os.W_OK) else ""

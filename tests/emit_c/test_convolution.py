@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import emit_c
 import hlo
 import interpreter
+from emit_c.code import processor
 
 LAYOUTS = {1: ["b0f_0io->b0f", "bf0_oi0->bf0", "f0b_i0o->0bf"],
            2: ["b01f_01io->b01f", "bf01_oi01->bf01", "f01b_i01o->01bf", "bf01_o01i->b0f1"],
@@ -118,7 +119,9 @@ def test_tiled(name, element_type):
 
 @pytest.mark.parametrize("element_type", ["f32", "bf16"])
 @pytest.mark.parametrize("pad", ["0_0x0_0", "1_1x2_0"])
-def test_features_go_before_places_by_transposes(element_type, pad):
+def test_features_go_before_places_by_transposes(element_type, pad, monkeypatch):
+    """Where vectors are wide: short ones are filled by the few features."""
+    monkeypatch.setattr(processor, "here", lambda: processor.Processor(64, 32, sums_bytes=False))
     rows = 30 + (pad != "0_0x0_0") * 2
     executable = check(
         "2,32,40,20", "3,3,20,2", f"2,{rows},{rows + 8},2",

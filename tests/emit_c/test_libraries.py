@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -11,6 +13,7 @@ import emit_c
 import hlo
 from emit_c.executable import libraries as made
 from emit_c.executable.runtime import runtime
+from hlo.support.cache import read_sealed
 
 TEXT = """HloModule m
 ENTRY e {
@@ -26,7 +29,7 @@ def cache(tmp_path, monkeypatch):
     """An empty cache; what all modules share is compiled before."""
     runtime()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return tmp_path / "pyhlo" / "c"
+    return tmp_path / "pyhlo" / "libraries"
 
 
 def libraries(cache):
@@ -130,3 +133,85 @@ def test_wrong_arguments_are_refused():
     executable = emit_c.compile(hlo.parse(TEXT), optimize=False)
     with pytest.raises(hlo.HloError):
         executable(np.zeros(999, np.float32))
+
+
+PROGRAM = """
+import numpy as np, emit_c, hlo
+module = hlo.parse({text!r})
+x, y = np.ones((28, 64), np.float32), np.ones((64, 96), np.float32)
+assert (emit_c.compile(module)(x, y) == 64).all()
+"""
+DOT = """HloModule m
+ENTRY e {
+  x = f32[28,64] parameter(0)
+  y = f32[64,96] parameter(1)
+  ROOT d = f32[28,96] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}"""
+
+
+def compute(home):
+    """Compile and call a module in a process of its own, with a cache."""
+    command = [sys.executable, "-c", PROGRAM.format(text=DOT)]
+    subprocess.run(command, env={**os.environ, "XDG_CACHE_HOME": str(home)}, check=True)
+    return {path.name for path in (home / "pyhlo").rglob("*") if read_sealed(path) is not None}
+
+
+def test_broken_libraries_are_made_again(tmp_path):
+    """Those of modules, of tiles, of threads and of calls: half a file would end the process."""
+    whole = compute(tmp_path)
+    paths = sorted((tmp_path / "pyhlo" / "libraries").glob("*.so"))
+    assert len(paths) >= 4
+    for number, path in enumerate(paths):
+        data = path.read_bytes()
+        path.unlink()  # others may have the file under another name
+        path.write_bytes(data[: len(data) // 2] if number % 2 else b"")
+    assert compute(tmp_path) == whole
+
+
+def test_what_killed_processes_leave_goes_with_the_next_library(cache):
+    cache.mkdir(parents=True)
+    cache.chmod(0o700)
+    cache.parent.chmod(0o700)
+    (cache / "build-killed").mkdir()
+    os.utime(cache / "build-killed", (1, 1))
+    emit_c.compile(hlo.parse(TEXT), optimize=False)
+    assert [path.suffix for path in cache.iterdir()] == [".so"]
+
+
+@pytest.mark.parametrize("full", ["compilers", "link", "write_sealed"])
+def test_a_full_disk_is_done_without(cache, monkeypatch, full):
+    """Wherever it is noticed, a folder of the process takes the place of the cache."""
+    real = made.Compilers
+
+    class Full(real):
+        def __init__(self, tools, flags, folder):
+            if full == "compilers" and folder == cache:
+                raise OSError(28, "No space left on device")
+            super().__init__(tools, flags, folder)
+
+        def link(self, *arguments):
+            if full == "link" and self.folder.parent == cache:
+                raise hlo.HloError("HLO182", "the C compiler refuses the emitted code")
+            return super().link(*arguments)
+
+    monkeypatch.setattr(made, "Compilers", Full)
+    if full == "write_sealed":
+        monkeypatch.setattr(made, "write_sealed", lambda *_: False)
+    x = np.arange(1000, dtype=np.float32)
+    executable = emit_c.compile(hlo.parse(TEXT.replace("multiply", full_of(full))), optimize=False)
+    assert executable(x)[0] == 0
+    assert bool(libraries(cache)) == (full != "write_sealed")
+
+
+def full_of(full):
+    """Another module for each case: what was compiled in this process is found again."""
+    return {"compilers": "multiply", "link": "maximum", "write_sealed": "minimum"}[full]
+
+
+def test_the_folder_of_a_process_goes_with_it(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "tmp").mkdir()
+    settings = {"XDG_CACHE_HOME": str(tmp_path / "file"), "TMPDIR": str(tmp_path / "tmp")}
+    command = [sys.executable, "-c", PROGRAM.format(text=DOT)]
+    subprocess.run(command, env={**os.environ, **settings}, check=True)
+    assert not list((tmp_path / "tmp").iterdir())

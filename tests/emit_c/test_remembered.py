@@ -1,5 +1,7 @@
 """What was built before is found again, and nothing else is."""
 
+import io
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +12,7 @@ import hlo
 import optimizer
 from emit_c.executable import remembered
 from emit_c.executable.runtime import runtime
-from hlo.support.cache import cache_folder
+from hlo.support.cache import cache_folder, read_sealed
 
 NUMBERS = ", ".join(str(n * n % 9973) for n in range(9000))
 TEXT = f"""HloModule m, input_output_alias={{ {{1}}: (0, {{}}, may-alias) }},
@@ -32,7 +34,7 @@ def programs(tmp_path, monkeypatch):
     runtime()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(remembered, "cache_folder", cache_folder)
-    return tmp_path / "pyhlo" / "programs"
+    return tmp_path / "pyhlo" / "built"
 
 
 @pytest.fixture
@@ -103,6 +105,43 @@ def test_a_broken_file_is_written_anew(programs, harm):
     path.write_bytes(whole[: len(whole) // 2] if harm is None else harm)
     assert emit_c.compile(hlo.parse(TEXT)).memory.constants == 36_000
     assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *[("arena_bytes", n) for n in (-1, 0, None)],
+        *[("donated", {"0": 5}), ("views", {"0": [[1], [0]]}), ("tiles", None), ("library", [])],
+    ],
+)
+def test_what_a_file_says_is_not_believed_when_it_was_changed(programs, name, value):
+    emit_c.compile(hlo.parse(TEXT))
+    (path,) = programs.iterdir()
+    whole = path.read_bytes()
+    with np.load(io.BytesIO(read_sealed(path)), allow_pickle=False) as arrays:
+        kept = dict(arrays)
+    about = json.loads(bytes(kept["about"])) | {name: value}
+    kept["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    np.savez(path, **kept)
+    x, y = np.ones(9000, np.float32), np.ones((2, 3), np.float32)
+    assert emit_c.compile(hlo.parse(TEXT))(x, y)[0].tolist() == [[2, 2]] * 3
+    assert path.read_bytes() == whole
+
+
+def test_a_file_is_of_one_module_only(programs):
+    other = TEXT.replace("add(x, c)", "subtract(x, c)")
+    emit_c.compile(hlo.parse(TEXT))
+    (path,) = programs.iterdir()
+    (programs / f"{remembered.key_of(hlo.parse(other), True)}.npz").write_bytes(path.read_bytes())
+    x, y = np.zeros(9000, np.float32), np.ones((2, 3), np.float32)
+    assert emit_c.compile(hlo.parse(other))(x, y)[1][2] == -4
+
+
+def test_a_full_disk_leaves_nothing(programs, monkeypatch):
+    monkeypatch.setattr(remembered, "write_sealed", lambda *_: False)
+    x, y = np.ones(9000, np.float32), np.ones((2, 3), np.float32)
+    assert emit_c.compile(hlo.parse(TEXT))(x, y)[0].tolist() == [[2, 2]] * 3
+    assert not list(programs.iterdir())
 
 
 @pytest.mark.usefixtures("programs")

@@ -30,7 +30,7 @@ def cache(tmp_path, monkeypatch):
     runtime()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(tiles, "_LOADED", {})
-    return tmp_path / "pyhlo" / "c"
+    return tmp_path / "pyhlo" / "libraries"
 
 
 def multiplied(n, k):

@@ -9,7 +9,6 @@ from rich.console import Console
 
 from hlo import parse
 from hlo_tools.observers import progress
-from hlo_tools.verbs.doctor import c_compiler
 from interpreter import evaluate
 
 ADD = b"""HloModule m
@@ -134,7 +133,6 @@ def test_the_reference_agrees(hlo, softmax: Path) -> None:
     assert result.status == 0
 
 
-@pytest.mark.skipif(not c_compiler(), reason="there is no C compiler")
 def test_the_c_platform_agrees_with_the_interpreter(hlo, softmax: Path) -> None:
     result = hlo("run", softmax, "--platform", "c", "--reference", "interpreter", "--quiet")
     assert result.out == "equal to interpreter, arrays: 1, promise: ROUNDING\n"

@@ -1,12 +1,16 @@
 """Each verb that reads or lists, on good and bad input."""
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 
+from emit_c.executable.toolchain import toolchain
 from hlo.errors.codes import CODES
+from hlo.errors.error import HloError
 from hlo.opcode import OPCODES
+from hlo.support.cache import cache_folder, write_sealed
 from hlo_tools.verbs import doctor, explain
 
 PAGE = Path(__file__).parents[2] / "docs" / "codes.md"
@@ -128,9 +132,48 @@ def test_doctor_fails_if_something_needed_is_missing(hlo, monkeypatch) -> None:
 
 def test_doctor_takes_the_compiler_from_the_environment(monkeypatch, tmp_path: Path) -> None:
     compiler = tmp_path / "mycc"
-    compiler.touch(mode=0o755)
+    compiler.write_text("#!/bin/sh\necho Target: x86_64-linux-gnu\n")
+    compiler.chmod(0o755)
     monkeypatch.setenv("CC", f"{compiler} -O2")
     assert doctor.c_compiler() == str(compiler)
-    monkeypatch.setenv("CC", "")
-    monkeypatch.setenv("PATH", "")
-    assert doctor.c_compiler() == ""
+
+
+@pytest.mark.parametrize("chosen", ["", "no-such-compiler", "'cc", "false"])
+def test_doctor_says_what_run_would_say_of_the_compiler(hlo, monkeypatch, chosen: str) -> None:
+    monkeypatch.setenv("CC", chosen)
+    if not chosen:
+        monkeypatch.setenv("PATH", "")
+    (told,) = (line for line in hlo("doctor").out.splitlines() if "C compiler" in line)
+    with pytest.raises(HloError) as caught:
+        toolchain()
+    assert told.startswith("absent")
+    assert caught.value.message in told
+
+
+def test_doctor_shows_and_cleans_the_cache(hlo, monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = cache_folder("libraries")
+    assert folder
+    write_sealed(folder / "a.so", b"whole")
+    (folder / "b.so").write_bytes(b"half")
+    (folder / "build-killed").mkdir()
+    (folder / "build-killed" / "part0.c").touch()
+    os.utime(folder / "build-killed", (1, 1))
+    (folder / "build-running").mkdir()
+    shown = hlo("doctor", "--cache")
+    assert shown.status == 0
+    assert "compiled libraries: 1, 0.0 MB; removed: 1 broken, 1 unfinished\n" in shown.out
+    assert sorted(p.name for p in folder.iterdir()) == ["a.so", "build-running"]
+    assert "removed" not in hlo("doctor", "--cache").out
+    assert hlo("doctor", "--clear-cache").status == 0
+    assert not list((tmp_path / "pyhlo").iterdir())
+
+
+def test_doctor_says_why_the_cache_is_not_used(hlo, monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "pyhlo").mkdir()
+    (tmp_path / "pyhlo").chmod(0o777)
+    assert re.search(r"absent +cache +.* is not used: others can write to it", hlo("doctor").out)
+    shown = hlo("doctor", "--cache")
+    assert shown.status == 2
+    assert "is not used: others can write to it: chmod 700" in shown.out

@@ -10,7 +10,7 @@ from hlo.read.quoting import QUOTED
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 # Anything up to the next comment: strings are skipped, for they may hold `//`.
-_CODE = re.compile(rf'(?:[^"/]++|(?={QUOTED}){QUOTED}|(?!/[/*])/)*+', re.DOTALL)
+_CODE = re.compile(rf'(?>(?:[^"/]++|{QUOTED}|/(?![/*])){{0,999}})', re.DOTALL)
 
 
 def blank_comments(text: str) -> str:
@@ -29,8 +29,9 @@ def blank_comments(text: str) -> str:
         code = _CODE.match(text, at)
         assert code  # it matches the empty text too
         parts.append(code[0])
-        at = code.end()
-        if at < len(text):
+        if code.end() > at:
+            at = code.end()
+        else:
             comment = _COMMENT.match(text, at)
             if comment is None:
                 raise UnusualError

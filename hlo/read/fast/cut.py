@@ -41,7 +41,7 @@ _ARRAY_SHAPE = re.compile(rf"[a-z]\w*\s*\[[^\[\]{{}}()\"']*\](?:\s*{_LAYOUT})?",
 _INSIDE = r"""[^(){}\[\]"']"""
 _FLAT = re.compile(rf"\({_INSIDE}*+\)|\{{{_INSIDE}*+\}}|\[{_INSIDE}*+\]")
 # Up to the next quote or bracket that is not the only one to its partner: shapes are skipped whole.
-_SKIPPED = re.compile(rf"(?:{_INSIDE}++|(?={_FLAT.pattern})[({{\[]{_INSIDE}*+[)}}\]])*+")
+_SKIPPED = re.compile(rf"(?>(?:{_INSIDE}++|{_FLAT.pattern}){{0,999}})")
 _STRING = {
     '"': re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL),
     "'": re.compile(r"'(?:[^'\\]++|\\.)*+'", re.DOTALL),
@@ -216,6 +216,8 @@ class Cutter:
         raise UnusualError
 
     def _skip_flat(self, pos: int) -> int:
-        found = _SKIPPED.match(self.text, pos)
-        assert found  # it matches the empty text too
-        return found.end()
+        while found := _SKIPPED.match(self.text, pos):
+            if found.end() == pos:
+                break
+            pos = found.end()
+        return pos

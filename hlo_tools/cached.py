@@ -1,0 +1,58 @@
+"""The user's cache as `hlo doctor --cache` shows it: what it holds, and what is broken in it."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from hlo.support.cache import cache, read_sealed, remove_remains
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# Its folders, and what is in them.
+FOLDERS = {
+    "libraries": ("compiled libraries", ".so"),
+    "built": ("modules that were built", ".npz"),
+    "grammars": ("tables of the grammar", ".json"),
+}
+
+
+def clean() -> Iterator[str]:
+    """Remove from the cache what is broken or left unfinished; gives lines about all."""
+    found = cache()
+    if found.root is None or found.refused:
+        yield f"{found.root or 'the cache'} is not used: {found.refused}"
+        return
+    yield f"{found.root}"
+    for name, (holds, suffix) in FOLDERS.items():
+        folder = found.root / name
+        if folder.is_dir():
+            yield _cleaned(folder, holds, suffix)
+
+
+def clear() -> None:
+    """Remove all that the cache holds, also of older versions, where it may be used at all."""
+    found = cache()
+    if found.root is None or found.refused:
+        return
+    for folder in found.root.iterdir():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _cleaned(folder: Path, holds: str, suffix: str) -> str:
+    """Clean a folder, and say what it held."""
+    unfinished = remove_remains(folder)
+    whole = size = broken = 0
+    for path in sorted(folder.iterdir()):
+        if path.suffix != suffix:
+            continue  # it is being written
+        if read_sealed(path) is None:  # which removes it
+            broken += 1
+        else:
+            whole += 1
+            size += path.stat().st_size
+    removed = {"broken": broken, "unfinished": unfinished}
+    told = ", ".join(f"{count} {name}" for name, count in removed.items() if count)
+    return f"  {holds}: {whole}, {size / 1e6:.1f} MB" + (f"; removed: {told}" if told else "")
