@@ -30,17 +30,23 @@ def find_compiler() -> tuple[str, ...]:
     HloError
         HLO180 if there is none.
     """
+    return _found(os.environ.get("CC", ""), os.environ.get("PATH", ""))
+
+
+@cache
+def _found(named: str, path: str) -> tuple[str, ...]:
+    """The compiler of an environment; $PATH is searched once, not at every question."""
     try:
-        chosen = shlex.split(os.environ.get("CC", ""))
+        chosen = shlex.split(named)
     except ValueError as error:
-        message = f"$CC is {os.environ['CC']!r}, which no shell would understand: {error}"
+        message = f"$CC is {named!r}, which no shell would understand: {error}"
         raise HloError("HLO180", message, notes=_ADVICE) from error
     if chosen:
-        if shutil.which(chosen[0]):
+        if shutil.which(chosen[0], path=path):
             return tuple(chosen)
         raise HloError("HLO180", f"there is no C compiler: $CC is {chosen[0]!r}", notes=_ADVICE)
     for name in COMPILERS:
-        if shutil.which(name):
+        if shutil.which(name, path=path):
             return (name,)
     raise HloError(
         "HLO180", f"there is no C compiler: none of {', '.join(COMPILERS)}", notes=_ADVICE

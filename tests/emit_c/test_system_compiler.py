@@ -25,7 +25,7 @@ def told(monkeypatch):
     """Compilers that only talk, on an x86."""
     monkeypatch.setattr(compiler, "told", lambda command: TOLD[command[0]])
     monkeypatch.setattr(toolchain, "told", lambda command: TOLD[command[0]])
-    monkeypatch.setattr(compiler.shutil, "which", lambda name: name)
+    monkeypatch.setattr(compiler.shutil, "which", lambda name, path=None: name)  # noqa: ARG005
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
 
 
