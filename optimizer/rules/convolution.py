@@ -1,7 +1,8 @@
 """Rules whose left side is a convolution.
 
 XLA skips the padding that a window adds itself, where 0 times an infinity would be NaN; whether
-it does is left open. Our interpreter pads with +0 in either case.
+it does is left open. So does our interpreter, so that a rule which moves padding into the window
+keeps the value only where nothing is infinite.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from hlo.types.values import PaddingDim
-from interpreter.numbers.compare import ROUNDING
+from interpreter.numbers.compare import FINITE, ROUNDING
 from optimizer.dimensions import is_empty, static
 from optimizer.rewriting.pattern import a, convolution, pad, q, x, y
 from optimizer.rewriting.rule import Rule, rule
@@ -33,6 +34,7 @@ def _spatial(padding: Padding, spatial: tuple[int, ...]) -> Padding | None:
 
 @rule(
     convolution(pad(x, 0, q), y).as_(a),
+    promise=FINITE,
     where=~is_empty(x) & static,
     xla="convolution(pad(A, 0), B) => convolution(A, B)",
 )

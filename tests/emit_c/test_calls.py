@@ -98,7 +98,8 @@ def test_loops_in_lanes_call_functions_of_vectors(each):
 
 
 def test_where_vectors_can_not_be_handed_over_functions_are_inlined(monkeypatch):
-    monkeypatch.setattr(compiler, "version", lambda _: "Debian clang version 14.0.6")
+    told = "Debian clang version 14.0.6\nTarget: x86_64-pc-linux-gnu\n"
+    monkeypatch.setattr(compiler, "told", lambda _: told)
     monkeypatch.setattr(prelude, "apart", prelude.apart.__wrapped__)
     parts = emit_c.emit(module("f32", ["tanh(x)"], 64)).parts
     assert "static inline f32 hlo_tanh_f32(f32 x) {" in parts.declaring()

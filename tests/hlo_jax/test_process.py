@@ -61,6 +61,7 @@ def test_arrays_may_die_late() -> None:
 
 INTERRUPTED = """
 import jax, jax.numpy as jnp, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 f = jax.jit(lambda n: jax.lax.fori_loop(0, n, lambda i, x: jnp.sin(x + i), jnp.ones(8)))
 f(2).block_until_ready()
 print("begun", flush=True)

@@ -120,7 +120,7 @@ def test_explain_says_what_is_wrong():
     instr = root("n = f32[2,3] negate(x)\n ROOT r = f32[2,3] subtract(n, y)")
     assert explain(subtract(negate(x), x), instr) == "x is %x already, so it is not %y"
     assert explain(subtract(x, 0), instr) == "%y, a parameter, is not 0 everywhere"
-    assert explain(add(x, y), instr) == "%r is a subtract, not a add"
+    assert explain(add(x, y), instr) == "%r is a subtract, not an add"
     assert explain(subtract(x, c), instr) == "c is a constant, %y is a parameter"
     turned = root("ROOT t = f32[3,2] transpose(x), dimensions={1,0}")
     assert explain(transpose(x, (0, 1)), turned) == "%t has dimensions=(1, 0), not (0, 1)"
