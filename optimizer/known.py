@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import ml_dtypes
 import numpy as np
 
+from hlo.types.element_type import F8E8M0FNU
 from interpreter.conversion import integer_range
 from interpreter.numbers.widths import WITHOUT_NAN
 from optimizer.rewriting.make import value_of
@@ -30,8 +31,11 @@ MOVES = frozenset({"broadcast", "copy", "reshape", "reverse", "slice", "transpos
 @cache
 def keeps_all(source: ElementType, target: ElementType) -> bool:
     """Whether every number of a type is a number of another, signs of zeros and NaN included."""
-    if source is target or source.kind == "pred":
+    if source is target:
         return True
+    if source.kind == "pred":
+        # These are powers of two, so there is no 0 among them.
+        return target is not F8E8M0FNU
     if source.is_complex or target.is_complex:
         return target.is_complex and keeps_all(source.real, target.real)
     if target.kind == "pred" or (source.is_floating and target.is_integer):
@@ -127,7 +131,21 @@ def is_all_ones(c: Instruction) -> bool:
 @guard
 def has_negatives(x: Instruction) -> bool:
     """Numbers whose opposites exist, if need be by wrapping around: not f8e8m0fnu."""
-    return x.shape.element_type.name != "f8e8m0fnu"
+    return x.shape.element_type is not F8E8M0FNU
+
+
+@guard
+def has_nan(x: Instruction) -> bool:
+    """Floats among which is NaN: where there is none, it becomes -0."""
+    return x.shape.element_type not in WITHOUT_NAN
+
+
+@guard
+def has_whole_ends(x: Instruction) -> bool:
+    """Numbers that stay in range when they are rounded to whole ones; not f6e2m3fn."""
+    element_type = x.shape.element_type
+    largest = highest_of(element_type) if element_type.is_floating else 0
+    return largest == np.inf or float(largest).is_integer()
 
 
 @guard
@@ -155,9 +173,15 @@ def is_even(c: Instruction) -> bool:
 
 @guard
 def is_nonzero_number(c: Instruction) -> bool:
-    """A constant without zeros, whose bits equality says all about; NaN counts too."""
+    """A constant without zeros, whose bits equality says all about; NaN counts too.
+
+    Neither part of a complex number may be 0: 1 + 0i is equal to 1 - 0i.
+    """
     value = value_of(c)
-    return value is not None and bool((value != 0).all())
+    if value is None or not c.shape.element_type.is_complex:
+        return value is not None and bool((value != 0).all())
+    parts = np.ascontiguousarray(value).view(c.shape.element_type.real.dtype)
+    return bool((parts != 0).all())
 
 
 @guard

@@ -230,4 +230,8 @@ CODES: Final[dict[str, Code]] = {
         "`run(self, module, log)` that returns a module, the same object where nothing changes. "
         "A rule, or a list of rules, will do too.",
     ),
+    "HLO207": Code(
+        "there is no SMT solver",
+        "Proofs of rewrite rules need z3, which nothing else does: `pip install z3-solver`.",
+    ),
 }

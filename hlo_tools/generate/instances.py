@@ -44,6 +44,7 @@ class Instance:
     Attributes
     ----------
     types : element types that operands may have where they do not follow from the result's.
+    orders : types that comparisons of floats may have: "" or "TOTALORDER".
     fixed : values of constants that are not random, by variable.
     values : makes random constants: `nasty` or `tame`.
     """
@@ -51,6 +52,7 @@ class Instance:
     random: Random
     values: Any = nasty
     types: tuple[ElementType, ...] = TYPES
+    orders: tuple[str, ...] = ("",)
     fixed: dict[str, Any] = field(default_factory=dict[str, Any])
     found: dict[str, Any] = field(default_factory=dict[str, Any])
     names: NameSupply = field(default_factory=NameSupply)
@@ -147,11 +149,11 @@ class Instance:
         given = {k: v for k, v in self.known(side.attributes) if v is not None}
         if OPCODES[opcode].arity is None and not rest:
             given["operands"] = len(side.operands)
-        given["types"] = self.types
+        given["types"], given["orders"] = self.types, self.orders
         wanted = operands_for[opcode](self.random, shape, given)
         attrs = {
             **wanted.attrs,
-            **{k: v for k, v in given.items() if k not in ("operands", "types")},
+            **{k: v for k, v in given.items() if k not in ("operands", "types", "orders")},
         }
         for name, value in side.attributes:
             if isinstance(value, AttributeVariable):

@@ -64,7 +64,8 @@ class Wanted:
 
 
 # (random, shape, what is given already) -> what the instruction needs. Given are attributes, under
-# "operands" their number, and under "types" the element types that operands may have.
+# "operands" their number, under "types" the element types that operands may have, and under
+# "orders" the types of comparisons.
 Generate = Callable[["Random", Shape, dict[str, Any]], Wanted]
 operands_for: OpTable[Generate] = OpTable("operands_for")
 
@@ -156,7 +157,10 @@ def _compare(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
     wanted = elementwise("compare")(random, shape, given)
     ordered = () if wanted.operands[0].element_type.is_complex else ("GE", "GT", "LE", "LT")
     direction = random.choice(("EQ", "NE", *ordered))
-    return Wanted(wanted.operands, {"direction": direction, "type": ""})
+    orders: tuple[str, ...] = given.get("orders", ("",))
+    total = len(orders) > 1 and wanted.operands[0].element_type.is_floating
+    order = random.choice(orders) if total else ""
+    return Wanted(wanted.operands, {"direction": direction, "type": order})
 
 
 @operands_for("reduce-precision")

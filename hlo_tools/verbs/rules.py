@@ -3,25 +3,33 @@
 BITS keeps every bit. ZERO_SIGN may flip the sign of a zero, FINITE may also change what NaN and
 infinities become, ROUNDING also the last digits. Each keeps integers exactly.
 
-The project's tests hold every rule against the interpreter on random instances, and show that it
-does not keep the next stronger promise. A rule is "proved" where they also try all values of its
-variables in pred, s4, u4 and f8e5m2, and "sampled" where they can't.
+Below each rule stands what was shown of it. A rule is "proved" if its promise holds for all values:
+by an SMT solver (integers at every width, IEEE floats), by trying every value of small types, or
+because elements are only moved; a rule about arrays, at the shapes that were tried. It is "partly"
+proved for some types or constants, "sampled" if it was only tried on random values, and "not run
+yet" if it was changed since. Where there is no proof, the line says why.
+
+--prove proves the rules now, and stops with a counterexample at one that is wrong. A WORD such as
+`my_rules.py:RULES` names rules of your own. It needs the SMT solver: pip install z3-solver.
 
 With --why FILE and --at NAME, each rule says why it does not rewrite that instruction.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Final
 
 from hlo.errors.error import HloError, did_you_mean
 from hlo.walk import users
 from hlo.wording import counted
 from hlo_tools.files import read_sound_module
+from hlo_tools.proofs.own_rules import find_rules, names_a_file
+from hlo_tools.proofs.record import Evidence, evidence_of, read_record, write_record
 from interpreter.numbers.compare import PROMISES
 from optimizer.catalogue import ALL_RULE_SETS
-from optimizer.rewriting.evidence import evidence, is_proved
 from optimizer.rewriting.rule import why_not
+from optimizer.rewriting.version import version
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -30,6 +38,10 @@ if TYPE_CHECKING:
     from hlo_tools.arguments import Parser
     from optimizer.rewriting.rule import Rule
 
+RIGHT, WRONG = 0, 1
+WORDS: Final = ("proved", "partly", "sampled", "not run yet")
+BELOW: Final = " " * 20
+
 
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
@@ -37,30 +49,83 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--promise", choices=PROMISES, help="only rules with this promise")
     parser.add_argument("--why", metavar="FILE", help="tell why rules do not apply in this module")
     parser.add_argument("--at", metavar="NAME", help="... to this instruction; else to the root")
+    parser.add_argument("--prove", action="store_true", help="prove the rules, or refute them")
+    parser.add_argument(
+        "--record",
+        action="store_true",
+        help="... those not run yet, and write it down",
+    )
     parser.only_with(("--at",), "--why")
+    parser.only_with(("--record",), "--prove")
+    parser.not_with("--prove", "--why")
 
 
 def run(arguments: Namespace) -> int:
     """Print a line a rule."""
-    rules = [
+    word = arguments.word
+    rules = find_rules(word) if word and names_a_file(word) else _listed(arguments)
+    if not rules:
+        raise HloError("HLO204", f"no rule{_limits(arguments)}", notes=["`hlo rules` lists all"])
+    if arguments.why:
+        print("\n".join(reasons(rules, read_sound_module(arguments.why), arguments.at)))
+        return RIGHT
+    if arguments.prove:
+        return _prove(rules, arguments.record)
+    record = read_record()
+    counts: Counter[str] = Counter()
+    for rule in rules:
+        found = evidence_of(rule, record)
+        word = found.word if found else "not run yet"
+        counts[word] += 1
+        print(_line(rule, word))
+        print(_below(found) if found else f"{BELOW}version {version(rule)}")
+    shown = ", ".join(f"{counts[word]} {word}" for word in WORDS if counts[word])
+    print(f"\n{counted(len(rules), 'rule')}: {shown}")
+    return RIGHT
+
+
+def _listed(arguments: Namespace) -> list[Rule]:
+    """The optimizer's rules that the command line asks for."""
+    return [
         rule
         for rule_set in ALL_RULE_SETS
         for rule in rule_set
         if arguments.promise in (None, rule.promise_name)
         and (arguments.word is None or arguments.word in str(rule))
     ]
-    if not rules:
-        raise HloError("HLO204", f"no rule{_limits(arguments)}", notes=["`hlo rules` lists all"])
-    if arguments.why:
-        print("\n".join(reasons(rules, read_sound_module(arguments.why), arguments.at)))
-        return 0
-    width = max(map(len, PROMISES))
+
+
+def _line(rule: Rule, word: str) -> str:
+    xla = f"    XLA: {rule.xla}" if rule.xla else ""
+    return f"{rule.promise_name:{max(map(len, PROMISES))}}  {word:7}  {rule}{xla}"
+
+
+def _below(evidence: Evidence) -> str:
+    return "\n".join(f"{BELOW}{line}" for line in str(evidence).splitlines())
+
+
+def _prove(rules: list[Rule], recorded: bool) -> int:
+    """Prove rules, a line each; stop at one that is wrong."""
+    # The solver is loaded only here: nothing else needs it.
+    from hlo_tools.proofs.evidence import gather_evidence  # noqa: PLC0415
+    from hlo_tools.proofs.prove import RefutedError  # noqa: PLC0415
+
+    record = read_record() if recorded else {}
     for rule in rules:
-        xla = f"    XLA: {rule.xla}" if rule.xla else ""
-        print(f"{rule.promise_name:{width}}  {evidence(rule):7}  {rule}{xla}")
-    proved = sum(map(is_proved, rules))
-    print(f"\n{counted(len(rules), 'rule')}, {proved} of them proved in small types")
-    return 0
+        if evidence_of(rule, record) is None:
+            try:
+                record[rule.name] = gather_evidence(rule)
+            except RefutedError as error:
+                print(f"{_line(rule, 'WRONG')}\n\n{error}")
+                return WRONG
+            print(f"{_line(rule, record[rule.name].word)}\n{_below(record[rule.name])}", flush=True)
+        if recorded:
+            write_record({r.name: record[r.name] for r in _all_rules() if r.name in record})
+    return RIGHT
+
+
+def _all_rules() -> list[Rule]:
+    return [rule for rule_set in ALL_RULE_SETS for rule in rule_set]
 
 
 def _limits(arguments: Namespace) -> str:

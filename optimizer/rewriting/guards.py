@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from optimizer.rewriting.make import value_of
-from optimizer.rewriting.rule import Guard, guard
+from optimizer.rewriting.rule import Guard, Match, guard
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 def one_use(variable: Variable) -> Guard:
     """Nobody else uses it, so it disappears when it is replaced."""
-    return Guard(f"one_use({variable})", lambda match: match.has_one_use(match[variable]))
+
+    def holds(match: Match) -> bool:
+        return match.has_one_use(match[variable])
+
+    return Guard(f"one_use({variable})", holds, name="one_use", given=(variable,))
 
 
 @guard

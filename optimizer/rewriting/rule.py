@@ -88,25 +88,40 @@ class Guard:
     Attributes
     ----------
     far : whether it looks further than at the operands of what variables stand for.
+    name : of the function that decides; "and", "or" or "not" of the parts; "" for neither.
+    given : what the function is called on.
+    parts : the conditions that are combined.
+    function : that decides, for who wants to read it; None where parts are combined.
     """
 
     text: str
     holds: Callable[[Match], bool]
     far: bool = False
+    name: str = ""
+    given: tuple[Any, ...] = ()
+    parts: tuple[Guard, ...] = ()
+    function: Callable[..., bool] | None = None
 
     def __and__(self, other: Guard) -> Guard:
         """Both."""
-        far = self.far or other.far
-        return Guard(f"{self} and {other}", lambda m: self.holds(m) and other.holds(m), far)
+        text, parts = f"{self} and {other}", (self, other)
+        return self._combined(text, lambda m: self.holds(m) and other.holds(m), "and", parts)
 
     def __or__(self, other: Guard) -> Guard:
         """Either."""
-        far = self.far or other.far
-        return Guard(f"({self} or {other})", lambda m: self.holds(m) or other.holds(m), far)
+        text, parts = f"({self} or {other})", (self, other)
+        return self._combined(text, lambda m: self.holds(m) or other.holds(m), "or", parts)
 
     def __invert__(self) -> Guard:
         """Not."""
-        return Guard(f"not {self}", lambda m: not self.holds(m), self.far)
+        return self._combined(f"not {self}", lambda m: not self.holds(m), "not", (self,))
+
+    @staticmethod
+    def _combined(
+        text: str, holds: Callable[[Match], bool], name: str, parts: tuple[Guard, ...]
+    ) -> Guard:
+        far = any(part.far for part in parts)
+        return Guard(text, holds, far, name, parts=parts)
 
     def __str__(self) -> str:
         """As it is written."""
@@ -124,7 +139,14 @@ def guard(function: Callable[..., bool], *, far: bool = False) -> Callable[..., 
 
     def make_guard(*variables: Any) -> Guard:
         text = f"{name}({', '.join(map(str, variables))})"
-        return Guard(text, lambda match: function(*[match[v] for v in variables]), far)
+        return Guard(
+            text,
+            lambda match: function(*[match[v] for v in variables]),
+            far,
+            name,
+            variables,
+            function=function,
+        )
 
     make_guard.__doc__ = function.__doc__
     return make_guard

@@ -198,7 +198,11 @@ class Exactly(Term):
 
     def is_all_of(self, value: np.ndarray[Any, Any]) -> bool:
         """Whether an array holds nothing but this number."""
-        if not value.size or value.flat[0] != self.value or not (value == self.value).all():
+        if not value.size:
+            return False
+        # NumPy refuses to compare s8 with 1000, Python does not.
+        first = value.flat[0].item() if isinstance(self.value, int) else value.flat[0]
+        if first != self.value or not (value == value.flat[0]).all():
             return False
         if self.value != 0 or isinstance(self.value, int) or value.dtype.kind in "biu":
             return True

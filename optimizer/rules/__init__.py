@@ -21,6 +21,12 @@ How to add a rule:
    none; integer rules it tries on all values of four bits. Where the left side needs shapes that
    it can't guess, give it a sampler in `hlo_tools/generate/samplers.py`.
 
+5. `hlo rules WORD --prove` asks an SMT solver whether the promise holds for all values, or shows
+   values for which it does not. `make proofs` writes down what came of the new rules and of those
+   that were changed; until then `hlo rules` says of them: not run yet, and a test fails. If a guard
+   of yours looks at the value of a constant, tell the solver what it says: a line in
+   `hlo_tools.proofs.conditions`.
+
 A rule must make progress: fewer or cheaper instructions, or a more canonical form. Two rules that
 undo each other never end; the tests that run passes twice find them.
 """

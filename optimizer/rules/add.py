@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interpreter.numbers.compare import ROUNDING, ZERO_SIGN
-from optimizer.known import is_power_of_two_float
+from optimizer.known import has_negatives, is_power_of_two_float
 from optimizer.reducers import folds_with, is_neutral_but_for_zeros
 from optimizer.rewriting.guards import is_constant, is_floating, is_integer, is_pred, one_use
 from optimizer.rewriting.pattern import (
@@ -65,7 +65,7 @@ RULES = (
     Rule(add(x, x), x, where=is_pred(x)),
     Rule(add(x, 1), 1, where=is_pred(x)),
     Rule(add(c, x).in_order(), add(x, c), where=~is_constant(x), xla="Const + A => A + Const"),
-    Rule(add(x, negate(y)), subtract(x, y)),
+    Rule(add(x, negate(y)), subtract(x, y), where=has_negatives(x)),
     Rule(add(x, subtract(y, x)), y, where=is_integer(x), xla="A + (B - A) => B"),
     Rule(add(subtract(x, y), subtract(y, z)), subtract(x, z), where=is_integer(x)),
     Rule(add(x, not_(x)), -1, where=is_integer(x)),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from optimizer.known import (
     conversion_is_exact,
+    has_negatives,
     is_highest,
     is_lowest,
     is_non_negative,
@@ -90,7 +91,10 @@ def comparison_with_constant_first(c: Instruction, x: Instruction, p: str, q: st
     return compare(x, c, SWAPPED[p], q)
 
 
-@rule(compare(negate(x), negate(y), p, q), where=is_floating(x) & is_usual(q))
+@rule(
+    compare(negate(x), negate(y), p, q),
+    where=is_floating(x) & has_negatives(x) & is_usual(q),
+)
 def comparison_of_opposites(x: Instruction, y: Instruction, p: str, q: str) -> Instruction:
     """Floats are ordered the other way round than their opposites; INT_MIN is its own opposite.
 
@@ -137,7 +141,7 @@ RULES = (
     Rule(compare(abs_(x).as_(a), 0, p, q), compare(x, 0, p), name="absolute value equal to 0",
          where=is_equality(p) & is_usual(q) & same_type(x, a)),
     Rule(compare(negate(x), 0, p, q), compare(x, 0, p), name="opposite equal to 0",
-         where=is_equality(p) & is_usual(q)),
+         where=is_equality(p) & is_usual(q) & has_negatives(x)),
     # Both sides shifted by the same: that keeps equality, and order only if nothing wraps around.
     Rule(compare(add(x, c1), c2, p), compare(x, c2 - c1, p), where=is_equality(p) & is_integer(x)),
     Rule(compare(subtract(c1, x), c2, p), compare(x, c1 - c2, p),

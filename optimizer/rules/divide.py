@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from interpreter.conversion import integer_range
 from interpreter.numbers.compare import FINITE, ROUNDING
-from optimizer.known import has_negatives
+from optimizer.known import has_nan, has_negatives
 from optimizer.rewriting.guards import (
     is_complex,
     is_constant,
@@ -129,10 +129,11 @@ RULES = (
     integer_division_twice,
     Rule(divide(x, -1), negate(x), where=~is_complex(x)),
     # For integers -INT_MIN is INT_MIN, whose quotients are negative.
-    Rule(divide(negate(x), negate(y)), divide(x, y), where=is_floating(x)),
+    Rule(divide(negate(x), negate(y)), divide(x, y), where=is_floating(x) & has_negatives(x)),
     Rule(divide(negate(x), c), divide(x, -c), where=is_floating(x) & has_negatives(x)),
+    # Where there is no NaN, 0 / 0 is -0.
     Rule(divide(abs_(x).as_(a), abs_(y).as_(b)), abs_(divide(x, y)),
-         where=is_floating(x) & is_floating(y) & one_use(a) & one_use(b)),
+         where=is_floating(x) & is_floating(y) & has_nan(x) & one_use(a) & one_use(b)),
     Rule(divide(x, c), multiply(x, 1 / c), where=reciprocal_is_exact(c),
          xla="A / Const => A * (1 / Const)", name="divide by a power of two"),
     Rule(divide(x, c), multiply(x, 1 / c), where=is_floating(x), promise=ROUNDING,

@@ -48,7 +48,8 @@ RULES = (
     # 0 * x is not 0 for infinities, NaN and negative numbers.
     Rule(multiply(convert(x), y), select(x, y, 0), where=is_pred(x), promise=FINITE,
          xla="convert(pred) * A => select(pred, A, 0)"),
-    Rule(multiply(negate(x), negate(y)), multiply(x, y), xla="(-A) * (-B) => A * B"),
+    Rule(multiply(negate(x), negate(y)), multiply(x, y), where=has_negatives(x),
+         xla="(-A) * (-B) => A * B"),
     Rule(multiply(negate(x), c), multiply(x, -c), where=has_negatives(x)),
     Rule(multiply(abs_(x), abs_(x)), multiply(x, x), where=is_floating(x) | is_integer(x),
          xla="|A| * |A| => A * A"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from optimizer.known import counts_exactly, last_of
+from optimizer.known import counts_exactly, has_negatives, last_of
 from optimizer.rewriting.guards import (
     is_floating,
     is_integer,
@@ -73,7 +73,8 @@ RULES = (
     Rule(remainder(x, -1), 0, where=is_signed(x)),
     Rule(remainder(x, x), 0, where=is_integer(x)),
     Rule(remainder(remainder(x, y).as_(a), y), a, xla="(A % B) % B => A % B"),
-    Rule(remainder(x, negate(y)), remainder(x, y), where=is_floating(x) | is_signed(x)),
+    Rule(remainder(x, negate(y)), remainder(x, y),
+         where=(is_floating(x) | is_signed(x)) & has_negatives(x)),
     Rule(remainder(x, abs_(y)), remainder(x, y), where=is_floating(y) | is_signed(y)),
     remainder_of_iota,
     Rule(remainder(x, c), and_(x, c + -1), where=is_power_of_two(c) & is_unsigned(x),

@@ -37,7 +37,7 @@ RULES = (
     # +0 - +0 is +0, but -0 - +0 is -0.
     Rule(subtract(-0.0, x), negate(x), where=has_negatives(x)),
     Rule(subtract(c, x), not_(x), where=is_integer(x) & is_all_ones(c), name="-1 - x => not x"),
-    Rule(subtract(x, negate(y)), add(x, y)),
+    Rule(subtract(x, negate(y)), add(x, y), where=has_negatives(x)),
     Rule(subtract(x, x), 0, where=is_integer(x), xla="A - A => 0"),
     Rule(subtract(add(x, y), x), y, where=is_integer(x), xla="(A + B) - A => B"),
     Rule(subtract(x, add(x, y)), negate(y), where=is_integer(x)),

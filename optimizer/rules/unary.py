@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interpreter.numbers.compare import ROUNDING
-from optimizer.known import has_negatives, is_non_negative
+from optimizer.known import has_negatives, has_whole_ends, is_non_negative
 from optimizer.rewriting.guards import is_complex, is_floating, is_integer, one_use
 from optimizer.rewriting.pattern import (
     a,
@@ -42,7 +42,7 @@ rounded = one_of(floor, ceil, round_nearest_afz, round_nearest_even)
 
 # fmt: off
 RULES = (
-    Rule(negate(negate(x)), x, xla="-(-A) => A"),
+    Rule(negate(negate(x)), x, where=has_negatives(x), xla="-(-A) => A"),
     Rule(negate(not_(x)), add(x, 1), where=is_integer(x)),
     # 0 - 0 is +0 both ways round, and -(+0) is -0.
     Rule(negate(subtract(x, y)), subtract(y, x), where=is_integer(x)),
@@ -50,15 +50,16 @@ RULES = (
     Rule(negate(multiply(x, c).as_(a)), multiply(x, -c),
          where=one_use(a) & ~is_complex(x) & has_negatives(x)),
     Rule(abs_(abs_(x).as_(a)), a),
-    Rule(abs_(negate(x)), abs_(x)),
+    Rule(abs_(negate(x)), abs_(x), where=has_negatives(x)),
     Rule(abs_(x), x, where=is_non_negative(x), xla="|A| => A, if A is not negative"),
     Rule(sign(sign(x).as_(a)), a, where=~is_complex(x)),
-    Rule(rounded(rounded(x).as_(a)), a),
-    Rule(rounded(convert(x).as_(a)), a, where=is_integer(x)),
+    # The largest f6e2m3fn is 7.5, which is what 8 becomes.
+    Rule(rounded(rounded(x).as_(a)), a, where=has_whole_ends(a)),
+    Rule(rounded(convert(x).as_(a)), a, where=is_integer(x) & has_whole_ends(a)),
     Rule(rounded(sign(x).as_(a)), a),
-    Rule(cosine(negate(x)), cosine(x), where=is_floating(x)),
+    Rule(cosine(negate(x)), cosine(x), where=is_floating(x) & has_negatives(x)),
     Rule(cosine(abs_(x)), cosine(x), where=is_floating(x)),
-    Rule(is_finite(negate(x)), is_finite(x)),
+    Rule(is_finite(negate(x)), is_finite(x), where=has_negatives(x)),
     Rule(is_finite(abs_(x)), is_finite(x), where=is_floating(x)),
     Rule(log(exponential(x)), x, where=is_floating(x), promise=ROUNDING, xla="ln(exp(A)) => A",
          witness={"x": 0.1}),

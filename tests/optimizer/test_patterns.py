@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 import optimizer.rewriting.pattern
 import optimizer.rewriting.rule
 from hlo.opcode import OPCODES
-from optimizer.rewriting.make import constant, make
+from hlo.types.element_type import BF16, S4, S8, U8
+from hlo.types.shape import array
+from optimizer.rewriting.make import constant, make, splat
 from optimizer.rewriting.pattern import (
     add,
     c,
@@ -132,6 +134,13 @@ def test_a_whole_zero_is_either_zero(wanted, held):
     same = str(wanted) == str(held) or isinstance(wanted, int)
     zeros = constant(np.array([held, held], np.float32))
     assert (Exactly(wanted).mismatch(zeros, {}) is None) == same
+
+
+@pytest.mark.parametrize("element_type", [S4, S8, U8, BF16], ids=str)
+def test_number_that_a_type_has_not_is_no_constant_of_it(element_type):
+    held = splat(1, array(element_type))
+    assert Exactly(70_000).mismatch(held, {}) is not None
+    assert Exactly(1).mismatch(held, {}) is None
 
 
 def test_rest_means_the_same_operands_again():

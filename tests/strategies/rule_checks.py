@@ -1,136 +1,39 @@
 """What holds of every rule, checked on instances of its left side made from the pattern."""
 
-from collections import Counter
 from contextlib import nullcontext
-from dataclasses import replace
 from itertools import product
 from math import prod
 from random import Random
 
-import ml_dtypes
 import numpy as np
 from hypothesis import settings
 from strategies.liberties import liberties
 
-from hlo.attributes import Constant
-from hlo.errors.error import HloError
-from hlo.types.element_type import BF16, C64, F8E5M2, F16, F32, F64, PRED, S4, U4
-from hlo.types.literal import literal
+from hlo.opcode import OPCODES
+from hlo.types.element_type import F8E5M2, F32, PRED, S4, U4
 from hlo.types.shape import array
 from hlo.verify import verify
-from hlo.walk import rebuild
-from hlo_tools.generate.instances import Instance, arguments, instance
-from hlo_tools.generate.operands import TYPES, UnfitError
-from hlo_tools.generate.structure_samplers import SAMPLERS
-from hlo_tools.generate.values import nasty, tame
-from interpreter import evaluate
-from interpreter.numbers.compare import PROMISES, ROUNDING, compare
-from optimizer.log import Log
-from optimizer.rewriting.evidence import terms
-from optimizer.rewriting.rewrite import rewrite
-from optimizer.rewriting.rule import RuleSet
+from hlo_tools.generate.instances import Instance
+from hlo_tools.generate.operands import UnfitError
+from hlo_tools.generate.trials import PATIENCE, Trial, applied, broken_by, trials
+from interpreter.numbers.compare import PROMISES, ROUNDING
+from optimizer.rewriting.parts import terms
 from optimizer.rewriting.term import Application, ConstantVariable, Variable
-
-# How often to try in vain for each instance that fits.
-PATIENCE = 40
-
-
-def applied(rule, module):
-    """The module after one firing of the rule; None if it does not apply."""
-    after = rewrite(module, RuleSet([rule]), Log(fuel=1))
-    return None if after is module else after
-
-
-def check_shape(rule, before):
-    """A replacement must have the shape of what it replaces: the engine would leave it out."""
-    uses = Counter()
-    for _, match, _ in RuleSet([rule]).matches(before.entry.root, uses):
-        new = rule.replacement(match)
-        if new is not None:
-            same = new.shape.compatible(match.root.shape)
-            assert same, f"the shape becomes {new.shape}\n{before}"
-
-
-SUMS = {"reduce", "reduce-window", "dot", "convolution"}
 
 
 def samples(rule, count):
-    """Instances of the left side to which the rule applies, with the module after and arguments."""
-    rounds = rule.promise == ROUNDING
-    values, types = (tame, (F16, BF16, F32, F64, C64)) if rounds else (nasty, TYPES)
-    found = 0
-    for seed in range(count * PATIENCE):
-        random = Random(f"{rule.name}/{seed}")
-        try:
-            if rule.name in SAMPLERS:
-                before = SAMPLERS[rule.name](random, values)
-            else:
-                before = instance(rule.left, random, types, values=values)
-            verify(before)
-        except (UnfitError, HloError):
-            continue
-        check_shape(rule, before)
-        after = applied(rule, before)
-        if after is not None:
-            yield before, after, arguments(before, random, values)
-            found += 1
-        if found == count:
-            return
-    assert found, "no instance of the left side was found: give the rule a sampler"
-
-
-def difference(before, after, given, promise):
-    return compare(evaluate(after, *given), evaluate(before, *given), promise)
+    """Trials of a rule; there must be some."""
+    made = list(trials(rule, count))
+    assert made, "no instance of the left side was found: give the rule a sampler"
+    return made
 
 
 def check_promise(rule, count=settings.default.max_examples):
     """The promise holds for random instances."""
-    for before, after, given in samples(rule, count):
-        verify(after)
-        broken = difference(before, after, given, rule.promise)
-        if broken and rule.promise == ROUNDING and SUMS & set(rule.left.opcodes):
-            broken = None if is_rounding_of_terms(before, after, given) else broken
-        assert broken is None, f"{broken}\n{before}\n{after}\n{given}"
-
-
-def is_rounding_of_terms(before, after, given):
-    """Whether two sums differ by no more than rounding errors of what is summed.
-
-    Where terms cancel, the sum is small and its relative error has no bound. What has one is the
-    error beside the sum of absolute values (N. J. Higham, "Accuracy and Stability of Numerical
-    Algorithms", section 4.2), which the left side itself computes of absolute values.
-    """
-    got, want = evaluate(after, *given), evaluate(before, *given)
-    sizes = evaluate(of_sizes(before), *map(size_of, given))
-    leaves = zip(*(x if isinstance(x, tuple) else (x,) for x in (got, want, sizes)), strict=True)
-    return all(
-        (abs(wide(g) - wide(w)) <= ROUNDING.ulps * eps_of(g) * abs(wide(s))).all()
-        for g, w, s in leaves
-    )
-
-
-def eps_of(values):
-    return float(ml_dtypes.finfo(values.dtype).eps)
-
-
-def wide(values):
-    return values.astype(np.complex128)
-
-
-def size_of(value):
-    return np.abs(value).astype(value.dtype)
-
-
-def of_sizes(module):
-    """A module whose constants are without their signs."""
-    plan = {
-        instr: instr.with_(attrs=Constant(literal=literal(size_of(instr.attrs.literal.array))))
-        for instr in module.entry.instructions
-        if instr.opcode == "constant" and instr.shape.element_type is not PRED
-    }
-    entry = rebuild(module.entry, plan)
-    computations = tuple(entry if c is module.entry else c for c in module.computations)
-    return replace(module, entry=entry, computations=computations)
+    for trial in samples(rule, count):
+        verify(trial.after)
+        broken = broken_by(rule, trial)
+        assert broken is None, f"{broken}\n{trial}"
 
 
 def check_next_stronger(rule):
@@ -140,7 +43,7 @@ def check_next_stronger(rule):
     tries = witnessed(rule) if rule.witness else samples(rule, 300)
     free = liberties() if rule.promise == ROUNDING and not rule.witness else nullcontext()
     with free:
-        assert any(difference(*each, stronger) for each in tries), f"the rule keeps {stronger}"
+        assert any(each.difference(stronger) for each in tries), f"the rule keeps {stronger}"
 
 
 def witnessed(rule):
@@ -154,7 +57,7 @@ def witnessed(rule):
         after = applied(rule, before)
         if after is not None:
             given = [np.float32(rule.witness[p.name]) for p in before.entry.parameters]
-            yield before, after, given
+            yield Trial(before, after, given)
 
 
 def all_values(element_type):
@@ -169,6 +72,19 @@ def all_values(element_type):
 # Where operands need not have the result's type, as those of a comparison, several are tried.
 SMALL = (PRED, S4, U4, F8E5M2)
 CHANGES_TYPE = {"compare", "convert", "is-finite", "select"}
+
+
+# All values of three variables of four bits are 4,096 combinations; of four, 65,536 for each
+# constant.
+MOST_VARIABLES = 3
+
+
+def has_few_values(rule):
+    """Whether a rule can be tried on all values of its variables in small types."""
+    parts = [part for part in terms(rule.left) if isinstance(part, Application)]
+    elementwise = all(OPCODES[opcode].elementwise for part in parts for opcode in part.opcodes)
+    variables = {*names(rule, Variable), *names(rule, ConstantVariable)}
+    return elementwise and len(variables) <= MOST_VARIABLES
 
 
 def prove_for_small_integers(rule):
@@ -196,7 +112,7 @@ def prove(rule, element_type, promise):
                 continue
             seen.add(str(before))
             after = applied(rule, before)
-            broken = after and difference(before, after, given, promise)
+            broken = after and Trial(before, after, given).difference(promise)
             assert not broken, f"{broken}\n{before}\n{after}"
 
 

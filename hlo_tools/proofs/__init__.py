@@ -1,0 +1,7 @@
+"""Proofs of rewrite rules: both sides become terms of an SMT solver, which looks for a difference.
+
+Read in this order: `meanings` (what opcodes are to the solver, a line each), `arrays` (whole graphs
+of instructions, element by element), `conditions` (what guards are to the solver), `cases` (left
+sides to prove a rule on), `decide` (asks the solver), `every_value` (small types without a solver),
+`prove` (all of it for one rule), `record` (what was proved, and of which version of each rule).
+"""

@@ -1,0 +1,443 @@
+"""Graphs of instructions as arrays of the solver's terms, one term an element.
+
+The elements that are only moved are moved by the interpreter itself: its functions move whatever
+an array holds. What computes is translated element by element (`meanings`), and what folds is
+folded in the interpreter's order. Shapes are known numbers here; values are unknown.
+"""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import operator
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import numpy as np
+
+from hlo.opcode import OPCODES
+from hlo.table import OpTable
+from hlo.types.element_type import PRED
+from hlo_tools.proofs.meanings import (
+    COMPARISONS,
+    UntranslatedError,
+    choose,
+    converted,
+    meaning,
+    number,
+    symbol,
+    unknown,
+)
+from hlo_tools.proofs.solver import Solved, z3
+from interpreter.table import evaluates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from hlo import attributes as a
+    from hlo.instruction import Computation, Instruction
+    from hlo.types.shape import Shape
+
+    Array = NDArray[Any]
+
+Value = Any  # an array of terms, or a tuple of values
+
+# A gather may have so many results, over which its indices decide.
+MOST_PLACES: Final = 256
+translates: OpTable[Callable[..., Any]] = OpTable("translates")
+
+
+def filled(dims: Sequence[int], elements: Iterable[Solved]) -> Array:
+    """An array of terms, in row-major order."""
+    made = np.empty(tuple(dims), object)
+    for place, element in zip(np.ndindex(made.shape), elements, strict=True):
+        made[place] = element
+    return made
+
+
+def symbols(name: str, shape: Shape) -> Value:
+    """An array of unknown values, or a tuple of such."""
+    if shape.is_tuple:
+        return tuple(symbols(f"{name}.{i}", s) for i, s in enumerate(shape.elements))
+    if not shape.is_array:
+        raise UntranslatedError(f"a value of shape {shape}")
+    places = np.ndindex(shape.dims)
+    spelled = (f"{name}[{','.join(map(str, p))}]" if p else name for p in places)
+    return filled(shape.dims, (symbol(each, shape.element_type) for each in spelled))
+
+
+def numbers(value: Array, shape: Shape) -> Array:
+    """An array of known values."""
+    return filled(value.shape, (number(v, shape.element_type) for v in value.reshape(-1)))
+
+
+def each(function: Callable[..., Solved], *operands: Array) -> Array:
+    """A function of elements, applied to each."""
+    spread = np.broadcast_arrays(*operands)
+    rows = zip(*(operand.reshape(-1) for operand in spread), strict=True)
+    return filled(spread[0].shape, (function(*row) for row in rows))
+
+
+def translated(root: Instruction, values: dict[Instruction, Value]) -> Value:
+    """The value of an instruction as terms.
+
+    Parameters
+    ----------
+    values : of instructions whose value is given, parameters at least; it is filled up.
+
+    Raises
+    ------
+    UntranslatedError
+        if the solver has no terms for an opcode or a type.
+    """
+    stack = [root]
+    while stack:
+        instr = stack[-1]
+        if instr in values:
+            stack.pop()
+            continue
+        pending = [operand for operand in instr.operands if operand not in values]
+        if pending:
+            stack += pending
+            continue
+        values[stack.pop()] = value_of_instruction(instr, [values[o] for o in instr.operands])
+    return values[root]
+
+
+def value_of_instruction(instr: Instruction, operands: list[Value]) -> Value:
+    """The value of an instruction over its operands' values."""
+    function = translates.get(instr.opcode)
+    if function is None or instr.shape.is_dynamic:
+        what = "a dynamic size" if instr.shape.is_dynamic else instr.opcode
+        raise UntranslatedError(f"the solver has no terms for {what}")
+    return function(instr, instr.attrs, *operands)
+
+
+def called(computation: Computation, *arguments: Value) -> Value:
+    """The value of a computation of given arguments."""
+    given = dict(zip(computation.parameters, arguments, strict=True))
+    return translated(computation.root, given)
+
+
+@translates("constant")
+def _constant(instr: Instruction, attrs: a.Constant) -> Value:
+    if attrs.literal.elided or not instr.shape.is_array:
+        raise UntranslatedError("a constant without its text, or a tuple")
+    return numbers(cast("Array", attrs.literal.array), instr.shape)
+
+
+@translates("iota")
+def _iota(instr: Instruction, attrs: a.Iota) -> Value:
+    return numbers(evaluates["iota"](instr, attrs), instr.shape)
+
+
+@translates("compare")
+def _compare(instr: Instruction, attrs: a.Compare, x: Array, y: Array) -> Value:
+    element_type = instr.operands[0].shape.element_type
+    compared = COMPARISONS[element_type.kind].get(attrs.direction)
+    if element_type.is_floating and meaning("add", element_type) is None:
+        compared = None
+    if attrs.type == "TOTALORDER" and element_type.is_floating:
+        # The solver's floats have one NaN, which has no sign.
+        raise UntranslatedError("a total order of floats")
+    if compared is None:
+        name = f"compare {attrs.direction}"
+        return each(lambda *row: unknown(name, PRED, *row), x, y)
+    return each(compared, x, y)
+
+
+@translates("select")
+def _select(_instr: Instruction, _attrs: a.Attrs, condition: Array, x: Array, y: Array) -> Value:
+    return each(choose, condition, x, y)
+
+
+@translates("convert")
+def _convert(instr: Instruction, _attrs: a.Attrs, x: Array) -> Value:
+    source, target = instr.operands[0].shape.element_type, instr.shape.element_type
+    return each(lambda v: converted(v, source, target), x)
+
+
+def _elementwise(instr: Instruction, attrs: a.Attrs, *operands: Array) -> Value:
+    """What the opcode means; an unknown function where the solver is not told."""
+    source, target = instr.operands[0].shape.element_type, instr.shape.element_type
+    known = meaning(instr.opcode, source)
+    if known is None:
+        name = f"{instr.opcode} {attrs}"
+        return each(lambda *row: unknown(name, target, *row), *operands)
+    return each(known, *operands)
+
+
+def _moved(instr: Instruction, attrs: a.Attrs, *operands: Array) -> Value:
+    """What the interpreter does: it moves elements and does not look at them."""
+    moved = evaluates[instr.opcode](instr, attrs, *operands)
+    # NumPy takes the one element out of an array without dimensions.
+    return moved if isinstance(moved, np.ndarray) else filled((), [moved])
+
+
+translates.define_all(
+    {
+        opcode: _elementwise
+        for opcode, row in OPCODES.items()
+        if row.elementwise and opcode not in translates and opcode != "stochastic-convert"
+    }
+)
+translates.define_all(
+    {
+        opcode: _moved
+        for opcode, row in OPCODES.items()
+        if "movement" in row.traits and "data_dependent" not in row.traits and opcode != "bitcast"
+    }
+)
+
+
+@translates("tuple")
+def _tuple(_instr: Instruction, _attrs: a.Attrs, *operands: Value) -> Value:
+    return operands
+
+
+@translates("get-tuple-element")
+def _element(_instr: Instruction, attrs: a.GetTupleElement, operand: Value) -> Value:
+    return operand[attrs.index]
+
+
+@translates("bitcast")
+def _bitcast(instr: Instruction, _attrs: a.Attrs, operand: Array) -> Value:
+    source, target = instr.operands[0].shape, instr.shape
+    if source.element_type is not target.element_type or source.size != target.size:
+        raise UntranslatedError("a bitcast to another type")
+    order = _major_to_minor(target)
+    in_memory = operand.transpose(_major_to_minor(source))
+    dims = [target.dims[d] for d in order]
+    return in_memory.reshape(dims).transpose(np.argsort(order))
+
+
+def _major_to_minor(shape: Shape) -> list[int]:
+    return list(shape.layout.minor_to_major[::-1]) if shape.layout else list(range(shape.rank))
+
+
+@translates("dynamic-slice")
+def _dynamic_slice(
+    instr: Instruction, attrs: a.DynamicSlice, operand: Array, *starts: Array
+) -> Value:
+    for axis, (start, size) in enumerate(_starts(instr, 1, starts, attrs.dynamic_slice_sizes)):
+        whole = operand.shape[axis]
+        pieces = [operand.take(range(i, i + size), axis) for i in range(whole - size + 1)]
+        operand = _piece(start, pieces)
+    return operand
+
+
+@translates("dynamic-update-slice")
+def _dynamic_update_slice(
+    instr: Instruction, _attrs: a.Attrs, operand: Array, update: Array, *starts: Array
+) -> Value:
+    return _updated(operand, update, list(_starts(instr, 2, starts, update.shape)))
+
+
+def _updated(operand: Array, update: Array, starts: list[Any]) -> Array:
+    """The operand with a piece replaced, along the first dimension first."""
+    if not starts:
+        return update
+    (start, size), *rest = starts
+    made: list[Array] = []
+    for i in range(operand.shape[0] - size + 1):
+        new = operand.copy()
+        for k in range(size):
+            inner = operand[i + k : i + k + 1].reshape(operand.shape[1:])
+            piece = update[k : k + 1].reshape(update.shape[1:])
+            new[i + k] = _updated(inner, piece, rest)[()]
+        made.append(new)
+    return _piece(start, made)
+
+
+def _starts(instr: Instruction, skipped: int, starts: Sequence[Array], sizes: Sequence[int]) -> Any:
+    """Each start, as its term and whether it is signed, with the size of the piece."""
+    types = [operand.shape.element_type for operand in instr.operands[skipped:]]
+    if len(starts) == 1 and starts[0].ndim == 1:
+        starts, types = [np.asarray(s, object) for s in starts[0]], types * len(sizes)
+    for start, element_type, size in zip(starts, types, sizes, strict=True):
+        yield (start[()], element_type.kind == "signed"), size
+
+
+def _piece(start: tuple[Solved, bool], pieces: list[Array]) -> Array:
+    """The piece at a start, which is clamped to those that there are."""
+    term, signed = start
+    chosen = pieces[-1]
+    for i in range(len(pieces) - 2, -1, -1):
+        number_here = z3.BitVecVal(i, term.size())
+        # A number that its type does not have is never reached.
+        if i >= 1 << term.size() - signed:
+            continue
+        here = term <= number_here if signed else z3.ULE(term, number_here)
+        chosen = each_chosen(here, pieces[i], chosen)
+    return chosen
+
+
+@translates("gather")
+def _gather(instr: Instruction, attrs: a.Gather, operand: Array, indices: Array) -> Value:
+    """Gather at every place that the indices can name, and choose among the results."""
+    vector, signed = attrs.index_vector_dim, instr.operands[1].shape.element_type.kind == "signed"
+    limits = [operand.shape[d] - attrs.slice_sizes[d] for d in attrs.start_index_map]
+    choices: list[list[tuple[int, Solved]]] = []
+    for place in np.ndindex(indices.shape):
+        limit = limits[place[vector]] if vector < indices.ndim else limits[0]
+        cases = clamped_cases(indices[place], limit, signed)
+        choices.append([case for case in cases if not z3.is_false(case[1])])
+    if prod(map(len, choices)) > MOST_PLACES or not operand.size:
+        raise UntranslatedError("a gather at so many places")
+    chosen: Any = None
+    for row in product(*choices):
+        starts = np.array([value for value, _ in row], np.int64).reshape(indices.shape)
+        found = evaluates["gather"](instr, attrs, operand, starts)
+        here = z3.simplify(z3.And(*[condition for _, condition in row]))
+        chosen = found if chosen is None else each_chosen(here, found, chosen)
+    return chosen
+
+
+def clamped_cases(term: Solved, limit: int, signed: bool) -> Iterator[tuple[int, Solved]]:
+    """The numbers from 0 to a limit, each with when a start is clamped to it."""
+    low, high = (operator.le, operator.ge) if signed else (z3.ULE, z3.UGE)
+    for value in range(limit + 1):
+        at = z3.BitVecVal(value, term.size())
+        conditions = [low(term, at)] if value == 0 else []
+        conditions += [high(term, at)] if value == limit else []
+        condition = z3.And(*conditions) if conditions else term == at
+        yield value, z3.simplify(z3.BoolVal(True) if limit == 0 else condition)
+
+
+def each_chosen(here: Solved, x: Array, y: Array) -> Array:
+    """One of two arrays."""
+    return each(lambda one, other: choose(here, one, other), x, y)
+
+
+@translates("scatter")
+def _scatter(_instr: Instruction, _attrs: a.Scatter, *operands: Array) -> Value:
+    operand, _, *updates = operands
+    if len(updates) != 1 or updates[0].size:
+        raise UntranslatedError("a scatter of something")
+    return operand
+
+
+@translates("reduce")
+def _reduce(instr: Instruction, attrs: a.Dimensions, *operands: Array) -> Value:
+    half = len(operands) // 2
+    arrays, totals = operands[:half], list(operands[half:])
+    kept = [d for d in range(arrays[0].ndim) if d not in attrs.dimensions]
+    dims = [arrays[0].shape[d] for d in kept]
+    order = [*kept, *sorted(attrs.dimensions)]
+    count = prod(arrays[0].shape[d] for d in attrs.dimensions)
+    rows = [x.transpose(order).reshape((*dims, count)) for x in arrays]
+    totals = [np.broadcast_to(total, dims) for total in totals]
+    for i in range(count):
+        totals = _folded(instr.called[0], totals, [row[..., i] for row in rows])
+    return tuple(totals) if instr.shape.is_tuple else totals[0]
+
+
+def _folded(
+    computation: Computation, totals: Sequence[Array], elements: Sequence[Array]
+) -> list[Array]:
+    """The totals after one more element each."""
+    count = len(totals)
+
+    def fold(*row: Solved) -> Solved:
+        made = called(computation, *(np.asarray(x, object) for x in row))
+        return made[0][()] if isinstance(made, tuple) else made[()]
+
+    if count != 1:
+        raise UntranslatedError("a reduction of several arrays at once")
+    return [each(fold, *totals, *elements)]
+
+
+@translates("reduce-window")
+def _reduce_window(instr: Instruction, attrs: a.Windowed, *operands: Array) -> Value:
+    if len(operands) != 2:
+        raise UntranslatedError("a reduction of several arrays at once")
+    x, init = operands
+    window = attrs.window
+    result = np.broadcast_to(init, instr.shape.dims)
+    for offset in np.ndindex(tuple(d.size for d in window)):
+        spread = [
+            [place * d.stride + i * d.window_dilation - d.pad_low for place in range(n)]
+            for n, d, i in zip(instr.shape.dims, window, offset, strict=True)
+        ]
+        places = np.ndindex(instr.shape.dims)
+        elements: list[Solved] = []
+        for place in places:
+            at = [row[p] for row, p in zip(spread, place, strict=True)]
+            elements.append(_element_of_base(x, init, at, [d.base_dilation for d in window]))
+        result = _folded(instr.called[0], [result], [filled(instr.shape.dims, elements)])[0]
+    return result
+
+
+def _element_of_base(x: Array, init: Array, at: list[int], dilation: list[int]) -> Solved:
+    """An element of an array that is spaced and surrounded by the initial value."""
+    inside = all(
+        0 <= i <= (n - 1) * d and i % d == 0 for i, n, d in zip(at, x.shape, dilation, strict=True)
+    )
+    return x[tuple(i // d for i, d in zip(at, dilation, strict=True))] if inside else init[()]
+
+
+@translates("dot")
+def _dot(instr: Instruction, attrs: a.DotDims, x: Array, y: Array) -> Value:
+    """Sums of products, in the type of the result."""
+    element_type = instr.shape.element_type
+    types = [operand.shape.element_type for operand in instr.operands]
+    if element_type.is_complex or (element_type.is_floating and set(types) != {element_type}):
+        raise UntranslatedError("a dot of complex numbers, or of other floats than its operands")
+    x, y = (
+        each(lambda v, t=t: converted(v, t, element_type), operand)
+        for operand, t in zip((x, y), types, strict=True)
+    )
+    left = [*attrs.lhs_batch_dims, *_free(x, attrs.lhs_batch_dims, attrs.lhs_contracting_dims)]
+    right = [*attrs.rhs_batch_dims, *_free(y, attrs.rhs_batch_dims, attrs.rhs_contracting_dims)]
+    batch = len(attrs.lhs_batch_dims)
+    x = x.transpose([*left, *attrs.lhs_contracting_dims])
+    y = y.transpose([*right, *attrs.rhs_contracting_dims])
+    summed = x.shape[len(left) :]
+    multiply, add = (cast("Any", meaning(o, element_type)) for o in ("multiply", "add"))
+    elements: list[Solved] = []
+    for place in np.ndindex(instr.shape.dims):
+        lhs = place[: len(left)]
+        rhs = (*place[:batch], *place[len(left) :])
+        total = number(0, element_type)
+        for at in np.ndindex(summed):
+            total = add(total, multiply(x[lhs + at], y[rhs + at]))
+        elements.append(total)
+    return filled(instr.shape.dims, elements)
+
+
+def _free(x: Array, *taken: Sequence[int]) -> list[int]:
+    return [d for d in range(x.ndim) if not any(d in each for each in taken)]
+
+
+@translates("conditional")
+def _conditional(instr: Instruction, _attrs: a.Attrs, index: Array, *operands: Value) -> Value:
+    term = index[()]
+    values = [called(c, o) for c, o in zip(instr.called, operands, strict=True)]
+    if any(isinstance(value, tuple) for value in values):
+        raise UntranslatedError("a conditional of tuples")
+    if instr.operands[0].shape.element_type is PRED:
+        return each_chosen(term, *values)
+    chosen = values[-1]
+    for i, value in enumerate(values[:-1]):
+        chosen = each_chosen(term == i, value, chosen)
+    return chosen
+
+
+@translates("map")
+def _map(instr: Instruction, _attrs: a.Attrs, *operands: Array) -> Value:
+    def apply(*row: Solved) -> Solved:
+        return called(instr.called[0], *(np.asarray(x, object) for x in row))[()]
+
+    return each(apply, *operands)
+
+
+@translates("sort")
+def _sort(instr: Instruction, attrs: a.Sort, *operands: Array) -> Value:
+    (along,) = attrs.dimensions
+    if operands[0].shape[along] > 1:
+        raise UntranslatedError("a sort of more than one element")
+    return operands if instr.shape.is_tuple else operands[0]

@@ -1,0 +1,199 @@
+"""Asks the solver whether two values can differ, and what it found in the interpreter's terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hlo_tools.proofs.meanings import Pair, UntranslatedError, is_finite, parts
+from hlo_tools.proofs.solver import Solved, z3
+from interpreter.numbers.compare import BITS, FINITE, ZERO_SIGN, Promise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from hlo.types.element_type import ElementType
+
+    Array = NDArray[Any]
+
+
+MOST_SPLITS = 4
+MOST_STEPS = 200_000
+LATE = ("timeout", "canceled", "max. resource limit exceeded")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the solver says of a difference.
+
+    Attributes
+    ----------
+    proved : whether there is none.
+    model : the solver's values for which there is one; None if it found none.
+    reason : why the solver does not know; "" if it does.
+    moved : whether there was nothing to ask: both sides have the same terms in the same places.
+    """
+
+    proved: bool
+    model: Any = None
+    reason: str = ""
+    moved: bool = False
+
+
+def difference_at(promise: Promise) -> Callable[[Solved, Solved], Solved]:
+    """When an element breaks a promise: a term of that element on both sides.
+
+    Raises
+    ------
+    UntranslatedError
+        for a promise that forgives rounding errors, of which the solver is told no bound.
+    """
+
+    def differ(got: Solved, want: Solved) -> Solved:
+        if isinstance(want, Pair):
+            pairs = zip(parts(got), parts(want), strict=True)
+            return z3.simplify(z3.Or(*[differ(g, w) for g, w in pairs]))
+        if got.eq(want):
+            return z3.BoolVal(False)
+        unequal = got != want
+        if not z3.is_fp(want) or promise == BITS:
+            return unequal
+        if promise == ZERO_SIGN:
+            return z3.And(unequal, z3.Not(z3.fpEQ(got, want)))
+        if promise == FINITE:
+            return z3.And(is_finite(got), is_finite(want), z3.Not(z3.fpEQ(got, want)))
+        raise UntranslatedError("rounding errors, whose bound is statistical")
+
+    return differ
+
+
+def decide(different: Sequence[Solved], assumed: Solved, steps: int) -> Answer:
+    """Whether any of some differences is possible.
+
+    Parameters
+    ----------
+    assumed : what holds besides.
+    steps : after which the solver gives up; they take as long as the machine is slow.
+    """
+    if all(z3.is_false(each) for each in different):
+        return Answer(proved=True, moved=True)
+    question = z3.And(assumed, z3.Or(*different))
+    # Sums of monomials: equal polynomials of integers become the same term, at any width.
+    if is_impossible(question):
+        return Answer(proved=True)
+    answer = solve(question, steps)
+    if answer.reason and all_false(split(question, MOST_SPLITS), steps):
+        return Answer(proved=True)
+    return answer
+
+
+def solve(question: Solved, steps: int) -> Answer:
+    """Whether nothing makes a term hold."""
+    solver = z3.Solver()
+    solver.set("rlimit", steps)
+    solver.add(question)
+    found = solver.check()
+    if found == z3.sat:
+        return Answer(proved=False, model=solver.model())
+    if found == z3.unsat:
+        return Answer(proved=True)
+    why = solver.reason_unknown()
+    late = f"the solver gave up after {steps / 1e6:g} million steps"
+    return Answer(proved=False, reason=late if why in LATE else f"the solver says: {why}")
+
+
+def all_false(questions: Iterable[Solved], steps: int) -> bool:
+    """Whether nothing makes any of some terms hold."""
+    return all(is_impossible(each) or solve(each, steps).proved for each in questions)
+
+
+def is_impossible(question: Solved) -> bool:
+    """Whether a term is false as soon as its polynomials are written as sums of monomials."""
+    try:
+        simpler = z3.simplify(question, som=True, max_steps=MOST_STEPS)
+        return z3.is_false(simpler) or z3.is_false(
+            z3.simplify(without_not(simpler), som=True, max_steps=MOST_STEPS)
+        )
+    except z3.Z3Exception:
+        # There are too many monomials.
+        return False
+
+
+def without_not(term: Solved) -> Solved:
+    """A term in which not x is -1 - x, which is a polynomial."""
+    made: dict[int, Solved] = {}
+    stack = [term]
+    while stack:
+        here = stack[-1]
+        pending = [child for child in here.children() if child.get_id() not in made]
+        if pending:
+            stack += pending
+            continue
+        stack.pop()
+        operands = [made[child.get_id()] for child in here.children()]
+        if z3.is_app_of(here, z3.Z3_OP_BNOT):
+            made[here.get_id()] = -1 - operands[0]
+        else:
+            made[here.get_id()] = here.decl()(*operands) if operands else here
+    return made[term.get_id()]
+
+
+def split(question: Solved, most: int) -> Iterator[Solved]:
+    """The cases of the first choices in a term: polynomials in each, where the whole is none."""
+    choice = first_choice(question) if most else None
+    if choice is None:
+        yield question
+        return
+    for taken in (True, False):
+        chosen = z3.simplify(z3.substitute(question, (choice, z3.BoolVal(taken))))
+        condition = choice if taken else z3.Not(choice)
+        yield from (z3.And(condition, each) for each in split(chosen, most - 1))
+
+
+def first_choice(term: Solved) -> Solved | None:
+    """The condition of a choice between numbers somewhere in a term, innermost first."""
+    stack, seen = [term], {term.get_id()}
+    found = None
+    while stack:
+        here = stack.pop()
+        if z3.is_app_of(here, z3.Z3_OP_ITE) and not z3.is_bool(here):
+            found = here.arg(0)
+        for child in here.children():
+            if child.get_id() not in seen:
+                seen.add(child.get_id())
+                stack.append(child)
+    return found
+
+
+def in_model(model: Any, term: Solved, element_type: ElementType) -> Any:
+    """The value of a term in a model, as NumPy has it."""
+    if isinstance(term, Pair):
+        real, imag = (in_model(model, part, element_type.real) for part in parts(term))
+        whole = np.empty((), element_type.dtype)
+        whole.real, whole.imag = real, imag
+        return whole[()]
+    found = model.eval(term, model_completion=True)
+    if z3.is_bool(term):
+        return np.bool_(z3.is_true(found))
+    if z3.is_bv(term):
+        signed = element_type.kind == "signed"
+        value = found.as_signed_long() if signed else found.as_long()
+        return np.asarray(value).astype(element_type.dtype)[()]
+    if not z3.is_fp(term):
+        raise UntranslatedError(f"a value of {element_type}")
+    if z3.is_true(z3.simplify(z3.fpIsNaN(found))):
+        return np.asarray(np.nan).astype(element_type.dtype)[()]
+    bits = z3.simplify(z3.fpToIEEEBV(found)).as_long()
+    return np.asarray(bits, f"u{element_type.bytes}").view(element_type.dtype)[()]
+
+
+def array_in_model(model: Any, terms: Array, element_type: ElementType) -> Array:
+    """The value of an array of terms in a model."""
+    made = np.empty(terms.shape, element_type.dtype)
+    for place in np.ndindex(terms.shape):
+        made[place] = in_model(model, terms[place], element_type)
+    return made
