@@ -326,7 +326,7 @@ def test_what_is_no_rule_is_refused(hlo, own, name, code):
 
 def test_missing_solver_is_named(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
-    with pytest.raises(HloError, match="HLO206") as caught:
+    with pytest.raises(HloError, match="HLO207") as caught:
         importlib.reload(solver)
     assert "pip install z3-solver" in str(caught.value)
 
