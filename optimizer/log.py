@@ -7,13 +7,33 @@ firing; both are deterministic, because passes are. The stepper, the viewer and 
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from hlo.instruction import Computation, Instruction, Module
+
+NOTHING_BOUND: Mapping[str, Any] = MappingProxyType({})
+
+
+class Place(NamedTuple):
+    """A line of a Python file, counted from 1."""
+
+    file: str
+    line: int
+
+
+class Placed(Protocol):
+    """What knows the line of its definition, such as a rule."""
+
+    @property
+    def place(self) -> Place:
+        """Where it is written."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +48,9 @@ class Event:
     old : the instruction that is replaced or removed.
     new : what takes its place: the replacement, last, after new instructions that it needs; empty
         if it is removed.
+    place : the source of the rewrite: its rule, its function, or the line of the pass that does it.
+    by : the rule, or the function, that made `new`; None where the pass did.
+    bindings : what the rule's variables stand for: instructions, attributes, computations.
     """
 
     number: int
@@ -35,6 +58,9 @@ class Event:
     rule: str
     old: Instruction
     new: tuple[Instruction, ...]
+    place: Place
+    by: Placed | Callable[..., Any] | None = None
+    bindings: Mapping[str, Any] = field(default_factory=lambda: NOTHING_BOUND)
 
     def __str__(self) -> str:
         """One line."""
@@ -109,6 +135,7 @@ class Log:
     fuel : how many rewrites may still be done; None for any number.
     skip : numbers of rewrites, from 1, that are not done.
     path : names of the pipelines and passes that run now, outermost first.
+    running : these pipelines and passes.
     numbers : how many rewrites were asked for so far.
     denied : rewrites, as rule and instruction, that were refused once and so always are.
     settled : by a rule set, and how it is applied.
@@ -119,12 +146,20 @@ class Log:
     fuel: int | None = None
     skip: frozenset[int] = frozenset()
     path: list[str] = field(default_factory=list[str])
+    running: list[Pass] = field(default_factory=list["Pass"])
     numbers: int = 0
     denied: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     settled: dict[object, Settled] = field(default_factory=dict[object, Settled])
     left: dict[Pass, Module] = field(default_factory=dict["Pass", "Module"])
 
-    def rewrite(self, rule: str, old: Instruction, *new: Instruction) -> bool:
+    def rewrite(
+        self,
+        rule: str,
+        old: Instruction,
+        *new: Instruction,
+        by: Placed | Callable[..., Any] | None = None,
+        bindings: Mapping[str, Any] = NOTHING_BOUND,
+    ) -> bool:
         """Report a rewrite, and ask whether it may be done.
 
         Parameters
@@ -132,6 +167,7 @@ class Log:
         rule : what is done.
         old : the instruction that is replaced or removed.
         new : new instructions and, last, the one that takes its place; none if it is removed.
+        by, bindings : as in `Event`.
         """
         spent = self.fuel is not None and self.fuel <= 0
         if spent or (rule, old.name) in self.denied:
@@ -144,10 +180,21 @@ class Log:
         if self.fuel is not None:
             self.fuel -= 1
         if self.observers:
-            happened = Event(number, tuple(self.path), rule, old, new)
+            place = place_of(by) if by is not None else self.place_in_pass()
+            happened = Event(number, tuple(self.path), rule, old, new, place, by, bindings)
             for observer in self.observers:
                 observer.event(happened, self)
         return True
+
+    def place_in_pass(self) -> Place:
+        """The line of the running pass's own file that asks for a rewrite, or else of who asks."""
+        frame = inspect.currentframe()
+        asking = frame = frame and frame.f_back and frame.f_back.f_back
+        own = place_of(type(self.running[-1]).run).file if self.running else ""
+        while frame is not None and frame.f_code.co_filename != own:
+            frame = frame.f_back
+        found = frame or asking
+        return Place(found.f_code.co_filename, found.f_lineno) if found else Place("", 0)
 
     def run(self, pass_: Pass, module: Module) -> Module:
         """Run a pass, and tell the observers before and after; not where it left the module."""
@@ -156,15 +203,26 @@ class Log:
                 observer.left_out(pass_, self)
             return module
         self.path.append(pass_.name)
+        self.running.append(pass_)
         for observer in self.observers:
             observer.before(pass_, module, self)
         changed = pass_.run(module, self)
         for observer in self.observers:
             observer.after(pass_, module, changed, self)
         self.path.pop()
+        self.running.pop()
         if changed is module:
             self.left[pass_] = module
         return changed
+
+
+def place_of(made_by: Placed | Callable[..., Any]) -> Place:
+    """Where a rule or a function is written."""
+    place: Place | None = getattr(made_by, "place", None)
+    if place is not None:
+        return place
+    code = getattr(inspect.unwrap(made_by), "__code__", None)  # pyright: ignore[reportArgumentType]
+    return Place(code.co_filename, code.co_firstlineno) if code else Place("", 0)
 
 
 class Silent:

@@ -133,7 +133,7 @@ def expand(module: Module, log: Log, expansions: Mapping[str, Expansion]) -> Mod
                 # There would be nothing left that has to wait.
                 continue
             new = adopted(root, instr, there, names)
-            if log.rewrite(expansion.__name__, instr, *new):
+            if log.rewrite(expansion.__name__, instr, *new, by=expansion):
                 plan[instr] = new[-1]
         return rebuild(computation, plan)
 

@@ -81,7 +81,7 @@ def transformed(module: Module, transformation: Transformation, log: Log) -> Mod
         for loop, using in free_loops(computation):
             used = elements_used(loop.instr, using, is_root=loop.instr is computation.root)
             new = transformation(Site(loop, used, names, shared))
-            if new is not None and log.rewrite(word, loop.instr, new):
+            if new is not None and log.rewrite(word, loop.instr, new, by=transformation):
                 plan |= replacing(loop.instr, new, using)
         return without_dead(rebuild(computation, plan)) if plan else computation
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
     from hlo.names import NameSupply
     from optimizer.log import Log
-    from optimizer.rewriting.rule import RuleSet
+    from optimizer.rewriting.rule import Match, Rule, RuleSet
 
 # XLA's simplifier gives up after so many rounds too, with a warning; no sound rules need as many.
 SWEEPS = 50
@@ -113,8 +113,8 @@ class Rewriter:
         uses: Mapping[Instruction, int],
         is_known: Callable[[Instruction], bool],
         asked: dict[str, bool],
-    ) -> tuple[str, Instruction] | None:
-        """The name of the first rule that applies, and what it makes of an instruction.
+    ) -> tuple[Rule, Match, Instruction] | None:
+        """The first rule that applies, where it fits, and what it makes of an instruction.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class Rewriter:
                 # Whatever is computed anew can be laid out as what it replaces.
                 new = new.with_(shape=instr.shape)
             if self.fits(new, instr):
-                return rule.name, new
+                return rule, match, new
         return None
 
     def fits(self, new: Instruction, old: Instruction) -> bool:
@@ -286,14 +286,15 @@ class Sweep:
         if found is None:
             self.settled.without_rule(instr, asked)
             return instr
-        rule, root = found
+        rule, match, root = found
         made = self.adopt(root, instr)
         new = made.get(root, root)
         fresh = [i for i in made.values() if i is not new]
         if any(map(forgets_its_size, made.values())):
             self.settled.without_rule(instr, asked)
             return instr
-        if not self.rewriter.log.rewrite(rule, instr, *fresh, new):
+        log = self.rewriter.log
+        if not log.rewrite(rule.name, instr, *fresh, new, by=rule, bindings=match.found):
             return instr
         self.order.update(dict.fromkeys(made.values()))
         # Who used the old one will use the new one. What the old one used keeps its count until

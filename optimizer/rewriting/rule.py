@@ -17,6 +17,7 @@ parameters is the whole matched instruction. How to add a rule: see `optimizer.r
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -25,6 +26,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
 from interpreter.numbers.compare import BITS, PROMISES, Promise
+from optimizer.log import Place, place_of
 from optimizer.rewriting.make import fold, make, splat
 from optimizer.rewriting.term import (
     CONSTANT_OPCODES,
@@ -166,6 +168,7 @@ class Rule:
     name : the text of both sides unless given.
     witness : values of variables for which the next stronger promise is broken, as f32.
     doc : more about it.
+    place : the line of the file in which it is written.
     """
 
     left: Application
@@ -177,9 +180,10 @@ class Rule:
     witness: Mapping[str, Any] = field(default_factory=dict[str, Any])
     doc: str = ""
     arguments: tuple[str, ...] = field(init=False)
+    place: Place = field(init=False)
 
     def __post_init__(self) -> None:
-        """Work out the name and the function's parameters."""
+        """Work out the name, the function's parameters, and where this is written."""
         set_ = object.__setattr__
         right = self.right if callable(self.right) else term(self.right)
         set_(self, "right", right)
@@ -187,6 +191,7 @@ class Rule:
             self, "arguments", () if isinstance(right, Term) else tuple(signature(right).parameters)
         )
         set_(self, "name", self.name or f"{self.left} => {right}")
+        set_(self, "place", place_of(right) if not isinstance(right, Term) else calling_line())
 
     @cached_property
     def patterns(self) -> tuple[Application, ...]:
@@ -245,6 +250,14 @@ def rule(
         )
 
     return decorate
+
+
+def calling_line() -> Place:
+    """The line that makes a rule: the innermost one that is neither here nor in generated code."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename in (__file__, "<string>"):
+        frame = frame.f_back
+    return Place(frame.f_code.co_filename, frame.f_lineno) if frame else Place("", 0)
 
 
 def instantiate(side: Term, match: Match, like: Shape, *, is_root: bool = False) -> Instruction:

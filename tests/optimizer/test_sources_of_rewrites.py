@@ -1,0 +1,51 @@
+"""A rewrite knows its rule, what the rule's variables stand for, and the line of its source."""
+
+import inspect
+from pathlib import Path
+
+import hlo
+import optimizer
+from optimizer.catalogue import ALL_RULE_SETS
+from optimizer.cleanup.dce import Dce
+from optimizer.log import Event, Log
+from optimizer.observers import Trace
+from optimizer.rewriting.rule import Rule
+
+MODULE = """HloModule m
+
+ENTRY main {
+  x = f32[4] parameter(0)
+  y = f32[4] parameter(1)
+  unused = f32[4] add(x, y)
+  less = f32[4] negate(y)
+  ROOT sum = f32[4] subtract(x, less)
+}
+"""
+
+
+def events(passes: str) -> list[Event]:
+    trace = Trace()
+    Log([trace]).run(optimizer.parse_pipeline(passes), hlo.parse(MODULE))
+    return trace.events
+
+
+def test_a_rewrite_by_a_rule_knows_the_rule_and_its_variables() -> None:
+    (event,) = events("algebraic-simplifier")
+    assert isinstance(event.by, Rule)
+    assert event.by.name == event.rule == "subtract(x, negate(y)) => add(x, y)"
+    assert {name: i.name for name, i in event.bindings.items()} == {"x": "x", "y": "y"}
+    assert event.place == event.by.place
+
+
+def test_a_rewrite_by_a_pass_knows_the_line_of_the_pass() -> None:
+    event = events("dce")[0]
+    assert (event.rule, event.by, dict(event.bindings)) == ("dead", None, {})
+    assert event.place.file == inspect.getsourcefile(Dce)
+    assert "log.rewrite(" in Path(event.place.file).read_text().splitlines()[event.place.line - 1]
+
+
+def test_every_rule_knows_the_line_on_which_it_is_written() -> None:
+    for rule in (rule for rules in ALL_RULE_SETS for rule in rules):
+        assert Path(rule.place.file).parent.parent.name == "optimizer"
+        line = Path(rule.place.file).read_text().splitlines()[rule.place.line - 1]
+        assert any(word in line for word in ("Rule(", "rule(", "rules(", "@", "def ")), rule
