@@ -6,7 +6,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-PACKAGES = ("hlo", "interpreter", "optimizer", "emit_c")
+PACKAGES = ("hlo", "interpreter", "optimizer", "codegen", "emit_c", "emit_cuda")
 HOME = Path(__file__).parents[1]
 
 

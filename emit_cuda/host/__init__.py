@@ -1,0 +1,1 @@
+"""CUDA C on the processor: blocks, threads, warps and barriers, without a GPU."""
