@@ -4,7 +4,7 @@ import subprocess
 import tempfile
 from functools import cache
 
-from emit_c.code.compiler import find_compiler
+from hlo.support.compiler import find_compiler
 
 PROGRAM = """
 static __attribute__((noinline)) float below(float x) { return x < 0.0f ? -0.0f : x; }

@@ -5,10 +5,11 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from emit_c.code.compiler import (
+from hlo.errors.error import HloError
+from hlo.support.compiler import (
+    described,
     family,
     family_named,
     find_compiler,
@@ -16,7 +17,6 @@ from emit_c.code.compiler import (
     machine_flags,
     macros,
 )
-from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -47,17 +47,6 @@ class Processor:
     vector_bytes: int
     registers: int
     sums_bytes: bool
-
-
-@cache
-def described() -> str:
-    """What the system tells of the processor, for the key of a cache that machines may share."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.platform() + platform.processor()
-    wanted = ("model name", "flags", "Features", "CPU part")
-    return "\n".join(dict.fromkeys(line for line in lines if line.startswith(wanted)))
 
 
 def here() -> Processor:

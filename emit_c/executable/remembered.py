@@ -20,11 +20,11 @@ import ml_dtypes
 import numpy as np
 
 from emit_c.executable.built import Built, View
-from emit_c.executable.libraries import find_library, trim
 from emit_c.executable.runtime import slots
 from emit_c.executable.toolchain import toolchain
 from hlo.attributes import Constant
 from hlo.support.cache import cache_folder, read_sealed, remove_remains, write_sealed
+from hlo.support.libraries import find_library, trim
 from hlo.write.print import Options, print_module
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ import ctypes
 from typing import TYPE_CHECKING
 
 from emit_c.contraction.library import exported
-from emit_c.executable.libraries import find_library, library, library_name
+from emit_c.executable.libraries import library, library_name
 from emit_c.executable.runtime import slots
+from hlo.support.libraries import find_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

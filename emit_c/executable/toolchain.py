@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from emit_c.code.compiler import find_compiler, is_gcc, machine_flags, told
-from emit_c.code.processor import described
+from hlo.support.compiler import described, find_compiler, is_gcc, machine_flags, told
 
 OPTIMIZED = (
     *("-O1", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math"),

@@ -15,8 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from emit_c.code import compiler
 from hlo.errors.error import HloError
+from hlo.support import compiler
 from hlo.support.cache import cache
 from hlo_tools import cached
 from hlo_tools.rooms import HOME, in_the_way, told

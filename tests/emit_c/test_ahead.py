@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import hlo
-from emit_c.code.compiler import find_compiler
 from emit_c.executable.ahead import files, signature
 from emit_c.executable.toolchain import MEANING
+from hlo.support.compiler import find_compiler
 from interpreter import evaluate
 from interpreter.custom_calls.lapack import PREFIX, library_file
 

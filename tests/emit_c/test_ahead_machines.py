@@ -17,10 +17,10 @@ import pytest
 import hlo
 import optimizer
 from emit_c.code import processor
-from emit_c.code.compiler import family_named
 from emit_c.executable.ahead import files, signature
 from emit_c.executable.calling import converted
 from emit_c.executable.sanitize import _main, _value
+from hlo.support.compiler import family_named
 from hlo_tools.arrays import load
 from hlo_tools.inputs import deal
 from interpreter.numbers.compare import ROUNDING, compare

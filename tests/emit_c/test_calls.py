@@ -10,9 +10,10 @@ from written import For, If, Let
 import emit_c
 import hlo
 from codegen.printer import text
-from emit_c.code import compiler, prelude
+from emit_c.code import prelude
 from emit_c.kernels import calls
 from emit_c.kernels.calls import with_calls
+from hlo.support import compiler
 
 TANH = (Let("f32", "y", "tanh_f32(x[i])"),)
 # What long functions compute, each from x and y.

@@ -9,8 +9,8 @@ import pytest
 import emit_c
 import hlo
 import interpreter
-from emit_c.code.compiler import find_compiler
 from emit_c.executable.toolchain import MEANING
+from hlo.support.compiler import find_compiler
 
 TYPES = {"f32": np.float32, "f64": np.float64, "s32": np.int32}
 

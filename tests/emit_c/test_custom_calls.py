@@ -8,13 +8,13 @@ from strategies.compiled import check, entry
 
 import emit_c
 import hlo
-from emit_c.code.compiler import find_compiler
 from emit_c.custom_calls.expansions import EXPANSIONS
 from emit_c.custom_calls.table import KERNELS
 from emit_c.dynamic.rules import CUSTOM_CALLS as RUN_TIME_SIZES
 from emit_c.executable.ahead import files
 from emit_c.executable.runtime import set_threads
 from emit_c.executable.toolchain import MEANING
+from hlo.support.compiler import find_compiler
 from interpreter.custom_calls.registry import CUSTOM_CALLS
 from interpreter.numbers.compare import ROUNDING
 

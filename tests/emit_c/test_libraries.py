@@ -65,7 +65,7 @@ def test_a_full_cache_loses_what_was_used_longest_ago(cache, monkeypatch):
     emit_c.compile(hlo.parse(TEXT), optimize=False)
     (old,) = libraries(cache)
     os.utime(cache / old, (1, 1))
-    monkeypatch.setattr(made, "CACHE_BYTES", 20_000)
+    monkeypatch.setattr("hlo.support.libraries.CACHE_BYTES", 20_000)
     emit_c.compile(hlo.parse(TEXT.replace("subtract", "divide")), optimize=False)
     assert old not in libraries(cache)
     assert len(libraries(cache)) == 1
@@ -196,7 +196,7 @@ def test_a_full_disk_is_done_without(cache, monkeypatch, full):
 
     monkeypatch.setattr(made, "Compilers", Full)
     if full == "write_sealed":
-        monkeypatch.setattr(made, "write_sealed", lambda *_: False)
+        monkeypatch.setattr("hlo.support.libraries.write_sealed", lambda *_: False)
     x = np.arange(1000, dtype=np.float32)
     executable = emit_c.compile(hlo.parse(TEXT.replace("multiply", full_of(full))), optimize=False)
     assert executable(x)[0] == 0

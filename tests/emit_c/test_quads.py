@@ -10,7 +10,7 @@ import emit_c
 import hlo
 import interpreter
 from emit_c.code import processor
-from emit_c.code.compiler import find_compiler
+from hlo.support.compiler import find_compiler
 
 TYPES = {"s8": np.int8, "u8": np.uint8, "s4": ml_dtypes.int4, "u4": ml_dtypes.uint4}
 PLAIN = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"

@@ -5,10 +5,11 @@ import platform
 import pytest
 
 import hlo
-from emit_c.code import compiler, processor
-from emit_c.code.compiler import calls_with_vectors, machine_flags
+from emit_c.code import processor
 from emit_c.code.processor import Processor
 from emit_c.executable import toolchain
+from hlo.support import compiler
+from hlo.support.compiler import calls_with_vectors, machine_flags
 
 GCC = "gcc version 12.2.0 (Debian 12.2.0-14)"
 CLANG = "Debian clang version 14.0.6"

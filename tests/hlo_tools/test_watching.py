@@ -10,8 +10,8 @@ import subprocess
 import pytest
 
 from emit_c import set_threads
-from emit_c.code.compiler import find_compiler
 from emit_c.executable import sanitize
+from hlo.support.compiler import find_compiler
 from hlo_tools.watching import duration
 
 ADD = b"""HloModule my.module

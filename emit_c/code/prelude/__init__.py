@@ -15,8 +15,8 @@ import re
 from functools import cache
 from pathlib import Path
 
-from emit_c.code.compiler import calls_with_vectors
 from emit_c.code.types import OTHERS, TYPEDEFS, conversions, is_narrow, wide
+from hlo.support.compiler import calls_with_vectors
 from hlo.types.element_type import ELEMENT_TYPES, ElementType
 
 _WORD = re.compile(r"[A-Za-z_]\w*")

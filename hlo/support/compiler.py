@@ -9,6 +9,7 @@ import shlex
 import shutil
 import subprocess
 from functools import cache
+from pathlib import Path
 
 from hlo.errors.error import HloError
 
@@ -118,6 +119,17 @@ def macros(command: tuple[str, ...]) -> frozenset[str]:
     asked = [*command, "-dM", "-E", "-x", "c", os.devnull]
     found = subprocess.run(asked, capture_output=True, text=True, check=False)
     return frozenset(line.split()[1] for line in found.stdout.splitlines())
+
+
+@cache
+def described() -> str:
+    """What the system tells of the processor, for the key of a cache that machines may share."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.platform() + platform.processor()
+    wanted = ("model name", "flags", "Features", "CPU part")
+    return "\n".join(dict.fromkeys(line for line in lines if line.startswith(wanted)))
 
 
 def calls_with_vectors() -> bool:
