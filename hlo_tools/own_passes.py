@@ -12,21 +12,28 @@ import sys
 import traceback
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from hlo.errors.error import HloError, Source, Span, did_you_mean
+from hlo.instruction import Module
 from interpreter.numbers.compare import PROMISES, Promise
-from optimizer.pipeline_text import parse_pipeline
+from optimizer.observers import promise_of
+from optimizer.passes import PASSES, Pipeline
+from optimizer.pipeline_text import Maker, listed, option_defaults, parse_pipeline
 from optimizer.rewriting.rewrite import rewrite
 from optimizer.rewriting.rule import Rule, RuleSet
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
+    from importlib.metadata import EntryPoint
 
-    from hlo.instruction import Module
     from optimizer.log import Log, Pass
 
+# Where installed packages enter their passes.
+GROUP = "pyhlo.passes"
 EXAMPLE = "a pass has a `name` and a `run(self, module, log)` that returns a module"
 
 
@@ -53,31 +60,126 @@ class Applied:
         return rewrite(module, self.rules, log)
 
 
+@dataclass(frozen=True)
+class Own:
+    """A pass of the user's: what it does wrong is told as an error at a line of its file."""
+
+    inner: Pass
+    path: str
+
+    @property
+    def name(self) -> str:
+        """That of the pass."""
+        return self.inner.name
+
+    @property
+    def promise(self) -> Promise:
+        """That of the pass."""
+        return promise_of(self.inner)
+
+    def run(self, module: Module, log: Log) -> Module:
+        """What the pass makes.
+
+        Raises
+        ------
+        HloError
+            HLO206 if it raises anything, or makes no module.
+        """
+        try:
+            made: Any = self.inner.run(module, log)
+        except Exception as error:
+            if not is_from(self.path, error):
+                raise
+            raise blamed(Path(self.path), error) from error
+        if not isinstance(made, Module):
+            message = f"`run` of `{self.name}` returns {type(made).__name__}, not a module"
+            raise at_line(Path(self.path), line_of(type(self.inner).run), message, EXAMPLE)
+        return made
+
+
 def find_pass(text: str) -> Pass:
     """The pass that a text names: `cse,dce`, or `my_pass.py:MyPass`.
 
     Raises
     ------
     HloError
-        HLO200 if the file can't be read, HLO204 if it has no such name, HLO206 if the file fails
-        or what it has is no pass, HLO150 to HLO152 for a pipeline that makes no sense.
+        as `find_pipeline` does.
     """
-    path, colon, name = text.rpartition(":")
+    if Path(text.rpartition(":")[0] or text).is_file():
+        return own_pass(text).make()  # a path may have spaces
+    pipeline = find_pipeline(text)
+    return pipeline.passes[0] if len(pipeline.passes) == 1 else pipeline
+
+
+def find_pipeline(text: str) -> Pipeline:
+    """The passes that a text names: the optimizer's, installed packages', or in the user's files.
+
+    Raises
+    ------
+    HloError
+        HLO200 if a file can't be read, HLO204 if it has no such name, HLO206 if it fails or what it
+        has is no pass, HLO150 to HLO152 for a pipeline that makes no sense.
+    """
+    return parse_pipeline(text, named_pass)
+
+
+def named_pass(name: str) -> Maker:
+    """What the name of a pass stands for: `FILE.py:NAME`, a pass of the optimizer, or another's."""
+    if ".py:" in name or name.endswith(".py"):
+        return own_pass(name)
+    installed = entry_points(group=GROUP, name=name) if name not in PASSES else ()
+    for entry in installed:
+        return of_package(entry)
+    try:
+        return listed(name)
+    except HloError as error:
+        others = did_you_mean(name, [entry.name for entry in entry_points(group=GROUP)])
+        raise error if error.notes or not others else error.noting(*others) from None
+
+
+def of_package(entry: EntryPoint) -> Maker:
+    """The pass that an installed package offers.
+
+    Raises
+    ------
+    HloError
+        HLO206 if it can't be loaded, or is no pass.
+    """
+    where = f"{entry.value}, the entry point `{entry.name}` of {GROUP}"
+    try:
+        value = entry.load()
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        raise HloError(
+            "HLO206",
+            f"{where}: {type(error).__name__}: {error}",
+            notes=[f"it is raised at {frames[-1].filename}:{frames[-1].lineno}"],
+        ) from None
+    return as_maker(file_of(value) or where, entry.name, value)
+
+
+def file_of(value: Any) -> str | None:
+    """The Python file in which something is defined."""
+    try:
+        return inspect.getsourcefile(value if isinstance(value, type) else type(value))
+    except TypeError:
+        return None
+
+
+def own_pass(text: str) -> Maker:
+    """The pass that `FILE.py:NAME` names, or the only one in `FILE.py`."""
+    path, _, name = text.rpartition(":")
     if text.endswith(".py"):
-        path, colon, name = text, ":", ""
-    if not colon:
-        pipeline = parse_pipeline(text)
-        return pipeline.passes[0] if len(pipeline.passes) == 1 else pipeline
+        path, name = text, ""
     if not Path(path).is_file():
         raise HloError("HLO200", f"cannot read {path}: it is no Python file")
     loaded = cast("dict[str, Any]", vars(load(Path(path))))
-    if not name:
-        return only_pass(path, loaded)
+    name = name or only_name(path, loaded)
     if name not in loaded:
         known = own_names(path, loaded)
         notes = did_you_mean(name, known) or (f"there are: {', '.join(known) or 'none'}",)
         raise HloError("HLO204", f"{path} has no `{name}`", notes=notes)
-    return as_pass(path, name, loaded[name])
+    return as_maker(path, name, loaded[name])
 
 
 def load(path: Path) -> Any:
@@ -115,14 +217,27 @@ def importable(folder: Path) -> Generator[None]:
 
 def blamed(path: Path, error: Exception) -> HloError:
     """An error that says which line of the user's own file raised another one."""
+    frames = own_frames(path, error)
+    message = f"{type(error).__name__}: {error}"
+    if isinstance(error, HloError):
+        message = error.message
+    if not frames:
+        return HloError("HLO206", f"{path}: {message}")
+    return at_line(Path(frames[-1].filename), frames[-1].lineno, message)
+
+
+def own_frames(path: Path, error: Exception) -> list[traceback.FrameSummary]:
+    """The lines of the user's file, or else of its neighbours, through which an error went."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if Path(f.filename).parent == path.resolve().parent] or [
+    folder = path.resolve().parent
+    return [f for f in frames if Path(f.filename).resolve().parent == folder] or [
         f for f in frames if Path(f.filename) == path
     ]
-    message = f"{type(error).__name__}: {error}"
-    if not own:
-        return HloError("HLO206", f"{path}: {message}")
-    return at_line(Path(own[-1].filename), own[-1].lineno, message)
+
+
+def is_from(path: str, error: Exception) -> bool:
+    """Whether a file of the user's is to blame for an error: it went through one of its lines."""
+    return bool(own_frames(Path(path), error))
 
 
 def at_line(path: Path, line: int | None, message: str, *notes: str) -> HloError:
@@ -151,18 +266,24 @@ def own_names(path: str, loaded: dict[str, Any]) -> list[str]:
     ]
 
 
-def only_pass(path: str, loaded: dict[str, Any]) -> Pass:
-    """The one pass or rule of a file."""
+def only_name(path: str, loaded: dict[str, Any]) -> str:
+    """The name of the one pass or rule of a file."""
     names = [n for n in own_names(path, loaded) if is_rules(loaded[n]) or has_run(loaded[n])]
     if len(names) != 1:
         there = f"there are: {', '.join(names)}" if names else EXAMPLE
         found = f"{len(names)} passes" if names else "no pass"
         note = f"say which one: {path}:{names[0] if names else 'MyPass'}"
         raise HloError("HLO204", f"{path} has {found}", notes=(there, note))
-    return as_pass(path, names[0], loaded[names[0]])
+    return names[0]
 
 
-def as_pass(path: str, name: str, value: Any) -> Pass:
+def as_maker(path: str, name: str, value: Any) -> Maker:
+    """How the pass that a name stands for is made."""
+    options = option_defaults(cast("type[Any]", value)) if isinstance(value, type) else {}
+    return Maker(name, options, partial(as_pass, path, name, value))
+
+
+def as_pass(path: str, name: str, value: Any, **options: Any) -> Pass:
     """What a name stands for, as a pass.
 
     Raises
@@ -171,10 +292,10 @@ def as_pass(path: str, name: str, value: Any) -> Pass:
         HLO206 if it is none.
     """
     if is_rules(value):
-        return Applied(name, as_rules(value))
+        return Own(Applied(name, as_rules(value)), path)
     if isinstance(value, type):
         try:
-            made: Any = cast("type[Any]", value)()
+            made: Any = value(**options)
         except Exception as error:
             message = f"`{name}()` fails: {type(error).__name__}: {error}"
             note = "a pass is made without arguments: give its fields defaults"
@@ -183,7 +304,7 @@ def as_pass(path: str, name: str, value: Any) -> Pass:
         made = value
     if wrong := unfit(made, name):
         raise at_line(Path(path), line_of(value), *wrong)
-    return made
+    return Own(made, path)
 
 
 def is_rules(value: Any) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError, did_you_mean
+from hlo_tools.own_passes import find_pipeline
 from optimizer.passes import ALIASES, Fixpoint, Pipeline
-from optimizer.pipeline_text import parse_pipeline
 from optimizer.pipelines import pipeline
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 def add_pipeline_options(parser: Parser) -> None:
     """The options that `chosen_pipeline` looks at."""
     parser.add_argument(
-        "--passes", metavar="A,B", help="passes by name, such as `cse,dce` (see `hlo passes`)"
+        "--passes",
+        metavar="A,B",
+        help="passes by name, such as `cse,dce` (see `hlo passes`), or FILE.py:NAME",
     )
     parser.add_argument(
         "--target",
@@ -38,7 +40,7 @@ def add_pipeline_options(parser: Parser) -> None:
 def chosen_pipeline(arguments: Namespace) -> Pipeline:
     """The passes that were asked for, or the target's standard pipeline."""
     if arguments.passes:
-        return parse_pipeline(arguments.passes)
+        return find_pipeline(arguments.passes)
     return pipeline(arguments.target, strict=arguments.strict)
 
 

@@ -190,7 +190,7 @@ class Log:
         """The line of the running pass's own file that asks for a rewrite, or else of who asks."""
         frame = inspect.currentframe()
         asking = frame = frame and frame.f_back and frame.f_back.f_back
-        own = place_of(type(self.running[-1]).run).file if self.running else ""
+        own = place_of(type(innermost(self.running[-1])).run).file if self.running else ""
         while frame is not None and frame.f_code.co_filename != own:
             frame = frame.f_back
         found = frame or asking
@@ -223,6 +223,13 @@ def place_of(made_by: Placed | Callable[..., Any]) -> Place:
         return place
     code = getattr(inspect.unwrap(made_by), "__code__", None)  # pyright: ignore[reportArgumentType]
     return Place(code.co_filename, code.co_firstlineno) if code else Place("", 0)
+
+
+def innermost(pass_: Pass) -> Pass:
+    """The pass that does the work where others wrap it; these call it `inner`."""
+    while (inner := getattr(pass_, "inner", None)) is not None:
+        pass_ = inner
+    return pass_
 
 
 class Silent:

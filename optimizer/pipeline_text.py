@@ -11,7 +11,8 @@ repeats what it holds until nothing changes; any other name with parentheses is 
 from __future__ import annotations
 
 import re
-from dataclasses import MISSING, fields
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from hlo.errors.error import HloError, Source, Span, did_you_mean
@@ -20,12 +21,51 @@ from optimizer.passes import Fixpoint, Pipeline, find
 if TYPE_CHECKING:
     from optimizer.log import Pass
 
-_TOKEN = re.compile(r"\s*([A-Za-z0-9_.\-]+|[(){},=])")
+# A name may also be that of a file: `../my_pass.py:MyPass`.
+_TOKEN = re.compile(r"\s*([A-Za-z0-9_.:/\\~+\-]+|[(){},=])")
 FIXPOINT = "fix"
 
 
-def parse_pipeline(text: str) -> Pipeline:
+@dataclass(frozen=True)
+class Maker:
+    """How a pass is made.
+
+    Attributes
+    ----------
+    title : what messages call it.
+    defaults : its options.
+    make : takes some of the options by name, with `_` for `-`.
+    """
+
+    title: str
+    defaults: Mapping[str, Any]
+    make: Callable[..., Pass]
+
+
+Finder = Callable[[str], Maker]
+
+
+def listed(name: str) -> Maker:
+    """The pass of a name in the table of passes.
+
+    Raises
+    ------
+    HloError
+        HLO151 if no pass has the name.
+    """
+    return _maker(find(name))
+
+
+def _maker(pass_class: type[Any]) -> Maker:
+    return Maker(pass_class.__name__, option_defaults(pass_class), pass_class)
+
+
+def parse_pipeline(text: str, find_pass: Finder = listed) -> Pipeline:
     """Read a pipeline.
+
+    Parameters
+    ----------
+    find_pass : what a pass's name stands for.
 
     Raises
     ------
@@ -33,7 +73,7 @@ def parse_pipeline(text: str) -> Pipeline:
         HLO150 where the text makes no sense, HLO151 for an unknown pass, HLO152 for an option that
         a pass has not, or a value that the option cannot have.
     """
-    reader = _Reader(text)
+    reader = _Reader(text, find_pass)
     passes = reader.passes()
     if reader.token:
         raise reader.error(f"unexpected `{reader.token}`")
@@ -43,7 +83,8 @@ def parse_pipeline(text: str) -> Pipeline:
 class _Reader:
     """Walks over the text, a token at a time."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, find_pass: Finder) -> None:
+        self.find_pass = find_pass
         self.source = Source(text, "<pipeline>")
         self.start = self.end = 0
         self.token = ""
@@ -91,12 +132,12 @@ class _Reader:
             inner = self.passes()
             self.expect(")")
             composite = Fixpoint if name == FIXPOINT else Pipeline
-            return composite(name, inner, **self.values(composite, given))
+            return composite(name, inner, **self.values(_maker(composite), given))
         try:
-            pass_class = find(name)
+            found = self.find_pass(name)
         except HloError as error:
-            raise error.at(span) from None
-        return pass_class(**self.values(pass_class, given))
+            raise (error if error.span else error.at(span)) from None
+        return found.make(**self.values(found, given))
 
     def options(self) -> dict[str, tuple[str, Span]]:
         """Key to value text, with the place of the key."""
@@ -112,13 +153,13 @@ class _Reader:
         self.expect("}")
         return found
 
-    def values(self, pass_class: type[Any], given: dict[str, tuple[str, Span]]) -> dict[str, Any]:
+    def values(self, maker: Maker, given: dict[str, tuple[str, Span]]) -> dict[str, Any]:
         """Options as the pass wants them."""
-        defaults = option_defaults(pass_class)
+        defaults = maker.defaults
         made: dict[str, Any] = {}
         for key, (text, span) in given.items():
             if key not in defaults:
-                message = f"{pass_class.__name__} has no option `{key}`"
+                message = f"{maker.title} has no option `{key}`"
                 raise HloError("HLO152", message, span, did_you_mean(key, defaults))
             made[key.replace("-", "_")] = _value(text, defaults[key], span)
         return made
@@ -126,6 +167,8 @@ class _Reader:
 
 def option_defaults(pass_class: type[Any]) -> dict[str, Any]:
     """The options of a pass, as text spells them, with their defaults."""
+    if not is_dataclass(pass_class):
+        return {}
     return {
         f.name.replace("_", "-"): f.default for f in fields(pass_class) if f.default is not MISSING
     }

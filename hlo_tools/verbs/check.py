@@ -21,7 +21,7 @@ from rich.console import Console
 from hlo_tools.arguments import at_least
 from hlo_tools.checking.search import Tally, search, smallest
 from hlo_tools.files import read_sound_module
-from hlo_tools.own_passes import Promising, find_pass
+from hlo_tools.own_passes import Own, Promising, find_pass
 from hlo_tools.tolerances import (
     add_tolerance_options,
     chosen_tolerance,
@@ -71,6 +71,8 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: Namespace) -> int:
     """Look for a module on which the pass is wrong."""
     checked = find_pass(arguments.pass_)
+    if isinstance(checked, Own):
+        checked = checked.inner  # what it raises is told with the module on which it does
     if is_tolerance_chosen(arguments):
         checked = Promising(checked, chosen_tolerance(arguments))
     with Console(stderr=True).status(f"checking {checked.name}") as status:

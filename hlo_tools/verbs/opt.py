@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from optimizer.log import Pass
 
 
-class Reached(Exception):  # noqa: N818  it is no error
-    """The pass after which to stop has run."""
+class Reached(BaseException):
+    """The pass after which to stop has run; it is no error, and nobody else may catch it."""
 
     def __init__(self, module: Module) -> None:
         super().__init__()

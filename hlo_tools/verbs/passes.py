@@ -1,11 +1,17 @@
-"""List the passes of the optimizer with their options, for `hlo opt --passes`."""
+"""List the passes of the optimizer with their options, for `hlo opt --passes`.
+
+Passes of other installed packages, their entry points in the group `pyhlo.passes`, are listed
+too. Those in a file of your own need no list: `FILE.py:NAME` names one.
+"""
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 import optimizer
 from hlo.errors.error import HloError, did_you_mean
+from hlo_tools.own_passes import GROUP
 from optimizer.pipeline_text import option_defaults
 
 if TYPE_CHECKING:
@@ -27,7 +33,9 @@ def run(arguments: Namespace) -> int:
     HloError
         HLO204 if no pass has the word.
     """
+    others = {entry.name: entry.value for entry in entry_points(group=GROUP)}
     summaries = {name: (c.__doc__ or "").partition("\n")[0] for name, c in optimizer.PASSES.items()}
+    summaries = {**others, **summaries}
     word: str = arguments.word or ""
     shown = {n: s for n, s in sorted(summaries.items()) if word.lower() in f"{n} {s}".lower()}
     if not shown:
@@ -35,8 +43,10 @@ def run(arguments: Namespace) -> int:
         raise HloError("HLO204", f"no pass has `{word}` in its name or summary", notes=notes)
     width = max(map(len, shown))
     for name, summary in shown.items():
-        pass_class = optimizer.PASSES[name]
         print(f"{name:{width}}  {summary}")
+        if name not in optimizer.PASSES:
+            continue
+        pass_class = optimizer.PASSES[name]
         for option, default in option_defaults(pass_class).items():
             spelled = str(default).lower() if isinstance(default, bool) else default
             print(f"{'':{width}}    {option}={spelled}")

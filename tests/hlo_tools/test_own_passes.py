@@ -1,0 +1,104 @@
+"""A pass of the user's own in `hlo opt`, `bisect` and `passes`: by its file, or by its package."""
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("folder")
+MODULE = """HloModule m
+ENTRY main {
+  x = f32[4] parameter(0)
+  less = f32[4] negate(x)
+  ROOT more = f32[4] negate(less)
+}
+"""
+PASSES = '''"""Passes of a test."""
+from dataclasses import dataclass
+from hlo.walk import rebuild, rebuild_module
+from optimizer.rewriting.make import make
+from optimizer.rewriting.pattern import abs_, negate, x
+from optimizer.rewriting.rule import Rule
+
+@dataclass(frozen=True)
+class Rename:
+    """Calls each negate something else."""
+    name = "rename"
+    suffix: str = "_a"
+
+    def run(self, module, log):
+        def change(computation):
+            found = [i for i in computation.instructions
+                     if i.opcode == "negate" and not i.name.endswith(self.suffix)]
+            plan = {i: i.with_(name=i.name + self.suffix) for i in found}
+            plan = {i: n for i, n in plan.items() if log.rewrite("rename", i, n)}
+            return rebuild(computation, plan)
+        return rebuild_module(module, change)
+
+class Failing:
+    name = "failing"
+    def run(self, module, log):
+        return make("add", module.entry.root, module.entry.root.with_(shape=1))
+
+class Empty:
+    name = "empty"
+    def run(self, module, log):
+        pass
+
+wrong = Rule(negate(x), abs_(x), name="negate-is-abs")
+'''
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "m.hlo").write_text(MODULE)
+    (tmp_path / "mine.py").write_text(PASSES)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_own_pass_runs_between_others_with_its_options(hlo) -> None:
+    result = hlo("opt", "m.hlo", "--passes", "cse,fix(mine.py:Rename{suffix=_b},dce)", "--log")
+    assert result.status == 0, result.err
+    assert "ROOT %more_b = f32[4]{0} negate(%less_b)" in result.out
+    assert "1 pipeline.fix.rename: rename: %less -> %less_b" in result.err
+
+
+def test_own_rule_is_bisected(hlo) -> None:
+    result = hlo("bisect", "m.hlo", "--passes", "cse,mine.py:wrong")
+    assert result.status == 1
+    assert "pass pipeline.wrong, rule negate-is-abs" in result.out
+
+
+def test_unknown_option_is_refused(hlo) -> None:
+    result = hlo("opt", "m.hlo", "--passes", "mine.py:Rename{sufix=_b}")
+    assert result.status == 2
+    assert "HLO152" in result.err
+    assert "Rename has no option `sufix`" in result.err
+
+
+def test_what_a_pass_raises_is_told_with_the_line_of_its_file(hlo) -> None:
+    result = hlo("opt", "m.hlo", "--passes", "mine.py:Failing")
+    assert result.status == 2
+    line = PASSES[: PASSES.index("return make(")].count("\n") + 1
+    assert f"mine.py:{line}:9: error[HLO206]: AttributeError" in result.err
+    assert "internal error" not in result.err
+
+
+def test_what_is_no_module_is_told_too(hlo) -> None:
+    result = hlo("opt", "m.hlo", "--passes", "mine.py:Empty")
+    assert result.status == 2
+    assert "`run` of `empty` returns NoneType, not a module" in result.err
+
+
+def test_installed_package_offers_a_pass(hlo, folder, monkeypatch) -> None:
+    described = folder / "others-1.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: others\nVersion: 1\n")
+    (described / "entry_points.txt").write_text("[pyhlo.passes]\nothers-rename = mine_too:Rename\n")
+    (folder / "mine_too.py").write_text(PASSES)
+    monkeypatch.syspath_prepend(str(folder))
+    result = hlo("opt", "m.hlo", "--passes", "others-rename")
+    assert result.status == 0, result.err
+    assert "more_a" in result.out
+    assert "mine_too:Rename" in hlo("passes", "others").out
+    result = hlo("opt", "m.hlo", "--passes", "others-renam")
+    assert result.status == 2
+    assert "others-rename" in result.err
