@@ -28,6 +28,7 @@ from emit_c.program.units import Units
 from emit_c.table import emits_c
 from hlo.support.garbage import no_collection
 from hlo.verify import trust, verify
+from interpreter.engine.memory import refuse_elided
 from interpreter.precision import with_explicit_precision
 
 if TYPE_CHECKING:
@@ -67,11 +68,13 @@ def compile(  # noqa: A001 - so it is named
     ------
     HloError
         HLO020 to HLO099 if the module is not well-formed (C checks no bounds, so shapes must be
-        right), HLO180 if there is no C compiler, HLO181 if an instruction can't be emitted, HLO182
-        if the compiler refuses the code.
+        right), HLO113 if the module is too large for the memory, HLO115 if computations call each
+        other too deeply, HLO180 if there is no C compiler, HLO181 if an instruction can't be
+        emitted, HLO182 if the compiler refuses the code.
     """
     sound: set[Instruction] = set()
     verify(module, sound)
+    refuse_elided(module)
     header = module.header
     if not donate and (header.input_output_alias or header.buffer_donor):
         kept = replace(header, input_output_alias=(), buffer_donor=())

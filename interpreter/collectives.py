@@ -224,7 +224,8 @@ def evaluate_ragged_all_to_all(
     Raises
     ------
     HloError
-        HLO123 if a slice does not lie in the input, or does not fit into the output.
+        HLO119 if the members do not have equally many slices, HLO123 if a slice does not lie in the
+        input, or does not fit into the output.
 
     References
     ----------
@@ -234,6 +235,9 @@ def evaluate_ragged_all_to_all(
     brought = exchange(frame, instr, attrs.channel_id, group, operands)
     place = group.index(frame.device.number)
     result = operands[1].copy()
+    if operands[2].size % len(group):
+        message = f"{instr.name}: {operands[2].size} slices for a group of {len(group)} devices"
+        raise HloError("HLO119", message, instr.span)
     for rows, _, starts, sizes, targets, _ in brought:
         mine = (column.reshape(len(group), -1)[place] for column in (starts, sizes, targets))
         for start, size, target in zip(*mine, strict=True):

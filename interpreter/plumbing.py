@@ -31,6 +31,10 @@ def evaluate_identity(_instr: Instruction, _attrs: Attrs, operand: Value) -> Val
     return operand
 
 
+# How many numbers are made up at a time, so that they take little memory beside the array.
+_AT_ONCE = 1 << 20
+
+
 @evaluates("constant")
 def evaluate_constant(_instr: Instruction, attrs: Constant) -> Value:
     """The literal; one that the text elides (`{...}`) is made up, as XLA makes it up.
@@ -57,7 +61,9 @@ def _made_up(literal: Literal) -> Value:
         return tuple(map(_made_up, literal.elements))
     values = np.zeros(shape.dims, shape.element_type.dtype)
     words = values.reshape(-1).view(np.uint8)[: values.nbytes // 4 * 4].view(np.uint32)
-    words[:] = literal.first % 2**32 + np.arange(words.size)
+    for begin in range(0, words.size, _AT_ONCE):
+        part = words[begin : begin + _AT_ONCE]
+        part[:] = (literal.first + begin + np.arange(part.size)) % 2**32
     if shape.element_type.bits < 8 or shape.element_type is PRED:
         # A byte of these types must not hold more than the type's own bits.
         words &= np.uint32(0x01010101)

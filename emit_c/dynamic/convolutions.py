@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from emit_c.dynamic.rules import CUSTOM_CALLS, Sizes, need, remade, rule, within
-from emit_c.dynamic.values import Padded, static
+from emit_c.dynamic.rules import CUSTOM_CALLS, Sizes, need, refusal, remade, rule, within
+from emit_c.dynamic.values import Padded, Tree, static
 from emit_c.dynamic.windows import covering, extent, fitting, padding_low, put
 from hlo.types.values import PaddingDim
 from optimizer.expanders.parts import cut, number, to_dims
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 
 @rule("convolution")
-def convolution(instr: Instruction, lhs: Padded, rhs: Padded) -> Padded:
+def convolution(instr: Instruction, lhs: Tree, rhs: Tree) -> Padded:
     """As many images as there are; zeros where features do not count."""
     attrs: a.Convolution = instr.attrs  # type: ignore[assignment]
+    if isinstance(lhs, tuple) or isinstance(rhs, tuple):
+        raise refusal(instr, "it has a sparsity_config")
     labels = attrs.dim_labels
     inside = {labels.input_batch, labels.input_feature}
     need(instr, set(lhs.sizes) <= inside, "its windows move along a dimension of run-time size")

@@ -123,6 +123,9 @@ def with_sizes(tree: Tree, sizes: Mapping[int, Mapping[int, Instruction]], first
 
 def padded(instr: Instruction, operands: Sequence[Tree]) -> Tree:
     """What an instruction makes of its operands' values."""
+    if instr.annotations.sharding is not None:
+        # It is of the arrays that the instruction had, and one device runs what is made of it.
+        instr = instr.with_(annotations=replace(instr.annotations, sharding=None))
     target = cast("a.CustomCall", instr.attrs) if instr.opcode == "custom-call" else None
     if target is not None:
         check_call(instr)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ctypes
 import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,28 @@ _C_NAMES = {
     **{f"s{bits}": f"int{bits}_t" for bits in (8, 16, 32, 64)},
     **{f"u{bits}": f"uint{bits}_t" for bits in (8, 16, 32, 64)},
 }  # fmt: skip
+
+# What the header, the example and the code around a function mean by themselves: C's words are
+# known to `Names`, those of C++ and of the C library are not.
+_SIZED = [f"int{kind}{n}_t" for kind in ("", "_fast", "_least") for n in (8, 16, 32, 64)]
+_MEANT = (
+    *("class", "delete", "explicit", "export", "friend", "mutable", "namespace", "new", "operator"),
+    *("private", "protected", "public", "template", "this", "throw", "try", "catch", "typename"),
+    *("using", "virtual", "and", "or", "not", "xor", "bitand", "bitor", "compl", "decltype"),
+    *("bool", "true", "false", "nullptr", "complex", "imaginary", "assert", "alignas", "alignof"),
+    *("constexpr", "noexcept", "noreturn", "offsetof", "static_assert", "thread_local", "wchar_t"),
+    *("size_t", "ptrdiff_t", "max_align_t", "div_t", "ldiv_t", "lldiv_t", "fpos_t", "I"),
+    *(
+        f"{u}int{kind}{n}_t"
+        for u in ("", "u")
+        for kind in ("", "_fast", "_least")
+        for n in (32, 64)
+    ),
+    *(f"{sign}{word}" for sign in ("", "u") for word in _SIZED),
+    *("intptr_t", "uintptr_t", "intmax_t", "uintmax_t", "pthread_once_t", "once", "constants"),
+    *("calloc", "malloc", "realloc", "free", "aligned_alloc", "memcpy", "memset", "memmove"),
+    *("printf", "fprintf", "stdin", "stdout", "stderr", "pthread_once", "i"),
+)
 
 # What a module that calls LAPACK has in its Makefile and its header, and any other has not.
 _WITH_LAPACK = {
@@ -109,14 +132,15 @@ class Signature:
 def signature(module: Module, name: str) -> Signature:
     """The function of a module, named as wanted."""
     names = Names()
-    names.unique("workspace")
-    names.unique("element")
-    function = names.unique(name)
-    if hasattr(ctypes.CDLL(None), function):
-        # It is a name of the C library, like `exp`.
+    for word in ("workspace", "element", *_MEANT):
+        names.unique(word)
+    function = names.unique(_no_macro(name))
+    beside = {Path(file).stem.lower() for file in (*c_files(), "example.c", "Makefile")}
+    if hasattr(ctypes.CDLL(None), function) or function.lower() in beside:
+        # It is a name of the C library, like `exp`, or of a file beside the function's.
         function = names.unique(f"hlo_{name}")
     inputs = [
-        Array(names.unique(p.name), leaf) if leaf.is_array else None
+        Array(names.unique(_no_macro(p.name)), leaf) if leaf.is_array else None
         for p in module.entry.parameters
         for _, leaf in p.shape.leaves()
     ]
@@ -125,6 +149,11 @@ def signature(module: Module, name: str) -> Signature:
         for _, leaf in module.entry.root.shape.leaves()
     ]
     return Signature(function, tuple(inputs), tuple(outputs))
+
+
+def _no_macro(name: str) -> str:
+    """A name that is none of the macros of C's headers, which are spelled in capitals."""
+    return f"{name}_v" if len(name) > 2 and name.isupper() else name
 
 
 def files(module: Module, name: str) -> dict[str, str]:

@@ -16,6 +16,7 @@ import numpy as np
 from emit_c.executable.libraries import library
 from emit_c.executable.runtime import slots
 from emit_c.executable.tiles import compile_tiles
+from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
     from emit_c.executable.compilers import Compilers
     from emit_c.program.emit import Program
+
+
+# A program counts the bytes of its memory in s64, and needs some for what aligns it.
+MOST_BYTES = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +87,19 @@ def build(
     Raises
     ------
     HloError
-        HLO180 if there is no compiler, HLO182 if it refuses the source.
+        HLO113 if there are not as many addresses as the program needs bytes, HLO180 if there is no
+        compiler, HLO182 if it refuses the source.
     """
+    arena_bytes = program.arena_bytes + slots() * program.slot_bytes
+    if arena_bytes > MOST_BYTES:
+        raise HloError("HLO113", f"it needs {arena_bytes:,} bytes, more than there are addresses")
     with ThreadPoolExecutor(1) as meanwhile:
         tiles = meanwhile.submit(compile_tiles, program.parts.tiles)
         made = library(program.files(slots()), running=running)
         tiles.result()
     return Built(
         library=made,
-        arena_bytes=program.arena_bytes + slots() * program.slot_bytes,
+        arena_bytes=arena_bytes,
         donated=program.donated,
         functions=tuple(program.functions),
         constants=tuple(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -12,6 +12,7 @@ from emit_c.code.foreign import hand_over
 from emit_c.executable.calling import caller, pointers
 from emit_c.executable.runtime import runtime
 from emit_c.executable.tiles import load_tiles
+from interpreter.engine.memory import ALWAYS_THERE, refuse_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -114,6 +115,19 @@ class Executable:
         parameters = ", ".join(str(p.shape) for p in entry.parameters)
         self._signature = f"({parameters}) -> {entry.root.shape}"
         self._call = caller(run, built.arena_bytes, entry, built.donated, built.views)
+        made = [s for k, (_, s) in enumerate(entry.root.shape.leaves()) if k not in built.donated]
+        needed = sum(map(_bytes, made)) + built.arena_bytes
+        if needed > ALWAYS_THERE:
+            self._call = partial(self._first_call, entry, needed, self._call)
+
+    def _first_call(
+        self, entry: Computation, needed: int, call: Callable[..., Value], *arguments: Any
+    ) -> Value:
+        """A call after a look at the memory; later ones use the same memory again."""
+        refuse_bytes(entry.name, entry.instructions, needed)
+        value = call(*arguments)
+        self._call = call
+        return value
 
     def __repr__(self) -> str:
         """What it takes and gives, and the memory of a call."""
@@ -133,7 +147,7 @@ class Executable:
         Raises
         ------
         HloError
-            HLO110 to HLO112 if the arguments do not fit.
+            HLO110 to HLO112 if the arguments do not fit, HLO113 if there is not enough memory.
         """
         return self._call(*arguments)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from emit_c.kernels.passes import Watch
     from emit_c.program.sites import Site
-    from hlo.instruction import Instruction, Module
+    from hlo.instruction import Computation, Instruction, Module
     from hlo.types.element_type import ElementType
 
 _SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
@@ -38,6 +38,8 @@ _UNUSED = re.compile(r"  \(void\)(\w+);\n")
 _WORD = re.compile(r"\w+")
 # Lines of the module's text that stand in the file's head.
 HEAD_LINES = 200
+# How deep calls may be nested: emission calls itself, and compilers take ever longer.
+MOST_CALLS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +98,11 @@ def emit(
     ------
     HloError
         HLO020 to HLO099 if the module is not well-formed; HLO181 if an instruction can't be
-        emitted; HLO101 if it means nothing for its types.
+        emitted; HLO101 if it means nothing for its types; HLO115 if computations call each other
+        too deeply.
     """
     verify_once(module)
+    check_depth(module)
     expanded = ready(expand(module))
     check(expanded)
     writer = ModuleWriter(expanded, write_function, [] if profile else None, units, watch)
@@ -141,6 +145,25 @@ def _silent(function: str) -> str:
     inside = _UNUSED.sub("", function).partition("{\n")[2]
     words = set(_WORD.findall(inside))
     return _UNUSED.sub(lambda match: "" if match[1] in words else match[0], function)
+
+
+def check_depth(module: Module) -> None:
+    """Ask whether computations call each other too deeply.
+
+    Raises
+    ------
+    HloError
+        HLO115 at the call that is one too many.
+    """
+    depths: dict[Computation, int] = {}
+    for computation in module.computations:
+        depths[computation] = 1
+        for instr in computation.instructions:
+            inside = max((depths[c] for c in instr.called), default=0)
+            depths[computation] = max(depths[computation], 1 + inside)
+            if inside >= MOST_CALLS:
+                message = f"{instr.name}: calls are nested more than {MOST_CALLS} deep"
+                raise HloError("HLO115", message, instr.span)
 
 
 def check(module: Module) -> None:

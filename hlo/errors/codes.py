@@ -52,7 +52,8 @@ CODES: Final[dict[str, Code]] = {
     "HLO115": Code(
         "computations call each other too deeply",
         "Each computation that is called inside another takes a few frames of Python's stack, "
-        "which allows a few hundred of them. `sys.setrecursionlimit` raises the limit.",
+        "which allows a few hundred of them. `sys.setrecursionlimit` raises the limit. In C they "
+        "are nested at most 64 deep.",
     ),
     "HLO116": Code(
         "the number of devices is wrong",

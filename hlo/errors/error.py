@@ -121,7 +121,18 @@ class HloError(Exception):
         return "\n".join([*lines, *(f"   = {note}" for note in self.notes)])
 
 
+# Pairs of letters that are compared to find a word that was meant; more take seconds.
+MOST_COMPARED = 1 << 22
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> tuple[str, ...]:
     """A note that names the nearest known word, or no note where none is near."""
-    near = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    left = MOST_COMPARED
+    candidates: list[str] = []
+    for candidate in known:
+        left -= len(word) * len(candidate)
+        if left < 0:
+            break
+        candidates.append(candidate)
+    near = get_close_matches(word, candidates, n=1, cutoff=0.6)
     return (f"did you mean `{near[0]}`?",) if near else ()

@@ -27,7 +27,9 @@ TEXT_CODES: Final[dict[str, Code]] = {
         "The braces of a literal repeat the dimensions of its shape: `f32[2,3]` is written `{{1, "
         "2, 3}, {4, 5, 6}}`, a tuple `(1, {2, 3})`, a complex number `(re, im)`. Every number must "
         "be in the range of the element type; infinity is `inf`. `{...}` stands for a literal that "
-        "was left out when the module was printed: its values are not known.",
+        "was left out when the module was printed: its values are not known. One number for an "
+        "array, `f32[9] constant(1)`, is its first element, and the others are 0; a text may leave "
+        "out so many bytes that way, and no more.",
     ),
     "HLO004": Code(
         "a definition contradicts another",

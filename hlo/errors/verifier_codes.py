@@ -11,7 +11,9 @@ VERIFIER_CODES: Final[dict[str, Code]] = {
     "HLO020": Code(
         "an array is too large",
         "The bytes of an array must be countable in a signed 64-bit number, whether or not there "
-        "is memory for them. Example: `f32[4294967296,4294967296]`.",
+        "is memory for them. It has at most 64 dimensions, as NumPy's arrays, and tuples are "
+        "nested at most 90 deep. Where shapes are left out, tuples that hold others many times "
+        "are bounded as well. Example: `f32[4294967296,4294967296]`.",
     ),
     "HLO021": Code(
         "operand shapes differ",

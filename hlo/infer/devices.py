@@ -20,6 +20,7 @@ from hlo.infer.checks import (
     expect_same_type,
     expect_token,
     show,
+    sizes_agree,
     tuple_or_one,
 )
 from hlo.infer.table import infers
@@ -212,6 +213,9 @@ def infer_ragged_all_to_all(
     XLA, ShapeInference::InferRaggedAllToAllShape.
     """
     expect_same_type(operand, output)
+    rows = operand.dims[1:], output.dims[1:]
+    if not (operand.rank == output.rank > 0 and all(map(sizes_agree, *rows))):
+        raise HloError("HLO029", f"rows of {show(operand)} have no place in {show(output)}")
     for table in tables:
         expect_kinds(table, "signed", "unsigned")
         expect_same_dims(tables[0], table)

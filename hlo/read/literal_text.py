@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hlo.errors.error import HloError, Span
+from hlo.infer.size import MAX_RANK
 from hlo.read.by_grammar import ShapedLiteral, split_elements, split_shaped_literal
 from hlo.read.value_text import read_shape
 from hlo.types.literal import Literal
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
 
 # Elements that a literal may have beside those that are written out: memory is taken for them.
 MAX_FILLED = 2**25
-# NumPy's arrays have no more dimensions.
-MAX_RANK = 64
+# NumPy counts the bytes of an array in 63 bits, as if no dimension were empty.
+MOST_BYTES = 2**63 - 1
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z", re.ASCII)
 # More digits than any integer type takes are no integer, however many.
 _INTEGER = re.compile(r"-?\d{1,40}\Z", re.ASCII)
@@ -106,6 +108,8 @@ def _literal(shape: Shape, text: str) -> Literal:
         raise _BadLiteralError("a dimension without bound can't be filled")
     if shape.rank > MAX_RANK:
         raise _BadLiteralError(f"it has more than {MAX_RANK} dimensions")
+    if prod(size for size in shape.dims if size) * shape.element_type.bytes > MOST_BYTES:
+        raise _BadLiteralError("it has more elements than there are addresses")
     if text == "{...}" and shape.dims:
         return _elided(shape)
     words = text if not shape.element_type.is_complex else _PAIR.sub(r"\1;\2", text)
@@ -137,11 +141,7 @@ def _elided(shape: Shape) -> Literal:
     """A literal whose elements are not known; where there are none, nothing is left out."""
     # One zero, repeated by a stride of 0: an elided constant takes no memory, however large.
     zero = np.zeros((), shape.element_type.dtype)
-    try:
-        array = np.broadcast_to(zero, shape.dims)
-    except ValueError:
-        raise _BadLiteralError("it has more elements than there are addresses") from None
-    return Literal(shape, array, elided=array.size > 0)
+    return Literal(shape, np.broadcast_to(zero, shape.dims), elided=shape.size > 0)
 
 
 def _tuple(shape: Shape, text: str) -> Literal:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from hlo.errors.error import HloError, Source, Span
 from hlo.instruction import Computation, Header, Module, StackFrames, reads_modules
 from hlo.names import NameSupply, free_of_keywords
+from hlo.read.budget import Budget
 from hlo.read.by_grammar import GrammarReader
 from hlo.read.completion import settle_async, with_entry_layout
 from hlo.read.computation_text import check_signature, read_computation
@@ -96,6 +97,7 @@ class _ModuleText:
         self.computation_names = NameSupply()
         self.frames = FrameTables(StackFrames())
         self.made_up = 0  # numbers for elided constants
+        self.budget = Budget(len(reader.source.text))
 
     def read(self) -> Module:
         """The module that the text says."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Computation, Instruction
     from hlo.names import NameSupply
+    from hlo.read.budget import Budget
     from hlo.read.by_grammar import GrammarReader
     from hlo.read.stack_frames import FrameTables
     from hlo.read.syntax import InstructionSyntax, Piece
@@ -35,6 +36,7 @@ class ModuleText(Protocol):
     computation_names: NameSupply
     frames: FrameTables
     made_up: int
+    budget: Budget
 
     def inline(self, body: Sequence[InstructionSyntax], start: int) -> Computation:
         """Read the computation that stands in braces where its name is expected."""
@@ -70,6 +72,7 @@ class Scope:
         """Let what follows refer to an instruction."""
         if instr.opcode == "constant":
             instr = self._told_apart(instr)
+        self.module.budget.spend(instr)
         self.known[instr.name] = instr
         self.instructions.append(instr)
         if is_root:

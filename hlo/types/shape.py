@@ -143,6 +143,16 @@ class Shape:
         """Bytes where no two elements share one, as in NumPy and in C; s4 takes one."""
         return sum(s.size * s.element_type.bytes for _, s in self.leaves() if s.is_array)
 
+    @cached_property
+    def leaf_count(self) -> int:
+        """How many shapes in it are not tuples: 1, unless it is a tuple itself."""
+        return sum(e.leaf_count for e in self.elements) if self.is_tuple else 1
+
+    @cached_property
+    def depth(self) -> int:
+        """How deep tuples are nested in it: 0 for what holds no other shape."""
+        return 1 + max((e.depth for e in self.elements), default=0) if self.elements else 0
+
     def dynamic_at(self, dim: int) -> bool:
         """Whether a dimension has a run-time size."""
         return bool(self.dynamic) and self.dynamic[dim]

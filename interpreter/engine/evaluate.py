@@ -57,7 +57,7 @@ def evaluate(
         instruction has no meaning for its operands.
     """
     verify_once(module)
-    all_arguments = [arguments] if per_device is None else list(per_device)
+    all_arguments: list[Any] = [arguments] if per_device is None else list(per_device)
     lockstep = _grid(module, len(all_arguments))
     module = with_explicit_precision(module)
     refuse_too_large(module, len(all_arguments))
@@ -67,10 +67,14 @@ def evaluate(
         raise HloError("HLO116", message, module.span)
     bodies: list[Callable[[], Value]] = []
     for number, (device, own) in enumerate(zip(running, all_arguments, strict=True)):
+        if not isinstance(own, tuple | list):
+            wanted = f"device {number} takes a tuple of arguments, not {type(own).__name__}"
+            raise HloError("HLO110", wanted, module.span)
         device.replica, device.partition = divmod(number, lockstep.partitions)
         device.lockstep = lockstep
         frame = Frame(device, observe, max_turns)
-        bodies.append(partial(_run, frame, module, checked_arguments(module.entry, own)))
+        given = checked_arguments(module.entry, cast("Sequence[Any]", own))
+        bodies.append(partial(_run, frame, module, given))
     results = lockstep.run(bodies)
     return results[0] if per_device is None else results
 

@@ -8,17 +8,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hlo.attributes import Constant
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from hlo.instruction import Computation, Instruction, Module
     from hlo.types.shape import Shape
 
+# NumPy gives a view of the operand's memory, whose elements may not lie one after the other.
+_VIEWS = {"broadcast", "transpose", "slice", "reverse"}
 # These make no array of their own: NumPy gives a view, or the value is there already.
 _NO_MEMORY = {
-    *("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "reshape", "broadcast"),
-    *("transpose", "slice", "reverse", "opt-barrier", "domain", "add-dependency", "after-all"),
+    *("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "reshape", *_VIEWS),
+    *("opt-barrier", "domain", "add-dependency", "after-all"),
     *("call", "while", "conditional", "fusion"),
+}
+# What works on arrays whose elements lie one after the other copies other ones.
+_COPYING = {
+    *("bitcast", "bitcast-convert", "reshape", "dot", "ragged-dot", "convolution", "sort"),
+    *("fft", "cholesky", "triangular-solve"),
 }
 # A module that needs less is run without asking the system, which takes longer than adding scalars.
 ALWAYS_THERE = 64 * 2**20  # bytes
@@ -53,7 +63,14 @@ def _computation_peak(computation: Computation, peaks: dict[Computation, int]) -
 
 
 def _own_bytes(instr: Instruction) -> int:
-    return 0 if instr.opcode in _NO_MEMORY else _numpy_bytes(instr.shape)
+    own = 0 if instr.opcode in _NO_MEMORY and not _is_made_up(instr) else _numpy_bytes(instr.shape)
+    copied = [o for o in instr.operands if o.opcode in _VIEWS] if instr.opcode in _COPYING else []
+    return own + sum(_numpy_bytes(o.shape) for o in copied)
+
+
+def _is_made_up(instr: Instruction) -> bool:
+    """Whether an instruction is a constant that the text elides, whose numbers are made up."""
+    return isinstance(instr.attrs, Constant) and instr.attrs.literal.elided
 
 
 def _numpy_bytes(shape: Shape) -> int:
@@ -81,13 +98,40 @@ def refuse_too_large(module: Module, devices: int) -> None:
     HloError
         HLO113, with the number of bytes and the largest instruction.
     """
-    needed = peak_bytes(module) * devices
-    if needed <= ALWAYS_THERE or needed <= (available := available_bytes()):
-        return
-    largest = max(module.instructions(), key=_own_bytes)
-    raise HloError(
-        "HLO113",
-        f"{module.name} needs about {needed:,} bytes, and {available:,} are available",
-        largest.span,
-        [f"the largest value is %{largest.name}: {_own_bytes(largest):,} bytes of {largest.shape}"],
-    )
+    refuse_bytes(module.name, module.instructions(), peak_bytes(module) * devices)
+
+
+def refuse_elided(module: Module) -> None:
+    """Raise an error if the constants that a text elides would not fit into memory.
+
+    Raises
+    ------
+    HloError
+        HLO113, as `refuse_too_large`.
+    """
+    needed = sum(_numpy_bytes(i.shape) for i in module.instructions() if _is_made_up(i))
+    refuse_bytes(module.name, module.instructions(), needed)
+
+
+def refuse_bytes(name: str, instructions: Iterable[Instruction], needed: int) -> None:
+    """Raise an error if so many bytes do not fit into memory.
+
+    Parameters
+    ----------
+    name : of what needs them.
+    instructions : the largest of them is told.
+
+    Raises
+    ------
+    HloError
+        HLO113, as `refuse_too_large`.
+    """
+    if needed > ALWAYS_THERE and needed > (available := available_bytes()):
+        largest = max(instructions, key=lambda instr: _numpy_bytes(instr.shape))
+        size = f"{_numpy_bytes(largest.shape):,} bytes of {largest.shape}"
+        raise HloError(
+            "HLO113",
+            f"{name} needs about {needed:,} bytes, and {available:,} are available",
+            largest.span,
+            [f"the largest value is %{largest.name}: {size}"],
+        )

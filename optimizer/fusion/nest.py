@@ -97,6 +97,9 @@ def nest_of(members: Sequence[Instruction], outputs: Sequence[Instruction]) -> N
     places = _Places(members, outputs)
     place = places.resolved()
     folds = [m for m in members if m.opcode == "reduce"]
+    empty = next((f for f in folds if not f.operands[0].shape.size), None)
+    if empty is not None:
+        return f"%{empty.name} folds nothing"
     lost = next((i for i in (*folds, *outputs) if i not in place), None)
     if lost is not None:
         return f"%{lost.name} is asked for at several indices"

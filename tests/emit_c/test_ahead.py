@@ -10,6 +10,7 @@ import pytest
 
 import hlo
 from emit_c.executable.ahead import files, signature
+from emit_c.executable.runtime import c_files
 from emit_c.executable.toolchain import MEANING
 from hlo.support.compiler import find_compiler
 from interpreter import evaluate
@@ -45,6 +46,11 @@ int main(void) {{
   printf("%d %d %d %d %d %d\\n", n[0], n[1], n[2], same[0], same[1], same[2]);
 }}
 """
+
+
+# Names of files beside the module's, and what the headers of C mean by themselves.
+CLASHES = ["runtime", "Runtime", "example", "Makefile", "size_t", "uint8_t", "NULL", "EOF"]
+MEANT = ["NAN", "I", "calloc", "memcpy", "once", "free", "size_t", "int64_t", "class", "NULL"]
 
 
 def write(made, folder):
@@ -165,3 +171,26 @@ def test_the_makefile_makes_everything_and_the_example_computes(tmp_path):
     first, second = shown.stdout.splitlines()
     assert first.split()[1:5] == ["1", "0.75", "0.5", "0.25"]
     assert second.split()[1:] == ["0", "1", "2", "0"]
+
+
+@pytest.mark.parametrize("name", CLASHES)
+def test_no_file_takes_the_place_of_another(name, tmp_path):
+    made = files(hlo.parse(MODULE), name)
+    assert len({n.lower() for n in made}) == len(made) == 6
+    assert made["runtime.c"] == c_files()["runtime.c"]
+    write(made, tmp_path)
+    subprocess.run(["make"], cwd=tmp_path, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("compiler", ["cc", "c++"])
+def test_parameters_mean_nothing_to_headers(compiler, tmp_path):
+    lines = [f"  {name} = f32[4] parameter({k})" for k, name in enumerate(MEANT)]
+    listed = ", ".join(MEANT)
+    text = "\n".join(["HloModule m", "ENTRY e {", *lines, f"  ROOT t = tuple({listed})", "}"])
+    write(files(hlo.parse(text), "m"), tmp_path)
+    if compiler == "cc":
+        subprocess.run(["make"], cwd=tmp_path, check=True, capture_output=True)
+    elif shutil.which(compiler):
+        (tmp_path / "m.cc").write_text('#include "m.h"\n')
+        command = [compiler, "-Wall", "-Werror", "-fsyntax-only", "m.cc"]
+        subprocess.run(command, cwd=tmp_path, check=True)

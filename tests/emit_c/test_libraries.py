@@ -1,5 +1,6 @@
 """The system's compiler, the cache, and calls from several threads."""
 
+import functools
 import os
 import stat
 import subprocess
@@ -13,6 +14,7 @@ import emit_c
 import hlo
 from emit_c.executable import libraries as made
 from emit_c.executable.runtime import runtime
+from hlo.support import libraries as kept
 from hlo.support.cache import read_sealed
 
 TEXT = """HloModule m
@@ -26,8 +28,9 @@ ENTRY e {
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """An empty cache; what all modules share is compiled before."""
+    """An empty cache, and no folder of the process; what all modules share is compiled before."""
     runtime()
+    monkeypatch.setattr(kept, "_own", functools.cache(kept._own.__wrapped__))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "pyhlo" / "libraries"
 

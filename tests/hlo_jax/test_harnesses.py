@@ -18,8 +18,9 @@ def harnesses() -> Iterator[Any]:
     """Parameters: the harnesses that are to run."""
     try:
         from jax._src.internal_test_util import test_harnesses  # noqa: PLC0415
-    except ImportError:
-        yield pytest.param(None, marks=pytest.mark.skip(reason="jax is not installed"))
+    except ImportError as error:
+        reason = f"{error.name} is not installed"
+        yield pytest.param(None, marks=pytest.mark.skip(reason=reason))
         return
     groups: dict[str, list[Any]] = {}
     for harness in test_harnesses.all_harnesses:
@@ -31,7 +32,7 @@ def harnesses() -> Iterator[Any]:
             yield pytest.param(harness, marks=marks, id=harness.fullname.replace(" ", "")[:80])
 
 
-@pytest.mark.parametrize("harness", harnesses())
+@pytest.mark.parametrize("harness", list(harnesses()))
 def test_harness(harness: Any, jax: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYHLO_JAX_ENGINE", "interpreter")
     random = np.random.RandomState(0)

@@ -378,3 +378,25 @@ def test_ragged_slices_lie_in_their_arrays(start: int, size: int, target: int) -
     with pytest.raises(HloError, match="rows from") as caught:
         run(text, data(1))
     assert caught.value.code == "HLO123"
+
+
+def test_slices_that_the_group_does_not_divide_are_refused() -> None:
+    module = parse("""HloModule m, replica_count=3
+ENTRY e {
+  x = f32[16] parameter(0)
+  o = f32[16] parameter(1)
+  i = s64[16] parameter(2)
+  ROOT r = f32[16] ragged-all-to-all(x, o, i, i, i, i), replica_groups={}
+}""")
+    own = (np.zeros(16, np.float32), np.zeros(16, np.float32), np.zeros(16, np.int64))
+    with pytest.raises(HloError, match="16 slices for a group of 3 devices") as caught:
+        interpreter.evaluate(module, per_device=[own] * 3)
+    assert caught.value.code == "HLO119"
+
+
+@pytest.mark.parametrize("own", [None, 3, np.zeros(3)])
+def test_each_device_takes_a_tuple_of_arguments(own: object) -> None:
+    module = parse("HloModule m, replica_count=2\nENTRY e {\n  ROOT x = f32[3] parameter(0)\n}")
+    with pytest.raises(HloError, match="takes a tuple of arguments") as caught:
+        interpreter.evaluate(module, per_device=[own] * 2)  # type: ignore[list-item]
+    assert caught.value.code == "HLO110"
