@@ -27,11 +27,18 @@ class OpTable(Generic[Entry]):
     ----------
     name : what errors call the table.
     not_supported : opcodes that are left out on purpose, with the reason.
+    base : a table whose definitions hold here too, where this one has none of its own.
     """
 
-    def __init__(self, name: str, not_supported: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        not_supported: Mapping[str, str] | None = None,
+        base: OpTable[Entry] | None = None,
+    ) -> None:
         self.name = name
         self.not_supported = dict(not_supported or {})
+        self.base = base
         self._entries: dict[str, Entry] = {}
 
     def __call__(self, *opcodes: str) -> Callable[[Specific], Specific]:
@@ -59,19 +66,23 @@ class OpTable(Generic[Entry]):
 
     def __getitem__(self, opcode: str) -> Entry:
         """The definition of an opcode."""
-        return self._entries[opcode]
+        found = self.get(opcode)
+        if found is None:
+            raise KeyError(opcode)
+        return found
 
     def get(self, opcode: str) -> Entry | None:
         """The definition of an opcode, or None."""
-        return self._entries.get(opcode)
+        found = self._entries.get(opcode)
+        return found if found is not None or self.base is None else self.base.get(opcode)
 
     def __contains__(self, opcode: str) -> bool:
         """Whether an opcode is defined."""
-        return opcode in self._entries
+        return opcode in self._entries or (self.base is not None and opcode in self.base)
 
     def gaps(self) -> list[str]:
         """Opcodes that are neither defined nor listed as not supported."""
-        return [op for op in OPCODES if op not in self._entries and op not in self.not_supported]
+        return [op for op in OPCODES if op not in self and op not in self.not_supported]
 
     @contextmanager
     def replaced(self, opcode: str, entry: Entry) -> Generator[None]:

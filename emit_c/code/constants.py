@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from codegen.elements import constants as shared
 from emit_c.code.foreign import Foreign
-from emit_c.code.types import literal as number
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from codegen.expressions import Expr
     from emit_c.code.names import Names
     from hlo.types.literal import Literal
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 LARGEST_IN_TEXT = 1024
 
 
-class Constants:
+class Constants(shared.Constants):
     """The arrays that a module's kernels read.
 
     Attributes
@@ -38,17 +37,6 @@ class Constants:
         self.loaded: list[NDArray[Any]] = []
         self.foreign = Foreign()
         self._found: dict[tuple[str, bytes], str] = {}
-
-    def scalar(self, literal: Literal) -> Expr | None:
-        """The one number that all elements are; None if they differ."""
-        array = literal.array
-        if array is None or array.size == 0:
-            return None
-        bits = np.ascontiguousarray(array).reshape(-1).view(np.uint8).reshape(array.size, -1)
-        if (bits != bits[0]).any():
-            return None
-        element_type = literal.shape.element_type
-        return number(element_type, array.reshape(-1)[0])
 
     def pointer(self, literal: Literal, name: str) -> str:
         """The C name of a constant array; equal constants have one."""

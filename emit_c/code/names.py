@@ -1,18 +1,10 @@
-"""Names and comments in C that come from HLO: whatever the HLO says, they stay what they are.
-
-HLO text is untrusted. An identifier keeps only letters, digits and underscores; a comment keeps
-only printable ASCII, and no backslash or `??` that would join it with the next line.
-"""
+"""Identifiers in C, beside its keywords and the functions of its prelude."""
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
+from codegen.elements import names
+from emit_c.code.prelude import PRELUDE
 
-from emit_c.code.prelude import reserved
-from hlo.types.element_type import ELEMENT_TYPES
-
-LONGEST = 48
 # Words of C, names that compilers predefine, and those that emitted functions use themselves.
 KEYWORDS = frozenset(
     {
@@ -38,73 +30,13 @@ KEYWORDS = frozenset(
         ),
     }
 )
-_GLOBAL = re.compile(r"_(kernel|constant|computation)(_\d+)?$")
-_NUMBER = re.compile(r"(_\d+)+$")
 
 
-def comment(text: str, width: int = 400) -> str:
-    """Lines of comment that hold a text.
+class Names(names.Names):
+    """Identifiers of one scope in C, all different."""
 
-    Each line of the text becomes one line of at most `width` characters.
-    """
-    lines = (_plain(line[:width]) for line in text.split("\n"))
-    return "".join(f"// {line}".rstrip() + "\n" for line in lines)
+    keywords = KEYWORDS
 
-
-def _plain(line: str) -> str:
-    if line.isascii() and line.isprintable() and "\\" not in line and "??" not in line:
-        return line
-    safe = "".join(c if " " <= c <= "~" and c != "\\" else f"<{ord(c):x}>" for c in line)
-    return safe.replace("??", "? ?").replace("??", "? ?")
-
-
-@lru_cache(maxsize=4096)
-def identifier(name: str) -> str:
-    """A C identifier that looks like a name."""
-    word = re.sub(r"[^A-Za-z0-9]+", "_", name)[:LONGEST].strip("_")
-    return word if word[:1].isalpha() else f"v{word}"
-
-
-class Names:
-    """Identifiers of one scope, all different."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-        self._next: dict[str, int] = {}
-
-    def unique(self, wanted: str, kind: str | None = None) -> str:
-        """An identifier like the wanted name that nobody has yet.
-
-        Parameters
-        ----------
-        kind : "kernel", "constant" or "computation" for what all functions of the file see: such
-            a name ends in the word, and no name inside a function does.
-        """
-        word = identifier(wanted)
-        if word.startswith("hlo_"):
-            # So begin the functions of libraries.
-            word = f"v_{word}"
-        if kind is not None:
-            word = f"{word}_{kind}"
-        elif _GLOBAL.search(word):
-            word = f"{word}_v"
-        if not self._refused(word):
-            self._taken.add(word)
-            return word
-        stem = _NUMBER.sub("", word)
-        number = self._next.get(stem, 1)
-        while self._refused(f"{stem}_{number}"):
-            number += 1
-        self._next[stem] = number + 1
-        self._taken.add(f"{stem}_{number}")
-        return f"{stem}_{number}"
-
-    @property
-    def given(self) -> frozenset[str]:
-        """All identifiers of this scope."""
-        return frozenset(self._taken)
-
-    def _refused(self, word: str) -> bool:
-        stem, _, last = word.rpartition("_")
-        template = stem in reserved() and last in ELEMENT_TYPES
-        return word in self._taken or word in KEYWORDS or word in reserved() or template
+    def reserved(self) -> frozenset[str]:
+        """The names of the prelude's functions, without their types."""
+        return PRELUDE.reserved

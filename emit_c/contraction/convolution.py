@@ -19,20 +19,21 @@ import numpy as np
 
 from codegen.expressions import Name
 from codegen.indexing import Sum, counter, delinear, strides
+from codegen.opcodes.products import element_as, product_type
 from emit_c.contraction.copying import write_columns, write_row
 from emit_c.contraction.dims import Dim, Step, joined
-from emit_c.contraction.operands import element_as, product_type
 from emit_c.contraction.packing import constant_numbers, packed_constant
 from emit_c.contraction.phases import Phase, phases
 from emit_c.contraction.scratch import Scratch, summed
 from emit_c.contraction.tiling import Pointers, Tiling
+from emit_c.table import define_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from codegen.elements.body import Body
     from codegen.expressions import Expr
     from codegen.indexing import Index
-    from emit_c.kernels.body import Body
     from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
@@ -278,3 +279,6 @@ def _copy_input(body: Body, made: _Convolution, source: _Input, copy: Name) -> N
     with body.loops("i" * (len(groups) - 1), sizes[:-1], parallel=True) as outer:
         place, value = element((*outer, counter(lane, sizes[-1])))
         write_row(body, made.kind, (lane, sizes[-1]), (copy, place), value)
+
+
+define_whole("convolution", write_whole_convolution)

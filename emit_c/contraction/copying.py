@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Expr, Group, Literal, Load, Name, behind, indexed, item
 from codegen.indexing import Sum, counter, unknown
+from codegen.opcodes.folding import over
 from codegen.statements import Assign, Let
 from emit_c.contraction.transposing import LANES, transpose_name
-from emit_c.opcodes.folding import over
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from codegen.elements.body import Body, Trace
     from codegen.statements import Statement
-    from emit_c.kernels.body import Body, Trace
     from hlo.types.element_type import ElementType
 
 

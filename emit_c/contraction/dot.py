@@ -9,19 +9,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Expr, Name
+from codegen.opcodes.products import product_type
 from emit_c.contraction.few_rows import write_few_rows
-from emit_c.contraction.operands import operands_of, product_type
+from emit_c.contraction.operands import operands_of
 from emit_c.contraction.product import Product
 from emit_c.contraction.quads import Quads, have_quads
 from emit_c.contraction.scratch import Scratch, summed
 from emit_c.contraction.tiling import Pointers
+from emit_c.table import define_whole
 from hlo.types.element_type import F32, S32
 from interpreter.conversion import integer_range
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_c.kernels.body import Body
+    from codegen.elements.body import Body
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
 
@@ -92,3 +94,6 @@ def _exact_products(instr: Instruction) -> int | None:
     # The outermost steps must be cut into equal parts of many products.
     parts = (n * rest for n in range(1, count // rest + 1) if first % n == 0)
     return count if any(n == left.depth or n >= MANY for n in parts) else None
+
+
+define_whole("dot", write_whole_dot)

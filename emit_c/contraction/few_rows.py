@@ -10,18 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from codegen.elements.types import literal, store
 from codegen.expressions import Expr, Group, Name, item, total_of
 from codegen.indexing import Sum, counter, delinear, linear, strides
+from codegen.opcodes.folding import over
+from codegen.opcodes.products import element_as
+from codegen.opcodes.scalar import expression
 from codegen.statements import Assign, For
-from emit_c.code.types import literal, store
-from emit_c.contraction.operands import Operand, element_as, operands_of
+from emit_c.contraction.operands import Operand, operands_of
 from emit_c.contraction.tiles import result
-from emit_c.opcodes.folding import over
-from emit_c.opcodes.scalar import expression
 
 if TYPE_CHECKING:
+    from codegen.elements.body import Body
     from codegen.indexing import Index
-    from emit_c.kernels.body import Body
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
 

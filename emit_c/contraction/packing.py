@@ -10,9 +10,9 @@ from hlo.types.shape import array
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from codegen.elements.body import Body
     from codegen.expressions import Name
     from emit_c.contraction.tiling import Tiling
-    from emit_c.kernels.body import Body
     from hlo.instruction import Instruction
 
 

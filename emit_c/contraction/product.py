@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Choose, Expr, Group, Name, Op, binary, indexed, item
 from codegen.indexing import Sum, counter, delinear, strides
+from codegen.opcodes.folding import over
+from codegen.opcodes.products import element_as
 from emit_c.contraction.copying import write_row
 from emit_c.contraction.dims import Dim, Step, joined
-from emit_c.contraction.operands import element_as, operands_of
+from emit_c.contraction.operands import operands_of
 from emit_c.contraction.packing import constant_numbers, packed_constant
 from emit_c.contraction.tiling import Tiling
-from emit_c.opcodes.folding import over
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codegen.elements.body import Body
     from codegen.indexing import Index
-    from emit_c.kernels.body import Body
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
 

@@ -25,9 +25,9 @@ from interpreter.conversion import integer_range
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codegen.elements.body import Body
     from codegen.indexing import Index
     from emit_c.contraction.dims import Dim, Step
-    from emit_c.kernels.body import Body
     from hlo.instruction import Instruction
 
 # Bytes of a number, and contracted elements for which it is worth it to put them together.

@@ -5,18 +5,18 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from codegen.elements.memory import pointer_into
+from codegen.elements.types import store
 from codegen.expressions import Expr, Name, item, spelled_out
-from emit_c.code.memory import pointer_into
-from emit_c.code.types import store
+from codegen.opcodes.folding import over
 from emit_c.contraction.tiles import result
-from emit_c.opcodes.folding import over
 from optimizer.memory.heap import ALIGNMENT
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
+    from codegen.elements.body import Body
     from emit_c.contraction.tiling import Tiling
-    from emit_c.kernels.body import Body
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
 

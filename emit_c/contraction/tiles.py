@@ -17,10 +17,10 @@ from itertools import pairwise
 from textwrap import indent
 from typing import TYPE_CHECKING
 
+from codegen.elements.types import narrowed, wide
+from codegen.opcodes.scalar import converted
 from emit_c.code import processor
-from emit_c.code.types import narrowed, wide
 from emit_c.contraction.bytes import add_bytes_name
-from emit_c.opcodes.scalar import converted
 from hlo.types.element_type import ELEMENT_TYPES, S32
 
 if TYPE_CHECKING:

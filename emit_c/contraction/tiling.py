@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.elements.types import is_narrow, store
 from codegen.expressions import (
     NEVER,
     Choose,
@@ -26,20 +27,19 @@ from codegen.expressions import (
     item,
 )
 from codegen.indexing import Sum, counter, linear, unknown
+from codegen.opcodes.folding import over
 from codegen.statements import Assign, For
-from emit_c.code.types import is_narrow, store
 from emit_c.contraction.copying import column_of, row_of
 from emit_c.contraction.cutting import Cutting, Part, Run
 from emit_c.contraction.tiles import result
-from emit_c.opcodes.folding import over
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from codegen.elements.body import Body
     from codegen.indexing import Index
     from emit_c.contraction.copying import Column
     from emit_c.contraction.dims import Dim
-    from emit_c.kernels.body import Body
     from hlo.types.element_type import ElementType
 
 # Numbers so far apart are fetched one by one: vectors of them are no faster, and longer to compile.

@@ -21,7 +21,7 @@ from interpreter.custom_calls.lapack_names import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from emit_c.kernels.body import Body
+    from codegen.elements.body import Body
     from hlo.instruction import Instruction
 
     Options = dict[str, Any]

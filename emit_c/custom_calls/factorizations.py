@@ -16,8 +16,8 @@ from interpreter.custom_calls.lapack_names import SIGNATURES, ffi_targets
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from codegen.elements.body import Body
     from emit_c.custom_calls.lapack import Routine
-    from emit_c.kernels.body import Body
     from hlo.instruction import Instruction
 
 Results = tuple["Matrix | Expr", ...]

@@ -12,7 +12,7 @@ from emit_c.custom_calls.table import kernel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_c.kernels.body import Body
+    from codegen.elements.body import Body
     from hlo.instruction import Instruction
 
 

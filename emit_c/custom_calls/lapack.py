@@ -14,6 +14,8 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from codegen.elements.memory import pointer_into
+from codegen.elements.types import wide
 from codegen.expressions import (
     Cast,
     Expr,
@@ -27,8 +29,7 @@ from codegen.expressions import (
     tree,
 )
 from codegen.indexing import Sum, linear
-from emit_c.code.memory import pointer_into
-from emit_c.code.types import wide
+from emit_c.code.constants import Constants
 from emit_c.contraction.transposing import LANES, transpose_name
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.custom_calls.lapack import COLUMN_MAJOR, LETTERS
@@ -39,9 +40,9 @@ from optimizer.memory.heap import ALIGNMENT
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from codegen.elements.body import Body
     from codegen.indexing import Index
     from emit_c.custom_calls.table import Write
-    from emit_c.kernels.body import Body
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
 
@@ -155,7 +156,7 @@ class Call:
         """
         name = f"LAPACKE_{self.letter}{routine}"
         kinds = ", ".join(["s32", *map(_kind, arguments)])
-        function = self.body.writer.constants.foreign.function(name, f"s32 {{}}({kinds})")
+        function = self._foreign(name, f"s32 {{}}({kinds})")
         # A variable, since values that nobody reads are left out.
         call = apply(function, COLUMN_MAJOR, *map(_value, arguments))
         self.returned.append(self.body.variable("s32", "info", call, work=_work(arguments)))
@@ -165,8 +166,14 @@ class Call:
         """Call a routine of BLAS, by its Fortran interface, which takes everything by address."""
         name = f"{self.letter}{routine}_"
         kinds = ", ".join(["const void *"] * len(arguments))
-        function = self.body.writer.constants.foreign.function(name, f"void {{}}({kinds})")
+        function = self._foreign(name, f"void {{}}({kinds})")
         self.body.call(function, *map(_address, arguments), work=_work(arguments))
+
+    def _foreign(self, name: str, declaration: str) -> str:
+        """The name by which the C calls a function of another library."""
+        constants = self.body.writer.constants
+        assert isinstance(constants, Constants)
+        return constants.foreign.function(name, declaration)
 
     def option(self, key: str) -> Letter:
         """A letter among the options, which `check_call` has looked at."""

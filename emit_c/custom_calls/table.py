@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from emit_c.table import Kernel, emits_c
+from codegen.elements.table import Kernel
+from emit_c.table import emits_c
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from codegen.elements.body import Body
     from codegen.expressions import Name
-    from emit_c.kernels.body import Body
     from hlo import attributes as a
     from hlo.instruction import Instruction
 

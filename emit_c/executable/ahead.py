@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from codegen.elements.names import comment
 from emit_c.code.foreign import prototypes
-from emit_c.code.names import Names, comment
+from emit_c.code.names import Names
 from emit_c.executable.runtime import FOLDER, c_files
 from emit_c.executable.toolchain import MEANING
 from emit_c.program.emit import emit

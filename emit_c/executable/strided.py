@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from codegen.opcodes.movement import memory_order
 from emit_c.executable.built import View
 from emit_c.executable.executable import Executable
-from emit_c.opcodes.movement import memory_order
 from hlo.types.shape import tuple_of
 
 if TYPE_CHECKING:

@@ -52,7 +52,7 @@ from hlo.types.element_type import ELEMENT_TYPES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from emit_c.kernels.body import Body
+    from codegen.elements.body import Body
 
 LANES = 16
 # Elements of a row, at most; and rows from which on they are worth lanes.

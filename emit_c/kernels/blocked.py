@@ -19,15 +19,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from codegen.elements.folds import all_joined, neutral
 from codegen.expressions import Choose, Expr, Load, Name, Op, tree
 from codegen.statements import Assign, For, Let, Statement, Variable, renamed
-from emit_c.kernels.folds import all_joined, neutral
 from emit_c.kernels.parallel import LEAST_WORK, turns, work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_c.kernels.body import Body
+    from codegen.elements.body import Body
 
 MOST_BLOCKS = 512
 # Parts of all blocks together, which lie on the stack.

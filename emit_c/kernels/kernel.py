@@ -1,62 +1,20 @@
-"""One kernel in the making: what it is given, and what of its computation is in memory."""
+"""A kernel of C in the making."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from codegen.expressions import Name
+from codegen.elements import kernel
 from emit_c.code.names import Names
-from emit_c.kernels.body import Body, Environment, Writer
+from emit_c.table import emits_c
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from emit_c.code.constants import Constants
-    from hlo.instruction import Instruction
-    from hlo.types.shape import Shape
+    from codegen.elements.constants import Constants
+    from codegen.elements.kernel import Scope
 
 
-class Scope:
-    """A computation while its kernels are emitted: what of it is in memory already.
-
-    Attributes
-    ----------
-    values : pointers in the C function that calls the kernels, nested as the shape is.
-    targets : numbers of the outputs that are to hold an instruction's value, nested likewise.
-    outer, arguments : for a computation that is fused: the scope around it, and what its
-        parameters stand for there.
-    """
-
-    def __init__(
-        self, outer: Scope | None = None, arguments: Mapping[Instruction, Instruction] | None = None
-    ) -> None:
-        self.values: dict[Instruction, object] = {}
-        self.targets: dict[Instruction, object] = {}
-        self.outer = outer
-        self.arguments = dict(arguments or {})
-
-    def tree(self, instr: Instruction) -> object:
-        """Where an instruction's value is; None if it is not in memory."""
-        if instr in self.values:
-            return self.values[instr]
-        if self.outer and instr in self.arguments:
-            return self.outer.tree(self.arguments[instr])
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """What a kernel is given: its C type, its name in the kernel, and the caller's pointer."""
-
-    kind: str
-    name: str
-    pointer: str
-
-
-class Kernel:
-    """A kernel in the making.
+class Kernel(kernel.Kernel):
+    """A kernel in the making, in C.
 
     Parameters
     ----------
@@ -64,58 +22,4 @@ class Kernel:
     """
 
     def __init__(self, constants: Constants, scope: Scope) -> None:
-        self.names = Names()
-        self.scope = scope
-        self.arguments: dict[str, Argument] = {}
-        self.writer = Writer(self.names, constants)
-        self.writer.argument = self.argument
-        self.body = Body(self.writer, self._environment(scope))
-
-    def _environment(self, scope: Scope) -> Environment:
-        environment = Environment()
-        environment.pointers = Inputs(self, scope.values)
-        if scope.outer:
-            outer = self._environment(scope.outer)
-            environment.aliases = {p: (outer, o) for p, o in scope.arguments.items()}
-        return environment
-
-    def argument(self, kind: str, pointer: str, wanted: str) -> Name:
-        """The name in the kernel of a pointer that its caller has."""
-        if pointer not in self.arguments:
-            self.arguments[pointer] = Argument(kind, self.names.unique(wanted), pointer)
-        return Name(self.arguments[pointer].name)
-
-    def output(self, shape: Shape, pointer: str, wanted: str) -> Name:
-        """The name in the kernel of an array that it writes."""
-        return self.argument(f"{shape.element_type} *restrict ", pointer, wanted)
-
-
-class Inputs(Mapping["Instruction", object]):
-    """The arrays in memory of one scope; each becomes an argument of the kernel when asked for."""
-
-    def __init__(self, kernel: Kernel, values: Mapping[Instruction, object]) -> None:
-        self._kernel, self._values = kernel, values
-
-    def __getitem__(self, instr: Instruction) -> object:
-        """The names in the kernel of an instruction's pointers."""
-        return self._named(instr.shape, self._values[instr], instr.name)
-
-    def _named(self, shape: Shape, tree: object, name: str) -> object:
-        if isinstance(tree, tuple):
-            pairs = zip(shape.elements, cast("tuple[object, ...]", tree), strict=True)
-            return tuple(self._named(s, t, name) for s, t in pairs)
-        if tree is None:
-            return None
-        return self._kernel.argument(f"const {shape.element_type} *restrict ", str(tree), name)
-
-    def __contains__(self, instr: object) -> bool:
-        """Whether an instruction's value is in memory."""
-        return instr in self._values
-
-    def __iter__(self) -> Iterator[Instruction]:
-        """All instructions in memory."""
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        """How many there are."""
-        return len(self._values)
+        super().__init__(emits_c, Names(), constants, scope)

@@ -19,18 +19,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from codegen.elements.folds import SUM_OF_FLOATS, all_joined, neutral
 from codegen.expressions import Load, Name, tree
 from codegen.printer import text
 from codegen.statements import Assign, Call, For, Forever, If, Let, Statement, Variable, renamed
-from emit_c.kernels.folds import SUM_OF_FLOATS, all_joined, neutral
 from emit_c.kernels.parallel import turns
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from codegen.elements.body import Body
     from codegen.expressions import Expr
-    from emit_c.kernels.body import Body
 
 VECTOR_BYTES = 64
 # Vectors that the lanes of a variable may fill.

@@ -22,7 +22,7 @@ from emit_c.kernels.loads import with_loads_first
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from emit_c.kernels.body import Body
+    from codegen.elements.body import Body
 
 
 def with_limits(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:

@@ -23,7 +23,7 @@ from emit_c.kernels.parallel import turns, work
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_c.kernels.body import Body
+    from codegen.elements.body import Body
 
 # Turns of a loop that is written out. Compilers take numbers apart that lie 2, 3, 4, 8 or 16 apart;
 # but more than 8 are folded faster even one after the other than in lanes and a rest.

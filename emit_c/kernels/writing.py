@@ -11,24 +11,25 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from codegen.elements.body import Body, Trace
+from codegen.elements.names import comment
+from codegen.elements.table import Scalar
 from codegen.expressions import item
 from codegen.indexing import delinear, linear
 from codegen.printer import text
 from codegen.statements import For, Statement, live, vectorized
-from emit_c.code.names import comment
-from emit_c.kernels.body import Body, Trace
 from emit_c.kernels.kernel import Kernel
 from emit_c.kernels.passes import run_passes
 from emit_c.kernels.traversal import write_nest
-from emit_c.table import Scalar, emits_c
+from emit_c.table import emits_c
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from codegen.elements.body import Values
+    from codegen.elements.names import Names
     from codegen.expressions import Name
     from codegen.indexing import Index
-    from emit_c.code.names import Names
-    from emit_c.kernels.body import Values
     from emit_c.kernels.passes import Watch
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape

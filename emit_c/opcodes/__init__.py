@@ -1,1 +1,1 @@
-"""How each family of opcodes is emitted, beside the interpreter's files of the same families."""
+"""What C does in its own way: whole arrays at once, folded side by side in vector lanes."""

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from codegen.elements.memory import pointer_into
+from codegen.elements.types import literal
 from codegen.expressions import (
     Cast,
     Choose,
@@ -30,8 +32,6 @@ from codegen.expressions import (
     binary,
     indexed,
 )
-from emit_c.code.memory import pointer_into
-from emit_c.code.types import literal
 from emit_c.opcodes.fourier_lengths import (
     chirp,
     chirp_transform,
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from codegen.elements.body import Body
     from codegen.indexing import Sum
-    from emit_c.kernels.body import Body
     from hlo.types.element_type import ElementType
 
 VECTOR_BYTES = 64

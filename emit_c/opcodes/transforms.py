@@ -9,6 +9,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.elements.table import Kernel
+from codegen.elements.types import literal
 from codegen.expressions import (
     Cast,
     Choose,
@@ -21,15 +23,14 @@ from codegen.expressions import (
     indexed,
     item,
 )
-from emit_c.code.types import literal
 from emit_c.opcodes.fourier import Lines, Transforms, Way
 from emit_c.opcodes.fourier_lengths import roots_of_unity
-from emit_c.table import Kernel, emits_c
+from emit_c.table import emits_c
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_c.kernels.body import Body
+    from codegen.elements.body import Body
     from hlo import attributes as a
     from hlo.instruction import Instruction
 

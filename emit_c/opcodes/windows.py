@@ -1,4 +1,4 @@
-"""Reduce-window: a fold of the elements that each place of a window shows.
+"""Reduce-window, a row of outputs at a time.
 
 Rows of outputs are folded side by side, so that every step of the window runs over a whole row in
 vector lanes. Windows that reach back to the start, or on to the end, need one step an output: what
@@ -8,8 +8,6 @@ has been folded so far is part of what comes next.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
-from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.expressions import (
@@ -19,84 +17,35 @@ from codegen.expressions import (
     apply,
     condition_of,
     indexed,
-    item,
     spelled_out,
 )
-from codegen.indexing import Index, Sum, Within, counter, linear
+from codegen.indexing import Index, Sum, Within, counter
+from codegen.opcodes.folding import Fold, over, single_operation
+from codegen.opcodes.windows import Windows, most_shown, shown, windows_of
 from codegen.statements import If
-from emit_c.code.types import store
-from emit_c.opcodes.folding import Fold, blocks, in_lanes, over, single_operation, window_step
-from emit_c.opcodes.movement import define
+from emit_c.opcodes.folding import blocks
+from emit_c.table import define_whole
 from hlo.types.values import WindowDim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codegen.elements.body import Body
     from codegen.expressions import Expr, Name
     from codegen.statements import Statement
-    from emit_c.kernels.body import Body, Values
-    from hlo import attributes as a
     from hlo.instruction import Instruction
-    from hlo.types.element_type import ElementType
-    from hlo.types.shape import Shape
-    from hlo.types.values import Window
 
 # Steps of a window along a row, up to which each is a loop of its own.
 STEPS = 16
 # Rows of fewer outputs are not worth loops of their own.
 FEW = 4
-# Elements of a window up to which each has statements of its own, so that loops around have lanes.
-WRITTEN_OUT = 9
-
-
-@dataclass(frozen=True, slots=True)
-class _Windows:
-    """A reduce-window, taken apart."""
-
-    instr: Instruction
-    arrays: tuple[Instruction, ...]
-    initials: tuple[Instruction, ...]
-    window: Window
-
-    @property
-    def dims(self) -> tuple[int, ...]:
-        """The sizes of what is folded."""
-        return self.arrays[0].shape.dims
-
-    @property
-    def shape(self) -> Shape:
-        """The shape of each result."""
-        return next(s for _, s in self.instr.shape.leaves())
-
-    @property
-    def types(self) -> list[ElementType]:
-        """The element types of the results."""
-        return [x.shape.element_type for x in self.arrays]
-
-    def fold(self, body: Body, size: int | None = None, place: str = "") -> Fold:
-        """The variables to fold into, at their initial values."""
-        starts = [body.scalar(i) for i in self.initials]
-        computation, name = self.instr.called[0], self.instr.name
-        return Fold(body, computation, self.types, starts, name, size=size, place=place)
-
-    def store(self, body: Body, fold: Fold, outputs: Sequence[Name], index: Index) -> None:
-        """Write the results at an index."""
-        number = linear(index, self.shape.dims)
-        for output, kind, value in zip(outputs, self.types, fold.results, strict=True):
-            body.assign(item(output, number), store(kind, value))
-
-
-def _windows(instr: Instruction) -> _Windows:
-    attrs: a.Windowed = instr.attrs  # type: ignore[assignment]
-    half = len(instr.operands) // 2
-    return _Windows(instr, instr.operands[:half], instr.operands[half:], attrs.window)
 
 
 def write_whole_reduce_window(
     body: Body, instr: Instruction, outputs: Sequence[Name]
 ) -> int | None:
     """Fold running windows step by step, and other windows a row of outputs at a time."""
-    windows = _windows(instr)
+    windows = windows_of(instr)
     active = [d for d, w in enumerate(windows.window) if w != WindowDim(1)]
     run = _run(windows, active[0]) if len(active) == 1 else None
     if run is not None:
@@ -127,7 +76,7 @@ class _Run:
     shift: int
 
 
-def _run(windows: _Windows, axis: int) -> _Run | None:
+def _run(windows: Windows, axis: int) -> _Run | None:
     """How the windows along an axis run, if they do.
 
     Running backwards puts the elements in another order, so the operation must be a known one.
@@ -144,7 +93,7 @@ def _run(windows: _Windows, axis: int) -> _Run | None:
     return None
 
 
-def _write_run(body: Body, windows: _Windows, run: _Run, outputs: Sequence[Name]) -> None:
+def _write_run(body: Body, windows: Windows, run: _Run, outputs: Sequence[Name]) -> None:
     """Fold one element more for each output; side by side where rows of others lie in memory."""
     dims = windows.shape.dims
     last = len(dims) - 1
@@ -161,7 +110,7 @@ def _write_run(body: Body, windows: _Windows, run: _Run, outputs: Sequence[Name]
 
 
 def _write_step(
-    body: Body, windows: _Windows, run: _Run, fold: Fold, index: Index,
+    body: Body, windows: Windows, run: _Run, fold: Fold, index: Index,
     outputs: Sequence[Name], columns: tuple[str, int],
 ) -> None:  # fmt: skip
     """Fold the element that an output has more than the one before, where there is one."""
@@ -183,7 +132,7 @@ def _write_step(
         body.add(*wide([*folded, *stored]))
 
 
-def _write_rows(body: Body, windows: _Windows, outputs: Sequence[Name]) -> None:
+def _write_rows(body: Body, windows: Windows, outputs: Sequence[Name]) -> None:
     """Fold the window's elements one after the other, each for a row of outputs."""
     *dims, size = windows.shape.dims
     outer = windows.window[:-1]
@@ -193,8 +142,8 @@ def _write_rows(body: Body, windows: _Windows, outputs: Sequence[Name]) -> None:
         with body.loops(names, [*dims, number], parallel=True) as place:
             base = place[-1] * width + start
             fold = windows.fold(body, width, column)
-            with body.loops("w" * len(outer), [_most(w) for w in outer]) as offset:
-                condition, at = _shown(place[:-1], offset, windows.dims[:-1], outer)
+            with body.loops("w" * len(outer), [most_shown(w) for w in outer]) as offset:
+                condition, at = shown(place[:-1], offset, windows.dims[:-1], outer)
                 if condition != NEVER:
                     with body.when(condition):
                         _write_row_steps(body, windows, fold, at, base, (column, width))
@@ -205,7 +154,7 @@ def _write_rows(body: Body, windows: _Windows, outputs: Sequence[Name]) -> None:
 
 
 def _write_row_steps(
-    body: Body, windows: _Windows, fold: Fold, at: Index, base: Sum, columns: tuple[str, int]
+    body: Body, windows: Windows, fold: Fold, at: Index, base: Sum, columns: tuple[str, int]
 ) -> None:
     """Fold the elements that windows show of a row, step by step."""
     steps = windows.window[-1].size
@@ -218,7 +167,7 @@ def _write_row_steps(
 
 
 def _write_row_step(
-    body: Body, windows: _Windows, fold: Fold, at: Index, base: Sum, step: Sum,
+    body: Body, windows: Windows, fold: Fold, at: Index, base: Sum, step: Sum,
     columns: tuple[str, int],
 ) -> None:  # fmt: skip
     """Fold one element of the window for those outputs of a row where it is no padding."""
@@ -254,64 +203,4 @@ def _within(end: Sum, stride: int, base: Sum, width: int) -> int | Expr:
     return apply("column_in_block", output - first, width)
 
 
-@define("reduce-window", whole=write_whole_reduce_window)
-def write_reduce_window(body: Body, instr: Instruction, index: Index) -> Values:
-    """Fold the elements that the window shows; padding and holes are no elements."""
-    windows = _windows(instr)
-    fold = windows.fold(body)
-    sizes = [_most(w) for w in windows.window]
-    if prod(sizes) <= WRITTEN_OUT:
-        for offset in product(*map(range, sizes)):
-            _fold_in(body, windows, fold, index, tuple(map(Sum, offset)))
-        return fold.results
-    with body.block() as statements, body.loops("w" * len(sizes), sizes) as offset:
-        _fold_in(body, windows, fold, index, offset)
-    body.add(*in_lanes(statements, [fold]))
-    return fold.results
-
-
-def _fold_in(body: Body, windows: _Windows, fold: Fold, index: Index, offset: Index) -> None:
-    """Fold in an element that the window may show, if it does."""
-    condition, at = _shown(index, offset, windows.dims, windows.window)
-    if condition != NEVER:
-        with body.when(condition):
-            fold.add([body.element(x, at) for x in windows.arrays])
-
-
-def _most(window: WindowDim) -> int:
-    """How many elements a window can show at most, as far as this is easy to tell."""
-    if window.window_dilation != 1:
-        return window.size
-    return -(-window.size // window.base_dilation)
-
-
-def _shown(
-    index: Index, offset: Index, dims: Sequence[int], window: Window
-) -> tuple[Expr | None, Index]:
-    """The element number `offset` of those that the window at place `index` shows, and if it does.
-
-    Where elements lie `base_dilation` apart, a window that starts at s shows first the one of
-    number ceil(s / base_dilation), and those behind it. So holes need no steps of their own.
-
-    Returns
-    -------
-    tuple
-        a condition, None where it always holds, and the index.
-    """
-    inside: list[Within] = []
-    at: list[Sum] = []
-    for place, step, n, w in zip(index, offset, dims, window, strict=True):
-        apart, start = w.base_dilation, place * w.stride + -w.pad_low
-        if w.window_dilation != 1:
-            condition, element = window_step(place, step, n, w)
-            inside.append(condition)
-            at.append(element)
-            continue
-        # What is divided must not be negative.
-        ahead = max(0, -(-w.pad_low // apart))
-        element = (start + (ahead * apart + apart - 1)) // apart + step + -ahead
-        inside.append(Within(element, 0, n))
-        if w.size % apart:
-            inside.append(Within(element * apart + start * -1, 0, w.size))
-        at.append(element)
-    return condition_of(inside), tuple(at)
+define_whole("reduce-window", write_whole_reduce_window)

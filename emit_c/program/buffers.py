@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from emit_c.opcodes.movement import memory_order
-from emit_c.program.placement import recomputed
+from codegen.elements.table import Scalar
+from codegen.opcodes.movement import memory_order
+from codegen.program.placement import recomputed
 from emit_c.program.swapping import find_swaps
 from emit_c.program.sweeps import common_loops
-from emit_c.table import Scalar, emits_c
+from emit_c.table import emits_c
 from hlo.walk import called_first
 from optimizer.analysis.alias import AliasInfo
 from optimizer.log import Log
@@ -37,7 +38,9 @@ class Rules(AliasInfo):
     """Which instructions need no memory in C, or may write into an operand's."""
 
     def __init__(self, module: Module) -> None:
-        self._recomputed = {instr for c in called_first(module.entry) for instr in recomputed(c)}
+        self._recomputed = {
+            instr for c in called_first(module.entry) for instr in recomputed(emits_c, c)
+        }
 
     def forwards(self, instr: Instruction) -> bool:
         """Whether an instruction's value is memory of its operands, under another name."""

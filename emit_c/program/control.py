@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.elements.table import Element, Scalar, Schedule
 from codegen.expressions import Literal, Name, Op, Struct, binary, negated
+from codegen.program.trees import leaves
 from codegen.statements import Break, Forever, If, Statement, Try, Variable
 from emit_c.kernels.kernel import Kernel
 from emit_c.kernels.writing import write_loops
 from emit_c.program.function import HANDED_ON_NAMES
-from emit_c.program.trees import leaves
 from emit_c.program.turns import turn_in_swapped_places
-from emit_c.table import Element, Scalar, Schedule, emits_c
+from emit_c.table import emits_c
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from codegen.elements.names import comment
 from codegen.statements import Call
-from emit_c.code.names import comment
 from emit_c.program.buffers import ready
 from emit_c.program.expand import expand
 from emit_c.program.module import ModuleWriter

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from codegen.elements.table import Expand
+from codegen.opcodes.alone import EXPANSIONS as COLLECTIVES
 from emit_c.custom_calls.expansions import EXPANSIONS as CUSTOM_CALLS
 from emit_c.custom_calls.table import KERNELS, refuse
-from emit_c.opcodes.alone import EXPANSIONS as COLLECTIVES
-from emit_c.table import Expand, emits_c
+from emit_c.table import emits_c
 from hlo import attributes as a
 from hlo.errors.error import HloError
 from hlo.types.element_type import U64

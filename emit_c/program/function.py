@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, cast
 
+from codegen.elements.kernel import Argument, Scope
+from codegen.elements.memory import copied, pointer_into
 from codegen.expressions import Apply, Literal, Name
 from codegen.printer import shown, text
+from codegen.program.trees import nested
 from codegen.statements import Call, Let, Statement, Try
-from emit_c.code.memory import copied, pointer_into
 from emit_c.code.names import Names
-from emit_c.kernels.kernel import Argument, Kernel, Scope
 from emit_c.program.kernel_reuse import Local
 from emit_c.program.sites import site
-from emit_c.program.trees import nested
 from hlo.write.print import Options, print_instruction
 from optimizer.analysis.dataflow import Several, Value
 from optimizer.memory.heap import Block, pack
@@ -25,6 +25,7 @@ from optimizer.memory.heap import Block, pack
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from emit_c.kernels.kernel import Kernel
     from emit_c.program.module import ModuleWriter
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction

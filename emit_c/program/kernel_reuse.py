@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, cast
 from optimizer.identity import Identity
 
 if TYPE_CHECKING:
+    from codegen.elements.kernel import Scope
     from codegen.statements import Call, Try
-    from emit_c.kernels.kernel import Scope
     from hlo.instruction import Instruction
 
 

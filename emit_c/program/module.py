@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from codegen.elements.names import comment
 from emit_c.code.constants import Constants
-from emit_c.code.names import Names, comment
+from emit_c.code.names import Names
 from emit_c.kernels.writing import Kernels
 from emit_c.program.buffers import Memory
 from emit_c.program.kernel_reuse import KernelReuse

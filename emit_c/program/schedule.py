@@ -10,20 +10,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from codegen.elements.kernel import Scope
+from codegen.elements.memory import copied
+from codegen.elements.table import Element, elemental
+from codegen.elements.table import Kernel as KernelEntry
 from codegen.expressions import Name, binary, item, substitute
+from codegen.program.placement import in_memory, read_from_memory
+from codegen.program.trees import branch, leaves
 from codegen.statements import Call, If, Try, names_in
-from emit_c.code.memory import copied
-from emit_c.kernels.kernel import Kernel, Scope
+from emit_c.kernels.kernel import Kernel
 from emit_c.kernels.writing import write_loops
 from emit_c.program.buffers import renames
 from emit_c.program.control import CONTROL
 from emit_c.program.function import Function
 from emit_c.program.kernel_reuse import Calls
-from emit_c.program.placement import in_memory, read_from_memory
 from emit_c.program.sweeps import common_loops, write_sweeps
-from emit_c.program.trees import branch, leaves
-from emit_c.table import Element, elemental, emits_c
-from emit_c.table import Kernel as KernelEntry
+from emit_c.table import emits_c
 from hlo.errors.error import HloError
 from hlo.wording import with_article
 
@@ -57,7 +59,7 @@ class Schedule(Function):
         if self.name == "run":
             self.step(*self.module.prologue)
             self._take_donated()
-        read = read_from_memory(self.computation)
+        read = read_from_memory(emits_c, self.computation)
         for instr in self.computation.instructions:
             if instr.opcode == "constant" and instr not in read:
                 continue
@@ -104,7 +106,7 @@ class Schedule(Function):
             return False
         if instr.opcode == "fusion" or isinstance(entry, KernelEntry):
             return True
-        return elemental(instr.opcode) and not memory.buffers.info.forwards(instr)
+        return elemental(emits_c, instr.opcode) and not memory.buffers.info.forwards(instr)
 
     def _call_again(self, work: Work) -> bool:
         """Make the calls that computed the same before; whether there are such."""
@@ -150,7 +152,7 @@ class Schedule(Function):
             scope.values[instr] = target
             return
         _aim(inner, called.root, target)
-        chosen = in_memory(called)
+        chosen = in_memory(emits_c, called)
         for each in called.instructions:
             if each.opcode != "parameter":
                 self._write_fused(inner, each, wanted=each in chosen)

@@ -12,26 +12,28 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from codegen.elements.table import elemental
+from codegen.elements.types import load, wide
 from codegen.expressions import Name, item
 from codegen.indexing import Sum, counter, linear
+from codegen.opcodes.folding import fold_of, in_lanes, over
+from codegen.program.placement import in_memory
 from codegen.statements import For, live, vectorized
-from emit_c.code.types import load, wide
 from emit_c.kernels.writing import write_loops
-from emit_c.opcodes.folding import COLUMNS, blocks, fold_of, in_lanes, of_columns, over
-from emit_c.program.placement import in_memory
-from emit_c.table import elemental
+from emit_c.opcodes.folding import COLUMNS, blocks, of_columns
+from emit_c.table import emits_c
 from optimizer.fusion.nest import LEAST_COLUMNS, nest_of
 from optimizer.fusion.policy import CPU, is_large_window
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
+    from codegen.elements.body import Values
     from codegen.expressions import Expr
     from codegen.indexing import Index
+    from codegen.opcodes.folding import Fold
     from codegen.statements import Statement
-    from emit_c.kernels.body import Values
     from emit_c.kernels.kernel import Kernel
-    from emit_c.opcodes.folding import Fold
     from hlo.instruction import Computation, Instruction
     from optimizer.fusion.digits import Place
     from optimizer.fusion.nest import Nest
@@ -51,7 +53,7 @@ def common_loops(computation: Computation) -> Nest | None:
     if any(o not in computed for o in outputs) or not all(map(_is_plain, members)):
         return None
     folds = any(m.opcode == "reduce" for m in members)
-    if len(outputs) == 1 and not folds and len(in_memory(computation)) == 1:
+    if len(outputs) == 1 and not folds and len(in_memory(emits_c, computation)) == 1:
         return None
     nest = nest_of(members, outputs)
     if isinstance(nest, str) or (nest.sweeps > 1 and nest.row_bytes() > CPU.row_bytes):
@@ -62,7 +64,7 @@ def common_loops(computation: Computation) -> Nest | None:
 
 def _is_plain(instr: Instruction) -> bool:
     """Whether a loop can compute the elements of a value; large windows have loops of their own."""
-    if not instr.shape.is_array or instr.shape.size == 0 or not elemental(instr.opcode):
+    if not instr.shape.is_array or instr.shape.size == 0 or not elemental(emits_c, instr.opcode):
         return False
     return not is_large_window(instr)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.elements.memory import copied
 from codegen.expressions import Literal, Name
+from codegen.program.trees import leaves
 from codegen.statements import Break, If, Try
-from emit_c.code.memory import copied
 from emit_c.program.function import HANDED_ON_NAMES
 from emit_c.program.module import PLACE
-from emit_c.program.trees import leaves
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

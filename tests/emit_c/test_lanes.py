@@ -11,8 +11,9 @@ from written import Assign, Call, For, If, Let, Variable
 import emit_c
 import hlo
 from codegen import statements
+from codegen.elements.kernel import Scope
 from codegen.expressions import Name
-from emit_c.kernels.kernel import Kernel, Scope
+from emit_c.kernels.kernel import Kernel
 from emit_c.kernels.lanes import in_lanes
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter import evaluate

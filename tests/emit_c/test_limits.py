@@ -8,9 +8,10 @@ from written import Assign, For, If, Let, Variable
 
 import emit_c
 import hlo
+from codegen.elements.kernel import Scope
 from codegen.printer import shown, text
 from codegen.statements import straight
-from emit_c.kernels.kernel import Kernel, Scope
+from emit_c.kernels.kernel import Kernel
 from emit_c.kernels.limits import with_limits
 from interpreter import evaluate
 

@@ -11,10 +11,11 @@ from written import Assign, For, Let, Variable
 
 import emit_c
 import hlo
+from codegen.elements.kernel import Scope
 from codegen.expressions import Literal, item
 from codegen.printer import shown
 from emit_c.executable.runtime import runtime, set_threads, slots
-from emit_c.kernels.kernel import Kernel, Scope
+from emit_c.kernels.kernel import Kernel
 from emit_c.kernels.parallel import LEAST_WORK, split, turns, work
 
 TASKS = Path("/proc/self/task")

@@ -7,7 +7,8 @@ import pytest
 
 PARAGRAPHS = [
     (source.name, paragraph)
-    for source in sorted(files("emit_c.code.prelude").iterdir(), key=lambda s: s.name)
+    for folder in ("codegen.prelude", "emit_c.code.prelude")
+    for source in sorted(files(folder).iterdir(), key=lambda s: s.name)
     if source.name.endswith(".c")
     for paragraph in source.read_text().split("\n\n")
     if paragraph.startswith("//")

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import emit_c
 import hlo
 import interpreter
-from emit_c.code.names import Names, comment, identifier
+from codegen.elements.names import comment, identifier
+from emit_c.code.names import Names
 from emit_c.executable.built import build
 from emit_c.executable.executable import Executable
 from emit_c.table import emits_c

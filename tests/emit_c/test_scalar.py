@@ -11,8 +11,8 @@ import hlo
 import interpreter
 import interpreter.arithmetic
 import interpreter.numbers.complexes
+from codegen.opcodes.scalar import MEANINGS
 from emit_c.code.prelude import prelude
-from emit_c.opcodes.scalar import MEANINGS
 from hlo.opcode import OPCODES
 from hlo.types.element_type import ARRAY_TYPES, ELEMENT_TYPES
 from interpreter.numbers.bits import BITWISE

@@ -1,9 +1,8 @@
 """The C functions that emitted code may call, and which of them it does call.
 
-They are written in the `.c` files beside this one, in paragraphs: a comment, then a function. A
-function whose name ends in `_$T` is a template; it is filled in for the element type that its
-caller names. Emitted code begins with exactly the functions that it needs, those that they call
-first, and with no header: the compiler takes 20 ms for a kernel and 300 ms for `immintrin.h`.
+They are those of `codegen.prelude`, and what is C's alone in the `.c` files beside this one.
+Emitted code begins with exactly the functions that it needs, those that they call first, and with
+no header: the compiler takes 20 ms for a kernel and 300 ms for `immintrin.h`.
 A function that is defined here under a name that begins with `hlo_` is so long that it is compiled
 apart, once for all modules; those that are only declared are the runtime's. Long functions from
 numbers to a number have two names: inlined, `exp_f32`; called, `hlo_exp_f32`.
@@ -15,69 +14,51 @@ import re
 from functools import cache
 from pathlib import Path
 
-from emit_c.code.types import OTHERS, TYPEDEFS, conversions, is_narrow, wide
+from codegen.prelude import HERE, WORD, Prelude, typedefs_of_others, without_comments, words
 from hlo.support.compiler import calls_with_vectors
-from hlo.types.element_type import ELEMENT_TYPES, ElementType
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
+PRELUDE = Prelude(HERE, Path(__file__).parent)
+# Made of the compiler's own names for widths, so that no header is needed.
+TYPEDEFS = """\
+typedef __INT8_TYPE__ s8;
+typedef __INT16_TYPE__ s16;
+typedef __INT32_TYPE__ s32;
+typedef __INT64_TYPE__ s64;
+typedef __UINT8_TYPE__ u8;
+typedef __UINT16_TYPE__ u16;
+typedef __UINT32_TYPE__ u32;
+typedef __UINT64_TYPE__ u64;
+typedef float f32;
+typedef double f64;
+typedef float _Complex c64;
+typedef double _Complex c128;
+typedef u8 pred;
+"""
 _APART = "hlo_"
 _NUMBERS = re.compile(
     r"^__attribute__\(\(always_inline\)\)\n"
     r"static inline (f32|f64) (\w+)\((\1 \w+(?:, \1 \w+)*)\) \{$",
     re.MULTILINE,
 )
-_ALL_TYPES = sorted(ELEMENT_TYPES, key=len, reverse=True)
-
-
-@cache
-def _paragraphs() -> dict[str, str]:
-    """Every function of the `.c` files, by name."""
-    found: dict[str, str] = {}
-    for path in sorted(Path(__file__).parent.glob("*.c")):
-        for paragraph in re.split(r"\n\n(?=//|static|__attribute__)", path.read_text().strip()):
-            name = _name(paragraph)
-            if name:
-                found[name] = paragraph + "\n"
-    return found
-
-
-def _name(paragraph: str) -> str | None:
-    match = re.search(
-        r"^(?:static|typedef|extern)\b[^;]*?\b(\w+(?:_\$T)?)\s*[(\[=]|^struct (\w+(?:_\$T)?) \{"
-        r"|^#pragma omp declare reduction\((\w+) ",
-        paragraph,
-        re.MULTILINE,
-    )
-    return match[1] or match[2] or match[3] if match else None
 
 
 @cache
 def _definition(name: str) -> tuple[str, str] | None:
     """The name of the paragraph that defines a word, and the paragraph."""
-    if name in _paragraphs():
-        return name, _paragraphs()[name]
-    if name.removeprefix(_APART) in functions_of_numbers():
+    if name.startswith(_APART) and name.removeprefix(_APART) in functions_of_numbers():
         return name, _to_be_called(name.removeprefix(_APART))
-    for prefix in ("load_", "store_", "narrow_"):
-        if name.startswith(prefix) and name.removeprefix(prefix) in OTHERS:
-            type_name = name.removeprefix(prefix)
-            return f"conversions_{type_name}", conversions(ELEMENT_TYPES[type_name])
-    for type_name in _ALL_TYPES:
-        template = _paragraphs().get(name.removesuffix(type_name) + "$T")
-        if template and name.endswith("_" + type_name):
-            return name, _filled(template, ELEMENT_TYPES[type_name])
-    return None
+    return PRELUDE.definition(name)
 
 
 @cache
 def functions_of_numbers() -> frozenset[str]:
     """The long functions from numbers to a number; with `hlo_` before them, their other names."""
-    return frozenset(name for name, text in _paragraphs().items() if _NUMBERS.search(text))
+    return frozenset(name for name, text in PRELUDE.paragraphs.items() if _NUMBERS.search(text))
 
 
 def _to_be_called(name: str) -> str:
     """The definition of a function of numbers under its other name."""
-    found = _NUMBERS.search(_paragraphs()[name])
+    found = _NUMBERS.search(PRELUDE.paragraphs[name])
     assert found, name
     kind, _, parameters = found.groups()
     given = ", ".join(part.split()[1] for part in parameters.split(", "))
@@ -86,33 +67,6 @@ def _to_be_called(name: str) -> str:
         f"__attribute__((always_inline))\nstatic inline {kind} {_APART}{name}({parameters}) {{\n"
         f"  return {name}({given});\n}}\n"
     )
-
-
-def _filled(template: str, element_type: ElementType) -> str:
-    """A template for an element type."""
-    kind = wide(element_type)
-    bits = element_type.bits
-    unsigned = kind.replace("s", "u")
-    values = {
-        "$T": element_type.name,
-        "$C": kind,
-        "$U": unsigned,
-        "$S": unsigned.replace("u", "s"),
-        "$V": element_type.name.replace("s", "u"),
-        "$L": f"load_{element_type}" if is_narrow(element_type) else "",
-        "$R": element_type.real.name,
-        "$W": str(bits),
-        "$M": f"0x{(1 << bits) - 1:x}" + ("ull" if bits == 64 else ""),
-        "$f": "f" if element_type.name in ("c64", "f32") else "",
-    }
-    return re.sub(r"\$[A-Za-z]", lambda m: values[m[0]], template)
-
-
-@cache
-def reserved() -> frozenset[str]:
-    """Names that emitted identifiers must not take."""
-    names = {name.removesuffix("_$T") for name in _paragraphs()} | set(ELEMENT_TYPES)
-    return frozenset(names)
 
 
 @cache
@@ -135,24 +89,18 @@ def prelude(code: str, *, whole: bool = True) -> str:
     whole : whether functions are among them that are compiled apart.
     """
     done: dict[str, str] = {}
-    there: set[str] = set() if whole else set(_WORD.findall(code))
+    there: set[str] = set() if whole else set(WORD.findall(code))
     _collect(code, done, {word for word in there if apart(word)})
     needed = "".join(f"\n{text}" for text in done.values())
-    words = set(_WORD.findall(code + needed))
-    others = "".join(
-        f"typedef u{'16' if ELEMENT_TYPES[n].bits == 16 else '8'} {n};\n"
-        for n in OTHERS
-        if n in words
-    )
-    return TYPEDEFS + others + needed
+    return TYPEDEFS + typedefs_of_others(set(WORD.findall(code + needed))) + needed
 
 
 def _collect(code: str, done: dict[str, str], begun: set[str]) -> None:
     """Add what some code needs; definitions nest a few levels deep, and one calls itself."""
-    for word in dict.fromkeys(_WORD.findall(code)):
+    for word in words(code):
         found = _definition(word)
         if found and found[0] not in begun:
             name, text = found
             begun.add(name)
-            _collect(re.sub(r"//.*", "", text), done, begun)
+            _collect(without_comments(text), done, begun)
             done[name] = text

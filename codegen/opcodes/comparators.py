@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from codegen.elements.types import wide
 from codegen.expressions import Cast, Expr, Group, Literal, apply
-from emit_c.code.types import wide
 
 if TYPE_CHECKING:
     from hlo.attributes import Compare, Constant, Parameter

@@ -5,24 +5,47 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from codegen.elements.types import literal, narrowed, wide
 from codegen.expressions import NEVER, Expr, Group, apply
 from codegen.indexing import Index, Sum, unknown
+from codegen.opcodes.folding import window_place
+from codegen.opcodes.movement import define
+from codegen.opcodes.scalar import converted, expression
 from codegen.statements import Assign, For, If, Let, Statement
-from emit_c.code.types import literal, narrowed, wide
-from emit_c.contraction.convolution import write_whole_convolution
-from emit_c.contraction.dot import write_whole_dot
-from emit_c.contraction.operands import product_type
-from emit_c.opcodes.folding import window_place
-from emit_c.opcodes.movement import define
-from emit_c.opcodes.scalar import converted, expression
-from hlo.types.element_type import ELEMENT_TYPES
+from hlo.types.element_type import ELEMENT_TYPES, element_type_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_c.kernels.body import Body
+    from codegen.elements.body import Body
     from hlo import attributes as a
     from hlo.instruction import Instruction
+    from hlo.types.element_type import ElementType
+
+
+def product_type(instr: Instruction) -> ElementType:
+    """The type in which products are summed up, of a dot product or a convolution.
+
+    It is the result's wide type, but no narrower than the operands' wide types for floats; sums of
+    floats are turned into integers when they are complete.
+    """
+    result = ELEMENT_TYPES[wide(instr.shape.element_type)]
+    operands = [ELEMENT_TYPES[wide(o.shape.element_type)] for o in instr.operands[:2]]
+    whole = result.is_integer or result.kind == "pred"
+    if whole and not any(o.is_floating for o in operands):
+        return result
+    kinds = [o.dtype for o in operands] + ([] if whole else [result.dtype])
+    found = element_type_of(np.result_type(*kinds))
+    assert found is not None
+    return found
+
+
+def element_as(body: Body, operand: Instruction, at: Index, kind: ElementType) -> Expr:
+    """An element of an operand, in the type in which products are summed up."""
+    source, value = operand.shape.element_type, body.element(operand, at)
+    return value if wide(source) == wide(kind) else converted(value, source, kind)
 
 
 class Products:
@@ -83,7 +106,7 @@ def _summed(
     return tuple(found)
 
 
-@define("dot", whole=write_whole_dot)
+@define("dot")
 def write_dot(body: Body, instr: Instruction, index: Index) -> Expr:
     """The sum over the contracting dimensions, at one place of batch and free dimensions."""
     attrs: a.DotDims = instr.attrs  # type: ignore[assignment]
@@ -111,7 +134,7 @@ def write_dot(body: Body, instr: Instruction, index: Index) -> Expr:
     return products.result
 
 
-@define("convolution", whole=write_whole_convolution)
+@define("convolution")
 def write_convolution(body: Body, instr: Instruction, index: Index) -> Expr:
     """The sum over the window and the input features of a group, at one place of the output."""
     attrs: a.Convolution = instr.attrs  # type: ignore[assignment]

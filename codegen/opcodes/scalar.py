@@ -2,7 +2,7 @@
 
 X, Y and Z are the operands' values. {T} is the operand's element type, {C} the type that holds its
 values, {f} the suffix of C's functions for it: `f` for f32, nothing for f64. Narrow floats are
-computed in f32 and rounded afterwards, once; see `emit_c.code.types`.
+computed in f32 and rounded afterwards, once; see `codegen.elements.types`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from codegen.elements.table import Scalar, elements
+from codegen.elements.types import is_narrow, literal, load, narrowed, store, wide
 from codegen.expressions import (
     Apply,
     Cast,
@@ -25,8 +27,6 @@ from codegen.expressions import (
     rebuilt,
     substitute,
 )
-from emit_c.code.types import is_narrow, literal, load, narrowed, store, wide
-from emit_c.table import Scalar, emits_c
 from hlo.errors.error import HloError
 from hlo.types.element_type import ELEMENT_TYPES, F16, F32, PRED
 from interpreter.conversion import ROUNDED_ONCE, integer_range
@@ -317,10 +317,10 @@ def _bits(number: int) -> Literal:
 
 
 _NAMES = {opcode for meanings in MEANINGS.values() for opcode in meanings}
-emits_c.define_all(
+elements.define_all(
     {opcode: Scalar(partial(write_elementwise, opcode)) for opcode in sorted(_NAMES)}
 )
-emits_c.define_all(
+elements.define_all(
     {
         "compare": Scalar(write_compare),
         "select": Scalar(write_select),

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from codegen.elements.table import Element, elements
+from codegen.elements.types import literal, load, narrowed, store, wide
 from codegen.expressions import (
     NEVER,
     Cast,
@@ -26,15 +28,13 @@ from codegen.expressions import (
 )
 from codegen.indexing import Index, Sum, Within, bounded, delinear, linear, unknown
 from codegen.statements import If
-from emit_c.code.types import literal, load, narrowed, store, wide
-from emit_c.table import Element, emits_c
 from hlo.types.element_type import ELEMENT_TYPES, PRED
 from interpreter.conversion import integer_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from emit_c.kernels.body import Body, Values
+    from codegen.elements.body import Body, Values
     from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
@@ -44,14 +44,12 @@ if TYPE_CHECKING:
 Write = TypeVar("Write", bound="Callable[..., Expr | Values]")
 
 
-def define(
-    *opcodes: str, whole: Callable[..., int | None] | None = None
-) -> Callable[[Write], Write]:
+def define(*opcodes: str) -> Callable[[Write], Write]:
     """Enter a function into the table as an element function."""
 
     def enter(write: Write) -> Write:
         for opcode in opcodes:
-            emits_c.define(opcode, Element(write, whole))
+            elements.define(opcode, Element(write))
         return write
 
     return enter

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.elements.memory import copied
+from codegen.elements.table import Kernel, elements
+from codegen.elements.types import load, store, wide
 from codegen.expressions import (
     NEVER,
     Cast,
@@ -17,18 +20,15 @@ from codegen.expressions import (
     negated,
 )
 from codegen.indexing import Sum, linear, unknown
+from codegen.opcodes.folding import window_place
+from codegen.opcodes.movement import vector_index, window_start
 from codegen.statements import If
-from emit_c.code.memory import copied
-from emit_c.code.types import load, store, wide
-from emit_c.opcodes.folding import window_place
-from emit_c.opcodes.movement import vector_index, window_start
-from emit_c.table import Kernel, emits_c
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codegen.elements.body import Body
     from codegen.indexing import Index
-    from emit_c.kernels.body import Body
     from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
@@ -182,7 +182,7 @@ def write_select_and_scatter(body: Body, instr: Instruction, outputs: Sequence[N
             body.assign(item(output, chosen), store(element_type, new))
 
 
-emits_c.define_all(
+elements.define_all(
     {
         "dynamic-update-slice": Kernel(write_dynamic_update_slice, in_memory=(0,)),
         "scatter": Kernel(write_scatter),

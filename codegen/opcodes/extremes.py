@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from codegen.elements.types import wide
 from codegen.expressions import Cast, Group, Literal, apply
-from emit_c.code.types import wide
 from interpreter.engine.device import Device
 from interpreter.engine.frame import Frame
 from interpreter.lift import lifted
@@ -24,8 +24,8 @@ from interpreter.lift import lifted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from codegen.elements.body import Body
     from codegen.expressions import Expr
-    from emit_c.kernels.body import Body
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
     from hlo.types.element_type import ElementType

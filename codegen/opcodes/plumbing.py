@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.elements.body import Body, Environment, scalars_of
+from codegen.elements.table import Expand, Schedule, elements
+from codegen.elements.types import wide
 from codegen.expressions import Expr, Literal, Op, binary, negated
 from codegen.statements import Break, Forever, If, Try
-from emit_c.code.types import wide
-from emit_c.kernels.body import Body, Environment, scalars_of
-from emit_c.table import Expand, Schedule, emits_c
 from hlo.errors.error import HloError
 from hlo.wording import with_article
 from optimizer.expanders.reductions.scan_expander import loop_over_slices
 
 if TYPE_CHECKING:
+    from codegen.elements.body import Values
     from codegen.indexing import Index
     from codegen.statements import Statement
-    from emit_c.kernels.body import Values
     from hlo.instruction import Instruction
 
 
@@ -97,7 +97,7 @@ def _variables(body: Body, instr: Instruction, values: Values | None = None) -> 
     return tuple(found)
 
 
-emits_c.define_all(
+elements.define_all(
     {
         "parameter": Schedule(),
         "tuple": Schedule(write_tuple),

@@ -12,16 +12,16 @@ from contextlib import contextmanager
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.elements.body import Body, Environment
+from codegen.elements.table import Kernel, elements
+from codegen.elements.types import store
 from codegen.expressions import Cast, Choose, Expr, Group, Literal, Name, binary, indexed, item
 from codegen.indexing import counter, linear, unknown
+from codegen.opcodes.comparators import Key, keys
+from codegen.opcodes.merging import write_merge_sort
+from codegen.opcodes.movement import bits_of, from_bits
+from codegen.opcodes.words import FEW, Words
 from codegen.statements import For, If, straight
-from emit_c.code.types import store
-from emit_c.kernels.body import Body, Environment
-from emit_c.opcodes.comparators import Key, keys
-from emit_c.opcodes.merging import write_merge_sort
-from emit_c.opcodes.movement import bits_of, from_bits
-from emit_c.opcodes.words import FEW, Words
-from emit_c.table import Kernel, emits_c
 from hlo.walk import post_order
 
 if TYPE_CHECKING:
@@ -283,6 +283,6 @@ def _write_least(body: Body, word: Callable[[Sum], Expr], n: int, k: int) -> Nam
     return least
 
 
-emits_c.define_all(
+elements.define_all(
     {"sort": Kernel(write_sort, in_memory=()), "topk": Kernel(write_topk, in_memory=())}
 )

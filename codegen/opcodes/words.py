@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from codegen.elements.memory import pointer_into
 from codegen.expressions import Cast, Name, apply
-from emit_c.code.memory import pointer_into
-from emit_c.opcodes.folding import over
+from codegen.opcodes.folding import over
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codegen.elements.body import Body
     from codegen.statements import For, Statement
-    from emit_c.kernels.body import Body
 
 # Rows up to which inserting is faster than counting digits.
 FEW = 40

@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from emit_c.table import Kernel, Scalar, elemental, emits_c
+from codegen.elements.table import Entry, Kernel, Scalar, elemental
 from hlo.walk import users
 
 if TYPE_CHECKING:
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from hlo.attributes import Slice
     from hlo.instruction import Computation, Instruction
+    from hlo.table import OpTable
+
+    Table = OpTable[Entry]
 
 # These only say where an element comes from: computing them again costs nothing.
 _REPEATING = {"broadcast", "iota"}
@@ -28,7 +31,7 @@ _RENAMING = {
 _PLUMBING = {"tuple", "get-tuple-element", "parameter"}
 
 
-def in_memory(computation: Computation) -> set[Instruction]:
+def in_memory(table: Table, computation: Computation) -> set[Instruction]:
     """The instructions of a fused computation whose values are stored.
 
     That is what leaves the fusion, what a kernel reads through a pointer, and what would be
@@ -39,26 +42,28 @@ def in_memory(computation: Computation) -> set[Instruction]:
     return {
         instr
         for instr in computation.instructions
-        if instr.opcode not in _PLUMBING and (instr in outputs or _stored(instr, using[instr]))
+        if instr.opcode not in _PLUMBING
+        and (instr in outputs or _stored(table, instr, using[instr]))
     }
 
 
-def read_from_memory(computation: Computation) -> set[Instruction]:
+def read_from_memory(table: Table, computation: Computation) -> set[Instruction]:
     """The instructions of a sequential computation whose values someone reads through a pointer."""
     using = users(computation)
     found = _outputs(computation.root, _RENAMING - {"copy"})
     for instr in reversed(computation.instructions):
         if any(
-            _reads_memory(user, instr) or (user.opcode in _RENAMING - {"copy"} and user in found)
+            _reads_memory(table, user, instr)
+            or (user.opcode in _RENAMING - {"copy"} and user in found)
             for user in using[instr]
         ):
             found.add(instr)
     return found
 
 
-def recomputed(computation: Computation) -> set[Instruction]:
+def recomputed(table: Table, computation: Computation) -> set[Instruction]:
     """The instructions of a sequential computation that are computed wherever they are used."""
-    read = read_from_memory(computation)
+    read = read_from_memory(table, computation)
     return {i for i in computation.instructions if i.opcode in _REPEATING and i not in read}
 
 
@@ -76,14 +81,14 @@ def _outputs(root: Instruction, renaming: Collection[str]) -> set[Instruction]:
     return found
 
 
-def _stored(instr: Instruction, users: list[Instruction]) -> bool:
-    if any(_reads_memory(user, instr) for user in users):
+def _stored(table: Table, instr: Instruction, users: list[Instruction]) -> bool:
+    if any(_reads_memory(table, user, instr) for user in users):
         return True
     if instr.opcode in _INDEXING:
         return False
-    if not elemental(instr.opcode) or instr.opcode in _LOOPS:
+    if not elemental(table, instr.opcode) or instr.opcode in _LOOPS:
         return True
-    elsewhere = [u for u in users if not isinstance(emits_c.get(u.opcode), Scalar)]
+    elsewhere = [u for u in users if not isinstance(table.get(u.opcode), Scalar)]
     return len(users) > 1 and bool(elsewhere) and not _each_a_part(users)
 
 
@@ -101,14 +106,14 @@ def _apart(one: Slice, other: Slice) -> bool:
     return any(a.limit <= b.start or b.limit <= a.start for a, b in pairs)
 
 
-def _reads_memory(user: Instruction, operand: Instruction) -> bool:
+def _reads_memory(table: Table, user: Instruction, operand: Instruction) -> bool:
     """Whether a user needs an operand in memory."""
     if user.opcode in ("tuple", "while", "call", "conditional", "dot", "convolution"):
         return True
     if user.opcode == "fusion":
-        read = _parameters_in_memory(user.called[0])
+        read = _parameters_in_memory(table, user.called[0])
         return any(user.operands[k] is operand for k in read)
-    entry = emits_c.get(user.opcode)
+    entry = table.get(user.opcode)
     if not isinstance(entry, Kernel):
         return False
     if entry.in_memory is None:
@@ -117,9 +122,9 @@ def _reads_memory(user: Instruction, operand: Instruction) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _parameters_in_memory(computation: Computation) -> frozenset[int]:
+def _parameters_in_memory(table: Table, computation: Computation) -> frozenset[int]:
     """Which parameters of a fused computation must be in memory: outputs, and what kernels read."""
     outputs = _outputs(computation.root, _RENAMING)
-    read = {o for i in computation.instructions for o in i.operands if _reads_memory(i, o)}
+    read = {o for i in computation.instructions for o in i.operands if _reads_memory(table, i, o)}
     found = [p for p in computation.parameters if p in outputs or p in read]
     return frozenset(computation.parameters.index(p) for p in found)

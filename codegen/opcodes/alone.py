@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from codegen.elements.table import Kernel, elements
 from codegen.expressions import Name, item
-from emit_c.table import Kernel, emits_c
 from hlo.errors.error import HloError
 from interpreter.engine.device import Device
 from interpreter.groups import find_group, group_of, permute_pairs
@@ -20,7 +20,7 @@ from optimizer.rewriting.make import constant, make, splat
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_c.kernels.body import Body
+    from codegen.elements.body import Body
     from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
@@ -144,4 +144,4 @@ def _row_bytes(shape: Shape) -> int:
     return shape.size // max(shape.dims[0], 1) * shape.element_type.bytes
 
 
-emits_c.define("ragged-all-to-all", Kernel(write_ragged_all_to_all))
+elements.define("ragged-all-to-all", Kernel(write_ragged_all_to_all))

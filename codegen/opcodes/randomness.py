@@ -5,18 +5,18 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.elements.table import Kernel, elements
+from codegen.elements.types import store
 from codegen.expressions import Cast, Expr, Group, Literal, Name, apply, binary, indexed, item
 from codegen.indexing import linear, unknown
-from emit_c.code.types import store
-from emit_c.opcodes.movement import from_bits
-from emit_c.table import Kernel, emits_c
+from codegen.opcodes.movement import from_bits
 from interpreter.random import halved
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codegen.elements.body import Body
     from codegen.indexing import Sum
-    from emit_c.kernels.body import Body
     from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
@@ -72,7 +72,7 @@ def _write_philox(body: Body, state: Sequence[Expr], data: Shape, output: Name) 
     each = 2 if data.element_type.bits == 64 else 4
     upper = state[2] if len(state) == 3 else state[0]
     whole, rest = divmod(count, each)
-    for start, steps, elements in ((0, whole, each), (whole, min(rest, 1), rest)):
+    for start, steps, count_each in ((0, whole, each), (whole, min(rest, 1), rest)):
         if not steps:
             continue
         with body.lanes(["step"], [steps], parallel=True) as (place,):
@@ -82,7 +82,7 @@ def _write_philox(body: Body, state: Sequence[Expr], data: Shape, output: Name) 
             halves = [
                 body.let("u64", "half", apply("philox", state[0], low, high, k)) for k in range(2)
             ]
-            for k in range(elements):
+            for k in range(count_each):
                 word = halves[k] if each == 2 else Cast("u32", halves[k // 2] >> 32 * (k % 2))
                 _put(body, output, step * each + k, data, word)
     after = body.let("u64", "after", state[1] + Literal(whole + min(rest, 1), "u32"))
@@ -95,7 +95,7 @@ def write_rng_get_and_update_state(body: Body, instr: Instruction, outputs: Sequ
     body.call("advance_random_state", outputs[0], Literal(attrs.delta, "s64"))
 
 
-emits_c.define_all(
+elements.define_all(
     {
         "rng-bit-generator": Kernel(write_rng_bit_generator, in_memory=()),
         "rng-get-and-update-state": Kernel(write_rng_get_and_update_state),

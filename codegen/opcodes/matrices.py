@@ -5,18 +5,18 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.elements.table import Kernel, elements
+from codegen.elements.types import literal, narrowed, store, wide
 from codegen.expressions import Apply, Cast, Expr, Literal, Name, apply, behind, item
 from codegen.indexing import counter, linear
 from codegen.statements import For
-from emit_c.code.types import literal, narrowed, store, wide
-from emit_c.table import Kernel, emits_c
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from codegen.elements.body import Body
     from codegen.indexing import Index, Sum
-    from emit_c.kernels.body import Body
     from hlo import attributes as a
     from hlo.instruction import Instruction
 
@@ -180,7 +180,7 @@ def write_batch_norm_grad(body: Body, instr: Instruction, outputs: Sequence[Name
     _each_feature(body, instr, write)
 
 
-emits_c.define_all(
+elements.define_all(
     {
         "cholesky": Kernel(write_cholesky),
         "triangular-solve": Kernel(write_triangular_solve),

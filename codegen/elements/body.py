@@ -11,22 +11,23 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
+from codegen.elements.memory import pointer_into
+from codegen.elements.table import Element, Entry, Scalar, Schedule
+from codegen.elements.types import is_narrow, load, store, stored_narrowed, wide
 from codegen.expressions import Expr, Literal, Name, condition_of, item, tree
 from codegen.indexing import Index, counter, linear
 from codegen.statements import Assign, Call, For, If, Let, Statement, Variable, vectorized
-from emit_c.code.memory import pointer_into
-from emit_c.code.types import is_narrow, load, store, stored_narrowed, wide
-from emit_c.table import Element, Scalar, Schedule, emits_c
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
+    from codegen.elements.constants import Constants
+    from codegen.elements.names import Names
     from codegen.indexing import Sum, Within
-    from emit_c.code.constants import Constants
-    from emit_c.code.names import Names
     from hlo.attributes import GetTupleElement
     from hlo.instruction import Computation, Instruction
+    from hlo.table import OpTable
     from hlo.types.element_type import ElementType
     from hlo.types.literal import Literal as Constant
     from hlo.types.shape import Shape
@@ -75,6 +76,7 @@ class Writer:
 
     Attributes
     ----------
+    table : how each opcode is emitted.
     known : elements that variables hold, in this block or around it.
     fresh : for each open block, what of that was computed in it, and is forgotten after it.
     computed : the instructions whose elements were computed, in order.
@@ -88,7 +90,8 @@ class Writer:
 
     argument: Callable[[str, str, str], Name]
 
-    def __init__(self, names: Names, constants: Constants) -> None:
+    def __init__(self, table: OpTable[Entry], names: Names, constants: Constants) -> None:
+        self.table = table
         self.names = names
         self.constants = constants
         self.blocks: list[list[Statement]] = [[]]
@@ -272,7 +275,9 @@ class Body:
 
     def _needs(self, instr: Instruction, index: Index) -> list[tuple[Instruction, Index]]:
         """What must be known before an elementwise operation."""
-        if instr in self.environment.pointers or not isinstance(emits_c.get(instr.opcode), Scalar):
+        if instr in self.environment.pointers or not isinstance(
+            self.writer.table.get(instr.opcode), Scalar
+        ):
             return []
         return [(operand, _at(operand, instr, index)) for operand in instr.operands]
 
@@ -285,7 +290,7 @@ class Body:
             return Body(self.writer, outer).elements(source, index)
         if instr.opcode == "get-tuple-element":
             return self._tuple_element(instr, index)
-        entry = emits_c.get(instr.opcode)
+        entry = self.writer.table.get(instr.opcode)
         if isinstance(entry, Scalar):
             values = [self.element(o, _at(o, instr, index)) for o in instr.operands]
             self.writer.computed[instr] = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.elements.types import load, store, wide
 from codegen.expressions import (
     Cast,
     Choose,
@@ -19,12 +20,11 @@ from codegen.expressions import (
 )
 from codegen.indexing import linear
 from codegen.statements import Assign, For, If, Variable
-from emit_c.code.types import load, store, wide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from emit_c.kernels.body import Body
+    from codegen.elements.body import Body
     from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType

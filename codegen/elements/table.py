@@ -1,0 +1,89 @@
+"""The table that all emitters share: how each opcode is emitted.
+
+An emitter's own table stands on this one, and has only what the emitter does otherwise. An entry is
+one of five kinds. `Scalar` is an expression, written with the operands' values at the same place.
+`Element` is a function that emits the value at one index of the result, reading operands wherever
+it wants: such instructions can be fused into their users' loops. `Kernel` is a function that emits
+statements which write the whole result: it needs its operands in memory. `Schedule` marks what a
+program's schedule does between kernels: control flow, tuples, calls. `Expand` puts other
+instructions in the place of one that has no code of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hlo.table import OpTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from codegen.expressions import Expr
+    from hlo.instruction import Instruction
+    from optimizer.expanders.op_expander import Site
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """`write(instr, *values)` gives an expression, in the type that the opcode computes in."""
+
+    write: Callable[..., Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """`write(body, instr, index)` gives the name or expression of one element's value.
+
+    Attributes
+    ----------
+    whole : `whole(body, instr, outputs)` emits statements that write the whole result in a faster
+        way, and gives the bytes of scratch memory that they need; it gives None, and emits
+        nothing, where it knows no faster way.
+    """
+
+    write: Callable[..., Any]
+    whole: Callable[..., int | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """`write(body, instr, outputs)` emits statements that write all outputs.
+
+    Attributes
+    ----------
+    in_memory : which operands are read through pointers; None for all. The others are read
+        element by element.
+    """
+
+    write: Callable[..., Any]
+    in_memory: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Done between kernels, by a program's schedule.
+
+    Attributes
+    ----------
+    write : as of `Element`, for use inside a computation of scalars; None where there is no use.
+    """
+
+    write: Callable[..., Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Expand:
+    """`write(site)` gives another instruction that takes its place, before anything is emitted."""
+
+    write: Callable[[Site], Instruction]
+
+
+Entry = Scalar | Element | Kernel | Schedule | Expand
+
+elements: OpTable[Entry] = OpTable("elements")
+
+
+def elemental(table: OpTable[Entry], opcode: str) -> bool:
+    """Whether values of an opcode can be computed element by element, inside other loops."""
+    return isinstance(table.get(opcode), Scalar | Element)

@@ -1,0 +1,78 @@
+"""How each element type is stored and computed with in C and its relatives.
+
+The names of the types are HLO's own: f32, s8, bf16. An element is stored as NumPy stores it, so
+arrays go in and out as they are: s4 takes a byte, with its high half zero. Types that C cannot
+compute with are widened when loaded (`load_bf16`), and narrowed once after each operation
+(`narrow_bf16`), exactly as the interpreter does. In registers a value is always of its wide type.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from codegen.expressions import Apply, Cast, Literal
+from hlo.types.element_type import ELEMENT_TYPES, ElementType
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from codegen.expressions import Expr
+
+_NATIVE = {
+    *("s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64"),
+    *("f32", "f64", "c64", "c128", "pred"),
+}
+
+
+def wide(element_type: ElementType) -> str:
+    """The C type in which values of an element type are computed."""
+    if element_type.name in _NATIVE:
+        return element_type.name
+    return "f32" if element_type.is_floating else "s8" if element_type.kind == "signed" else "u8"
+
+
+def is_narrow(element_type: ElementType) -> bool:
+    """Whether values are widened when loaded."""
+    return element_type.name not in _NATIVE
+
+
+def load(element_type: ElementType, place: Expr) -> Expr:
+    """The wide value of what is stored at a place."""
+    return Apply(f"load_{element_type}", (place,)) if is_narrow(element_type) else place
+
+
+def store(element_type: ElementType, value: Expr) -> Expr:
+    """What is stored for a wide value that is already narrowed."""
+    return Apply(f"store_{element_type}", (value,)) if is_narrow(element_type) else value
+
+
+def narrowed(element_type: ElementType, value: Expr) -> Expr:
+    """A result in its element type, as a wide value: rounded or wrapped around."""
+    if element_type is ELEMENT_TYPES["pred"] or not is_narrow(element_type):
+        return value
+    return Apply(f"narrow_{element_type}", (value,))
+
+
+def stored_narrowed(element_type: ElementType, narrow: Expr) -> Expr | None:
+    """What is stored for a call of `narrow_...`, without a way back; None for other expressions."""
+    if isinstance(narrow, Apply) and narrow.function == f"narrow_{element_type}":
+        return Apply(f"store_{element_type}", narrow.args)
+    return None
+
+
+def literal(element_type: ElementType, value: Any) -> Expr:
+    """One number as a wide value."""
+    number: NDArray[Any] = np.asarray(value)
+    if element_type.kind == "complex":
+        part = ELEMENT_TYPES["f32" if element_type.name == "c64" else "f64"]
+        whole: Any = number
+        parts = (Cast(part.name, literal(part, x)) for x in (whole.real, whole.imag))
+        return Apply("__builtin_complex", tuple(parts))
+    if element_type.is_floating:
+        return Literal(float(number), wide(element_type))
+    sign = "u" if element_type.kind == "unsigned" else "s"
+    if element_type.bits == 64:
+        return Literal(int(number), f"{sign}64")
+    return Literal(int(number), "u32" if sign == "u" else "")

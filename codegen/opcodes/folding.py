@@ -1,0 +1,291 @@
+"""Elements that are folds: reduce and map; and folding itself.
+
+A computation that is one known operation folds in the wide type and is rounded once, as in the
+interpreter; its loop can run in vector lanes. Any other is inlined, and rounds as it says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from codegen.elements.folds import SUM_OF_FLOATS, joined, neutral
+from codegen.elements.types import narrowed, wide
+from codegen.expressions import Apply, Cast, Choose, Expr, Name, binary, condition_of, item
+from codegen.indexing import Index, Sum, Within
+from codegen.opcodes.extremes import first_extreme
+from codegen.opcodes.movement import define
+from codegen.opcodes.scalar import expression
+from codegen.statements import Assign, For, If, Statement, base, straight
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codegen.elements.body import Body, Values
+    from codegen.opcodes.extremes import Extreme
+    from hlo import attributes as a
+    from hlo.instruction import Computation, Instruction
+    from hlo.types.element_type import ElementType
+    from hlo.types.values import Window, WindowDim
+
+# Elements up to which each has statements of its own where a fold has no lanes, so that the loops
+# around it may have some.
+WRITTEN_OUT = 8
+
+# OpenMP's names for operations that may be split over vector lanes.
+_LANES = {"add": "+", "multiply": "*", "and": "&", "or": "|", "xor": "^", "maximum": "max",
+          "minimum": "min"}  # fmt: skip
+# What a sum and a product of truth values are: added up as bytes, lanes that are true wrap to 0.
+_LANES_OF_PRED = {"add": "|", "multiply": "&"}
+
+
+def single_operation(computation: Computation) -> str | None:
+    """The opcode, if a computation is one known operation on its two parameters."""
+    root, parameters = computation.root, computation.parameters
+    same = len(parameters) == 2 and set(root.operands) == set(parameters)
+    return root.opcode if same and root.opcode in _LANES else None
+
+
+class Fold:
+    """Variables that a computation folds values into.
+
+    Parameters
+    ----------
+    types : of the folded arrays.
+    initial : values to begin with.
+    size, place : for many folds side by side, whose variables are arrays of `size`; the loop's
+        counter says which one is meant.
+
+    Attributes
+    ----------
+    names : of the variables.
+    lanes : how vector lanes are put together, as in `For.reductions`; None where they can't be.
+    """
+
+    names: tuple[Expr, ...]
+    lanes: tuple[tuple[str, str], ...] | None
+
+    def __init__(
+        self, body: Body, computation: Computation, types: Sequence[ElementType],
+        initial: Sequence[Expr], name: str, *, size: int | None = None, place: str = "",
+    ) -> None:  # fmt: skip
+        self.body, self.computation, self.types = body, computation, types
+        self.operation = single_operation(computation)
+        kinds = [wide(t) for t in types]
+        # The extremes of floats are found among integers of the same order, whose maximum is
+        # simple: NaN is beyond all of them. See `ordered_f32` in prelude/floats.c.
+        self.ordered = self.operation in ("maximum", "minimum") and types[0].is_floating
+        values = list(initial)
+        if self.ordered:
+            kinds, values = ["s32" if kinds[0] == "f32" else "s64"], [self._key(values[0])]
+        pairs = list(zip(kinds, values, strict=True))
+        if size is None:
+            self.names = tuple(body.variable(kind, name, value) for kind, value in pairs)
+        else:
+            arrays = [body.variable(kind, name, size=size) for kind in kinds]
+            self.names = tuple(item(array, Name(place)) for array in arrays)
+            starts = [Assign(n, v) for n, v in zip(self.names, values, strict=True)]
+            body.add(For(place, size, tuple(starts), simd=True))
+        self.lanes = None
+        if self.operation is not None and not types[0].is_complex:
+            sign = _LANES[self.operation]
+            if types[0].kind == "pred":
+                sign = _LANES_OF_PRED.get(self.operation, sign)
+            elif sign == "+" and types[0].is_floating:
+                sign = SUM_OF_FLOATS
+            self.lanes = ((sign, base(self.names[0])),)
+
+    def _key(self, value: Expr) -> Expr:
+        return Apply(f"{self.operation}_key_{wide(self.types[0])}", (value,))
+
+    def add(self, values: Sequence[Expr]) -> None:
+        """Fold in one more value of each array."""
+        body = self.body
+        if self.ordered:
+            key = body.let(
+                "s32" if wide(self.types[0]) == "f32" else "s64", "key", self._key(values[0])
+            )
+            sign = ">" if self.operation == "maximum" else "<"
+            most = self.names[0]
+            body.assign(most, Choose(binary(sign, key, most), key, most))
+            return
+        if self.operation is not None:
+            made = expression(self.operation, self.types[0], self.names[0], values[0])
+            assert made is not None
+            body.assign(self.names[0], made)
+            return
+        before = [
+            body.let(wide(t), "folded", n) for t, n in zip(self.types, self.names, strict=True)
+        ]
+        made = body.apply(self.computation, *before, *values)
+        for name, value in zip(self.names, made, strict=True):
+            body.assign(name, value)
+
+    @property
+    def results(self) -> Values:
+        """What the values were folded to."""
+        if self.ordered:
+            return (self._from_key(),)
+        if self.operation is not None:
+            return (narrowed(self.types[0], self.names[0]),)
+        return self.names
+
+    def _from_key(self) -> Expr:
+        value = Apply(f"{self.operation}_of_key_{wide(self.types[0])}", (self.names[0],))
+        return narrowed(self.types[0], value)
+
+    @property
+    def columns(self) -> tuple[tuple[str, str], ...] | None:
+        """The same for many folds side by side, with the name of their array."""
+        return self.lanes
+
+
+class ExtremeFold(Fold):
+    """A fold that looks for the first extreme of a row: of the numbers' keys and their places.
+
+    Parameters
+    ----------
+    initial : a number and place that the row's extreme is folded with at the end.
+    """
+
+    def __init__(
+        self, body: Body, instr: Instruction, extreme: Extreme, initial: Sequence[Expr]
+    ) -> None:
+        self.body, self.computation, self.operation = body, instr.called[0], "maximum"
+        self.types = [o.shape.element_type for o in instr.operands[:2]]
+        self.extreme, self.initial = extreme, initial
+        kinds = [("max", extreme.key_type), ("first", "s32")]
+        kinds += [("max", "u32")] if extreme.has_zeros else []
+        wanted = (instr.name, "place", "zero")
+        names = [
+            body.variable(kind, name, neutral(operation, kind))
+            for (operation, kind), name in zip(kinds, wanted, strict=False)
+        ]
+        pairs = zip(kinds, names, strict=True)
+        self.names, self.lanes = tuple(names), tuple((op, name.name) for (op, _), name in pairs)
+
+    def add(self, values: Sequence[Expr]) -> None:
+        """Fold in one more number and its place."""
+        body, (number, place) = self.body, values
+        most, first, *zero = self.names
+        key = body.let(self.extreme.key_type, "key", self.extreme.key(number))
+        here = place if wide(self.types[1]) == "s32" else Cast("s32", place)
+        body.assign(first, Choose(binary(">", key, most), here, first))
+        body.assign(most, joined("max", most, key))
+        if zero:
+            word = body.let("u32", "word", self.extreme.numbered_zero(number, place))
+            body.assign(zero[0], joined("max", zero[0], word))
+
+    @property
+    def results(self) -> Values:
+        """The number and the place that were found."""
+        body, (most, first, *zero) = self.body, self.names
+        found = self.extreme.number(most, *zero)
+        number = body.let(wide(self.types[0]), "found", found)
+        place = body.let(wide(self.types[1]), "place", first)
+        return body.apply(self.computation, *self.initial, number, place)
+
+
+def fold_of(body: Body, instr: Instruction, **beside: Any) -> Fold:
+    """Variables for a reduce, with its initial values.
+
+    Parameters
+    ----------
+    beside : for many folds side by side: see `Fold`.
+    """
+    half = len(instr.operands) // 2
+    arrays, starts = instr.operands[:half], [body.scalar(i) for i in instr.operands[half:]]
+    extreme = None if beside else first_extreme(body, instr)
+    if extreme:
+        return ExtremeFold(body, instr, extreme, starts)
+    types = [x.shape.element_type for x in arrays]
+    return Fold(body, instr.called[0], types, starts, instr.name, **beside)
+
+
+def in_lanes(statements: Sequence[Statement], folds: Sequence[Fold]) -> tuple[Statement, ...]:
+    """Let the innermost loop of some folds run in vector lanes, if it is straight code."""
+    lanes = [fold.lanes for fold in folds]
+    if None in lanes:
+        return tuple(statements)
+    together = tuple(lane for each in lanes for lane in each or ())
+    return tuple(_in_lanes(s, together) for s in statements)
+
+
+def _in_lanes(statement: Statement, lanes: tuple[tuple[str, str], ...]) -> Statement:
+    if isinstance(statement, If):
+        return replace(statement, then=tuple(_in_lanes(s, lanes) for s in statement.then))
+    if not isinstance(statement, For) or statement.simd:
+        return statement
+    if any(isinstance(s, For) for s in statement.body):
+        return replace(statement, body=tuple(_in_lanes(s, lanes) for s in statement.body))
+    if straight(statement.body):
+        return replace(statement, simd=True, reductions=lanes)
+    if len(statement.body) == 1:
+        return replace(statement, body=tuple(_in_lanes(s, lanes) for s in statement.body))
+    return statement
+
+
+def over(
+    name: str, stop: int | Expr, statements: Sequence[Statement], start: int | Expr = 0
+) -> For:
+    """A loop over columns, in vector lanes where it is straight code."""
+    return For(name, stop, tuple(statements), start=start, simd=straight(statements))
+
+
+@define("reduce")
+def write_reduce(body: Body, instr: Instruction, index: Index) -> Values:
+    """Fold the reduced dimensions, in row-major order, from the initial values on."""
+    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    half = len(instr.operands) // 2
+    arrays = instr.operands[:half]
+    fold = fold_of(body, instr)
+    dims = arrays[0].shape.dims
+    sizes = [dims[d] for d in sorted(attrs.dimensions)]
+
+    def add(inner: Index) -> None:
+        reduced, kept = iter(inner), iter(index)
+        at = tuple(next(reduced if d in attrs.dimensions else kept) for d in range(len(dims)))
+        fold.add([body.element(x, at) for x in arrays])
+
+    if fold.lanes is None and prod(sizes) <= WRITTEN_OUT:
+        for numbers in product(*map(range, sizes)):
+            add(tuple(map(Sum, numbers)))
+        return fold.results
+    with body.block() as statements, body.loops("r" * len(sizes), sizes) as inner:
+        add(inner)
+    body.add(*in_lanes(statements, [fold]))
+    return fold.results
+
+
+@define("map")
+def write_map(body: Body, instr: Instruction, index: Index) -> Values:
+    """A computation of scalars, inlined."""
+    return body.apply(instr.called[0], *(body.element(o, index) for o in instr.operands))
+
+
+def window_place(
+    index: Index, offset: Index, dims: Sequence[int], window: Window
+) -> tuple[Expr | None, Index]:
+    """Where in the array the element `offset` of the window at place `index` is, and if it is.
+
+    Returns
+    -------
+    tuple
+        a condition, None where it always holds, and the index.
+    """
+    inside: list[Within] = []
+    at: list[Sum] = []
+    for place, step, n, w in zip(index, offset, dims, window, strict=True):
+        condition, element = window_step(place, step, n, w)
+        inside.append(condition)
+        at.append(element)
+    return condition_of(inside), tuple(at)
+
+
+def window_step(place: Sum, step: Sum, n: int, window: WindowDim) -> tuple[Within, Sum]:
+    """Where in n elements the step of a window at a place is, and when it is at one of them."""
+    position = place * window.stride + step * window.window_dilation + -window.pad_low
+    apart = window.base_dilation
+    return Within(position, 0, (n - 1) * apart + 1, apart), position // apart

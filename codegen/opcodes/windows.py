@@ -1,0 +1,139 @@
+"""Reduce-window: a fold of the elements that each place of a window shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING
+
+from codegen.elements.types import store
+from codegen.expressions import (
+    NEVER,
+    condition_of,
+    item,
+)
+from codegen.indexing import Index, Sum, Within, linear
+from codegen.opcodes.folding import Fold, in_lanes, window_step
+from codegen.opcodes.movement import define
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codegen.elements.body import Body, Values
+    from codegen.expressions import Expr, Name
+    from hlo import attributes as a
+    from hlo.instruction import Instruction
+    from hlo.types.element_type import ElementType
+    from hlo.types.shape import Shape
+    from hlo.types.values import Window, WindowDim
+
+# Elements of a window up to which each has statements of its own, so that loops around have lanes.
+WRITTEN_OUT = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """A reduce-window, taken apart."""
+
+    instr: Instruction
+    arrays: tuple[Instruction, ...]
+    initials: tuple[Instruction, ...]
+    window: Window
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        """The sizes of what is folded."""
+        return self.arrays[0].shape.dims
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of each result."""
+        return next(s for _, s in self.instr.shape.leaves())
+
+    @property
+    def types(self) -> list[ElementType]:
+        """The element types of the results."""
+        return [x.shape.element_type for x in self.arrays]
+
+    def fold(self, body: Body, size: int | None = None, place: str = "") -> Fold:
+        """The variables to fold into, at their initial values."""
+        starts = [body.scalar(i) for i in self.initials]
+        computation, name = self.instr.called[0], self.instr.name
+        return Fold(body, computation, self.types, starts, name, size=size, place=place)
+
+    def store(self, body: Body, fold: Fold, outputs: Sequence[Name], index: Index) -> None:
+        """Write the results at an index."""
+        number = linear(index, self.shape.dims)
+        for output, kind, value in zip(outputs, self.types, fold.results, strict=True):
+            body.assign(item(output, number), store(kind, value))
+
+
+def windows_of(instr: Instruction) -> Windows:
+    """Give a reduce-window, taken apart."""
+    attrs: a.Windowed = instr.attrs  # type: ignore[assignment]
+    half = len(instr.operands) // 2
+    return Windows(instr, instr.operands[:half], instr.operands[half:], attrs.window)
+
+
+@define("reduce-window")
+def write_reduce_window(body: Body, instr: Instruction, index: Index) -> Values:
+    """Fold the elements that the window shows; padding and holes are no elements."""
+    windows = windows_of(instr)
+    fold = windows.fold(body)
+    sizes = [most_shown(w) for w in windows.window]
+    if prod(sizes) <= WRITTEN_OUT:
+        for offset in product(*map(range, sizes)):
+            _fold_in(body, windows, fold, index, tuple(map(Sum, offset)))
+        return fold.results
+    with body.block() as statements, body.loops("w" * len(sizes), sizes) as offset:
+        _fold_in(body, windows, fold, index, offset)
+    body.add(*in_lanes(statements, [fold]))
+    return fold.results
+
+
+def _fold_in(body: Body, windows: Windows, fold: Fold, index: Index, offset: Index) -> None:
+    """Fold in an element that the window may show, if it does."""
+    condition, at = shown(index, offset, windows.dims, windows.window)
+    if condition != NEVER:
+        with body.when(condition):
+            fold.add([body.element(x, at) for x in windows.arrays])
+
+
+def most_shown(window: WindowDim) -> int:
+    """How many elements a window can show at most, as far as this is easy to tell."""
+    if window.window_dilation != 1:
+        return window.size
+    return -(-window.size // window.base_dilation)
+
+
+def shown(
+    index: Index, offset: Index, dims: Sequence[int], window: Window
+) -> tuple[Expr | None, Index]:
+    """The element number `offset` of those that the window at place `index` shows, and if it does.
+
+    Where elements lie `base_dilation` apart, a window that starts at s shows first the one of
+    number ceil(s / base_dilation), and those behind it. So holes need no steps of their own.
+
+    Returns
+    -------
+    tuple
+        a condition, None where it always holds, and the index.
+    """
+    inside: list[Within] = []
+    at: list[Sum] = []
+    for place, step, n, w in zip(index, offset, dims, window, strict=True):
+        apart, start = w.base_dilation, place * w.stride + -w.pad_low
+        if w.window_dilation != 1:
+            condition, element = window_step(place, step, n, w)
+            inside.append(condition)
+            at.append(element)
+            continue
+        # What is divided must not be negative.
+        ahead = max(0, -(-w.pad_low // apart))
+        element = (start + (ahead * apart + apart - 1)) // apart + step + -ahead
+        inside.append(Within(element, 0, n))
+        if w.size % apart:
+            inside.append(Within(element * apart + start * -1, 0, w.size))
+        at.append(element)
+    return condition_of(inside), tuple(at)

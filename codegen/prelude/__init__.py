@@ -1,0 +1,124 @@
+"""The functions that kernels may call, as paragraphs of text in the language that C and CUDA share.
+
+They are written in the `.c` files beside this one: a comment, then a function. A function whose
+name ends in `_$T` is a template; it is filled in for the element type that its caller names. An
+emitter may have more of them in a folder of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from codegen.elements.types import is_narrow, wide
+from codegen.prelude.conversions import OTHERS, conversions
+from hlo.types.element_type import ELEMENT_TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hlo.types.element_type import ElementType
+
+HERE = Path(__file__).parent
+WORD = re.compile(r"[A-Za-z_]\w*")
+_ALL_TYPES = sorted(ELEMENT_TYPES, key=len, reverse=True)
+
+
+class Prelude:
+    """The functions of some folders.
+
+    Parameters
+    ----------
+    folders : where the `.c` files are.
+    """
+
+    def __init__(self, *folders: Path) -> None:
+        self.folders = folders
+        self._defined: dict[str, tuple[str, str] | None] = {}
+
+    @cached_property
+    def paragraphs(self) -> dict[str, str]:
+        """Every function, by name."""
+        found: dict[str, str] = {}
+        for path in (p for folder in self.folders for p in sorted(folder.glob("*.c"))):
+            for paragraph in re.split(r"\n\n(?=//|static|__attribute__)", path.read_text().strip()):
+                name = _name(paragraph)
+                if name:
+                    found[name] = paragraph + "\n"
+        return found
+
+    def definition(self, name: str) -> tuple[str, str] | None:
+        """The name of the paragraph that defines a word, and the paragraph; or None."""
+        if name not in self._defined:
+            self._defined[name] = self._definition(name)
+        return self._defined[name]
+
+    def _definition(self, name: str) -> tuple[str, str] | None:
+        if name in self.paragraphs:
+            return name, self.paragraphs[name]
+        for prefix in ("load_", "store_", "narrow_"):
+            if name.startswith(prefix) and name.removeprefix(prefix) in OTHERS:
+                type_name = name.removeprefix(prefix)
+                return f"conversions_{type_name}", conversions(ELEMENT_TYPES[type_name])
+        for type_name in _ALL_TYPES:
+            template = self.paragraphs.get(name.removesuffix(type_name) + "$T")
+            if template and name.endswith("_" + type_name):
+                return name, _filled(template, ELEMENT_TYPES[type_name])
+        return None
+
+    @cached_property
+    def reserved(self) -> frozenset[str]:
+        """Names that emitted identifiers must not take."""
+        names = {name.removesuffix("_$T") for name in self.paragraphs} | set(ELEMENT_TYPES)
+        return frozenset(names)
+
+
+def words(text: str) -> Iterable[str]:
+    """The words of a text, each once, in order."""
+    return dict.fromkeys(WORD.findall(text))
+
+
+def without_comments(text: str) -> str:
+    """A paragraph's code alone."""
+    return re.sub(r"//.*", "", text)
+
+
+def typedefs_of_others(used: set[str]) -> str:
+    """The types among some words whose elements are stored as their bytes."""
+    return "".join(
+        f"typedef u{'16' if ELEMENT_TYPES[n].bits == 16 else '8'} {n};\n"
+        for n in OTHERS
+        if n in used
+    )
+
+
+def _name(paragraph: str) -> str | None:
+    match = re.search(
+        r"^(?:static|typedef|extern)\b[^;]*?\b(\w+(?:_\$T)?)\s*[(\[=]|^struct (\w+(?:_\$T)?) \{"
+        r"|^#pragma omp declare reduction\((\w+) ",
+        paragraph,
+        re.MULTILINE,
+    )
+    return match[1] or match[2] or match[3] if match else None
+
+
+def _filled(template: str, element_type: ElementType) -> str:
+    """A template for an element type."""
+    kind = wide(element_type)
+    bits = element_type.bits
+    unsigned = kind.replace("s", "u")
+    values = {
+        "$T": element_type.name,
+        "$C": kind,
+        "$U": unsigned,
+        "$S": unsigned.replace("u", "s"),
+        "$V": element_type.name.replace("s", "u"),
+        "$L": f"load_{element_type}" if is_narrow(element_type) else "",
+        "$R": element_type.real.name,
+        "$W": str(bits),
+        "$M": f"0x{(1 << bits) - 1:x}" + ("ull" if bits == 64 else ""),
+        "$f": "f" if element_type.name in ("c64", "f32") else "",
+    }
+    return re.sub(r"\$[A-Za-z]", lambda m: values[m[0]], template)
