@@ -7,5 +7,6 @@ The files, in the order in which they stand on each other, and in which they are
 `indexing` (sums of multiples of loop counters), `expressions` (trees, and walks through them),
 `statements` (loops, choices, assignments), `printer` (trees and statements as text), `elements` (a
 kernel in the making, and the table of opcodes), `prelude` (the functions that kernels call),
-`opcodes` (the entries of the table), `program` (which values are stored, and where).
+`opcodes` and `custom_calls` (the entries of the table), `program` (which values are stored, and
+where, and in which order kernels run).
 """

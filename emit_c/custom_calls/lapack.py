@@ -40,9 +40,9 @@ from optimizer.memory.heap import ALIGNMENT
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from codegen.custom_calls.table import Write
     from codegen.elements.body import Body
     from codegen.indexing import Index
-    from emit_c.custom_calls.table import Write
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
 

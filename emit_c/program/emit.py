@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from codegen.elements.names import comment
+from codegen.program.expand import expand
 from codegen.statements import Call
+from emit_c.custom_calls.table import kernel as custom_calls
 from emit_c.program.buffers import ready
-from emit_c.program.expand import expand
 from emit_c.program.module import ModuleWriter
 from emit_c.program.schedule import write_function
 from emit_c.program.units import Parts, Units
@@ -103,7 +104,7 @@ def emit(
     """
     verify_once(module)
     check_depth(module)
-    expanded = ready(expand(module))
+    expanded = ready(expand(module, emits_c, custom_calls))
     check(expanded)
     writer = ModuleWriter(expanded, write_function, [] if profile else None, units, watch)
     if any(i.opcode == "rng-get-and-update-state" for i in expanded.instructions()):

@@ -17,18 +17,9 @@ from optimizer.identity import Identity
 
 if TYPE_CHECKING:
     from codegen.elements.kernel import Scope
+    from codegen.program.schedule import Local
     from codegen.statements import Call, Try
     from hlo.instruction import Instruction
-
-
-@dataclass(slots=True)
-class Local:
-    """Memory inside one instruction: from its first step to its last."""
-
-    bytes: int
-    kind: str
-    first: int
-    last: int
 
 
 @dataclass(frozen=True, slots=True)

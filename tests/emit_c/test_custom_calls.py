@@ -8,8 +8,8 @@ from strategies.compiled import check, entry
 
 import emit_c
 import hlo
-from emit_c.custom_calls.expansions import EXPANSIONS
-from emit_c.custom_calls.table import KERNELS
+from codegen.custom_calls.expansions import EXPANSIONS
+from emit_c.custom_calls.table import kernel
 from emit_c.dynamic.rules import CUSTOM_CALLS as RUN_TIME_SIZES
 from emit_c.executable.ahead import files
 from emit_c.executable.runtime import set_threads
@@ -244,6 +244,6 @@ def test_a_split_module_is_refused_with_what_to_do():
 
 
 def test_c_has_what_the_interpreter_has():
-    assert not KERNELS.keys() & EXPANSIONS.keys()
+    assert not kernel.targets & EXPANSIONS.keys()
     builtin = {t for t, f in CUSTOM_CALLS.items() if f.__module__.startswith("interpreter.")}
-    assert builtin == KERNELS.keys() | EXPANSIONS.keys() | RUN_TIME_SIZES.keys()
+    assert builtin == kernel.targets | EXPANSIONS.keys() | RUN_TIME_SIZES.keys()

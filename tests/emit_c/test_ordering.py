@@ -6,9 +6,9 @@ import pytest
 import emit_c
 import hlo
 import interpreter
+from codegen.opcodes import words
 from codegen.opcodes.comparators import keys
 from emit_c.executable.runtime import set_threads
-from emit_c.opcodes import words
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.numbers.compare import compare
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.custom_calls.table import kernel
 from codegen.expressions import Cast, Name, apply, behind, item
 from codegen.indexing import linear
-from emit_c.custom_calls.table import kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,18 +1,17 @@
 """Instructions that are emitted as others: what the table says, and some forms of a few opcodes.
 
 The pipeline of `optimizer` has done most of this already where it ran; without it, too, every
-opcode has its C.
+opcode has its code.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from codegen.elements.table import Expand
+from codegen.custom_calls.expansions import EXPANSIONS as CUSTOM_CALLS
+from codegen.custom_calls.table import refuse
+from codegen.elements.table import Entry, Expand, elements
 from codegen.opcodes.alone import EXPANSIONS as COLLECTIVES
-from emit_c.custom_calls.expansions import EXPANSIONS as CUSTOM_CALLS
-from emit_c.custom_calls.table import KERNELS, refuse
-from emit_c.table import emits_c
 from hlo import attributes as a
 from hlo.errors.error import HloError
 from hlo.types.element_type import U64
@@ -35,11 +34,17 @@ from optimizer.log import Log
 from optimizer.rewriting.make import make, splat, value_of
 
 if TYPE_CHECKING:
+    from codegen.custom_calls.table import Kernels
     from hlo.instruction import Computation, Instruction, Module
+    from hlo.table import OpTable
 
 
-def expand(module: Module) -> Module:
-    """The module in instructions that have C of their own.
+def expand(module: Module, table: OpTable[Entry], kernels: Kernels) -> Module:
+    """The module in instructions that have code of their own.
+
+    Parameters
+    ----------
+    table, kernels : an emitter's, of opcodes and of custom calls.
 
     Raises
     ------
@@ -52,9 +57,12 @@ def expand(module: Module) -> Module:
     def change(computation: Computation) -> Computation:
         plan: dict[Instruction, Instruction] = {}
         for instr in computation.instructions:
-            entry = emits_c.get(instr.opcode)
+            entry = table.get(instr.opcode)
+            site = Site(instr, names)
             write = entry.write if isinstance(entry, Expand) else _FORMS.get(instr.opcode)
-            made = write(Site(instr, names)) if write else None
+            made = write(site) if write else None
+            if instr.opcode == "custom-call":
+                made = _custom_call(site, kernels)
             if instr.opcode == "fusion" and "while" in instr.called[0].opcodes:
                 # A kernel runs no loops of other kernels, as a scan becomes one.
                 made = instr.with_(opcode="call", attrs=a.Call())
@@ -116,7 +124,7 @@ def whole_dimension(site: Site) -> Instruction:
 
 
 def run_time_size(site: Site) -> Instruction:
-    """What changes sizes at run time, which `emit_c.dynamic` has written otherwise before.
+    """What changes sizes at run time, which a dynamic padder has written otherwise before.
 
     Raises
     ------
@@ -128,13 +136,13 @@ def run_time_size(site: Site) -> Instruction:
     raise HloError("HLO181", message, site.instr.span, [note])
 
 
-def _custom_call(site: Site) -> Instruction | None:
+def _custom_call(site: Site, kernels: Kernels) -> Instruction | None:
     """A custom call that is another instruction; None for one that has a kernel."""
     check_call(site.instr)
     target = cast("a.CustomCall", site.instr.attrs).custom_call_target
     if target in CUSTOM_CALLS:
         return CUSTOM_CALLS[target](site)
-    if target not in KERNELS:
+    if target not in kernels:
         raise refuse(site.instr)
     return None
 
@@ -187,14 +195,13 @@ _FORMS = {
     "cholesky": _widened,
     "constant": _constant,
     "convolution": cast_result,
-    "custom-call": _custom_call,
     "dot": cast_result,
     "rng-bit-generator": _state_in_words,
     "triangular-solve": _widened,
     "while": _state_of_idle,
 }
 
-emits_c.define_all(
+elements.define_all(
     {
         **{opcode: Expand(write) for opcode, write in COLLECTIVES.items()},
         **dict.fromkeys(("async-start", "async-update", "async-done"), Expand(refuse_async)),

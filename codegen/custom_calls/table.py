@@ -1,0 +1,80 @@
+"""Which custom calls have a kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from codegen.elements.table import Kernel, elements
+from hlo.errors.error import HloError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from codegen.elements.body import Body
+    from codegen.expressions import Name
+    from hlo import attributes as a
+    from hlo.instruction import Instruction
+
+    # Emits statements that write all outputs, and gives the bytes of scratch memory they need.
+    Write = Callable[[Body, Instruction, Sequence[Name]], int | None]
+
+
+class Kernels:
+    """The kernels of custom calls, by target; those of all emitters, and one emitter's own."""
+
+    def __init__(self, base: Kernels | None = None) -> None:
+        self._base = base
+        self._writes: dict[str, Write] = {}
+
+    def __call__(self, *targets: str) -> Callable[[Write], Write]:
+        """Register the decorated function as the kernel of custom calls of some names."""
+
+        def register(write: Write) -> Write:
+            for target in targets:
+                if target in self:
+                    raise KeyError(f"the custom call {target!r} is defined twice")
+                self._writes[target] = write
+            return write
+
+        return register
+
+    def get(self, target: str) -> Write | None:
+        """The function that writes the kernel of a target; None if there is none."""
+        found = self._writes.get(target)
+        return found or (self._base.get(target) if self._base else None)
+
+    @property
+    def targets(self) -> frozenset[str]:
+        """All targets that have a kernel."""
+        return frozenset([*self._writes, *(self._base.targets if self._base else ())])
+
+    def __contains__(self, target: object) -> bool:
+        """Whether a target has a kernel."""
+        return isinstance(target, str) and self.get(target) is not None
+
+    def entry(self) -> Kernel:
+        """What a table says of custom calls that have one of these kernels."""
+
+        def write(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:
+            attrs: a.CustomCall = instr.attrs  # type: ignore[assignment]
+            found = self.get(attrs.custom_call_target)
+            assert found is not None
+            return found(body, instr, outputs)
+
+        return Kernel(write)
+
+
+kernel = Kernels()
+
+
+def refuse(instr: Instruction) -> HloError:
+    """The error for a custom call that has no kernel and is no other instruction either."""
+    attrs: a.CustomCall = instr.attrs  # type: ignore[assignment]
+    target = attrs.custom_call_target
+    message = f"{instr.name}: the custom call {target!r} can't be compiled to C"
+    return HloError(
+        "HLO181", message, instr.span, ["it calls a function that is written in no HLO"]
+    )
+
+
+elements.define("custom-call", kernel.entry())

@@ -1,0 +1,138 @@
+"""Where the arrays of a module lie: the optimizer's buffer assignment, with emitters' own rules.
+
+All arrays lie row-major one after the other, whatever their layouts say, so a reshape never moves
+anything, and a bitcast only where it looks at another order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from codegen.elements.table import Entry, Scalar
+from codegen.opcodes.movement import memory_order
+from codegen.program.placement import recomputed
+from hlo.walk import called_first
+from optimizer.analysis.alias import AliasInfo
+from optimizer.memory.buffer_assignment import BufferAssignment, shared
+from optimizer.memory.heap import aligned
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from hlo.instruction import Computation, Instruction, Module
+    from hlo.table import OpTable
+    from optimizer.memory.buffer_assignment import Slice
+    from optimizer.memory.buffers import Buffer
+
+_PRODUCTS = frozenset({"dot", "convolution"})
+
+
+class Rules(AliasInfo):
+    """Which instructions need no memory, or may write into an operand's.
+
+    Parameters
+    ----------
+    table : an emitter's.
+    """
+
+    def __init__(self, module: Module, table: OpTable[Entry]) -> None:
+        self.table = table
+        called = called_first(module.entry)
+        self._recomputed = {instr for c in called for instr in recomputed(table, c)}
+
+    def forwards(self, instr: Instruction) -> bool:
+        """Whether an instruction's value is memory of its operands, under another name."""
+        if instr.opcode == "bitcast":
+            return renames(instr)
+        return instr.opcode == "reshape" or super().forwards(instr)
+
+    def recomputed(self, instr: Instruction) -> bool:
+        """Whether an instruction is computed anew wherever it is used, and never stored."""
+        return instr in self._recomputed
+
+    def may_share(self, instr: Instruction, operand: int, leaf: int) -> bool:
+        """Whether a leaf of the result may be written into an operand as it is read.
+
+        A copy in the same place is none. Sorts and products may use the result as room for work.
+        """
+        if instr.opcode == "copy":
+            return instr.shape.is_array
+        if instr.opcode == "fusion":
+            called = instr.called[0]
+            if any(i.opcode in _PRODUCTS for i in called.instructions):
+                return False
+            # Results that have no loops in common are computed one after the other.
+            alone = not instr.shape.is_tuple or self.is_one_kernel(called)
+            return alone and super().may_share(instr, operand, leaf)
+        if not isinstance(self.table.get(instr.opcode), Scalar):
+            return False
+        return super().may_share(instr, operand, leaf)
+
+    def is_one_kernel(self, computation: Computation) -> bool:  # noqa: ARG002
+        """Whether one loop computes all results of a fusion."""
+        return False
+
+
+def renames(instr: Instruction) -> bool:
+    """Whether a bitcast leaves every element where it is."""
+    source, target = instr.operands[0].shape, instr.shape
+    same = source.element_type is target.element_type
+    ordered = all(memory_order(s) == tuple(range(s.rank)) for s in (source, target))
+    return same and ordered
+
+
+class Memory:
+    """The memory of a module whose code is being written.
+
+    Which arrays share a buffer is known from the beginning; where the buffers lie, only when all
+    kernels have said how much scratch memory they need.
+
+    Attributes
+    ----------
+    scratch : bytes that single instructions need.
+    spared : copies that are not needed.
+    assignment : where everything lies, once that is settled.
+    slices : the same, by what stands for an address.
+    """
+
+    assignment: BufferAssignment
+
+    def __init__(self, module: Module, rules: Rules) -> None:
+        self.buffers = shared(module, rules)
+        self.spared: Collection[Instruction] = ()
+        self.scratch: dict[Instruction, int] = {}
+        self.slices: dict[str, Slice] = {}
+        self.arena_bytes = 0
+        self._numbers = {buffer: n for n, buffer in enumerate(self.buffers)}
+
+    def place(self, buffer: Buffer) -> str:
+        """What stands for a buffer's address until `settle` is called."""
+        return f"@{self._numbers[buffer]}@"
+
+    def scratch_for(self, instr: Instruction, size: int) -> str:
+        """Give an instruction memory for itself; gives what stands for its address."""
+        self.scratch[instr] = size
+        return f"@scratch {len(self.scratch) - 1}@"
+
+    def settle(self) -> None:
+        """Give everything its address."""
+        assignment = self.assignment = BufferAssignment(self.buffers, self.scratch)
+        # Behind them lies what threads need for themselves.
+        self.arena_bytes = aligned(assignment.temporary_bytes)
+        for buffer in self.buffers:
+            if not (buffer.fixed and buffer.fixed.kind == "constant"):
+                self.slices[self.place(buffer)] = assignment.place(buffer)
+        for number, place in enumerate(assignment.scratch.values()):
+            self.slices[f"@scratch {number}@"] = place
+
+    @property
+    def donated(self) -> dict[int, int]:
+        """For numbers of results, the argument in whose memory they come to lie."""
+        flow = self.buffers.flow
+        arguments = [v for p in flow.module.entry.parameters for v in flow.at[p]]
+        found: dict[int, int] = {}
+        for result, value in enumerate(flow.outputs):
+            for number, argument in enumerate(arguments):
+                if value and argument in self.buffers.of[value].values:
+                    found[result] = number
+        return found
