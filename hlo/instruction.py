@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, dataclass_transf
 
 from hlo.attributes import NO_ATTRS, Attrs
 from hlo.attributes.annotations import NO_ANNOTATIONS, Annotations
+from hlo.notebook import shown_in_notebooks
 from hlo.opcode import OPCODES, Opcode
 from hlo.types.values import FrontendAttributes
 from hlo.wording import counted
@@ -260,6 +261,7 @@ class Header:
     others: tuple[tuple[str, str], ...] = ()
 
 
+@shown_in_notebooks
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Module:
     """A whole program: computations, each after those that it calls, and an entry.

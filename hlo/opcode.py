@@ -28,6 +28,8 @@ TRAITS: Final = {
     "async": "starts, updates or ends something that runs meanwhile",
     "device": "the value depends on the device, or on state that the device keeps",
     "control": "decides which computation runs, or how often",
+    "contraction": "sums products over dimensions of its operands",
+    "reduction": "folds elements into fewer",
 }
 
 
@@ -170,12 +172,12 @@ _op("slice",             1, "every stride-th element from start to limit",      
 _op("transpose",         1, "result dimension i is operand dimension dimensions[i]", "movement", a.Dimensions)
 
 # Contraction, reduction, windows
-_op("convolution",       2, "a windowed dot product in any number of dimensions", "", a.Convolution)
-_op("dot",               2, "batched product of arrays, summed over contracting dimensions", "", a.DotDims)
-_op("ragged-dot",        3, "dot whose lhs rows use the weights of their group",  "", a.RaggedDotDims)
-_op("scaled-dot",        4, "dot of operands that are scaled in blocks",          "", a.DotDims)
-_op("reduce",         None, "folds dimensions with a computation",                "", a.Dimensions, "to_apply")
-_op("reduce-window",  None, "folds each place of a moving window",                "", a.Windowed, "to_apply")
+_op("convolution",       2, "a windowed dot product in any number of dimensions", "contraction", a.Convolution)
+_op("dot",               2, "batched product of arrays, summed over contracting dimensions", "contraction", a.DotDims)
+_op("ragged-dot",        3, "dot whose lhs rows use the weights of their group",  "contraction", a.RaggedDotDims)
+_op("scaled-dot",        4, "dot of operands that are scaled in blocks",          "contraction", a.DotDims)
+_op("reduce",         None, "folds dimensions with a computation",                "reduction", a.Dimensions, "to_apply")
+_op("reduce-window",  None, "folds each place of a moving window",                "reduction", a.Windowed, "to_apply")
 _op("select-and-scatter", 3, "scatters the source to the element selected in each window", "", a.Windowed, "select scatter")
 _op("scatter",        None, "combines updates into the operand at computed places", "data_dependent", a.Scatter, "to_apply")
 _op("sort",           None, "sorts operands together by a comparator",            "", a.Sort, "to_apply")

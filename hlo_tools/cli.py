@@ -29,6 +29,7 @@ VERBS: Final = {
     "opt": "optimize a module, by a standard pipeline or by chosen passes",
     "check": "hold a pass or a rule of your own against the interpreter",
     "bisect": "find the rewrite that makes the optimizer's result wrong",
+    "graph": "draw a module as a graph",
     "stats": "count what a module consists of",
     "diff": "compare two modules instruction by instruction",
     "ops": "list the opcodes, and who knows them",

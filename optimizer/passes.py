@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hlo.errors.error import HloError, did_you_mean
+from hlo.notebook import shown_in_notebooks
 from optimizer.log import Log
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from optimizer.log import Pass
 
 
+@shown_in_notebooks
 @dataclass(frozen=True)
 class Pipeline:
     """Passes, one after the other."""
@@ -52,6 +54,7 @@ class Pipeline:
         return module
 
 
+@shown_in_notebooks
 @dataclass(frozen=True)
 class Fixpoint:
     """A pipeline, again and again until it changes nothing any more.
@@ -88,7 +91,7 @@ def register(pass_class: Registered) -> Registered:
     if pass_class.name in PASSES:
         raise ValueError(f"two passes are called {pass_class.name}")
     PASSES[pass_class.name] = pass_class
-    return pass_class
+    return shown_in_notebooks(pass_class)
 
 
 def find(name: str) -> type[Any]:

@@ -230,12 +230,19 @@ def _attributes_and_called(instr: Instruction, options: Options) -> str:
     called = _called(instr, "%" if options.print_percent else "") if instr.called else ""
     if not options.print_extra_attributes:
         return called
-    after = _attributes(instr.attrs, after_called=True) if called else ""
-    return _attributes(instr.attrs) + called + after
+    after = print_attributes(instr.attrs, after_called=True) if called else ""
+    return print_attributes(instr.attrs) + called + after
 
 
 @lru_cache(100_000)
-def _attributes(attrs: Attrs, *, after_called: bool = False) -> str:
+def print_attributes(attrs: Attrs, *, after_called: bool = False) -> str:
+    """The attributes that are not as by default, each behind a comma: `, dimensions={1}`.
+
+    Parameters
+    ----------
+    after_called : those that stand behind the computations that an instruction calls, instead of
+        those before them.
+    """
     text = ""
     for key, spec in attribute_specs(type(attrs)).items():
         value: Any = getattr(attrs, spec.field)

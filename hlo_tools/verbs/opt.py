@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.files import read_sound_module, write_text
+from hlo_tools.graphs.drawing import drawn
 from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, make_inputs
 from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline, pass_in
 from hlo_tools.views.picture import picture
@@ -89,10 +90,10 @@ def add_arguments(parser: Parser) -> None:
     parser.only_with(INPUT_OPTIONS, "--check-values")
     parser.add_argument(
         "--stage",
-        choices=("hlo", "buffers", "loops", "c"),
+        choices=("hlo", "buffers", "loops", "c", "dot", "svg"),
         default="hlo",
         help="print the module, where its arrays lie, its kernels' loops after each pass over them "
-        "(--until one of these), or its C",
+        "(--until one of these), its C, or a picture as of `hlo graph`",
     )
     parser.add_argument(
         "--kernel", metavar="NAME", help="print the loops of this instruction's kernel only"
@@ -130,7 +131,7 @@ def run(arguments: Namespace) -> int:
 
 
 def text_of(module: Module, stage: str, kernel: str | None = None, until: str | None = None) -> str:
-    """The module at a stage: HLO, its buffer assignment, its kernels' loops, or its C.
+    """The module at a stage: HLO, its buffers, its kernels' loops, its C, or a picture.
 
     Parameters
     ----------
@@ -140,6 +141,8 @@ def text_of(module: Module, stage: str, kernel: str | None = None, until: str | 
         return str(module)
     if stage == "buffers":
         return report(assign(CopyInsertion().run(module, Log())))
+    if stage in ("dot", "svg"):
+        return drawn(module, form=stage)
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
     from emit_c.dynamic.padding import is_dynamic, to_static  # noqa: PLC0415

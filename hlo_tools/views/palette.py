@@ -5,20 +5,11 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from optimizer.fusion.policy import FOLDS, MOVEMENT
+from hlo_tools.views.families import family_of
 
 if TYPE_CHECKING:
     from optimizer.analysis.dataflow import Value
 
-# By what makes a value. All are light enough for dark letters, and differ without colour vision.
-COLOURS = {
-    "matrix products": "#9ecae1",
-    "reductions": "#f4a582",
-    "elementwise": "#b8e0b0",
-    "moved or copied": "#ffe699",
-    "loops and branches": "#cbb8e8",
-    "library and others": "#cfd4da",
-}
 # The background is part of the picture, so that it can be read on dark pages too.
 STYLE = (
     "text{font:11px ui-sans-serif,system-ui,sans-serif;fill:#1f2328}"
@@ -28,28 +19,14 @@ STYLE = (
     ".peak{stroke:#b3261e;stroke-width:1.2;stroke-dasharray:4 3}"
     ".bar{stroke:#ffffff;stroke-width:.6}.bar:hover{stroke:#1f2328;stroke-width:1.6}"
 )
-_PRODUCTS = frozenset({"convolution", "dot", "ragged-dot", "scaled-dot"})
-_CONTROL = frozenset({"call", "conditional", "while"})
-_LIBRARY = frozenset({"cholesky", "custom-call", "fft", "rng-bit-generator", "sort", "topk"})
 
 
 def kind_of(value: Value) -> str:
     """What makes a value, as a key of the colours: of a fusion, the heaviest that it does."""
-    instr = value.instruction
-    inner = instr.called[0].opcodes if instr.opcode == "fusion" else {instr.opcode}
-    if inner & _PRODUCTS:
-        return "matrix products"
-    if inner & FOLDS:
-        return "reductions"
-    if inner & _CONTROL:
-        return "loops and branches"
-    if inner & _LIBRARY or not instr.row.pure:
-        return "library and others"
-    plumbing = {"parameter", "constant", "tuple", "scatter", "dynamic-update-slice", "copy"}
-    return "moved or copied" if inner <= MOVEMENT | plumbing else "elementwise"
+    return family_of(value.instruction)
 
 
-def tag(name: str, kind: str = "", title: str = "", **attrs: str | float) -> str:
+def tag(name: str, kind: str = "", title: str = "", /, **attrs: str | float) -> str:
     """An element of SVG; pointing at it shows its title."""
     given = {"class": kind, **attrs} if kind else attrs
     spelt = "".join(f' {key}="{_attribute(value)}"' for key, value in given.items())

@@ -13,7 +13,8 @@ from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING
 
 from hlo.wording import counted
-from hlo_tools.views.palette import COLOURS, STYLE, kind_of, spelled, tag, text
+from hlo_tools.views.families import COLOURS
+from hlo_tools.views.palette import STYLE, kind_of, spelled, tag, text
 from optimizer.analysis.cost import FREE
 from optimizer.memory.report import at_peak
 
@@ -201,7 +202,7 @@ class _Picture:
         )
         fill = COLOURS[kind_of(value)]
         place = {"x": x, "y": y, "width": width, "height": height}
-        bar = tag("rect", "bar", title=told, fill=fill, **place)
+        bar = tag("rect", "bar", told, fill=fill, **place)
         return bar + _label(value.name, x, y, self.across(span[2]) - x, height)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
+from hlo.notebook import shown_in_notebooks
 from hlo.walk import called_first
 from optimizer.analysis.alias import DEFAULT
 from optimizer.analysis.dataflow import Value
@@ -73,6 +74,7 @@ class Slice:
         )
 
 
+@shown_in_notebooks
 class BufferAssignment:
     """Where every array of a module lies.
 

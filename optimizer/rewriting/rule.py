@@ -25,6 +25,7 @@ from inspect import signature
 from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
+from hlo.notebook import shown_in_notebooks
 from interpreter.numbers.compare import BITS, PROMISES, Promise
 from optimizer.log import Place, place_of
 from optimizer.rewriting.make import fold, make, splat
@@ -154,6 +155,7 @@ def guard(function: Callable[..., bool], *, far: bool = False) -> Callable[..., 
     return make_guard
 
 
+@shown_in_notebooks
 @dataclass(frozen=True, eq=False)
 class Rule:
     """One rewrite.

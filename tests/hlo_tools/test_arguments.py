@@ -137,13 +137,13 @@ def test_platforms_that_are_offered_run(hlo) -> None:
 
 
 def test_a_wrong_verb_is_blamed_before_its_files(hlo, softmax: Path) -> None:
-    for words in (("pritn", softmax), ("graph", softmax), ("pritn", "--quiet")):
+    for words in (("pritn", softmax), ("grasp", softmax), ("pritn", "--quiet")):
         result = hlo(*words)
         assert result.status == 2
         assert f"there is no verb `{words[0]}`" in result.err
         assert "softmax" not in result.err
     assert "did you mean `print`?" in hlo("pritn", softmax).err
-    assert all(verb in hlo("graph", softmax).err for verb in cli.VERBS)
+    assert all(verb in hlo("fly", softmax).err for verb in cli.VERBS)
 
 
 def test_codes_can_be_short(hlo) -> None:

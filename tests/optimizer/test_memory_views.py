@@ -9,7 +9,7 @@ from strategies.loops import busy_module
 
 import hlo
 from hlo.errors.error import HloError
-from hlo_tools.views.palette import COLOURS
+from hlo_tools.views.families import COLOURS
 from hlo_tools.views.picture import picture
 from optimizer import Log
 from optimizer.memory.buffer_assignment import assign

@@ -1,0 +1,76 @@
+"""Draw a module as a graph: a box an instruction, an edge a value, fusions and loops as frames.
+
+    hlo graph m.hlo -o m.svg                    the whole module
+    hlo graph m.hlo --around dot.4 -o dot.svg   an instruction and its neighbours
+    hlo graph m.hlo --format dot | dot -Tpdf    for Graphviz
+    hlo opt m.hlo --stage svg -o fused.svg      what the optimizer made of it
+
+Colours tell families of opcodes, edges are labelled with the bytes of their value, and the box with
+the thick frame is the result. Pointing at a box shows its text. No other program is needed; a
+module that is too large for a picture is drawn without what is inside of its boxes, and beyond by
+Graphviz, if it is installed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo_tools.arguments import at_least
+from hlo_tools.files import read_sound_module, write_text
+from hlo_tools.graphs.drawing import drawn
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from hlo_tools.arguments import Parser
+
+
+def add_arguments(parser: Parser) -> None:
+    """The verb's command line."""
+    parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
+    parser.add_argument("--computation", metavar="NAME", help="draw this one instead of the entry")
+    parser.add_argument(
+        "--around", metavar="NAME", help="draw only this instruction and its neighbours"
+    )
+    parser.add_argument(
+        "--hops",
+        type=at_least(0),
+        default=2,
+        metavar="N",
+        help="neighbours over so many edges (default 2)",
+    )
+    parser.add_argument(
+        "--collapse", action="store_true", help="leave out what is inside of fusions and loops"
+    )
+    parser.add_argument(
+        "--most", type=at_least(1), metavar="N", help="draw at most so many boxes (default 600)"
+    )
+    parser.add_argument(
+        "--format", choices=("svg", "dot"), default="svg", help="a picture, or text for Graphviz"
+    )
+    parser.add_argument(
+        "--engine",
+        choices=("auto", "own", "dot"),
+        default="auto",
+        help="who places the boxes: own, or Graphviz's dot (default: dot for what is too large "
+        "for the own layout, if it is installed)",
+    )
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write to a file")
+    parser.only_with(("--hops",), "--around")
+    parser.only_with(("--engine",), "--format svg")
+
+
+def run(arguments: Namespace) -> int:
+    """Write the picture."""
+    picture = drawn(
+        read_sound_module(arguments.file),
+        form=arguments.format,
+        engine=arguments.engine,
+        computation=arguments.computation,
+        around=arguments.around,
+        hops=arguments.hops,
+        collapse=arguments.collapse,
+        most=arguments.most,
+    )
+    write_text(arguments.output, picture)
+    return 0

@@ -1,0 +1,226 @@
+"""`hlo graph`: the boxes and edges of a picture, where they are put, and who draws it."""
+
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hlo as language
+import optimizer
+from hlo_tools.graphs.layers import lay_out, layers
+from hlo_tools.graphs.scene import scene
+from hlo_tools.graphs.svg import place
+from hlo_tools.views.families import COLOURS, family_of_opcode
+from optimizer.log import Log
+from optimizer.memory.buffer_assignment import assign
+from optimizer.memory.copy_insertion import CopyInsertion
+
+SVG = "{http://www.w3.org/2000/svg}"
+LOOP = """HloModule m
+
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+
+body {
+  s = (s32[], f32[256,8]) parameter(0)
+  n = s32[] get-tuple-element(s), index=0
+  x = f32[256,8] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  more = s32[] add(n, one)
+  y = f32[256,8] tanh(x)
+  ROOT t = (s32[], f32[256,8]) tuple(more, y)
+}
+
+condition {
+  s = (s32[], f32[256,8]) parameter(0)
+  n = s32[] get-tuple-element(s), index=0
+  five = s32[] constant(5)
+  ROOT less = pred[] compare(n, five), direction=LT
+}
+
+ENTRY e {
+  x = f32[256,8] parameter(0)
+  zero = s32[] constant(0)
+  start = (s32[], f32[256,8]) tuple(zero, x)
+  loop = (s32[], f32[256,8]) while(start), condition=condition, body=body
+  y = f32[256,8] get-tuple-element(loop), index=1
+  nothing = f32[] constant(0)
+  ROOT sum = f32[8] reduce(y, nothing), dimensions={0}, to_apply=add
+}
+"""
+
+
+def texts(svg: str) -> list[str]:
+    return [node.text or "" for node in ET.fromstring(svg).iter(f"{SVG}text")]
+
+
+def test_a_picture_has_a_box_an_instruction_and_a_frame_a_computation(hlo) -> None:
+    told = texts(hlo("graph", "-", stdin=LOOP.encode()).out)
+    assert {"while", "%loop", "condition %condition", "body %body", "tanh", "%y"} <= set(told)
+    # The bytes of tensors stand on the edges, numbers and small functions in the boxes.
+    assert {"8 KiB", "operand 1: 5", "to_apply: add", "f32[256,8]", "direction=LT"} <= set(told)
+    assert "%five" not in told
+    assert "add %add" not in told
+
+
+def test_colours_follow_from_traits() -> None:
+    assert family_of_opcode("ragged-dot") == "matrix products"
+    assert family_of_opcode("reduce-window") == "reductions"
+    assert family_of_opcode("gather") == family_of_opcode("transpose") == "moved or copied"
+    assert family_of_opcode("all-reduce") == "between devices"
+    assert {family_of_opcode(opcode) for opcode in language.opcode.OPCODES} == COLOURS.keys()
+
+
+def test_a_fusion_has_the_colour_of_the_heaviest_in_it(softmax: Path) -> None:
+    module = optimizer.optimize(language.load(softmax))
+    fusions = [i for i in module.entry.instructions if i.opcode == "fusion"]
+    boxes = {box.instr: box for box in scene(module).boxes}
+    assert fusions
+    assert all(boxes[f].panels[0].title.startswith("calls %") for f in fusions)
+    assert "reductions" in {boxes[f].family for f in fusions}
+
+
+@given(st.data())
+def test_no_boxes_overlap_and_all_edges_go_down(data: st.DataObject) -> None:
+    count = data.draw(st.integers(1, 25))
+    pairs = st.tuples(st.integers(0, count - 1), st.integers(0, count - 1))
+    edges = [(a, b) for a, b in data.draw(st.lists(pairs, max_size=40)) if a < b]
+    side = st.floats(10, 200)
+    sizes = data.draw(st.lists(st.tuples(side, side), min_size=count, max_size=count))
+    layout = lay_out(sizes, edges)
+    layer = layers(count, edges)
+    assert all(layer[a] < layer[b] for a, b in edges)
+    boxes = [
+        (x - w / 2, x + w / 2, y - h / 2, y + h / 2)
+        for (x, y), (w, h) in zip(layout.centres, sizes, strict=True)
+    ]
+    for n, (left, right, top, bottom) in enumerate(boxes):
+        assert left >= -1e-6
+        assert right <= layout.width + 1e-6
+        assert top >= -1e-6
+        assert bottom <= layout.height + 1e-6
+        for other in boxes[:n]:
+            apart = right <= other[0] or other[1] <= left or bottom <= other[2] or other[3] <= top
+            assert apart
+    ends = {(segment.source, segment.target) for segment in layout.segments}
+    assert all(segment.start[1] <= segment.end[1] for segment in layout.segments)
+    assert {b for _, b in edges} == {target for _, target in ends if target is not None}
+
+
+def test_a_chain_is_a_straight_line() -> None:
+    layout = lay_out([(50, 20), (90, 20), (30, 20)], [(0, 1), (1, 2)])
+    assert len({x for x, _ in layout.centres}) == 1
+
+
+def test_edges_over_several_layers_are_shared() -> None:
+    # 0 is used at the end of the chain 0, 1, 2, 3 by two boxes.
+    layout = lay_out([(50, 20)] * 5, [(0, 1), (1, 2), (2, 3), (0, 3), (2, 4), (0, 4)])
+    long = [s for s in layout.segments if s.source == 0 and s.target in (3, 4)]
+    bends = [s for s in layout.segments if s.source == 0 and s.target is None]
+    assert len(long) == 2
+    assert len({s.start for s in bends}) == len(bends)
+
+
+def test_only_neighbours_are_drawn(softmax: Path, hlo) -> None:
+    module = language.load(softmax)
+    chosen = next(i for i in module.entry.instructions if i.opcode == "exponential")
+    near = scene(module, around=chosen.name, hops=1)
+    assert {b.instr.name for b in near.boxes} <= {i.name for i in module.entry.instructions}
+    assert chosen in {b.instr for b in near.boxes}
+    assert len(near.boxes) < len(scene(module).boxes)
+    assert any(b.is_cut for b in near.boxes)
+    assert f"around {chosen.name}" in hlo("graph", softmax, "--around", chosen.name).out
+
+
+def test_a_computation_can_be_drawn_alone(hlo) -> None:
+    told = texts(hlo("graph", "-", "--computation", "body", stdin=LOOP.encode()).out)
+    assert "tanh" in told
+    assert "while" not in told
+
+
+def test_what_is_too_large_is_drawn_without_its_inside() -> None:
+    module = language.parse(LOOP)
+    assert not any(box.panels for box in scene(module, most=6).boxes)
+    with pytest.raises(language.HloError, match="nobody could read a picture of 5 boxes"):
+        scene(module, most=3)
+
+
+def test_wrong_names_are_refused(hlo) -> None:
+    wrong = hlo("graph", "-", "--around", "lop", stdin=LOOP.encode())
+    assert (wrong.status, wrong.out) == (2, "")
+    assert "did you mean `loop`?" in wrong.err
+    assert hlo("graph", "-", "--computation", "boddy", stdin=LOOP.encode()).status == 2
+    # An instruction of another computation than the one that is drawn.
+    other = hlo("graph", "-", "--computation", "body", "--around", "loop", stdin=LOOP.encode())
+    assert other.status == 2
+
+
+def test_dot_has_clusters_and_quotes_whatever_is_in_names(hlo) -> None:
+    text = 'ENTRY e { x = f32[] parameter(0) ROOT y = f32[] negate(x), metadata={op_name="\\""} }'
+    told = hlo("graph", "-", "--format", "dot", stdin=LOOP.encode()).out
+    assert told.startswith('digraph "m" {')
+    assert told.count("{") == told.count("}")
+    assert 'label="body %body"' in told
+    assert 'lhead="cluster_n' in told
+    quotes = hlo("graph", "-", "--format", "dot", stdin=text.encode()).out.replace('\\"', "")
+    assert all(line.count('"') % 2 == 0 for line in quotes.splitlines())
+
+
+def test_graphviz_draws_where_it_is_asked_for(hlo, tmp_path: Path, monkeypatch) -> None:
+    program = tmp_path / "dot"
+    program.write_text("#!/bin/sh\necho '<svg>from dot</svg>'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    words = ("graph", "-", "--engine", "dot")
+    assert hlo(*words, stdin=LOOP.encode()).out == "<svg>from dot</svg>\n"
+    # What is small enough is placed by ourselves, so that it looks alike everywhere.
+    assert "from dot" not in hlo("graph", "-", stdin=LOOP.encode()).out
+    program.write_text("#!/bin/sh\necho 'syntax error' >&2\nexit 1\n")
+    assert "Graphviz fails: syntax error" in hlo(*words, stdin=LOOP.encode()).err
+    program.unlink()
+    assert "there is no `dot` on the path" in hlo(*words, stdin=LOOP.encode()).err
+
+
+@pytest.mark.parametrize("stage", ["svg", "dot"])
+def test_the_optimized_module_is_drawn(hlo, softmax: Path, tmp_path: Path, stage: str) -> None:
+    file = tmp_path / "picture"
+    assert hlo("opt", softmax, "--stage", stage, "-o", file).status == 0
+    assert "kind=kLoop" in file.read_text()
+
+
+def test_what_is_in_the_text_is_no_markup(hlo) -> None:
+    call = 'ROOT y = f32[] custom-call(x), custom_call_target="<b>&"'
+    text = f"ENTRY e {{ x = f32[] parameter(0) {call} }}"
+    assert 'custom_call_target="<b>&"' in texts(hlo("graph", "-", stdin=text.encode()).out)
+
+
+def test_deep_nesting_is_no_problem() -> None:
+    text = ["HloModule m", "comp0 { ROOT x = f32[] parameter(0) }"]
+    text += [
+        f"comp{n} {{ x = f32[] parameter(0) ROOT y = f32[] call(x), to_apply=comp{n - 1} }}"
+        for n in range(1, 200)
+    ]
+    text += ["ENTRY e { z = f32[] parameter(0) ROOT r = f32[] call(z), to_apply=comp199 }"]
+    module = language.parse("\n".join(text))
+    assert place(scene(module)).layout.height > 0
+
+
+def test_notebooks_show_modules_passes_rules_and_buffers(softmax: Path) -> None:
+    module = language.load(softmax)
+    assert module._repr_svg_().startswith("<svg")
+    assert "data:image/svg+xml" in module._repr_html_()
+    assert "<summary>module " in module._repr_html_()
+    memory = assign(CopyInsertion().run(optimizer.optimize(module), Log()))
+    assert memory._repr_svg_().startswith("<svg")
+    assert "BufferAssignment" in memory._repr_html_()
+    rule = next(iter(optimizer.rules.ALL_RULES))
+    assert rule.promise_name in rule._repr_html_()
+    assert "copy-insertion" in optimizer.pipeline("cpu")._repr_html_()
+    assert "<b>pass dce</b>" in optimizer.parse_pipeline("dce").passes[0]._repr_html_()
+    # Who draws nothing lets the notebook show the plain text.
+    assert rule._repr_svg_() is None
