@@ -28,6 +28,7 @@ VERBS: Final = {
     "aot": "write a module as C files that build without Python",
     "opt": "optimize a module, by a standard pipeline or by chosen passes",
     "check": "hold a pass or a rule of your own against the interpreter",
+    "step": "step through the optimizer's rewrites, forwards and backwards",
     "bisect": "find the rewrite that makes the optimizer's result wrong",
     "graph": "draw a module as a graph",
     "stats": "count what a module consists of",

@@ -1,0 +1,146 @@
+"""Where to stop: at a rule, an instruction, an opcode, or where values change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from hlo.errors.error import HloError, did_you_mean
+from hlo.instruction import Instruction
+from hlo.opcode import OPCODES
+from hlo_tools.trace.kernels import KernelStop
+from hlo_tools.trace.values import has_nan
+from interpreter.numbers.compare import BITS, compare
+from optimizer.rewriting.rule import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hlo.instruction import Module
+    from hlo_tools.trace.stops import Stop
+    from hlo_tools.trace.values import Values
+    from optimizer.log import Event
+
+# Words that stand for conditions on values, with what they mean.
+CONDITIONS: Final = {
+    "nan": "an instruction has a NaN, and none had before",
+    "divergence": "the module's result is not, to the bit, that of the module before all passes",
+    "change": "an instruction has another value than before",
+}
+
+
+@dataclass(frozen=True)
+class Here:
+    """A change, with the modules before and after it; for one of a kernel, these are the same."""
+
+    stop: Stop | KernelStop
+    before: Module
+    after: Module
+    first: Module
+    values: Values
+
+
+@dataclass(frozen=True)
+class Breakpoint:
+    """A condition on changes.
+
+    Attributes
+    ----------
+    kind : "nan", "divergence", "change", "instruction", "opcode", "rule" or "pass".
+    word : the name, but for the first two.
+    """
+
+    kind: str
+    word: str = ""
+
+    def __str__(self) -> str:
+        """What it stops at."""
+        if self.kind == "change" and self.word:
+            return f"%{self.word} has another value than before"
+        if self.kind in CONDITIONS:
+            return CONDITIONS[self.kind]
+        return f"{self.kind} {'%' if self.kind == 'instruction' else ''}{self.word}"
+
+    def reason(self, here: Here) -> str:
+        """Why to stop at a change; "" if there is no reason."""
+        if isinstance(here.stop, KernelStop):
+            named = {"pass": here.stop.pass_, "instruction": here.stop.kernel}
+            return str(self) if named.get(self.kind) == self.word else ""
+        event = here.stop.event
+        if self.kind in CONDITIONS:
+            return getattr(self, f"_{self.kind}")(here)
+        if self.kind == "pass":
+            return str(self) if event is not None and self.word in event.path else ""
+        if event is None:
+            return ""
+        fits = {
+            "rule": lambda: event.rule == self.word,
+            "instruction": lambda: self.word in {i.name for i in touched(event)},
+            "opcode": lambda: self.word in {i.opcode for i in (event.old, *event.new)},
+        }
+        return str(self) if fits[self.kind]() else ""
+
+    def _nan(self, here: Here) -> str:
+        if any(map(has_nan, here.values.of(here.before).values())):
+            return ""
+        bad = [name for name, v in here.values.of(here.after).items() if has_nan(v)]
+        return f"NaN arises in %{bad[0]}" if bad else ""
+
+    def _divergence(self, here: Here) -> str:
+        result = here.values.result
+        if compare(result(here.before), result(here.first), BITS) is not None:
+            return ""
+        found = compare(result(here.after), result(here.first), BITS)
+        return f"the result diverges: {found}" if found else ""
+
+    def _change(self, here: Here) -> str:
+        old, new = here.values.of(here.before), here.values.of(here.after)
+        for name in [self.word] if self.word else new:
+            if name in old and name in new and (found := compare(new[name], old[name], BITS)):
+                return f"%{name} changes: {found}"
+        return ""
+
+
+def touched(event: Event) -> list[Instruction]:
+    """The instructions that a rewrite replaces, makes, or looks at."""
+    bound = [v for v in event.bindings.values() if isinstance(v, Instruction)]
+    return [event.old, *event.new, *bound]
+
+
+def breakpoint_at(words: str, stops: Iterable[Stop], modules: Iterable[Module]) -> Breakpoint:
+    """The condition that some words name.
+
+    Raises
+    ------
+    HloError
+        HLO204 if nothing has the name.
+    """
+    word, _, rest = words.partition(" ")
+    if word in CONDITIONS:
+        return Breakpoint(word, rest.strip().removeprefix("%") if word == "change" else "")
+    if words in OPCODES:
+        return Breakpoint("opcode", words)
+    events = [stop.event for stop in stops if stop.event is not None]
+    passes = {name for event in events for name in event.path}
+    if words in passes:
+        return Breakpoint("pass", words)
+    names = {i.name for module in modules for i in module.instructions()}
+    names.update(i.name for event in events for i in touched(event))
+    if (name := words.removeprefix("%")) in names:
+        return Breakpoint("instruction", name)
+    rules = list(dict.fromkeys(event.rule for event in events))
+    found = [r for r in rules if r == words] or [r for r in rules if words in r]
+    if len(found) == 1:
+        return Breakpoint("rule", found[0])
+    message = (
+        f"{len(found)} rules have `{words}` in their names"
+        if found
+        else f"nothing is called `{words}`"
+    )
+    known = [*CONDITIONS, *OPCODES, *passes, *names, *rules]
+    raise HloError("HLO204", message, notes=found or did_you_mean(words, known))
+
+
+def is_rule(event: Event) -> bool:
+    """Whether a rule does a rewrite, and not a pass by itself."""
+    return isinstance(event.by, Rule)

@@ -1,0 +1,246 @@
+"""The stepper behind a prompt, with the commands of pdb, and from a script."""
+
+from __future__ import annotations
+
+import cmd
+from typing import IO, TYPE_CHECKING, Final
+
+from hlo.errors.error import HloError, did_you_mean
+from hlo_tools.step.shown import Line, Shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from hlo_tools.step.stepper import Stepper
+
+# What else commands are called; these are pdb's names, most of them.
+SHORT: Final = {
+    "n": "next",
+    "s": "next",
+    "step": "next",
+    "c": "continue",
+    "cont": "continue",
+    "r": "return",
+    "u": "undo",
+    "back": "undo",
+    "up": "undo",
+    "j": "jump",
+    "b": "break",
+    "cl": "clear",
+    "w": "where",
+    "bt": "where",
+    "l": "list",
+    "ll": "longlist",
+    "d": "diff",
+    "p": "print",
+    "a": "args",
+    "h": "help",
+    "q": "quit",
+    "exit": "quit",
+    "EOF": "quit",
+}
+
+
+class Console(cmd.Cmd):
+    """Reads commands and shows what they say.
+
+    Parameters
+    ----------
+    colours : whether the output is a terminal that shows them.
+    echo : write each command behind the prompt, as if it had been typed: scripts are read so.
+
+    Attributes
+    ----------
+    failed : whether any command made no sense.
+    """
+
+    prompt = "(hlo) "
+
+    def __init__(
+        self, stepper: Stepper, output: IO[str], *, colours: bool = False, echo: bool = False
+    ) -> None:
+        super().__init__(stdout=output)
+        self.stepper, self.colours, self.echo = stepper, colours, echo
+        self.failed = False
+
+    # ------------------------------------------------------------------------------ running it
+
+    def run_script(self, lines: Iterable[str]) -> None:
+        """Run commands, a line each; `#` begins a comment."""
+        for line in lines:
+            command = line.strip()
+            if command and not command.startswith("#") and self.onecmd(command):
+                return
+
+    def run_at_terminal(self) -> None:
+        """Read commands until the user has enough; Ctrl-C ends a command, and nothing else."""
+        self.show(self.stepper.welcome())
+        while True:
+            try:
+                self.cmdloop()
+            except KeyboardInterrupt:
+                self.stdout.write("\n(interrupted; q quits)\n")
+            else:
+                return
+
+    def onecmd(self, line: str) -> bool:
+        """Run one command; gives whether it was the last."""
+        word, _, rest = line.strip().partition(" ")
+        if self.echo:
+            self.stdout.write(f"{self.prompt}{line.strip()}\n")
+        try:
+            return bool(self.command(word)(rest.strip()))
+        except HloError as error:
+            self.failed = True
+            self.show(Shown([Line(text, "gone") for text in str(error).splitlines()]))
+            return False
+
+    def command(self, word: str) -> Callable[[str], bool | None]:
+        """What runs a command, by its name or a short one.
+
+        Raises
+        ------
+        HloError
+            HLO204 if there is none.
+        """
+        run = getattr(self, f"do_{SHORT.get(word, word)}", None)
+        if run is None:
+            known = [n.removeprefix("do_") for n in self.get_names() if n.startswith("do_")]
+            notes = did_you_mean(word, [*known, *SHORT]) or ("`help` lists the commands",)
+            raise HloError("HLO204", f"there is no command `{word}`", notes=notes)
+        return run
+
+    def emptyline(self) -> bool:
+        """Do the last command again, as pdb does."""
+        return self.onecmd(self.lastcmd) if self.lastcmd else False
+
+    def precmd(self, line: str) -> str:
+        """Keep the command for an empty line."""
+        if line.strip() and line != "EOF":
+            self.lastcmd = line
+        return line
+
+    def show(self, shown: Shown) -> None:
+        """Write some lines."""
+        self.stdout.write((shown.ansi() if self.colours else str(shown)) + "\n")
+
+    # ---------------------------------------------------------------------------------- moving
+
+    def do_next(self, words: str) -> None:
+        """n(ext) [COUNT]: do the next change, a single rewrite or a pass over a kernel."""
+        self.show(self.stepper.next(number(words, 1)))
+
+    def do_undo(self, words: str) -> None:
+        """u(ndo) [COUNT]: take back the last change."""
+        self.show(self.stepper.back(number(words, 1)))
+
+    def do_continue(self, _: str) -> None:
+        """c(ontinue): go to the next breakpoint; where none is set, to the end of the next pass."""
+        self.show(self.stepper.cont())
+
+    def do_return(self, _: str) -> None:
+        """r(eturn): do the rest of what this pass does."""
+        self.show(self.stepper.finish())
+
+    def do_jump(self, words: str) -> None:
+        """j(ump) NUMBER: go to a change, forwards or backwards; 0 is the beginning."""
+        self.show(self.stepper.go(number(words)))
+
+    def do_bisect(self, _: str) -> None:
+        """Go to the first rewrite that makes the result wrong by itself (no arguments)."""
+        self.show(self.stepper.bisect())
+
+    # ----------------------------------------------------------------------------- breakpoints
+
+    def do_break(self, words: str) -> None:
+        """b(reak) RULE | PASS | %INSTR | OPCODE | nan | divergence | change [%INSTR]: stop there.
+
+        Without words, list the breakpoints. `nan` stops where the first NaN arises, `divergence`
+        where the result is not what it was at first, `change` where any instruction's value
+        changes.
+        """
+        self.show(self.stepper.breakpoint(words))
+
+    def do_clear(self, words: str) -> None:
+        """cl(ear) [NUMBER]: take away a breakpoint, or all of them."""
+        self.show(self.stepper.clear(number(words, 0)))
+
+    # ---------------------------------------------------------------------------------- looking
+
+    def do_where(self, _: str) -> None:
+        """w(here): the passes that change something, with an arrow at the one that runs."""
+        self.show(self.stepper.where())
+
+    def do_list(self, words: str) -> None:
+        """l(ist) [NAME]: the computation, `-` and `+` before lines of the last change."""
+        self.show(self.stepper.list(words))
+
+    def do_longlist(self, _: str) -> None:
+        """ll: the whole module."""
+        self.show(self.stepper.list(whole=True))
+
+    def do_diff(self, _: str) -> None:
+        """d(iff): the last change again."""
+        self.show(self.stepper.change())
+
+    def do_print(self, words: str) -> None:
+        """p(rint) INSTR: its value before and after the last change."""
+        self.show(self.stepper.value(one("p INSTR", words)))
+
+    def do_whatis(self, words: str) -> None:
+        """Whatis INSTR: its shape, opcode, users, and where it comes from."""
+        self.show(self.stepper.what_is(one("whatis INSTR", words)))
+
+    def do_args(self, _: str) -> None:
+        """a(rgs): what the variables of the last rule stand for."""
+        self.show(self.stepper.variables())
+
+    def do_source(self, words: str) -> None:
+        """Source [RULE]: the lines of the rule or pass that made the last change."""
+        self.show(self.stepper.source(words))
+
+    def do_why(self, words: str) -> None:
+        """Why RULE INSTR: why a rule, or rules with this in their text, do not apply to it now."""
+        rule, _, name = words.rpartition(" ")
+        if not rule.strip():
+            raise HloError("HLO204", "why needs a rule and an instruction: why RULE INSTR")
+        self.show(self.stepper.why(rule.strip(), name))
+
+    def do_help(self, arg: str) -> None:
+        """h(elp) [COMMAND]: what commands there are, or what one does."""
+        known = sorted(n.removeprefix("do_") for n in self.get_names() if n.startswith("do_"))
+        for name in [arg] if arg else known:
+            lines = [line.strip() for line in (self.command(name).__doc__ or "").splitlines()]
+            self.stdout.write(("\n".join(lines) if arg else lines[0]).rstrip() + "\n")
+
+    def do_quit(self, _: str) -> bool:
+        """q(uit): end, as Ctrl-D does."""
+        return True
+
+
+def number(words: str, default: int | None = None) -> int:
+    """A whole number from 0 on.
+
+    Raises
+    ------
+    HloError
+        HLO204 if it is something else.
+    """
+    if not words and default is not None:
+        return default
+    if not words.isdecimal():
+        raise HloError("HLO204", f"`{words}` is no whole number from 0 on")
+    return int(words)
+
+
+def one(usage: str, words: str) -> str:
+    """The one name that a command needs.
+
+    Raises
+    ------
+    HloError
+        HLO204 if there is none, or more.
+    """
+    if len(words.split()) != 1:
+        raise HloError("HLO204", f"one name is needed: {usage}")
+    return words

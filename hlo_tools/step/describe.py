@@ -1,0 +1,259 @@
+"""The sentences and lines in which the stepper speaks."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
+
+from hlo.errors.error import HloError, did_you_mean
+from hlo.instruction import Computation, Instruction
+from hlo.read.stack_frames import source_place
+from hlo.walk import users
+from hlo.wording import counted
+from hlo.write.print import print_instruction
+from hlo_tools.proofs.record import evidence_of, read_record
+from hlo_tools.show import spell
+from hlo_tools.step.shown import Line
+from hlo_tools.trace.changes import SHOWN
+from hlo_tools.trace.kernels import KernelStop
+from hlo_tools.trace.source import source_of
+from interpreter.numbers.compare import BITS, compare
+from optimizer.catalogue import ALL_RULE_SETS
+from optimizer.rewriting.rule import Rule, why_not
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hlo.instruction import Module
+    from hlo_tools.trace.changes import Marked
+    from hlo_tools.trace.recording import PassRun
+    from hlo_tools.trace.stops import Stop, Stops
+    from optimizer.log import Event, Place
+
+_STYLE = {"-": "gone", "+": "came", " ": ""}
+
+
+def head(stop: Stop, run: PassRun, total: int) -> list[Line]:
+    """The lines above a change: its number, pass, rule and promise."""
+    lines = [
+        Line(f"rewrite {stop.number} of {total}: {'.'.join(run.path[1:] or run.path)}", "head")
+    ]
+    if stop.event is None:
+        return [*lines, Line("  the pass reports no single rewrites", "dim")]
+    event = stop.event
+    shown = f"  {'rule' if isinstance(event.by, Rule) else 'step'} {event.rule}"
+    if isinstance(event.by, Rule) and event.by.where is not None:
+        shown += f" where {event.by.where}"
+    lines.append(Line(shown))
+    status = test_status(event)
+    lines.append(Line(f"  promise {run.promise(event)}{f' ({status})' if status else ''}", "dim"))
+    return lines
+
+
+@lru_cache(maxsize=1)
+def _record() -> Any:
+    return read_record()
+
+
+def test_status(event: Event) -> str:
+    """Whether a rule is proved, as `hlo rules` says; "" for what is no rule of the optimizer's."""
+    if not isinstance(event.by, Rule) or event.by not in all_rules():
+        return ""
+    found = evidence_of(event.by, _record())
+    return f"{found.word}, tried {found.tried} times" if found else "not run yet"
+
+
+@lru_cache(maxsize=1)
+def all_rules() -> dict[Rule, None]:
+    """The rules of the optimizer."""
+    return dict.fromkeys(rule for rules in ALL_RULE_SETS for rule in rules)
+
+
+def kernel_head(stop: KernelStop, number: int, total: int) -> list[Line]:
+    """The lines above a change of a kernel."""
+    return [
+        Line(f"change {number} of {total}: kernel of %{stop.kernel}, pass {stop.pass_}", "head"),
+        Line(f"  {stop.why}", "dim"),
+    ]
+
+
+def group(stop: Stop | KernelStop) -> tuple[object, ...]:
+    """What changes of one pass have in common."""
+    return ("kernel", stop.pass_) if isinstance(stop, KernelStop) else ("run", stop.run)
+
+
+def marked(each: Marked) -> Line:
+    """A line of a comparison."""
+    return Line(f"{each.mark} {each.row.text}", _STYLE[each.mark])
+
+
+def changed_lines(rows: Sequence[Marked]) -> list[Line]:
+    """The lines that went and came; where several computations change, under their names.
+
+    Lines that only moved are counted.
+    """
+    changed = [row for row in rows if row.mark != " " and row.row.instr]
+    gone, came = (
+        {(each.row.computation, each.row.text) for each in changed if each.mark == mark}
+        for mark in "-+"
+    )
+    moved = gone & came
+    changed = [each for each in changed if (each.row.computation, each.row.text) not in moved]
+    several = len({each.row.computation for each in changed}) > 1
+    lines: list[Line] = []
+    last = ""
+    for each in changed:
+        if several and each.row.computation != last:
+            last = each.row.computation
+            lines.append(Line(f"  in %{last}:", "dim"))
+        lines.append(marked(each))
+    if moved:
+        lines.append(Line(f"  {counted(len(moved), 'line')} moved", "dim"))
+    return lines
+
+
+def besides(changed: Sequence[Line], stop: Stop) -> list[Line]:
+    """What to say where no line changes."""
+    if changed:
+        return []
+    event = stop.event
+    what = f" (%{event.old.name})" if event else ""
+    return [Line(f"  no line changes, only order, metadata or the header{what}", "dim")]
+
+
+def text_difference(before: Sequence[str], after: Sequence[str]) -> list[Line]:
+    """Lines of C, with marks at those that went and came."""
+    lines: list[Line] = []
+    for kind, i, k, j, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if kind == "equal":
+            lines += [Line(f"  {text}") for text in before[i:k]]
+        else:
+            lines += [Line(f"- {text}", "gone") for text in before[i:k]]
+            lines += [Line(f"+ {text}", "came") for text in after[j:m]]
+    return lines
+
+
+def where(stops: Stops, at: int, kernels: Sequence[KernelStop]) -> list[Line]:
+    """A line a pass that changes something, with an arrow where the stepper is."""
+    total = len(stops) + len(kernels)
+    lines = [Line(f"{at} of {total} changes done", "head")]
+    first = 1
+    idle = False
+    for number, run in enumerate(stops.recording.passes):
+        count = sum(1 for stop in stops.stops if stop.run == number) if run.changed else 0
+        if not count:
+            idle = True
+            continue
+        here = first <= at < first + count
+        done = at - first + 1 if here else count
+        told = counted(count, "change") if not here else f"{done} of {counted(count, 'change')}"
+        lines.append(_pass_line(here, at >= first, ".".join(run.path[1:] or run.path), told))
+        first += count
+    for kernel in dict.fromkeys(stop.kernel for stop in kernels):
+        names = [stop.pass_ for stop in kernels if stop.kernel == kernel]
+        here = first <= at < first + len(names)
+        lines.append(_pass_line(here, at >= first, f"kernel of %{kernel}", ", ".join(names)))
+        first += len(names)
+    return [*lines, Line("   the other passes changed nothing", "dim")] if idle else lines
+
+
+def _pass_line(here: bool, begun: bool, name: str, told: str) -> Line:
+    style = "mark" if here else "" if begun else "dim"
+    return Line(f"{'->' if here else '  '} {name}: {told}", style)
+
+
+def source(place: Place, *, whole: bool) -> list[Line]:
+    """The lines at a place; of a pass, the line that was asked for is marked."""
+    found = source_of(place, whole=whole)
+    if found is None:
+        return [Line(f"{place.file}:{place.line} cannot be read", "dim")]
+    name, *lines = str(found).splitlines()
+    return [
+        Line(name, "head"),
+        *(Line(line, "mark" if line.startswith("->") and not whole else "") for line in lines),
+    ]
+
+
+def variables(event: Event) -> list[Line]:
+    """A line a variable of a rule."""
+    return [Line(f"  {name} = {bound(value)}") for name, value in event.bindings.items()]
+
+
+def bound(value: Any) -> str:
+    """What a variable stands for."""
+    if isinstance(value, Instruction):
+        return repr(value)
+    if isinstance(value, Computation):
+        return f"%{value.name}"
+    if isinstance(value, tuple) and value:
+        parts = cast("tuple[Any, ...]", value)
+        if isinstance(parts[0], Instruction):
+            return ", ".join(f"%{part.name}" for part in parts)
+    return str(cast("object", value))
+
+
+def values(name: str, old: tuple[Any, ...] | None, new: tuple[Any, ...] | None) -> list[Line]:
+    """An instruction's value before and after a change."""
+    if old and new and compare(new[0], old[0], BITS) is None:
+        return [
+            Line(f"%{name} = {text}" if not i else text) for i, text in enumerate(spell(new[0]))
+        ]
+    lines = [*_side("before", "gone", name, old), *_side("after", "came", name, new)]
+    if old and new and (difference := compare(new[0], old[0], BITS)):
+        lines.append(Line(str(difference), "mark"))
+    return lines
+
+
+def _side(word: str, style: str, name: str, value: tuple[Any, ...] | None) -> list[Line]:
+    if value is None:
+        return [Line(f"{word}: there is no %{name}", "dim")]
+    if not value:
+        return [Line(f"{word}: %{name} was not computed", "dim")]
+    first, *others = spell(value[0])
+    return [Line(f"{word}: %{name} = {first}", style), *(Line(text, style) for text in others)]
+
+
+def instruction(module: Module, instr: Instruction, computation: Computation) -> list[Line]:
+    """All that is known of an instruction."""
+    using = ", ".join(f"%{user.name}" for user in users(computation).get(instr, []))
+    root = " (root)" if instr is computation.root else ""
+    place = source_place(module, instr)
+    metadata = instr.annotations.metadata
+    lines = [
+        Line(print_instruction(instr, SHOWN), "head"),
+        Line(f"  {instr.opcode}: {instr.row.summary}"),
+        Line(f"  {instr.shape}, {counted(instr.shape.bytes, 'byte')}, in %{computation.name}"),
+        Line(f"  used by {using or 'nobody'}{root}"),
+    ]
+    if place or (metadata and metadata.op_name):
+        named = f" {metadata.op_name}" if metadata and metadata.op_name else ""
+        lines.append(Line(f"  from{named}{f' at {place}' if place else ''}"))
+    return lines
+
+
+def rules_named(word: str, events: Iterable[Event | None]) -> list[Rule]:
+    """The rules whose names have a word, or the one of just this name.
+
+    Raises
+    ------
+    HloError
+        HLO204 if there is none.
+    """
+    own = [event.by for event in events if event is not None and isinstance(event.by, Rule)]
+    known = list(dict.fromkeys([*all_rules(), *own]))
+    found = [rule for rule in known if rule.name == word] or [r for r in known if word in str(r)]
+    if not found:
+        notes = did_you_mean(word, [rule.name for rule in known])
+        raise HloError("HLO204", f"no rule has `{word}` in its text", notes=notes)
+    return found
+
+
+def reasons(rules: Sequence[Rule], instr: Instruction, computation: Computation) -> list[Line]:
+    """Why rules do not rewrite an instruction; of several, those that begin with its opcode."""
+    fitting = [rule for rule in rules if instr.opcode in rule.left.opcodes]
+    uses = {used: len(by) for used, by in users(computation).items()}
+    lines: list[Line] = []
+    for rule in fitting or rules[:1]:
+        lines += [Line(str(rule)), Line(f"    {why_not(rule, instr, uses)}", "mark")]
+    return lines

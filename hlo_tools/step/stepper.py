@@ -1,0 +1,398 @@
+"""Stepping through a module's rewrites and kernel passes, forwards and backwards.
+
+    stepper = Stepper(module)            # or a text, or a file's path
+    stepper.next()                       # the next rewrite, as it changes the module
+    stepper.value("add.1")               # what %add.1 is before and after it
+    stepper.breakpoint("transpose"); stepper.cont()
+
+Every method shows what it says: as text where it is printed, with colours in a notebook.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import hlo
+from hlo.errors.error import HloError, did_you_mean
+from hlo.instruction import Computation, Instruction, Module
+from hlo.wording import counted
+from hlo_tools.own_passes import find_pass
+from hlo_tools.step import describe
+from hlo_tools.step.breakpoints import Breakpoint, Here, breakpoint_at
+from hlo_tools.step.shown import Line, Shown, folded
+from hlo_tools.trace.bisection import Search
+from hlo_tools.trace.changes import Marked, Printer, Row, compared
+from hlo_tools.trace.kernels import KernelStop, kernel_stops
+from hlo_tools.trace.recording import record
+from hlo_tools.trace.stops import Stop, Stops
+from hlo_tools.trace.values import Inputs, Values, random_inputs
+from interpreter.numbers.compare import BITS
+from optimizer.pipelines import pipeline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Literal
+
+    from interpreter.numbers.compare import Promise
+    from optimizer.log import Pass
+    from optimizer.rewriting.rule import Rule
+
+# Lines that `list` shows without leaving any out.
+WHOLE = 40
+
+
+class Stepper:
+    """A module on its way through the optimizer.
+
+    Parameters
+    ----------
+    module : a module, its text, or the path of a file.
+    passes : a pass, or names as `hlo opt --passes` takes them; the target's pipeline if None.
+    kernels : whether passes over the kernels of C follow; by default, for the CPU's pipeline.
+    inputs : makes the arguments of each device, for values; random ones by default.
+
+    Attributes
+    ----------
+    at : how many changes were done: rewrites first, then passes over kernels.
+    breakpoints : in the order in which they were set.
+    """
+
+    def __init__(
+        self,
+        module: Module | str | Path,
+        passes: Pass | str | None = None,
+        *,
+        target: Literal["cpu", "gpu"] = "cpu",
+        kernels: bool | None = None,
+        inputs: Callable[[], Inputs] | None = None,
+    ) -> None:
+        module = _module(module)
+        chosen = pipeline(target) if passes is None else passes
+        self.recording = record(module, find_pass(chosen) if isinstance(chosen, str) else chosen)
+        self.stops = Stops(self.recording)
+        self.values = Values(inputs or (lambda: random_inputs(module)))
+        self.has_kernels = passes is None and target == "cpu" if kernels is None else kernels
+        self.printer = Printer()
+        self.breakpoints: list[Breakpoint] = []
+        self.at = 0
+
+    # ------------------------------------------------------------------------------- where it is
+
+    @cached_property
+    def kernels(self) -> list[KernelStop]:
+        """The passes over kernels, found when the rewrites are done; none but for the CPU."""
+        if not self.has_kernels or self.recording.fault is not None:
+            return []
+        try:
+            return kernel_stops(self.recording.last)
+        except HloError:
+            return []
+
+    @property
+    def stop(self) -> Stop | KernelStop | None:
+        """The last change; None before the first one."""
+        return self._stop(self.at) if self.at else None
+
+    def _stop(self, number: int) -> Stop | KernelStop:
+        count = len(self.stops)
+        return self.stops.stops[number - 1] if number <= count else self.kernels[number - count - 1]
+
+    @property
+    def module(self) -> Module:
+        """The module after the last change."""
+        return self.stops.module(min(self.at, len(self.stops)))
+
+    @property
+    def before(self) -> Module:
+        """The module before the last change."""
+        return self.stops.module(max(min(self.at, len(self.stops) + 1) - 1, 0))
+
+    def _has(self, number: int) -> bool:
+        return number <= len(self.stops) or number <= len(self.stops) + len(self.kernels)
+
+    # ------------------------------------------------------------------------------------ moving
+
+    def welcome(self) -> Shown:
+        """How much there is to see."""
+        name, count = self.recording.module.name, len(self.stops)
+        changing = sum(run.changed for run in self.recording.passes)
+        told = f"{name}: {counted(count, 'rewrite')} by {counted(changing, 'run')} of passes"
+        return Shown([Line(told, "head"), "n does the next one, h lists the commands"])
+
+    def next(self, count: int = 1) -> Shown:
+        """Do the next change, or some more; shows the last of them."""
+        moved = 0
+        while moved < count and self._has(self.at + 1):
+            self.at, moved = self.at + 1, moved + 1
+        return self.change() if moved else self._end()
+
+    def back(self, count: int = 1) -> Shown:
+        """Undo the last change, or some more; shows the one before."""
+        if not self.at:
+            return Shown(["nothing is done yet"])
+        self.at = max(self.at - count, 0)
+        return self.change() if self.at else Shown([Line("back at the beginning", "head")])
+
+    def go(self, number: int) -> Shown:
+        """Go to a change by its number; 0 is the beginning.
+
+        Raises
+        ------
+        HloError
+            HLO204 if there is none of this number.
+        """
+        if number < 0 or not self._has(number):
+            last = len(self.stops) + len(self.kernels)
+            raise HloError("HLO204", f"there is no change {number}", notes=[f"the last is {last}"])
+        self.at = number
+        return self.change() if number else Shown([Line("back at the beginning", "head")])
+
+    def cont(self) -> Shown:
+        """Go on to the next breakpoint; with none set, to the end of the next pass."""
+        return self._until_breakpoint() if self.breakpoints else self.next_pass()
+
+    def next_pass(self) -> Shown:
+        """Do all that the pass does whose change comes next."""
+        if not self._has(self.at + 1):
+            return self._end()
+        self.at += 1
+        self._finish()
+        return self.change()
+
+    def finish(self) -> Shown:
+        """Do the rest of what this pass does."""
+        if not self.at:
+            return self.next_pass()
+        self._finish()
+        return self.change()
+
+    def _finish(self) -> None:
+        here = describe.group(self._stop(self.at))
+        while self._has(self.at + 1) and describe.group(self._stop(self.at + 1)) == here:
+            self.at += 1
+
+    def _until_breakpoint(self) -> Shown:
+        while self._has(self.at + 1):
+            self.at += 1
+            here = Here(
+                self._stop(self.at), self.before, self.module, self.recording.module, self.values
+            )
+            for number, each in enumerate(self.breakpoints, 1):
+                if reason := each.reason(here):
+                    return Shown([Line(f"breakpoint {number}: {reason}", "mark")]) + self.change()
+        return Shown(["no breakpoint was met"]) + self._end()
+
+    def _end(self) -> Shown:
+        total = len(self.stops) + len(self.kernels)
+        shown = Shown([Line(f"the end: {counted(total, 'change')} done", "head")])
+        if self.recording.fault is not None:
+            shown += Shown([Line(str(self.recording.fault), "gone")])
+        return shown
+
+    # ----------------------------------------------------------------------------------- showing
+
+    def change(self) -> Shown:
+        """The last change: who made it, and which lines went and came."""
+        stop = self.stop
+        if stop is None:
+            return Shown(["nothing is done yet; `n` does the first change"])
+        if isinstance(stop, KernelStop):
+            head = describe.kernel_head(stop, self.at, len(self.stops) + len(self.kernels))
+            lines = describe.text_difference(stop.before, stop.after)
+            return Shown([*head, *folded(lines)])
+        run = self.stops.run(stop)
+        head = describe.head(stop, run, len(self.stops))
+        changed = describe.changed_lines(self._compared())
+        return Shown([*head, *changed, *describe.besides(changed, stop)])
+
+    def _compared(self) -> list[Marked]:
+        return compared(self.printer.rows(self.before), self.printer.rows(self.module))
+
+    def list(self, name: str = "", *, whole: bool = False) -> Shown:
+        """The module with marks where the last change was made.
+
+        Parameters
+        ----------
+        name : of a computation, or of an instruction in the computation that is to be shown; by
+            default those are shown which changed, or else the entry.
+        whole : leave no lines out.
+        """
+        stop = self.stop
+        if isinstance(stop, KernelStop):
+            lines = describe.text_difference(stop.before, stop.after)
+            return Shown(lines if whole else folded(lines))
+        rows = (
+            self._compared()
+            if self.at
+            else [Marked(" ", row) for row in self.printer.rows(self.module)]
+        )
+        if not whole:
+            wanted = self._computations(rows, name)
+            rows = [each for each in rows if each.row.computation in wanted]
+        lines = [describe.marked(each) for each in rows]
+        cut = not whole and not name and len(lines) > WHOLE and any(line.style for line in lines)
+        return Shown(folded(lines, keep=3) if cut else lines)
+
+    def _computations(self, rows: list[Marked], name: str) -> set[str]:
+        if name:
+            wanted = name.removeprefix("%")
+            found = {
+                each.row.computation
+                for each in rows
+                if wanted in (each.row.computation, named(each.row))
+            }
+            if not found:
+                names = [named(each.row) or each.row.computation for each in rows]
+                raise HloError(
+                    "HLO204", f"nothing is called `{wanted}`", notes=did_you_mean(wanted, names)
+                )
+            return found
+        changed = {each.row.computation for each in rows if each.mark != " "}
+        return changed or {self.module.entry.name}
+
+    def where(self) -> Shown:
+        """Which passes have run, how many changes each made, and which one runs."""
+        return Shown(
+            describe.where(self.stops, self.at, self.kernels if self._past_rewrites() else [])
+        )
+
+    def _past_rewrites(self) -> bool:
+        return self.at >= len(self.stops)
+
+    def source(self, word: str = "") -> Shown:
+        """The lines of the rule or pass that made the last change, or of a rule by its name."""
+        if word:
+            return Shown(
+                [
+                    line
+                    for rule in self._rules(word)
+                    for line in describe.source(rule.place, whole=True)
+                ]
+            )
+        stop = self.stop
+        if stop is None:
+            raise HloError("HLO204", "nothing is done yet", notes=["`source RULE` shows a rule"])
+        if isinstance(stop, KernelStop):
+            return Shown(describe.source(stop.place, whole=True))
+        if stop.event is None:
+            return Shown(describe.source(self.stops.run(stop).place, whole=True))
+        return Shown(describe.source(stop.event.place, whole=stop.event.by is not None))
+
+    def variables(self) -> Shown:
+        """What the variables of the rule stand for that made the last change."""
+        stop = self.stop
+        event = stop.event if isinstance(stop, Stop) else None
+        if event is None or not event.bindings:
+            return Shown(["the last change binds no variables"])
+        return Shown(describe.variables(event))
+
+    def value(self, name: str) -> Shown:
+        """What an instruction computes before and after the last change.
+
+        Raises
+        ------
+        HloError
+            HLO204 if neither module has it.
+        """
+        name = name.removeprefix("%")
+        old, new = (self._value_in(module, name) for module in (self.before, self.module))
+        if old is None and new is None:
+            names = [i.name for m in (self.before, self.module) for i in m.instructions()]
+            notes = did_you_mean(name, names)
+            raise HloError("HLO204", f"there is no instruction `{name}`", notes=notes)
+        return Shown(describe.values(name, old, new))
+
+    def _value_in(self, module: Module, name: str) -> tuple[Any] | None:
+        """The value in a tuple; an empty tuple if it was not computed; None if there is no such."""
+        if not any(i.name == name for i in module.instructions()):
+            return None
+        found = self.values.of(module)
+        return (found[name],) if name in found else ()  # pyright: ignore[reportReturnType]
+
+    def what_is(self, name: str) -> Shown:
+        """The shape, opcode, users and source line of an instruction."""
+        instr, computation = self._instruction(name)
+        return Shown(describe.instruction(self.module, instr, computation))
+
+    def why(self, rule: str, name: str) -> Shown:
+        """Why a rule does not rewrite an instruction as it is now, or that it does."""
+        instr, computation = self._instruction(name)
+        return Shown(describe.reasons(self._rules(rule), instr, computation))
+
+    def bisect(self, tolerance: Promise = BITS) -> Shown:
+        """Find the first rewrite that makes the result wrong by itself, and go there."""
+        search = Search(self.recording.module, self.recording.pipeline, self.values.inputs)
+        blamed = search.blamed(tolerance)
+        kept = [
+            Line(f"{each.title}: it keeps its promise, {each.promise}", "dim")
+            for each in search.kept
+        ]
+        if blamed is None:
+            told = "no rewrite breaks its promise" if kept else "the result is equal"
+            return Shown([*kept, f"{told} after {counted(len(search.events), 'rewrite')}"])
+        wrong = Line(f"rewrite {blamed.event.number} makes it wrong: {blamed.difference}", "mark")
+        for stop in self.stops.stops:
+            if stop.event is not None and stop.event.number == blamed.event.number:
+                self.at = stop.number
+        return Shown([*kept, wrong]) + self.change()
+
+    # ------------------------------------------------------------------------------- breakpoints
+
+    def breakpoint(self, words: str = "") -> Shown:
+        """Set a breakpoint: RULE, PASS, INSTR, OPCODE, nan, divergence or change; or list them."""
+        if not words:
+            listed = [f"{n}: {each}" for n, each in enumerate(self.breakpoints, 1)]
+            return Shown(listed or ["there are no breakpoints"])
+        modules = [
+            self.recording.module,
+            *(run.after for run in self.recording.passes if run.changed),
+        ]
+        found = breakpoint_at(words, self.stops.stops, modules)
+        self.breakpoints.append(found)
+        return Shown([f"breakpoint {len(self.breakpoints)}: {found}"])
+
+    def clear(self, number: int = 0) -> Shown:
+        """Take away a breakpoint by its number, or all of them."""
+        if not number:
+            self.breakpoints.clear()
+        elif number <= len(self.breakpoints):
+            del self.breakpoints[number - 1]
+        else:
+            raise HloError("HLO204", f"there is no breakpoint {number}")
+        return self.breakpoint()
+
+    # ---------------------------------------------------------------------------------- the rest
+
+    def _instruction(self, name: str) -> tuple[Instruction, Computation]:
+        wanted = name.removeprefix("%")
+        found = {i.name: (i, c) for c in self.module.computations for i in c.instructions}
+        if wanted not in found:
+            notes = did_you_mean(wanted, found)
+            raise HloError("HLO204", f"there is no instruction `{wanted}` now", notes=notes)
+        return found[wanted]
+
+    def _rules(self, word: str) -> list[Rule]:
+        return describe.rules_named(word, [stop.event for stop in self.stops.stops])
+
+    def _repr_html_(self) -> str:
+        return (self.where() + Shown([""]) + self.list()).html()
+
+    def __repr__(self) -> str:
+        """How far it is."""
+        done = f"{self.at} of {len(self.stops)} rewrites done"
+        return f"<stepper of {self.recording.module.name}, {done}>"
+
+
+def named(row: Row) -> str:
+    """The name of a row's instruction; "" for a line of the computation itself."""
+    return row.instr.name if row.instr else ""
+
+
+def _module(given: Module | str | Path) -> Module:
+    if isinstance(given, Module):
+        return given
+    if isinstance(given, Path) or ("\n" not in given and not given.startswith("HloModule")):
+        return hlo.load(given)
+    return hlo.parse(given)

@@ -1,0 +1,136 @@
+"""What differs between two modules, line by line: which lines went, and which came where."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from hlo.write.print import Options, print_instruction
+from hlo.write.print_order import computation_order, fused_computations, instruction_order
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from hlo.instruction import Computation, Instruction, Module
+
+# Where an instruction came from, and large constants, are not shown in its line.
+SHOWN = Options(print_large_constants=False, print_metadata=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of a module.
+
+    Attributes
+    ----------
+    computation : in which it stands.
+    instr : None for a computation's first and last line.
+    """
+
+    computation: str
+    instr: Instruction | None
+    text: str
+
+
+class Printer:
+    """Prints modules that share most of their instructions, each of these once."""
+
+    def __init__(self) -> None:
+        self._texts: dict[Instruction, str] = {}
+
+    def text(self, instr: Instruction) -> str:
+        """The line of an instruction, without ROOT."""
+        found = self._texts.get(instr)
+        if found is None:
+            found = self._texts[instr] = print_instruction(instr, SHOWN)
+        return found
+
+    def rows(self, module: Module) -> list[Row]:
+        """The lines of a module, in the order in which XLA prints them."""
+        made: list[Row] = []
+        for computation in computation_order(module):
+            name = computation.name
+            entry = "ENTRY " if computation is module.entry else ""
+            made.append(Row(name, None, f"{entry}%{name} {{"))
+            for instr in ordered(module, computation):
+                root = "ROOT " if instr is computation.root else ""
+                made.append(Row(name, instr, f"  {root}{self.text(instr)}"))
+            made.append(Row(name, None, "}"))
+        return made
+
+
+def ordered(module: Module, computation: Computation) -> Sequence[Instruction]:
+    """The instructions of a computation, in the order in which they are printed."""
+    if module.header.is_scheduled and computation not in fused_computations(module):
+        return computation.instructions
+    return instruction_order(computation)
+
+
+# A run of lines that went, and a run of lines that came in its place: first and last place of each.
+Edit = tuple[int, int, int, int]
+
+
+def edits(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Edit]:
+    """What must be exchanged to make one sequence of another, in order.
+
+    Both have each element once, or nearly so; what both have is kept where the order allows it, as
+    much as possible: the longest increasing subsequence of the places (patience sorting).
+    """
+    start = 0
+    while start < min(len(before), len(after)) and before[start] == after[start]:
+        start += 1
+    end = 0
+    shorter = min(len(before), len(after)) - start
+    while end < shorter and before[-1 - end] == after[-1 - end]:
+        end += 1
+    places = {element: i for i, element in enumerate(after[start : len(after) - end], start)}
+    common = [
+        (i, places[element])
+        for i, element in enumerate(before[start : len(before) - end], start)
+        if element in places
+    ]
+    kept = [(start - 1, start - 1), *longest_increasing(common)]
+    kept.append((len(before) - end, len(after) - end))
+    return [(i + 1, k, j + 1, m) for (i, j), (k, m) in pairwise(kept) if (k, m) != (i + 1, j + 1)]
+
+
+def longest_increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Of pairs with rising first places, the most whose second places rise too."""
+    ends: list[int] = []  # the least second place with which so many pairs can end
+    last: list[int] = []  # and the pair that it belongs to
+    previous: list[int] = []
+    for number, (_, place) in enumerate(pairs):
+        length = bisect_left(ends, place)
+        previous.append(last[length - 1] if length else -1)
+        ends[length : length + 1] = [place]
+        last[length : length + 1] = [number]
+    found: list[tuple[int, int]] = []
+    number = last[-1] if last else -1
+    while number >= 0:
+        found.append(pairs[number])
+        number = previous[number]
+    return found[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A row of a comparison: `-` where it went, `+` where it came, " " where it stays."""
+
+    mark: str
+    row: Row
+
+
+def compared(before: Sequence[Row], after: Sequence[Row]) -> list[Marked]:
+    """Two modules as one list of rows, what went above what came in its place."""
+    old = [(row.computation, row.text) for row in before]
+    new = [(row.computation, row.text) for row in after]
+    made: list[Marked] = []
+    place = 0
+    for i, k, j, m in edits(old, new):
+        made += [Marked(" ", row) for row in before[place:i]]
+        made += [Marked("-", row) for row in before[i:k]]
+        made += [Marked("+", row) for row in after[j:m]]
+        place = k
+    return made + [Marked(" ", row) for row in before[place:]]

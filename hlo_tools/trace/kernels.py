@@ -1,0 +1,66 @@
+"""The loops of each kernel after each pass over them, for a module that is optimized."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codegen.statements import Statement
+    from hlo.instruction import Module
+    from optimizer.log import Place
+
+
+@dataclass(frozen=True)
+class KernelStop:
+    """A pass over one kernel that changed its loops.
+
+    Attributes
+    ----------
+    kernel : the instruction whose value it computes.
+    pass_ : the name of the pass.
+    why : what the pass is for.
+    place : where the pass is written.
+    before, after : the loops as C, a line each.
+    """
+
+    kernel: str
+    pass_: str
+    why: str
+    place: Place
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+def kernel_stops(module: Module) -> list[KernelStop]:
+    """What each pass over kernels changed, kernel by kernel.
+
+    Raises
+    ------
+    HloError
+        HLO181 if the module can't be emitted as C.
+    """
+    # It takes as long to import as all the rest.
+    import emit_c  # noqa: PLC0415
+    from codegen.printer import text  # noqa: PLC0415
+    from emit_c.dynamic.padding import is_dynamic, to_static  # noqa: PLC0415
+    from emit_c.kernels.passes import PASSES  # noqa: PLC0415
+    from optimizer.log import place_of  # noqa: PLC0415
+
+    passes = {each.name: each for each in PASSES}
+    found: list[KernelStop] = []
+    last: dict[str, tuple[str, ...]] = {}
+
+    def watch(name: str, pass_: str, statements: Sequence[Statement]) -> None:
+        lines = tuple(text(statements).splitlines())
+        if pass_ and lines != last[name]:
+            each = passes[pass_]
+            place = place_of(each.run)
+            found.append(KernelStop(name, pass_, each.why, place, last[name], lines))
+        last[name] = lines
+
+    static = to_static(module).module if is_dynamic(module) else module
+    emit_c.emit(static, watch=watch)
+    return found

@@ -1,0 +1,85 @@
+"""What instructions compute on an input, evaluated when it is asked for."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hlo_tools.arrays import leaves, random_array, tree
+from hlo_tools.show import printable
+from interpreter import evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hlo.instruction import Module
+    from interpreter.engine.frame import Event
+
+Value = Any  # an array, None for a token, or a tuple of values
+Inputs = list[list[Value]]  # the arguments of each device
+
+# Modules whose values are kept.
+MOST_MODULES = 8
+
+
+def random_inputs(module: Module, seed: int = 0) -> Inputs:
+    """Random arguments for each device that the module runs on."""
+    devices = module.header.replica_count * module.header.num_partitions
+    shapes = [parameter.shape for parameter in module.entry.parameters]
+    made: Inputs = []
+    for device in range(devices):
+        generator = np.random.default_rng(seed + device)
+        made.append([tree(s, lambda s, g=generator: random_array(s, g)) for s in shapes])
+    return made
+
+
+class Values:
+    """The values of a module's instructions on the first device, for some inputs.
+
+    An instruction of a loop, or of a computation that is called again, has its last value.
+    """
+
+    def __init__(self, inputs: Callable[[], Inputs]) -> None:
+        self._make_inputs = inputs
+        self._inputs: Inputs | None = None
+        self._kept: OrderedDict[Module, Mapping[str, Value]] = OrderedDict()
+
+    @property
+    def inputs(self) -> Inputs:
+        """The arguments of each device, made when they are first needed."""
+        if self._inputs is None:
+            self._inputs = self._make_inputs()
+        return self._inputs
+
+    def of(self, module: Module) -> Mapping[str, Value]:
+        """The value of each instruction that was evaluated, by name."""
+        if module not in self._kept:
+            found: dict[str, Value] = {}
+
+            def observe(event: Event) -> None:
+                if event.device.number == 0:
+                    found[event.instr.name] = event.value
+
+            evaluate(module, per_device=self.inputs, observe=observe)
+            self._kept[module] = found
+            if len(self._kept) > MOST_MODULES:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(module)
+        return self._kept[module]
+
+    def result(self, module: Module) -> Value:
+        """The module's value on the first device."""
+        return self.of(module)[module.entry.root.name]
+
+
+def has_nan(value: Value) -> bool:
+    """Whether any element of a value is NaN."""
+    return any(bool(np.isnan(numbers(array)).any()) for array in leaves(value))
+
+
+def numbers(array: Any) -> Any:
+    """An array as one of a type of which NumPy knows whether it is NaN."""
+    found = printable(array)
+    return found if found.dtype.kind in "fc" else np.zeros(())

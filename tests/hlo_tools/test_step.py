@@ -1,0 +1,190 @@
+"""The stepper: sessions as they are read, and what a session cannot show.
+
+`tests/sessions/NAME.txt` is a session with NAME.hlo, as it stands on the screen: `pytest --bless`
+writes it anew from its commands.
+"""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hlo_tools.step import Stepper
+from hlo_tools.step.console import Console
+from hlo_tools.step.shown import Line, Shown
+
+SESSIONS = sorted((Path(__file__).parents[1] / "sessions").glob("*.txt"))
+MEAN = Path(__file__).parents[1] / "sessions" / "mean_of_sum.hlo"
+PROMPT = Console.prompt
+
+
+def replayed(session: str, stepper: Stepper) -> str:
+    output = io.StringIO()
+    console = Console(stepper, output, echo=True)
+    lines = session.splitlines()
+    console.run_script(line.removeprefix(PROMPT) for line in lines if line.startswith(PROMPT))
+    return output.getvalue()
+
+
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
+def test_session(path, bless) -> None:
+    wanted = path.read_text()
+    got = replayed(wanted, Stepper(path.with_suffix(".hlo"), kernels=False))
+    if bless:
+        path.write_text(got)
+    assert got == path.read_text()
+    assert "error[" not in got
+
+
+def test_steps_forwards_and_backwards_meet() -> None:
+    stepper = Stepper(MEAN)
+    texts = [str(stepper.module)]
+    while stepper._has(stepper.at + 1):
+        stepper.next()
+        texts.append(str(stepper.module))
+    assert texts[-1] == str(stepper.recording.last)
+    while stepper.at:
+        assert str(stepper.module) == texts[stepper.at]
+        stepper.back()
+    assert str(stepper.module) == texts[0]
+
+
+def test_source_shows_the_lines_of_the_rule() -> None:
+    stepper = Stepper(MEAN)
+    assert "Rule(divide(x, c), multiply(x, 1 / c)," in str(stepper.next(1) and stepper.source())
+    assert "-> " in str(stepper.next(1) and stepper.source())
+    assert "optimizer/rules/divide.py" in str(stepper.source("divide by a power of two"))
+
+
+def test_kernel_passes_follow_the_rewrites() -> None:
+    stepper = Stepper(MEAN)
+    stepper.go(len(stepper.stops))
+    shown = str(stepper.next())
+    assert "kernel of %add_reduce_multiply_fusion, pass vectorize-reductions" in shown
+    assert "\n+   f32 lanes_1[" in shown
+    assert "KernelPass" in str(stepper.source()) or "lambda" in str(stepper.source())
+    assert "the end" in str(stepper.next(100)) + str(stepper.next())
+    assert "kernel of" not in str(stepper.go(3))
+
+
+NAN = """HloModule m
+ENTRY main {
+  x = f32[2] parameter(0)
+  one = f32[] constant(1)
+  ones = f32[2] broadcast(one), dimensions={}
+  up = f32[2] multiply(x, ones)
+  ROOT out = f32[2] sqrt(up)
+}
+"""
+WRONG = """
+from optimizer.rewriting.pattern import multiply, negate, sqrt, x
+from optimizer.rewriting.rule import Rule
+
+RULES = [
+    Rule(multiply(x, 1), x, name="fine"),
+    Rule(sqrt(x), sqrt(negate(x)), name="wrong", where=None),
+]
+ONCE = Rule(sqrt(x.__class__("y")), negate(x.__class__("y")), name="negated")
+"""
+
+
+@pytest.fixture
+def wrong(tmp_path):
+    (tmp_path / "wrong.py").write_text(WRONG)
+    (tmp_path / "m.hlo").write_text(NAN)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ("divergence", "breakpoint 1: the result diverges"),
+        ("negated", "breakpoint 1: rule negated"),
+        ("sqrt", "breakpoint 1: opcode sqrt"),
+        ("%out", "breakpoint 1: instruction %out"),
+    ],
+)
+def test_breakpoints_stop_at_the_wrong_rewrite(wrong, condition, told) -> None:
+    ones = [[np.array([1, 4], np.float32)]]
+    passes = f"algebraic-simplifier,{wrong / 'wrong.py'}:ONCE"
+    stepper = Stepper(wrong / "m.hlo", passes, inputs=lambda: ones)
+    stepper.breakpoint(condition)
+    shown = str(stepper.cont())
+    assert told in shown
+    assert "rule negated" in shown
+
+
+def test_nan_and_changes_are_met(wrong) -> None:
+    text = NAN.replace("ROOT out = f32[2] sqrt(up)", "less = negate(up)\n  ROOT out = sqrt(less)")
+    text = text.replace("less = negate", "less = f32[2] negate").replace(
+        "out = sqrt", "out = f32[2] sqrt"
+    )
+    (wrong / "rules.py").write_text(
+        "from optimizer.rewriting.pattern import abs_, negate, x\n"
+        "from optimizer.rewriting.rule import Rule\n"
+        "BACK = Rule(abs_(x), negate(x), name='back')\n"
+    )
+    text = text.replace("negate(up)", "abs(up)")
+    stepper = Stepper(text, f"{wrong / 'rules.py'}:BACK", inputs=lambda: [[np.ones(2, np.float32)]])
+    stepper.breakpoint("nan")
+    assert "NaN arises in %out" in str(stepper.cont())
+    stepper.go(0)
+    stepper.clear()
+    stepper.breakpoint("change %out")
+    assert "breakpoint 1: %out changes" in str(stepper.cont())
+    assert "rule back" in str(stepper.bisect())
+
+
+def test_verb_reads_standard_input_and_scripts(hlo, tmp_path, monkeypatch) -> None:
+    script = tmp_path / "script"
+    script.write_text("# a comment\nn\n\nq\nnext\n")
+    result = hlo("step", MEAN, "--script", script)
+    assert result.status == 0
+    assert result.out.startswith("(hlo) n\nrewrite 1 of 3: simplification.algebraic-simplifier\n")
+    assert result.out.endswith("(hlo) q\n")
+    monkeypatch.setattr("hlo_tools.verbs.step.standard_input", lambda: ["w", "nothing", "p mul"])
+    result = hlo("step", MEAN)
+    assert result.status == 2
+    assert "there is no command `nothing`" in result.out
+    assert "did you mean" in result.out
+
+
+def test_what_makes_no_sense_is_told(hlo, tmp_path) -> None:
+    assert "HLO200" in hlo("step", MEAN, "--script", tmp_path / "none").err
+    assert "standard input holds the module, or the commands" in hlo("step", "-").err
+    script = tmp_path / "script"
+    wrong = (
+        "n x",
+        "p",
+        "why mul",
+        "b nowhere",
+        "cl 7",
+        "j 99",
+        "source qq",
+        "why qq mul.4",
+        "l qq",
+    )
+    script.write_text("\n".join(wrong))
+    result = hlo("step", MEAN, "--script", script)
+    assert result.status == 2
+    assert result.out.count("error[HLO204]") == len(wrong)
+    assert "internal error" not in result.out + result.err
+
+
+def test_failing_pass_is_told_at_the_end(wrong) -> None:
+    (wrong / "bad.py").write_text(
+        "class Bad:\n    name = 'bad'\n    def run(self, m, log):\n        return 1 // 0\n"
+    )
+    stepper = Stepper(wrong / "m.hlo", f"algebraic-simplifier,{wrong / 'bad.py'}:Bad")
+    stepper.next(100)
+    assert "bad.py:4:9: error[HLO206]: ZeroDivisionError" in str(stepper.next())
+
+
+def test_notebook_escapes_names() -> None:
+    stepper = Stepper(MEAN)
+    assert "&lt;" not in stepper._repr_html_()
+    assert "<pre" in stepper.next()._repr_html_()
+    hostile = Shown([Line("<b>\x1b[2J", "came")])
+    assert "<b>" not in hostile._repr_html_()
+    assert "\x1b[2J" not in str(hostile) + hostile.ansi()
