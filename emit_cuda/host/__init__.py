@@ -1,1 +1,15 @@
-"""CUDA C on the processor: blocks, threads, warps and barriers, without a GPU."""
+"""CUDA C on the processor: blocks, threads, warps and barriers, without a GPU.
+
+    library = emit_cuda.host.compile(source)
+    library.launch("add_kernel", (4, 1, 1), (128, 1, 1), 0, (x.ctypes.data, np.int32(500)))
+
+The files, in the order in which they are best read: `cuda_on_host.h` (what a kernel takes for
+granted), `threads.cpp` (how it runs), `checker.cpp` (what checked mode looks at), `compiling`,
+`findings`, `library`.
+"""
+
+from emit_cuda.host.findings import FAULTS, Finding, Spot
+from emit_cuda.host.library import Library, Memory
+from emit_cuda.host.library import load as compile  # noqa: A004 - so it is named
+
+__all__ = ["FAULTS", "Finding", "Library", "Memory", "Spot", "compile"]

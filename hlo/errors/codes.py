@@ -169,6 +169,7 @@ CODES: Final[dict[str, Code]] = {
     "HLO180": Code(
         "there is no C compiler",
         "emit_c writes C and lets the system compile it: $CC if it is set, else cc, gcc or clang. "
+        "CUDA C is run on the processor through a C++ compiler: $CXX, else g++ or clang++. "
         "`hlo doctor` says what was found, and how to install one.",
     ),
     "HLO181": Code(
@@ -190,6 +191,24 @@ CODES: Final[dict[str, Code]] = {
         "the sanitizers found a mistake",
         "The compiled module reads or writes outside of its memory, or does what C leaves "
         "undefined. That is a mistake in PyHLO; the notes show the kernels.",
+    ),
+    # CUDA
+    "HLO190": Code(
+        "a compiler refuses a file of CUDA C",
+        "The notes show the compiler's messages with the lines of the file, and the HLO that they "
+        "compute. Of an emitted file that is a mistake in PyHLO.",
+    ),
+    "HLO191": Code(
+        "a launch does not fit its kernel",
+        "A launch names a kernel of the file, gives an address for each pointer and a number of "
+        "the right type for each other parameter, and stays within the device's bounds for grids, "
+        "blocks and shared memory.",
+    ),
+    "HLO192": Code(
+        "a kernel failed",
+        "The kernel ended the launch itself, by an assertion or a trap; its threads wait for each "
+        "other for ever; or the device reports an error. The notes say which thread did what in "
+        "which line. `hlo cuda-host --checked` looks closer.",
     ),
     # The command line
     "HLO200": Code(

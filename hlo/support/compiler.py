@@ -1,4 +1,4 @@
-"""Which C compiler the system has, and what it understands."""
+"""Which compilers of C and C++ the system has, and what it understands."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ from pathlib import Path
 from hlo.errors.error import HloError
 
 COMPILERS = ("cc", "gcc", "clang")
+CPP_COMPILERS = ("g++", "clang++", "c++")
 # How gcc and clang tell for which system they compile, and the families' other names.
 _TARGET = re.compile(r"^Target: ([^-\s]+)", re.MULTILINE)
 _OTHER_NAMES = {"amd64": "x86_64", "arm64": "aarch64"}
 _ADVICE = (
     "Debian, Ubuntu: apt install gcc; Fedora: dnf install gcc; macOS: xcode-select --install",
     "another compiler can be named by the environment variable CC",
+)
+_CPP_ADVICE = (
+    "Debian, Ubuntu: apt install g++; Fedora: dnf install gcc-c++; macOS: xcode-select --install",
+    "another compiler can be named by the environment variable CXX",
 )
 
 
@@ -31,27 +36,41 @@ def find_compiler() -> tuple[str, ...]:
     HloError
         HLO180 if there is none.
     """
-    return _found(os.environ.get("CC", ""), os.environ.get("PATH", ""))
+    return _found("CC", os.environ.get("CC", ""), os.environ.get("PATH", ""))
+
+
+def find_cpp_compiler() -> tuple[str, ...]:
+    """The system's C++ compiler, as the beginning of a command: $CXX, else g++ or clang++.
+
+    Raises
+    ------
+    HloError
+        HLO180 if there is none.
+    """
+    return _found("CXX", os.environ.get("CXX", ""), os.environ.get("PATH", ""))
 
 
 @cache
-def _found(named: str, path: str) -> tuple[str, ...]:
+def _found(variable: str, named: str, path: str) -> tuple[str, ...]:
     """The compiler of an environment; $PATH is searched once, not at every question."""
+    language, names, advice = (
+        ("C", COMPILERS, _ADVICE) if variable == "CC" else ("C++", CPP_COMPILERS, _CPP_ADVICE)
+    )
     try:
         chosen = shlex.split(named)
     except ValueError as error:
-        message = f"$CC is {named!r}, which no shell would understand: {error}"
-        raise HloError("HLO180", message, notes=_ADVICE) from error
+        message = f"${variable} is {named!r}, which no shell would understand: {error}"
+        raise HloError("HLO180", message, notes=advice) from error
     if chosen:
         if shutil.which(chosen[0], path=path):
             return tuple(chosen)
-        raise HloError("HLO180", f"there is no C compiler: $CC is {chosen[0]!r}", notes=_ADVICE)
-    for name in COMPILERS:
+        message = f"there is no {language} compiler: ${variable} is {chosen[0]!r}"
+        raise HloError("HLO180", message, notes=advice)
+    for name in names:
         if shutil.which(name, path=path):
             return (name,)
-    raise HloError(
-        "HLO180", f"there is no C compiler: none of {', '.join(COMPILERS)}", notes=_ADVICE
-    )
+    message = f"there is no {language} compiler: none of {', '.join(names)}"
+    raise HloError("HLO180", message, notes=advice)
 
 
 @cache

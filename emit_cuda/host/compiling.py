@@ -1,0 +1,199 @@
+"""From a file of CUDA C to a library of the processor: the system's C++ compiler does it.
+
+The file is compiled as it is, after `cuda_on_host.h`. Threads, and in checked mode the checker, are
+compiled once and linked to every file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from hlo.errors.error import HloError
+from hlo.support.cache import read_sealed
+from hlo.support.compiler import described, find_cpp_compiler, is_gcc, machine_flags, told
+from hlo.support.libraries import find_library, keep_library, libraries_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+HERE = Path(__file__).parent
+FLAGS = (
+    *("-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", "-pthread", "-w"),
+    # A product is rounded before something is added to it; bytes have the type last written.
+    *("-ffp-contract=off", "-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math"),
+    *("-fno-exceptions", "-fno-rtti", "-fno-stack-protector", "-fno-omit-frame-pointer"),
+)
+CHECKED = ("-DCUDA_ON_HOST_CHECKED", "-g1")
+# What calls the checker. The compiler's own libraries that would answer are not linked.
+WATCHED = (
+    *("-fsanitize=thread,bounds,signed-integer-overflow,alignment", "-fsanitize-recover=all"),
+    "-fno-sanitize=vptr",
+)
+WATCHED_BY_GCC = ("--param=tsan-instrument-func-entry-exit=0",)
+UNCHECKED = ("-fwrapv",)
+PARTS = ("threads.cpp", "checker.cpp")
+
+# What Python looks for in the file: its kernels, and shared memory whose size the launch tells.
+_KERNEL = re.compile(
+    r"__global__\s+(?:static\s+)?(?:void\s+)?(?:__launch_bounds__\s*\([^)]*\)\s*)?(?:void\s+)?"
+    r"(\w+)\s*\("
+)
+_DYNAMIC = re.compile(
+    r"\bextern\s+(__align__\s*\([^)]*\)\s*)?__shared__"
+    r"([^;\[\]()]*?(?:\([^)]*\)[^;\[\]()]*)?(?:\[[^\]]*\]\s*)+);"
+)
+_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class CudaFile:
+    """A file of CUDA C.
+
+    Attributes
+    ----------
+    name : for messages.
+    """
+
+    text: str
+    name: str = "kernels.cu"
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The names of its kernels, in their order; templates are none until they are named."""
+        found = dict.fromkeys(
+            match[1]
+            for match in _KERNEL.finditer(self._code)
+            if not _is_template(self._code, match.start())
+        )
+        return tuple(found)
+
+    @property
+    def _code(self) -> str:
+        """The text without comments and strings, with as many lines."""
+        return _TEXT.sub(lambda match: "\n" * match[0].count("\n") + " ", self.text)
+
+    def line(self, number: int) -> str:
+        """A line of it, counted from 1; empty if there is none."""
+        lines = self.text.splitlines()
+        return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+
+    def about(self, number: int) -> str:
+        """The HLO instruction that a line belongs to: the nearest comment `// hlo: ...` above."""
+        for line in reversed(self.text.splitlines()[:number]):
+            if "// hlo:" in line:
+                return line.partition("// hlo:")[2].strip()
+        return ""
+
+
+def _is_template(code: str, position: int) -> bool:
+    """Whether a kernel's definition begins with `template <...>`."""
+    before = re.split(r"[;}]", code[:position])[-1]
+    return bool(re.search(r"\btemplate\s*<", before))
+
+
+def compiled(file: CudaFile, kernels: Sequence[str], *, checked: bool) -> Path:
+    """The library of a file, sealed as the cache keeps it.
+
+    Parameters
+    ----------
+    kernels : that can be launched; an instance of a template is named as C++ does, `sum<float>`.
+    checked : watch every access.
+
+    Raises
+    ------
+    HloError
+        HLO180 if there is no C++ compiler, HLO190 if it refuses the file.
+    """
+    compiler = find_cpp_compiler()
+    flags = (*FLAGS, *(CHECKED if checked else UNCHECKED))
+    watched = (*WATCHED, *(WATCHED_BY_GCC if is_gcc(compiler) else ())) if checked else ()
+    command = (*compiler, *machine_flags(compiler), *flags)
+    text = as_cpp(file, kernels)
+    own = [path.read_text() for path in sorted(HERE.glob("*.[ch]*")) if path.suffix != ".py"]
+    made_of = "\0".join((*command, *watched, told(compiler), described(), *own))
+    name = f"{_digest(made_of, text)}.cuda.so"
+    if found := find_library(name):
+        return found
+    objects = _parts(command, made_of, checked=checked)
+    with TemporaryDirectory(dir=libraries_folder(), prefix="build-") as folder:
+        source, made = Path(folder) / "kernels.cpp", Path(folder) / "kernels.so"
+        source.write_text(text)
+        threads = Path(folder) / "threads.a"
+        threads.write_bytes(objects)
+        header = ("-I", str(HERE / "include"), "-I", str(HERE), "-include", "cuda_on_host.h")
+        _run([*command, *watched, *header, "-c", str(source), "-o", f"{made}.o"], file)
+        _run([*command, "-shared", "-o", str(made), f"{made}.o", str(threads)], file)
+        return keep_library(name, made.read_bytes())
+
+
+def as_cpp(file: CudaFile, kernels: Sequence[str]) -> str:
+    """The file as C++: with memory for its `extern __shared__` arrays, and a table of kernels."""
+    shared = r'extern \1 CUDA_DYNAMIC_SHARED\2 asm("cuda_dynamic_shared");'
+    text, count = _DYNAMIC.subn(shared, file.text)
+    text = re.sub(r"\bstatic\s+__shared__", "__shared__", text)
+    quoted = file.name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    rows = "".join(f'    CUDA_KERNEL("{name}", ({name})),\n' for name in kernels)
+    memory = (
+        'extern "C" {\nCUDA_DYNAMIC_SHARED char cuda_dynamic_shared[CUDA_MOST_SHARED]\n'
+        "    __attribute__((aligned(256)));\n}\n"
+        if count
+        else ""
+    )
+    return (
+        f'#line 1 "{quoted}"\n{text}\n#line 1 "kernels"\n{memory}'
+        'extern "C" __attribute__((visibility("default"))) const cuda_on_host::Kernel\n'
+        f"    cuda_on_host_kernels[] = {{\n{rows}    {{nullptr, nullptr, nullptr, 0}}}};\n"
+    )
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def _parts(command: Sequence[str], made_of: str, *, checked: bool) -> bytes:
+    """The threads and the checker, compiled and put together."""
+    name = f"{_digest(made_of)}.cuda.o"
+    if found := find_library(name):
+        data = read_sealed(found)
+        if data is not None:
+            return data
+    units = ("threads.cpp", "checker.cpp" if checked else "unchecked.cpp")
+    with TemporaryDirectory(dir=libraries_folder(), prefix="build-") as folder:
+        made = Path(folder) / "parts.o"
+        each = [str(Path(folder) / f"{unit}.o") for unit in units]
+        for unit, target in zip(units, each, strict=True):
+            _run([*command, "-O2", "-c", str(HERE / unit), "-o", target], None)
+        _run([*command, "-r", "-nostdlib", "-o", str(made), *each], None)
+        keep_library(name, made.read_bytes())
+        return made.read_bytes()
+
+
+def _run(command: Sequence[str], file: CudaFile | None) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise HloError(
+            "HLO190",
+            "the C++ compiler refuses the CUDA file",
+            notes=explained(done.stderr + done.stdout, file) if file else [done.stderr[:2000]],
+        )
+
+
+def explained(messages: str, file: CudaFile) -> list[str]:
+    """A compiler's errors, each with its place, the line, and the HLO that the line computes."""
+    notes: list[str] = []
+    for where, number, message in re.findall(
+        r"^([^:\n]*):(\d+):.*?error: (.*)$", messages, re.MULTILINE
+    ):
+        line = file.line(int(number)) if where == file.name else ""
+        notes.append(f"{where}:{number}: {message}" + (f": {line}" if line else ""))
+        about = file.about(int(number)) if where == file.name else ""
+        notes += [f"it computes {about}"] if about else []
+    if "<<<" in file.text:
+        notes.append("a launch with <<< >>> is no part of a kernel: leave the file's main() out")
+    return notes[:20] or [messages.strip()[:2000]]

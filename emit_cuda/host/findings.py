@@ -1,0 +1,226 @@
+"""What went wrong in a kernel: the structures of threads.h, and their story in words."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from emit_cuda.devices import Dim3
+    from emit_cuda.host.compiling import CudaFile
+
+# In the order of `Fault` in threads.h: a name, and a sentence of it.
+FAULTS: Final = {
+    "race": "two threads of a block access a place, one writes, and no barrier is between them",
+    "race between blocks": "two blocks access a place, and one writes: their order is not defined",
+    "out of bounds": "an address is outside of all memory that the kernel was given",
+    "misaligned": "an address is no multiple of the size of the vector that is loaded or stored",
+    "uninitialised": "shared memory is read that no thread of the block has written",
+    "index overflow": "a sum or product of signed integers does not fit in their type",
+    "divergent barrier": "some threads of a block or a warp wait where others never come",
+    "absent lane": "a warp's operation names or reads a lane that takes no part in it",
+    "failed": "the kernel ended the launch itself",
+}
+_NAMES = tuple(FAULTS)
+_NOBODY = 0xFFFFFFFF
+_SHARED, _DYNAMIC, _NOWHERE = -1, -2, -3
+
+
+class CSpot(ctypes.Structure):
+    """Where a thread was."""
+
+    thread: ctypes.Array[ctypes.c_uint]
+    block: ctypes.Array[ctypes.c_uint]
+    line: int
+    writes: int
+    code: int
+
+    _fields_ = (
+        ("thread", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("line", ctypes.c_int),
+        ("writes", ctypes.c_int),
+        ("code", ctypes.c_uint64),
+    )
+
+
+class CFinding(ctypes.Structure):
+    """A finding as threads.cpp notes it."""
+
+    fault: int
+    region: int
+    offset: int
+    bytes: int
+    here: CSpot
+    other: CSpot
+    text: bytes
+
+    _fields_ = (
+        ("fault", ctypes.c_int),
+        ("region", ctypes.c_int),
+        ("offset", ctypes.c_int64),
+        ("bytes", ctypes.c_int),
+        ("here", CSpot),
+        ("other", CSpot),
+        ("text", ctypes.c_char * 160),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A thread at a line.
+
+    Attributes
+    ----------
+    access : "reads", "writes" or "updates" (atomically); empty where it is no access.
+    line : of the file; 0 where it is not known.
+    """
+
+    thread: Dim3
+    block: Dim3
+    line: int
+    access: str = ""
+
+    def __str__(self) -> str:
+        """The thread and its line."""
+        where = f"thread {_dims(self.thread)} of block {_dims(self.block)}"
+        access = f" {self.access}" if self.access else ""
+        return f"{where}{access}" + (f" in line {self.line}" if self.line else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A mistake that a kernel made.
+
+    Attributes
+    ----------
+    fault : a key of `FAULTS`.
+    kernel, file : where.
+    here : the thread that was noticed, and its line.
+    other : the thread with which it disagrees; None if there is none.
+    memory : which place, as "byte 12 of argument 0"; empty where it is about none.
+    detail : further words.
+    source : the line of the file.
+    instruction : the HLO that the line computes; empty if no comment says so.
+    """
+
+    fault: str
+    kernel: str
+    file: str
+    here: Spot
+    other: Spot | None
+    memory: str
+    detail: str
+    source: str
+    instruction: str
+
+    @property
+    def line(self) -> int:
+        """The line of the file; 0 where it is not known."""
+        return self.here.line
+
+    def __str__(self) -> str:
+        """All of it, a line for each part."""
+        parts = [f"{self.file}:{self.line}: {self.fault} in {self.kernel}"]
+        if self.source:
+            parts.append(f"    {self.source}")
+        place = f" {self.memory}" if self.memory else ""
+        parts.append(f"  {self.here}{place}" if self.here.access else f"  {self.here}")
+        if self.other:
+            parts.append(f"  {self.other}")
+        if self.detail:
+            parts.append(f"  {self.detail}")
+        parts.append(f"  {FAULTS[self.fault]}")
+        if self.instruction:
+            parts.append(f"  it computes {self.instruction}")
+        return "\n".join(parts)
+
+
+def _dims(dims: Dim3) -> str:
+    """An index without the axes that are not used."""
+    used = list(dims)
+    while len(used) > 1 and not used[-1]:
+        used.pop()
+    return str(used[0]) if len(used) == 1 else f"({', '.join(map(str, used))})"
+
+
+def findings(
+    found: Iterable[CFinding], kernel: str, file: CudaFile, library: Path, names: Sequence[str]
+) -> tuple[Finding, ...]:
+    """Findings in words.
+
+    Parameters
+    ----------
+    names : of the launch's regions of memory.
+    """
+    every = list(found)
+    codes = {spot.code - 1 for each in every for spot in (each.here, each.other) if spot.code}
+    lines = lines_of(library, sorted(codes), file.name)
+    return tuple(_finding(each, kernel, file, lines, names) for each in every)
+
+
+def _finding(
+    each: CFinding, kernel: str, file: CudaFile, lines: dict[int, int], names: Sequence[str]
+) -> Finding:
+    fault = _NAMES[each.fault]
+    about_memory = each.bytes > 0
+    here = _spot(each.here, lines, about_memory=about_memory)
+    no_other = each.other.block[0] == _NOBODY
+    other = None if no_other else _spot(each.other, lines, about_memory=about_memory)
+    return Finding(
+        fault,
+        kernel,
+        file.name,
+        here,
+        other,
+        _memory(each, names) if about_memory or each.region >= 0 else "",
+        each.text.decode(errors="replace"),
+        file.line(here.line),
+        file.about(here.line),
+    )
+
+
+def _spot(spot: CSpot, lines: dict[int, int], *, about_memory: bool) -> Spot:
+    x, y, z = spot.thread
+    a, b, c = spot.block
+    line = spot.line or lines.get(spot.code - 1, 0)
+    access = ("reads", "writes", "updates")[spot.writes] if about_memory else ""
+    return Spot((x, y, z), (a, b, c), line, access)
+
+
+def _memory(each: CFinding, names: Sequence[str]) -> str:
+    size = f"{each.bytes} bytes" if each.bytes != 1 else "a byte"
+    if each.region == _NOWHERE or each.region < _NOWHERE:
+        return f"{size} at address {each.offset & (1 << 64) - 1:#x}"
+    whose = {_SHARED: "the shared variables", _DYNAMIC: "the extern shared memory"}
+    name = names[each.region] if each.region >= 0 else whose[each.region]
+    before = f"{-each.offset} bytes before" if each.offset < 0 else f"at byte {each.offset} of"
+    return f"{size} {before} {name}"
+
+
+def lines_of(library: Path, codes: Sequence[int], file: str) -> dict[int, int]:
+    """The lines of a file that places in a library's code were made from, as far as that is known.
+
+    A place in a function of `cuda_on_host.h` belongs to the line of the file that calls it.
+    """
+    tool = shutil.which("addr2line") or shutil.which("llvm-addr2line")
+    if not tool or not codes:
+        return {}
+    asked = [tool, "-i", "-a", "-e", str(library), *(f"{code:#x}" for code in codes)]
+    answer = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+    lines: dict[int, int] = {}
+    code = 0
+    for row in answer.splitlines():
+        if row.startswith("0x"):
+            code = int(row, 16)
+            continue
+        name, _, number = row.partition(" ")[0].rpartition(":")
+        if name.rpartition("/")[2] == file.rpartition("/")[2] and number.isdigit():
+            lines.setdefault(code, int(number))
+    return lines

@@ -1,0 +1,253 @@
+"""A compiled file of CUDA C, loaded: its kernels can be launched on the processor."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from emit_cuda.host.compiling import CudaFile, compiled
+from emit_cuda.host.findings import CFinding, findings
+from hlo.errors.error import HloError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from emit_cuda.devices import Dim3
+    from emit_cuda.host.findings import Finding
+
+# CUDA's limits, of every processor since 2012; of shared memory those of an H100.
+MOST_THREADS = 1024
+MOST_ALONG = (1024, 1024, 64)
+MOST_BLOCKS = (2**31 - 1, 65535, 65535)
+MOST_SHARED = 227 << 10
+# Findings that are told of one launch.
+MOST_FINDINGS = 32
+# With fewer threads than this, to start another processor thread takes longer than to do its work.
+FEW_THREADS = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A stretch of memory that a kernel may use.
+
+    Attributes
+    ----------
+    address, size : in bytes.
+    name : for messages, as "argument 0, f32[1000]".
+    """
+
+    address: int
+    size: int
+    name: str
+
+
+class _Parameter(ctypes.Structure):
+    bytes: int
+    is_pointer: int
+    _fields_ = (("bytes", ctypes.c_int), ("is_pointer", ctypes.c_int))
+
+
+class _Kernel(ctypes.Structure):
+    name: bytes | None
+    run: int
+    parameters: ctypes.Array[_Parameter]
+    count: int
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("run", ctypes.c_void_p),
+        ("parameters", ctypes.POINTER(_Parameter)),
+        ("count", ctypes.c_int),
+    )
+
+
+class _Region(ctypes.Structure):
+    _fields_ = (("address", ctypes.c_uint64), ("bytes", ctypes.c_uint64))
+
+
+class _Launch(ctypes.Structure):
+    _fields_ = (
+        ("run", ctypes.c_void_p),
+        ("arguments", ctypes.POINTER(ctypes.c_void_p)),
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("shared_bytes", ctypes.c_uint64),
+        ("seed", ctypes.c_uint64),
+        ("workers", ctypes.c_int),
+        ("capacity", ctypes.c_int),
+        ("found", ctypes.c_int),
+        ("region_count", ctypes.c_int),
+        ("regions", ctypes.POINTER(_Region)),
+        ("findings", ctypes.POINTER(CFinding)),
+    )
+
+
+class Library:
+    """The kernels of a file, which can be launched.
+
+    Attributes
+    ----------
+    file : that it was compiled from.
+    checked : whether every access is watched.
+    """
+
+    def __init__(self, file: CudaFile, path: Path, *, checked: bool) -> None:
+        self.file = file
+        self.checked = checked
+        self._path = path
+        self._functions = ctypes.CDLL(str(path))
+        self._kernels: dict[str, _Kernel] = {}
+        table = (_Kernel * (1 << 16)).in_dll(self._functions, "cuda_on_host_kernels")
+        for row in table:
+            if not row.name:
+                break
+            self._kernels[row.name.decode()] = row
+        # Sums of atomics depend on the order of blocks, which one processor thread keeps.
+        self._keeps_order = "atomic" in file.text
+
+    @property
+    def kernels(self) -> Mapping[str, tuple[tuple[int, bool], ...]]:
+        """By name: of each parameter, its bytes and whether it is a pointer."""
+        return {
+            name: tuple(
+                (row.parameters[k].bytes, bool(row.parameters[k].is_pointer))
+                for k in range(row.count)
+            )
+            for name, row in self._kernels.items()
+        }
+
+    def launch(
+        self,
+        kernel: str,
+        grid: Dim3,
+        block: Dim3,
+        shared_bytes: int = 0,
+        arguments: Sequence[int | np.generic] = (),
+        *,
+        memory: Sequence[Memory] = (),
+        seed: int = 0,
+    ) -> tuple[Finding, ...]:
+        """Run a kernel to its end.
+
+        Parameters
+        ----------
+        kernel : its name in the file.
+        grid, block : how many blocks, and how many threads in each, along x, y and z.
+        shared_bytes : of `extern __shared__` memory.
+        arguments : Python integers are addresses; scalars are NumPy's, of the parameter's type.
+        memory : in checked mode, all that the kernel may use beside its shared memory.
+        seed : in checked mode, of the order of blocks and threads; 0 leaves them in order.
+
+        Returns
+        -------
+        tuple of Finding
+            What checked mode has found; nothing without it.
+
+        Raises
+        ------
+        HloError
+            HLO191 if the launch does not fit the kernel, HLO192 if it comes to no end and is not
+            checked.
+        """
+        row = self._row(kernel)
+        _check_dims(kernel, grid, block, shared_bytes)
+        values = _values(kernel, self.kernels[kernel], arguments)
+        pointers = (ctypes.c_void_p * max(1, len(values)))(*(value.ctypes.data for value in values))
+        regions = (_Region * max(1, len(memory)))(*((m.address, m.size) for m in memory))
+        found = (CFinding * MOST_FINDINGS)()
+        threads = int(np.prod(grid, dtype=object) * np.prod(block))
+        alone = self.checked or self._keeps_order or threads < FEW_THREADS
+        launch = _Launch(
+            row.run,
+            pointers,
+            (ctypes.c_uint * 3)(*grid),
+            (ctypes.c_uint * 3)(*block),
+            shared_bytes,
+            seed if self.checked else 0,
+            1 if alone else processors(),
+            MOST_FINDINGS,
+            0,
+            len(memory),
+            regions,
+            found,
+        )
+        count = self._functions.cuda_on_host_launch(ctypes.byref(launch))
+        made = findings(
+            found[:count], kernel, self.file, self._path, [region.name for region in memory]
+        )
+        if made and not self.checked:
+            raise HloError("HLO192", f"kernel {kernel}: {made[0].detail}", notes=[str(made[0])])
+        return made
+
+    def _row(self, kernel: str) -> _Kernel:
+        if kernel not in self._kernels:
+            known = ", ".join(self._kernels) or "no kernel"
+            message = f"{self.file.name} has no kernel {kernel!r}; it has {known}"
+            raise HloError("HLO191", message)
+        return self._kernels[kernel]
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _check_dims(kernel: str, grid: Dim3, block: Dim3, shared_bytes: int) -> None:
+    for name, dims, most in (("grid", grid, MOST_BLOCKS), ("block", block, MOST_ALONG)):
+        for axis, size, bound in zip("xyz", dims, most, strict=True):
+            if not 1 <= size <= bound:
+                message = f"kernel {kernel}: the {name}'s {axis} is {size}, not 1 to {bound}"
+                raise HloError("HLO191", message)
+    if int(np.prod(block)) > MOST_THREADS:
+        message = f"kernel {kernel}: {'x'.join(map(str, block))} threads are more than 1024"
+        raise HloError("HLO191", message, notes=["no GPU has larger blocks"])
+    if int(np.prod(grid, dtype=object)) >= 2**32:
+        raise HloError("HLO191", f"kernel {kernel}: more than 2^32 blocks are not run here")
+    if not 0 <= shared_bytes <= MOST_SHARED:
+        message = f"kernel {kernel}: {shared_bytes} bytes of shared memory, not 0 to {MOST_SHARED}"
+        raise HloError("HLO191", message)
+
+
+def _values(
+    kernel: str, parameters: Sequence[tuple[int, bool]], arguments: Sequence[int | np.generic]
+) -> list[np.ndarray[Any, Any]]:
+    """The values of the arguments, each where the kernel can take it from."""
+    if len(parameters) != len(arguments):
+        message = f"kernel {kernel} has {len(parameters)} parameters, not {len(arguments)}"
+        raise HloError("HLO191", message)
+    values: list[np.ndarray[Any, Any]] = []
+    for k, ((size, is_pointer), value) in enumerate(zip(parameters, arguments, strict=True)):
+        given = np.asarray(np.uint64(value) if isinstance(value, int) else value)
+        is_address = isinstance(value, int)
+        if is_address != is_pointer or given.nbytes != size:
+            wanted = "a pointer" if is_pointer else f"a scalar of {size} bytes"
+            told = "an address" if is_address else f"a {given.dtype}"
+            message = f"kernel {kernel}: parameter {k} is {wanted}, the argument is {told}"
+            raise HloError("HLO191", message)
+        values.append(given)
+    return values
+
+
+def load(
+    source: str, *, name: str = "kernels.cu", checked: bool = False, kernels: Sequence[str] = ()
+) -> Library:
+    """Compile a file of CUDA C for the processor, or find it in the cache.
+
+    Parameters
+    ----------
+    name : of the file, for messages.
+    checked : watch every access, for races and what else `FAULTS` lists.
+    kernels : instances of templates that shall be kernels, as `sum<float>`.
+
+    Raises
+    ------
+    HloError
+        HLO180 if there is no C++ compiler, HLO190 if it refuses the file.
+    """
+    file = CudaFile(source, name)
+    named = (*file.kernels, *kernels)
+    return Library(file, compiled(file, named, checked=checked), checked=checked)

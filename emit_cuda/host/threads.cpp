@@ -1,0 +1,520 @@
+// CUDA's threads on a processor.
+//
+// A block is its threads, taken one after another. A thread is called like a function. If it comes
+// to its end, the next one is called on the same stack, so that a kernel without barriers is a plain
+// loop. If it must wait, for its block or its warp, it stays where it is, and the next thread gets
+// another stack: a fiber. What waits goes on when the last one that it waits for has come.
+#include "threads.h"
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace cuda_on_host {
+
+// ---- changing from one stack to another -------------------------------------------------------
+constexpr size_t STACK_BYTES = 256 << 10;  // taken from the system only as far as it is used
+
+#if defined(__x86_64__) && defined(__linux__)
+// Leaves on the stack what a function must keep for its caller, and takes it from another one.
+asm(R"(
+    .text
+    .type cuda_on_host_switch, @function
+    .hidden cuda_on_host_switch
+    .globl cuda_on_host_switch
+cuda_on_host_switch:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq (%rsi), %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+    .size cuda_on_host_switch, . - cuda_on_host_switch
+)");
+extern "C" void cuda_on_host_switch(void **from, void *const *to);
+struct Context {
+    void *top;
+    void start(char *stack, void (*entry)()) {
+        void **p = (void **)(stack + STACK_BYTES - 24);
+        *p = nullptr;               // nobody to return to; and after the call that never was,
+        *--p = (void *)entry;       // the stack is aligned as a function finds it
+        top = p - 6;
+    }
+    void change_to(Context &other) { cuda_on_host_switch(&top, &other.top); }
+};
+#else
+}  // namespace cuda_on_host
+#include <ucontext.h>
+namespace cuda_on_host {
+struct Context {
+    ucontext_t context;
+    void start(char *stack, void (*entry)()) {
+        getcontext(&context);
+        context.uc_stack.ss_sp = stack;
+        context.uc_stack.ss_size = STACK_BYTES;
+        context.uc_link = nullptr;
+        makecontext(&context, entry, 0);
+    }
+    void change_to(Context &other) { swapcontext(&context, &other.context); }
+};
+#endif
+
+struct Stack {
+    Context context;
+    char *memory;
+};
+
+// Stacks are handed from launch to launch.
+constexpr size_t MOST_STACKS = 1 << 14;
+char *stacks, *stacks_end;
+static std::mutex stacks_lock;
+static std::vector<Stack *> free_stacks;
+static size_t stacks_made;
+
+static Stack *take_stack() {
+    std::lock_guard<std::mutex> hold(stacks_lock);
+    if (!free_stacks.empty()) {
+        Stack *stack = free_stacks.back();
+        free_stacks.pop_back();
+        return stack;
+    }
+    if (!stacks) {
+        void *all = mmap(nullptr, MOST_STACKS * STACK_BYTES, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (all == MAP_FAILED) return nullptr;
+        stacks = (char *)all, stacks_end = stacks + MOST_STACKS * STACK_BYTES;
+    }
+    if (stacks_made == MOST_STACKS) return nullptr;
+    char *memory = stacks + stacks_made++ * STACK_BYTES;
+    // The lowest page stays out of reach: who needs more than its stack ends there.
+    if (mprotect(memory + 4096, STACK_BYTES - 4096, PROT_READ | PROT_WRITE)) return nullptr;
+    return new Stack{{}, memory};
+}
+
+static void give_stack(Stack *stack) {
+    std::lock_guard<std::mutex> hold(stacks_lock);
+    free_stacks.push_back(stack);
+}
+
+// ---- the threads of one block -----------------------------------------------------------------
+__thread Here here;
+__thread Thread *self;
+
+static std::mutex findings_lock;
+
+struct Order_ {  // a permutation of 0 to n - 1, by a seed
+    std::vector<unsigned> at;
+    void shuffle(unsigned n, uint64_t &state, bool mixed) {
+        at.resize(n);
+        for (unsigned i = 0; i < n; ++i) at[i] = i;
+        for (unsigned i = n; mixed && i > 1; --i) {
+            state = state * 6364136223846793005ull + 1442695040888963407ull;
+            std::swap(at[i - 1], at[(state >> 33) % i]);
+        }
+    }
+};
+
+struct Worker {
+    Launch *launch = nullptr;
+    std::atomic<bool> *stop = nullptr;
+    std::vector<Thread> threads;
+    std::vector<Warp> warps;
+    Order_ order;
+    uint64_t random = 0;
+    unsigned block = 0;
+    unsigned next = 0, finished = 0;      // in `order`: threads that have not begun; how many ended
+    std::vector<Thread *> ready;          // may go on, the first at `first_ready`
+    size_t first_ready = 0;
+    std::vector<Thread *> at_barrier;
+    Votes votes{0, 1, 0}, counted{0, 1, 0};
+    Context outside;                      // of the worker itself
+    Stack *stack = nullptr;               // on which the worker is now
+    std::vector<Stack *> spare;
+
+    void run_block(unsigned number);
+    void run_threads();
+    void wait();
+    void go_on();
+    void finish(Thread &);
+    void wake(Thread *thread) { ready.push_back(thread); }
+    void pass_barrier();
+    void close(Warp &, Meeting &);
+    void explain_deadlock();
+};
+static __thread Worker *worker;
+
+static void fiber() {
+    worker->run_threads();
+    __builtin_unreachable();
+}
+
+// Calls threads until one waits, which then keeps this stack; the others are called on another one.
+void Worker::run_threads() {
+    for (;;) {
+        while (next < threads.size() && !*stop) {
+            Thread &thread = threads[order.at[next++]];
+            self = &thread;
+            here.thread = thread.index;
+            here.lane = thread.number & 31;
+            launch->run(launch->arguments);
+            finish(thread);
+        }
+        self = nullptr;
+        spare.push_back(stack);
+        go_on();
+    }
+}
+
+// Leaves this stack for a thread that may go on, for one that has not begun, or for the worker.
+void Worker::go_on() {
+    Stack *from = stack;
+    if (first_ready < ready.size() && !*stop) {
+        Thread *thread = ready[first_ready++];
+        if (first_ready == ready.size()) ready.clear(), first_ready = 0;
+        stack = thread->stack;
+        if (stack != from) from->context.change_to(stack->context);
+    } else if (next < threads.size() && !*stop) {
+        Stack *fresh = nullptr;
+        if (!spare.empty()) {
+            fresh = spare.back();
+            spare.pop_back();
+        } else if (!(fresh = take_stack())) {
+            *stop = true;
+        }
+        if (fresh) {
+            if (fresh == from) return;  // only from run_threads, whose loop calls the next thread
+            fresh->context.start(fresh->memory, fiber);
+            stack = fresh;
+        }
+        from->context.change_to(fresh ? fresh->context : outside);
+    } else {
+        from->context.change_to(outside);
+    }
+}
+
+void Worker::wait() {
+    Thread &thread = *self;
+    thread.stack = stack;
+    go_on();
+    thread.stack = nullptr;
+    self = &thread;
+    here.thread = thread.index;
+    here.lane = thread.number & 31;
+}
+
+void Worker::finish(Thread &thread) {
+    thread.finished = true;
+    ++finished;
+    if (checked) checker_finishes(thread);
+    Warp &warp = warps[thread.number / 32];
+    warp.alive &= ~(1u << (thread.number & 31));
+    for (Meeting &meeting : warp.meetings)
+        if (meeting.open && !(meeting.mask & warp.alive & ~meeting.lanes)) close(warp, meeting);
+    if (!at_barrier.empty() && at_barrier.size() + finished == threads.size()) pass_barrier();
+}
+
+// All that are left have come. A GPU lets them go on where others have ended; CUDA's rule is that
+// all come to the same barrier or none does.
+void Worker::pass_barrier() {
+    if (checked && at_barrier.size() < threads.size()) {
+        Finding finding{DIVERGENT, -3, 0, 0, {}, {}, ""};
+        Thread *runs = self;
+        self = at_barrier[0];
+        finding.here = spot(self->barrier_line);
+        self = runs;
+        Thread *ended = nullptr;
+        for (Thread &thread : threads)
+            if (thread.finished) ended = ended ? ended : &thread;
+        self = ended;
+        finding.other = spot(0);
+        self = runs;
+        snprintf(finding.text, sizeof finding.text, "%zu of %zu threads wait at a barrier, the others have ended",
+                 at_barrier.size(), threads.size());
+        report(finding, false);
+    }
+    for (Thread *thread : at_barrier)
+        if (checked && thread->barrier_line != at_barrier[0]->barrier_line) {
+            Finding finding{DIVERGENT, -3, 0, 0, {}, {}, "threads of a block wait at different barriers"};
+            Thread *runs = self;
+            self = at_barrier[0];
+            finding.here = spot(self->barrier_line);
+            self = thread;
+            finding.other = spot(thread->barrier_line);
+            self = runs;
+            report(finding, false);
+            break;
+        }
+    votes = counted;
+    counted = {0, 1, 0};
+    for (Thread *thread : at_barrier) {
+        thread->barrier_line = 0;
+        if (thread != self) wake(thread);
+    }
+    at_barrier.clear();
+    if (checked) checker_passes_barrier();
+}
+
+Votes barrier(int vote, int line) {
+    Worker &w = *worker;
+    w.counted.count += vote != 0;
+    w.counted.all &= vote != 0;
+    w.counted.any |= vote != 0;
+    self->barrier_line = line;
+    w.at_barrier.push_back(self);
+    if (w.at_barrier.size() + w.finished == w.threads.size())
+        w.pass_barrier();
+    else
+        w.wait();
+    return w.votes;
+}
+
+// ---- warps --------------------------------------------------------------------------------------
+void Worker::close(Warp &warp, Meeting &meeting) {
+    meeting.open = false;
+    meeting.reading = meeting.lanes;
+    unsigned ended = meeting.mask & warp.exists & ~meeting.lanes;
+    if (checked && ended) {
+        Finding finding{ABSENT, -3, 0, 0, {}, {}, ""};
+        unsigned first = __builtin_ctz(meeting.lanes), other = __builtin_ctz(ended);
+        Thread *runs = self;
+        self = &threads[meeting.begin + first];
+        finding.here = spot(meeting.line);
+        self = &threads[meeting.begin + other];
+        finding.other = spot(0);
+        self = runs;
+        snprintf(finding.text, sizeof finding.text, "%s names lane %u in its mask, which has ended", meeting.what,
+                 other);
+        report(finding, false);
+    }
+    for (unsigned lane = 0; lane < 32; ++lane)
+        if (meeting.lanes >> lane & 1) {
+            Thread &thread = threads[meeting.begin + lane];
+            if (&thread != self) wake(&thread);
+            thread.meeting = nullptr;
+        }
+    if (checked) checker_meets(meeting);
+}
+
+const Exchange &meet(unsigned mask, uint64_t word, const char *what, int line, Order order) {
+    Worker &w = *worker;
+    Warp &warp = w.warps[self->number / 32];
+    unsigned me = 1u << here.lane;
+    if (checked && !(mask & me)) {
+        Finding finding{ABSENT, -3, 0, 0, spot(line), {}, ""};
+        memset(finding.other.block, 0xff, sizeof finding.other.block);
+        snprintf(finding.text, sizeof finding.text, "%s is called by lane %u, which its mask 0x%x does not name",
+                 what, here.lane, mask);
+        report(finding, false);
+    }
+    mask |= me;
+    Meeting *found = nullptr;
+    for (Meeting &meeting : warp.meetings) {
+        if (meeting.open && meeting.mask == mask && !(meeting.lanes & me)) {
+            found = &meeting;
+            break;
+        }
+        if (!found && !meeting.open && !meeting.reading) found = &meeting;
+    }
+    if (!found->open) {
+        found->mask = mask, found->lanes = 0, found->reading = 0, found->open = true;
+        found->order = order, found->what = what, found->line = line;
+        found->begin = self->number & ~31u;
+    } else if (checked && strcmp(found->what, what)) {
+        Finding finding{DIVERGENT, -3, 0, 0, spot(line), spot(found->line), ""};
+        unsigned begin = self->number & ~31u;
+        memcpy(finding.other.thread, &w.threads[begin + __builtin_ctz(found->lanes)].index, sizeof(uint3));
+        snprintf(finding.text, sizeof finding.text, "%s meets %s in one warp", what, found->what);
+        report(finding, false);
+    }
+    found->word[here.lane] = word;
+    found->lanes |= me;
+    if (mask & warp.alive & ~found->lanes) {
+        self->meeting = found;
+        w.wait();
+    } else {
+        w.close(warp, *found);
+    }
+    return *found;
+}
+
+void leave(const Exchange &exchange) {
+    Meeting &meeting = (Meeting &)exchange;
+    meeting.reading &= ~(1u << here.lane);
+}
+
+void absent(unsigned lane, const char *what, int line) {
+    if (!checked) return;
+    Finding finding{ABSENT, -3, 0, 0, spot(line), {}, ""};
+    memset(finding.other.block, 0xff, sizeof finding.other.block);
+    snprintf(finding.text, sizeof finding.text, "%s takes the value of lane %u, which takes no part", what, lane);
+    report(finding, false);
+}
+
+void fence() {
+    if (checked) checker_fences();
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+// ---- findings -----------------------------------------------------------------------------------
+Spot spot(int line, const void *code, int writes) {
+    extern char library_begin asm("__ehdr_start") __attribute__((visibility("hidden")));
+    Spot made{{0, 0, 0}, {0, 0, 0}, line, writes, code ? (uint64_t)((const char *)code - &library_begin) : 0};
+    if (self) memcpy(made.thread, &self->index, sizeof made.thread);
+    memcpy(made.block, &here.block, sizeof made.block);
+    return made;
+}
+
+void report(const Finding &finding, bool ends_the_launch) {
+    Worker &w = *worker;
+    {
+        std::lock_guard<std::mutex> hold(findings_lock);
+        Launch &launch = *w.launch;
+        bool known = false;
+        for (int i = 0; i < launch.found && !known; ++i) {
+            const Finding &f = launch.findings[i];
+            known = f.fault == finding.fault && f.here.line == finding.here.line &&
+                    f.here.code == finding.here.code && f.other.line == finding.other.line &&
+                    f.other.code == finding.other.code;
+        }
+        if (!known && launch.found < launch.capacity) launch.findings[launch.found++] = finding;
+    }
+    if (ends_the_launch) {
+        *w.stop = true;
+        if (w.stack) {  // this thread is given up, and its stack can be taken again
+            Stack *mine = w.stack;
+            w.spare.push_back(mine);
+            mine->context.change_to(w.outside);
+        }
+    }
+}
+
+void fail(const char *what, int line) {
+    Finding finding{FAILED, -3, 0, 0, spot(line), {}, ""};
+    memset(finding.other.block, 0xff, sizeof finding.other.block);
+    snprintf(finding.text, sizeof finding.text, "%s", what);
+    report(finding, true);
+    __builtin_unreachable();
+}
+
+// Everybody waits for somebody.
+void Worker::explain_deadlock() {
+    Thread *in_block = at_barrier.empty() ? nullptr : at_barrier[0], *in_warp = nullptr;
+    for (Thread &thread : threads)
+        if (!thread.finished && thread.meeting && !in_warp) in_warp = &thread;
+    Finding finding{DIVERGENT, -3, 0, 0, {}, {}, ""};
+    memset(finding.other.block, 0xff, sizeof finding.other.block);
+    if (in_warp) {
+        self = in_warp;
+        finding.here = spot(in_warp->meeting->line);
+        unsigned missing = in_warp->meeting->mask & ~in_warp->meeting->lanes;
+        snprintf(finding.text, sizeof finding.text, "%s waits for lanes 0x%x for ever", in_warp->meeting->what,
+                 missing);
+    }
+    if (in_block) {
+        self = in_block;
+        (in_warp ? finding.other : finding.here) = spot(in_block->barrier_line);
+        if (!in_warp)
+            snprintf(finding.text, sizeof finding.text, "%zu of %zu threads wait at a barrier for ever",
+                     at_barrier.size(), threads.size());
+    }
+    self = nullptr;
+    report(finding, false);
+}
+
+// ---- blocks and launches ------------------------------------------------------------------------
+Thread *thread_numbered(unsigned number) { return &worker->threads[number]; }
+unsigned block_number() { return worker->block; }
+
+void Worker::run_block(unsigned number) {
+    const unsigned *grid = launch->grid, *size = launch->block;
+    block = number;
+    here.block = {number % grid[0], number / grid[0] % grid[1], number / grid[0] / grid[1]};
+    here.block_size = {size[0], size[1], size[2]};
+    here.grid_size = {grid[0], grid[1], grid[2]};
+    unsigned count = size[0] * size[1] * size[2];
+    if (threads.size() != count) {
+        threads.resize(count);
+        warps.resize((count + 31) / 32);
+        for (unsigned i = 0; i < count; ++i) {
+            threads[i].index = {i % size[0], i / size[0] % size[1], i / size[0] / size[1]};
+            threads[i].number = i;
+        }
+        for (Warp &warp : warps) memset(&warp, 0, sizeof warp);
+    }
+    for (unsigned i = 0; i < warps.size(); ++i) {
+        unsigned lanes = count - 32 * i;
+        warps[i].exists = warps[i].alive = lanes >= 32 ? ~0u : (1u << lanes) - 1;
+    }
+    for (Thread &thread : threads) {
+        thread.finished = false, thread.stack = nullptr;
+        thread.meeting = nullptr, thread.barrier_line = 0;
+        if (checked) memset(thread.clock, 0, sizeof thread.clock);
+    }
+    if (order.at.size() != count || launch->seed) order.shuffle(count, random, launch->seed != 0);
+    next = finished = 0;
+    counted = {0, 1, 0};
+    at_barrier.clear(), ready.clear(), first_ready = 0;
+    if (checked) checker_begins_block(number);
+
+    Stack *mine = spare.empty() ? take_stack() : spare.back();
+    if (!mine) {
+        *stop = true;
+        return;
+    }
+    if (!spare.empty()) spare.pop_back();
+    mine->context.start(mine->memory, fiber);
+    stack = mine;
+    outside.change_to(mine->context);
+    stack = nullptr;
+    self = nullptr;
+    if (finished < threads.size() && !*stop) {
+        explain_deadlock();
+        *stop = true;
+    }
+    if (*stop)  // what waits is given up
+        for (Thread &thread : threads)
+            if (!thread.finished && thread.stack) spare.push_back(thread.stack);
+}
+}  // namespace cuda_on_host
+
+using namespace cuda_on_host;
+
+// Runs all blocks of a launch; gives how many findings there are.
+extern "C" __attribute__((visibility("default"))) int cuda_on_host_launch(Launch *launch) {
+    unsigned blocks = launch->grid[0] * launch->grid[1] * launch->grid[2];
+    std::atomic<unsigned> next_block{0};
+    std::atomic<bool> stop{false};
+    launch->found = 0;
+    if (checked) checker_begins(*launch);
+    uint64_t random = launch->seed;
+    Order_ order;
+    order.shuffle(launch->seed ? blocks : 0, random, true);
+    auto work = [&] {
+        Worker w;
+        w.launch = launch, w.stop = &stop, w.random = random;
+        worker = &w;
+        for (unsigned i; !stop && (i = next_block++) < blocks;) w.run_block(launch->seed ? order.at[i] : i);
+        for (Stack *each : w.spare) give_stack(each);
+        worker = nullptr;
+    };
+    int workers = launch->workers < (int)blocks ? launch->workers : (int)blocks;
+    std::vector<std::thread> others;
+    for (int i = 1; i < workers; ++i) others.emplace_back(work);
+    work();
+    for (std::thread &other : others) other.join();
+    if (checked) checker_ends();
+    return launch->found;
+}

@@ -1,0 +1,67 @@
+"""CUDA C on the processor computes what it computes on a GPU."""
+
+import numpy as np
+import pytest
+
+import hlo
+from emit_cuda import host
+
+
+def launch(source, kernel, grid, block, arrays, scalars=(), shared=0, **options):
+    """Run a kernel on arrays, which it changes, and on scalars; gives the findings."""
+    library = host.compile(source, **options)
+    memory = [host.Memory(a.ctypes.data, a.nbytes, f"argument {k}") for k, a in enumerate(arrays)]
+    grid, block = ((*dims, 1, 1)[:3] for dims in (grid, block))
+    arguments = [*(a.ctypes.data for a in arrays), *scalars]
+    return library.launch(kernel, grid, block, shared, arguments, memory=memory)
+
+
+BLOCK_SUM = """
+extern "C" __global__ void block_sum(const float *x, float *sums, int n) {
+  __shared__ float of_warp[32];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float sum = i < n ? x[i] : 0.0f;
+  for (int k = 16; k; k /= 2) sum += __shfl_down_sync(0xffffffff, sum, k);
+  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = sum;
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    sum = threadIdx.x < blockDim.x / 32 ? of_warp[threadIdx.x] : 0.0f;
+    for (int k = 16; k; k /= 2) sum += __shfl_xor_sync(0xffffffff, sum, k);
+    if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_reduction_with_shuffles(checked):
+    x, sums = np.arange(1000, dtype=np.float32), np.empty(4, np.float32)
+    found = launch(
+        BLOCK_SUM, "block_sum", (4,), (256,), [x, sums], [np.int32(1000)], checked=checked
+    )
+    assert found == ()
+    assert (sums == [x[k : k + 256].sum() for k in range(0, 1000, 256)]).all()
+
+
+def test_a_kernel_that_waits_for_ever_is_an_error():
+    source = """
+extern "C" __global__ void stuck() {
+  if (threadIdx.x < 16)
+    __shfl_sync(0xffffffff, 1, 0);
+  else
+    __syncthreads();
+}
+"""
+    with pytest.raises(hlo.HloError, match="waits for lanes 0xffff0000 for ever") as caught:
+        launch(source, "stuck", (1,), (32,), [])
+    assert caught.value.code == "HLO192"
+    assert "kernels.cu:4" in caught.value.notes[0]
+
+
+def test_a_compilers_message_shows_the_line():
+    with pytest.raises(hlo.HloError, match="refuses the CUDA file") as caught:
+        host.compile("__global__ void wrong() {\n  // hlo: %x\n  int i = none;\n}\n")
+    assert caught.value.code == "HLO190"
+    assert caught.value.notes[0].startswith("kernels.cu:3: ")
+    assert caught.value.notes[0].endswith(": int i = none;")
+    assert caught.value.notes[1] == "it computes %x"
