@@ -56,7 +56,7 @@ class Device(Protocol):
 
     name: str
 
-    def load(self, source: str) -> Kernels:
+    def load(self, source: str, name: str = "kernels.cu") -> Kernels:
         """Compile a file of CUDA C for this device, or find it in the cache.
 
         Raises

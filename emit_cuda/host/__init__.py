@@ -5,11 +5,22 @@
 
 The files, in the order in which they are best read: `cuda_on_host.h` (what a kernel takes for
 granted), `threads.cpp` (how it runs), `checker.cpp` (what checked mode looks at), `compiling`,
-`findings`, `library`.
+`findings`, `library`, `device` (the same verbs as a GPU has).
 """
 
+from emit_cuda.host.device import HostDevice, HostKernels, raise_findings
 from emit_cuda.host.findings import FAULTS, Finding, Spot
 from emit_cuda.host.library import Library, Memory
 from emit_cuda.host.library import load as compile  # noqa: A004 - so it is named
 
-__all__ = ["FAULTS", "Finding", "Library", "Memory", "Spot", "compile"]
+__all__ = [
+    "FAULTS",
+    "Finding",
+    "HostDevice",
+    "HostKernels",
+    "Library",
+    "Memory",
+    "Spot",
+    "compile",
+    "raise_findings",
+]

@@ -90,8 +90,8 @@ class Spot:
     def __str__(self) -> str:
         """The thread and its line."""
         where = f"thread {_dims(self.thread)} of block {_dims(self.block)}"
-        access = f" {self.access}" if self.access else ""
-        return f"{where}{access}" + (f" in line {self.line}" if self.line else "")
+        line = f", line {self.line}" if self.line else ""
+        return where + line + (f": {self.access}" if self.access else "")
 
 
 @dataclass(frozen=True, slots=True)

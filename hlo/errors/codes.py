@@ -210,6 +210,12 @@ CODES: Final[dict[str, Code]] = {
         "other for ever; or the device reports an error. The notes say which thread did what in "
         "which line. `hlo cuda-host --checked` looks closer.",
     ),
+    "HLO193": Code(
+        "checked mode found a mistake in a kernel",
+        "Threads race, or leave their memory, or wait where others never come; the notes say which "
+        "threads, in which lines, and which HLO these compute. Of an emitted kernel that is a "
+        "mistake in PyHLO.",
+    ),
     # The command line
     "HLO200": Code(
         "a file cannot be read or written",

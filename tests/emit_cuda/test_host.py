@@ -65,3 +65,29 @@ def test_a_compilers_message_shows_the_line():
     assert caught.value.notes[0].startswith("kernels.cu:3: ")
     assert caught.value.notes[0].endswith(": int i = none;")
     assert caught.value.notes[1] == "it computes %x"
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_a_device_has_the_verbs_of_a_gpu(checked):
+    device = host.HostDevice(checked=checked)
+    kernels = device.load(BLOCK_SUM)
+    x = np.arange(512, dtype=np.float32)
+    of_x, of_sums = device.allocate(x.nbytes), device.allocate(8)
+    device.write(of_x, x)
+    kernels.launch("block_sum", (2, 1, 1), (256, 1, 1), 0, (of_x, of_sums, np.int32(512)))
+    sums = np.empty(2, np.float32)
+    device.read(of_sums, sums)
+    assert sums.tolist() == [x[:256].sum(), x[256:].sum()]
+
+
+def test_a_buffer_inside_of_an_allocation_has_its_own_bounds():
+    device = host.HostDevice(checked=True)
+    arena = device.allocate(8192)
+    device.describe(arena, 1024, "x")
+    device.describe(arena + 4096, 8, "sums")
+    with pytest.raises(hlo.HloError, match="out of bounds") as caught:
+        device.load(BLOCK_SUM).launch(
+            "block_sum", (2, 1, 1), (256, 1, 1), 0, (arena, arena + 4096, np.int32(512))
+        )
+    assert caught.value.code == "HLO193"
+    assert "reads 4 bytes at byte 1024 of x" in caught.value.notes[0]
