@@ -1,4 +1,4 @@
-"""Hypothesis profiles, the `--bless` option, and what every test may ask for."""
+"""Hypothesis profiles, and what every test may ask for."""
 
 import os
 from collections.abc import Iterator
@@ -12,14 +12,6 @@ settings.register_profile("dev", max_examples=20, deadline=None)
 settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True)
 settings.register_profile("nightly", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--bless",
-        action="store_true",
-        help="rewrite what golden tests expect, where what they check besides still holds",
-    )
 
 
 @pytest.fixture

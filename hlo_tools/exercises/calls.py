@@ -1,0 +1,101 @@
+"""Looks for a call on which a student's function gives something else than the project's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hlo.errors.error import HloError
+from hlo_tools.exercises.finding import Finding, raised, value_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from hlo_tools.exercises.exercise import Answer
+
+
+@dataclass(frozen=True)
+class Call:
+    """Arguments of a function, and how they are shown."""
+
+    arguments: tuple[Any, ...]
+    shown: str
+
+
+REFUSED = "an error"
+
+
+def compare_calls(
+    answer: Answer,
+    name: str,
+    own: Callable[..., Any],
+    calls: Iterable[Call],
+    *,
+    same: Callable[[Any, Any], bool] = lambda x, y: bool(x == y),
+    show: Callable[[Any], str] = value_text,
+    may_refuse: bool = False,
+) -> Finding | None:
+    """The shortest call on which two functions differ.
+
+    Parameters
+    ----------
+    same : whether two results are equal.
+    may_refuse : an HloError or ValueError counts as a result: where one refuses, so must the other.
+    """
+    wrong: list[tuple[Call, Any, Any]] = []
+    for call in calls:
+        want = result_of(own, call, may_refuse)
+        try:
+            got = result_of(answer[name], call, may_refuse)
+        except Exception as error:
+            return _again(raised(name, error, answer.path, call.shown), answer, name, call)
+        refused = REFUSED in (want, got) if isinstance(want, str) or isinstance(got, str) else False
+        if (want != got) if refused else not equal(same, want, got):
+            wrong.append((call, want, got))
+    if not wrong:
+        return None
+    call, want, got = min(wrong, key=lambda w: len(w[0].shown))
+    shown = f"{call.shown}\n\n// expected  {told(show, want)}\n// yours     {told(show, got)}"
+    found = Finding("wrong", f"{name} gives a wrong result", shown)
+    return _again(found, answer, name, call)
+
+
+def told(show: Callable[[Any], str], value: Any) -> str:
+    """A result as it is shown; one of a wrong type too."""
+    try:
+        return show(value) if not isinstance(value, str) else value
+    except Exception:
+        return repr(value)
+
+
+def equal(same: Callable[[Any, Any], bool], want: Any, got: Any) -> bool:
+    """Whether two results are equal; one of a wrong type is not."""
+    try:
+        return bool(same(want, got))
+    except Exception:
+        return False
+
+
+def same_truth(want: Any, got: Any) -> bool:
+    """Both true or both false; anything but a truth value is wrong."""
+    return str(got) in ("True", "False") and bool(want) == bool(got)
+
+
+def result_of(function: Callable[..., Any], call: Call, may_refuse: bool) -> Any:
+    """What a function gives, or that it refuses."""
+    if not may_refuse:
+        return function(*call.arguments)
+    try:
+        return function(*call.arguments)
+    except (HloError, ValueError):
+        return REFUSED
+
+
+def _again(found: Finding, answer: Answer, name: str, call: Call) -> Finding:
+    return Finding(
+        found.kind,
+        found.message,
+        found.shown,
+        found.place,
+        lambda: answer[name](*call.arguments),
+    )

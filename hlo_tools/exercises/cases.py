@@ -1,0 +1,132 @@
+"""Looks for a module that means something else once a student's function stands in a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hlo.build import Builder, module
+from hlo.errors.error import HloError
+from hlo_tools.exercises.finding import Finding, case_text, raised
+from hlo_tools.generate.operands import TYPES, UnfitError, operands_for, random_shape
+from hlo_tools.generate.values import nasty, tame
+from hlo_tools.shrink.case import Case
+from hlo_tools.shrink.shrink import shrink
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from hlo.table import OpTable
+    from hlo.types.element_type import ElementType
+    from hlo_tools.exercises.exercise import Answer, Effort
+
+Entry = TypeVar("Entry")
+# How many operands and attributes to try for each one that fits.
+PATIENCE = 20
+
+
+@dataclass
+class Wrong:
+    """What a module should give, and what it gives; or what the student's function raised."""
+
+    want: Any = None
+    got: Any = None
+    error: BaseException | None = None
+
+
+def one_instruction(
+    opcode: str, count: int, types: tuple[ElementType, ...] = TYPES, *, plain: bool = False
+) -> Iterator[Case]:
+    """Modules of one instruction on parameters, always the same, with arguments.
+
+    Parameters
+    ----------
+    plain : arguments without NaN, infinities and the like.
+    """
+    values = tame if plain else nasty
+    for seed in range(count * PATIENCE):
+        random = Random(f"{opcode}/{seed}")
+        shape = random_shape(random, types)
+        try:
+            wanted = operands_for[opcode](random, shape, {"types": types})
+            if wanted.called:
+                return
+            builder = Builder()
+            operands = [builder.parameter(each) for each in wanted.operands]
+            builder.add(opcode, *operands, **wanted.attrs)
+            made = module(builder.build())
+        except (UnfitError, HloError):
+            continue
+        given = tuple(values(p.shape, random) for p in made.entry.parameters)
+        yield Case(made, given)
+        count -= 1
+        if not count:
+            return
+
+
+def compare_cases(
+    answer: Answer,
+    name: str,
+    cases: Iterator[Case],
+    wrong: Callable[[Case], Wrong | None],
+    effort: Effort,
+    message: str,
+) -> Finding | None:
+    """The smallest case that can be found on which a student's function is wrong."""
+    for case in cases:
+        if (found := wrong(case)) is None:
+            continue
+
+        def fails(smaller: Case, first: Wrong = found) -> bool:
+            another = wrong(smaller)
+            return another is not None and (another.error is None) == (first.error is None)
+
+        small = shrink(case, fails, seconds=effort.seconds)
+        told = wrong(small) or found
+        return _finding(answer, name, small, told, wrong, message)
+    return None
+
+
+def _finding(
+    answer: Answer,
+    name: str,
+    case: Case,
+    told: Wrong,
+    wrong: Callable[[Case], Wrong | None],
+    message: str,
+) -> Finding:
+    if told.error is not None:
+        shown = str(case.module).rstrip()
+        found = raised(name, told.error, answer.path, shown)
+    else:
+        found = Finding("wrong", message, case_text(case, told.want, told.got))
+    return Finding(found.kind, found.message, found.shown, again=lambda: wrong(case))
+
+
+class Watched:
+    """A function that remembers what it raised, whoever catches that."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.error: BaseException | None = None
+
+    def __call__(self, *given: Any) -> Any:
+        """What the function gives."""
+        try:
+            return self.function(*given)
+        except Exception as error:
+            self.error = error
+            raise
+
+
+def run_with(
+    table: OpTable[Any], opcode: str, entry: Any, run: Callable[[], Any], watched: Watched
+) -> tuple[Any, BaseException | None]:
+    """What something gives while an opcode means something else, or what it raises."""
+    watched.error = None
+    with table.replaced(opcode, entry):
+        try:
+            return run(), None
+        except Exception as error:
+            return None, watched.error or error

@@ -1,0 +1,30 @@
+"""All exercises, by number."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from hlo.errors.error import HloError
+from hlo_tools.exercises import emitting, loops, meaning, memory, reading, rewriting
+
+if TYPE_CHECKING:
+    from hlo_tools.exercises.exercise import Exercise
+
+FILES = (reading, meaning, rewriting, loops, memory, emitting)
+EXERCISES: dict[int, Exercise] = {e.number: e for file in FILES for e in file.EXERCISES}
+
+
+def find_exercise(word: str) -> Exercise:
+    """The exercise of a number.
+
+    Raises
+    ------
+    HloError
+        HLO204 if there is none.
+    """
+    if word.isdigit() and int(word) in EXERCISES:
+        return EXERCISES[int(word)]
+    near = get_close_matches(word, list(map(str, EXERCISES)), n=1)
+    note = f"did you mean {near[0]}?" if near else "`hlo exercise` lists all"
+    raise HloError("HLO204", f"there is no exercise {word}", notes=[note])

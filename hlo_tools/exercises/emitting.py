@@ -1,0 +1,116 @@
+"""Exercises of chapter 10: opcodes in C."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import emit_c
+import hlo
+from codegen.elements.table import Element, Scalar
+from emit_c.table import emits_c
+from hlo.types.element_type import F32, S32
+from hlo_tools.exercises.cases import Watched, Wrong, one_instruction, run_with
+from hlo_tools.exercises.exercise import Exercise
+from hlo_tools.exercises.finding import Finding, case_text, raised
+from hlo_tools.exercises.meaning import differs
+from hlo_tools.generate.values import nasty
+from hlo_tools.shrink.case import Case
+from interpreter.engine.evaluate import evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hlo.types.element_type import ElementType
+    from hlo_tools.exercises.exercise import Answer, Effort
+
+# A compiler runs for each case, so there are few.
+CASES = 8
+
+
+def check_c(
+    opcode: str,
+    name: str,
+    entry: type[Scalar | Element],
+    types: tuple[ElementType, ...],
+    given: str = "",
+) -> Callable[[Answer, Effort], Finding | None]:
+    """How a student's C of an opcode is checked: compiled, against the interpreter."""
+
+    def check(answer: Answer, effort: Effort) -> Finding | None:
+        watched = Watched(answer[name])
+
+        def wrong(case: Case) -> Wrong | None:
+            want = evaluate(case.module, *case.arguments or ())
+
+            def run() -> Any:
+                made = emit_c.compile(case.module, optimize=False, remember=False)
+                return made(*case.arguments or ())
+
+            got, error = run_with(emits_c, opcode, entry(watched), run, watched)
+            if error is not None:
+                return Wrong(error=error)
+            return Wrong(want, got) if differs(got, want) else None
+
+        found = [c for c in one_instruction(opcode, 40, types) if c.module.entry.root.shape.size]
+        found.sort(key=lambda c: c.size)
+        # Few and small ones, but of every rank.
+        picked = found[:: max(1, len(found) // min(CASES, effort.examples))]
+        if given:
+            module = hlo.parse(given)
+            values = (nasty(p.shape, Random(0)) for p in module.entry.parameters)
+            picked.append(Case(module, tuple(values)))
+        for case in picked:
+            if told := wrong(case):
+                return tell(answer, name, case, told, wrong)
+        return None
+
+    return check
+
+
+def tell(
+    answer: Answer, name: str, case: Case, told: Wrong, wrong: Callable[[Case], Wrong | None]
+) -> Finding:
+    """A finding about a module's C."""
+    if told.error is not None:
+        return raised(name, told.error, answer.path, str(case.module).rstrip())
+    message = f"{name}: the C gives another value than the interpreter"
+    shown = case_text(case, told.want, told.got)
+    return Finding("wrong", message, shown, again=lambda: wrong(case))
+
+
+def own(opcode: str) -> Any:
+    """The project's own function for an opcode."""
+    entry: Any = emits_c[opcode]
+    return entry.write
+
+
+# A permutation that is not its own inverse.
+TURNED = """ENTRY main {
+  x = s32[2,3,4] parameter(0)
+  ROOT y = s32[3,4,2] transpose(x), dimensions={1,2,0}
+}"""
+EXERCISES = (
+    Exercise(
+        31, "the sign of a number, in C", 10, "easy",
+        {"write_sign": lambda: own("sign")}, "codegen/opcodes/scalar.py:FLOATS",
+        check_c("sign", "write_sign", Scalar, (F32,)),
+    ),
+    Exercise(
+        32, "reverse by index arithmetic", 10, "medium",
+        {"write_reverse": lambda: own("reverse")}, "codegen/opcodes/movement.py:write_reverse",
+        check_c("reverse", "write_reverse", Element, (F32, S32)),
+    ),
+    Exercise(
+        33, "transpose by index arithmetic", 10, "medium",
+        {"write_transpose": lambda: own("transpose")},
+        "codegen/opcodes/movement.py:write_transpose",
+        check_c("transpose", "write_transpose", Element, (F32, S32), TURNED),
+    ),
+    Exercise(
+        34, "concatenate by index arithmetic", 10, "hard",
+        {"write_concatenate": lambda: own("concatenate")},
+        "codegen/opcodes/movement.py:write_concatenate",
+        check_c("concatenate", "write_concatenate", Element, (F32, S32)),
+    ),
+)  # fmt: skip

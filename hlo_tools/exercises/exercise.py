@@ -1,0 +1,155 @@
+"""What an exercise is, and what an answer to it."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from hlo.errors.error import HloError, did_you_mean
+from hlo_tools.exercises.finding import Finding, Place, raised
+from hlo_tools.own_passes import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+# In a clone, and in an installed package.
+HERE = Path(__file__).parent
+FOLDERS = (HERE.parents[1] / "tutorials", HERE.parent / "tutorials")
+
+
+def course_folder() -> Path:
+    """Where chapters, models and stubs are.
+
+    Raises
+    ------
+    HloError
+        HLO200 if the course is not there.
+    """
+    for folder in FOLDERS:
+        if (folder / "exercises").is_dir():
+            return folder
+    raise HloError("HLO200", "the course is not installed: take a clone of the project")
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to look for a mistake.
+
+    Attributes
+    ----------
+    examples : how many cases to try.
+    seconds : how long to look for a smaller counterexample.
+    """
+
+    examples: int = 100
+    seconds: float = 8
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a student has written, or the project itself.
+
+    Attributes
+    ----------
+    path : None for the project's own.
+    text : of the file.
+    """
+
+    values: Mapping[str, Any]
+    path: Path | None = None
+    text: str = ""
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of a name."""
+        return self.values[name]
+
+    def place(self, name: str) -> Place | None:
+        """Where a function, or a method of a class, begins: the line behind its docstring."""
+        value = self.values.get(name)
+        function: Any = getattr(value, "run", value)
+        function = getattr(function, "right", function)
+        try:
+            code = inspect.unwrap(function).__code__
+        except AttributeError:
+            return None
+        if self.path is None or Path(code.co_filename) != self.path:
+            return None
+        lines = sorted({line for _, _, line in code.co_lines() if line})
+        behind = [line for line in lines if line > code.co_firstlineno]
+        return Place(self.path.name, (behind or lines)[0], function.__qualname__)
+
+
+Check = "Callable[[Answer, Effort], Finding | None]"
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """Something to write.
+
+    Attributes
+    ----------
+    level : "easy", "medium" or "hard".
+    wants : the names that an answer defines, with the project's own.
+    replaces : where the project's own stands, as `file:name`.
+    check : what is wrong with an answer; None if nothing is.
+    suffix : of an answer's file: ".py", or ".hlo" where the answer is a module.
+    """
+
+    number: int
+    title: str
+    chapter: int
+    level: str
+    wants: Mapping[str, Callable[[], Any]]
+    replaces: str
+    check: Callable[[Answer, Effort], Finding | None] = field(repr=False)
+    suffix: str = ".py"
+
+    @property
+    def folder(self) -> Path:
+        """Where its stub and typical wrong answers are."""
+        return course_folder() / "exercises" / f"{self.number:02}"
+
+    @property
+    def stub(self) -> str:
+        """What a student begins with."""
+        return (self.folder / f"stub{self.suffix}").read_text()
+
+    def own(self) -> Answer:
+        """The project's own solution."""
+        return Answer({name: make() for name, make in self.wants.items()})
+
+    def read(self, path: Path) -> Answer:
+        """A student's answer.
+
+        Raises
+        ------
+        HloError
+            HLO200 if the file can't be read, HLO204 if a name is missing, HLO206 if it fails.
+        """
+        if not path.is_file():
+            raise HloError("HLO200", f"cannot read {path}: there is no such file")
+        path = path.resolve()
+        if self.suffix == ".hlo":
+            (name,) = self.wants
+            return Answer({name: path.read_text()}, path, path.read_text())
+        values = cast("dict[str, Any]", vars(load(path)))
+        for name in self.wants:
+            if name not in values:
+                own = [n for n in values if not n.startswith("_")]
+                note = f"exercise {self.number} wants: {', '.join(self.wants)}"
+                notes = (*did_you_mean(name, own), note)
+                raise HloError("HLO204", f"{path.name} has no `{name}`", notes=notes)
+        return Answer(values, path, path.read_text())
+
+    def find(self, answer: Answer, effort: Effort) -> Finding | None:
+        """What is wrong with an answer; None if nothing is."""
+        first = next(iter(self.wants))
+        try:
+            found = self.check(answer, effort)
+        except Exception as error:
+            if answer.path is None:
+                raise
+            return raised(first, error, answer.path).at(answer.place(first))
+        return found.at(answer.place(first)) if found else None

@@ -1,0 +1,104 @@
+"""What is wrong with an answer, as it is told."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hlo_tools.shrink.case import Case
+
+UNWRITTEN = "not written yet"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A function in a student's file, and its first line."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        """As debuggers take it."""
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong.
+
+    Attributes
+    ----------
+    kind : "unwritten", "missing", "error", "wrong" or "weak": right, but it does too little.
+    message : one line.
+    shown : the counterexample: HLO, inputs, and both results.
+    place : of the function at which to set a breakpoint.
+    again : runs the function on the counterexample once more.
+    """
+
+    kind: str
+    message: str
+    shown: str = ""
+    place: Place | None = None
+    again: Callable[[], Any] | None = None
+
+    def at(self, place: Place | None) -> Finding:
+        """The same, with a breakpoint."""
+        return replace(self, place=self.place or place)
+
+    def __str__(self) -> str:
+        """All that there is to see."""
+        return f"{self.message}\n\n{self.shown}".strip() if self.shown else self.message
+
+
+def unwritten(name: str) -> Finding:
+    """What is told of a stub."""
+    return Finding("unwritten", f"{name} is {UNWRITTEN}")
+
+
+def raised(name: str, error: BaseException, path: Path | None, shown: str = "") -> Finding:
+    """What is told of a function that raises."""
+    causes = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) and cause not in causes:
+        causes.append(cause)
+    if any(isinstance(each, NotImplementedError) for each in causes):
+        return unwritten(name)
+    where = line_of(error, path)
+    line = f" in line {where}" if where else ""
+    told = str(error).partition("\n")[0]
+    return Finding("error", f"{name} raises {type(error).__name__}{line}: {told}", shown)
+
+
+def line_of(error: BaseException, path: Path | None) -> int | None:
+    """The line of a file in which an error arose."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f.lineno for f in frames if path and Path(f.filename) == path]
+    return own[-1] if own else None
+
+
+def case_text(case: Case, want: Any, got: Any) -> str:
+    """A module with its inputs, what it should give, and what it gives."""
+    parts = [f"{case.module}".rstrip()]
+    given = [
+        f"// %{p.name} = {value_text(value)}"
+        for p, value in zip(case.module.entry.parameters, case.arguments or (), strict=False)
+    ]
+    parts += ["\n".join(given)] if given else []
+    parts.append(f"// expected  {value_text(want)}\n// yours     {value_text(got)}")
+    return "\n\n".join(parts)
+
+
+def value_text(value: Any) -> str:
+    """An array with its type, in one line where it is small."""
+    if isinstance(value, np.ndarray | np.generic):
+        array: Any = np.asarray(cast("Any", value))
+        flat = np.array2string(array, separator=", ", threshold=40)
+        return f"{array.dtype}[{','.join(map(str, array.shape))}] {flat}"
+    return str(value)

@@ -1,0 +1,143 @@
+"""Exercises of chapter 8: how often a loop runs, and what is the same in each of its turns."""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from hlo_tools.exercises.calls import Call, compare_calls
+from hlo_tools.exercises.exercise import Exercise
+from hlo_tools.exercises.finding import Finding
+from hlo_tools.exercises.passes import Demand, check_pass
+from optimizer.log import Log
+from optimizer.loops import while_loop_invariant_code_motion as motion
+from optimizer.loops.trip_count import Counter
+from optimizer.loops.while_loop_invariant_code_motion import WhileLoopInvariantCodeMotion
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from hlo.instruction import Module
+    from hlo_tools.exercises.exercise import Answer, Effort
+
+
+def own_trips(init: int, step: int, direction: str, limit: int) -> int | None:
+    """How often a loop over an s8 counter runs, as the project counts."""
+    return Counter(0, init, step, direction, limit, -128, 127).trips
+
+
+def check_trips(answer: Answer, effort: Effort) -> Finding | None:
+    """All directions, and starts, steps and limits at the ends of the range."""
+    numbers = (-128, -5, -1, 0, 1, 2, 7, 126, 127)
+    steps = (-3, -1, 0, 1, 2, 5)
+    found = list(itertools.product(numbers, steps, ("LT", "LE", "GT", "GE", "NE", "EQ"), numbers))
+    if effort.examples < 50:
+        found = found[::7]
+    calls = [Call(each, f"trips{each!r}") for each in found]
+    return compare_calls(answer, "trips", own_trips, calls, show=repr)
+
+
+DECODING = Demand(
+    """HloModule loop
+body {
+  s = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[4] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  e = f32[4] exponential(x)
+  h = f32[4] sine(e)
+  ROOT t = (s32[], f32[4]) tuple(next, x)
+}
+more {
+  s = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[4] get-tuple-element(s), index=1
+  n = s32[] constant(3)
+  ROOT go = pred[] compare(i, n), direction=LT
+}
+ENTRY main {
+  x = f32[4] parameter(0)
+  zero = s32[] constant(0)
+  init = (s32[], f32[4]) tuple(zero, x)
+  ROOT w = (s32[], f32[4]) while(init), condition=more, body=body
+}"""
+)
+HOISTED = Demand(
+    """HloModule hoisted
+body {
+  s = (s32[], f32[4], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[4] get-tuple-element(s), index=1
+  y = f32[4] get-tuple-element(s), index=2
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  e = f32[4] exponential(x)
+  h = f32[4] sine(e)
+  sum = f32[4] add(y, h)
+  ROOT t = (s32[], f32[4], f32[4]) tuple(next, x, sum)
+}
+more {
+  s = (s32[], f32[4], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT go = pred[] compare(i, n), direction=LT
+}
+ENTRY main {
+  x = f32[4] parameter(0)
+  y = f32[4] parameter(1)
+  zero = s32[] constant(0)
+  init = (s32[], f32[4], f32[4]) tuple(zero, x, y)
+  ROOT w = (s32[], f32[4], f32[4]) while(init), condition=more, body=body
+}"""
+)
+
+
+@contextmanager
+def replaced(function: Any) -> Generator[None]:
+    """Let the project's pass ask a student's function what is invariant."""
+    before = motion.invariants
+    motion.invariants = function
+    try:
+        yield
+    finally:
+        motion.invariants = before
+
+
+def check_invariants(answer: Answer, effort: Effort) -> Finding | None:
+    """Hold the pass against the interpreter, and see that it hoists."""
+
+    def invariants(site: Any, ratio: float) -> dict[Any, None]:
+        return dict.fromkeys(answer["invariants"](site, ratio))
+
+    with replaced(invariants):
+        module = HOISTED.module()
+        after = WhileLoopInvariantCodeMotion().run(module, Log())
+        if found := left_inside(module, after):
+            return found
+        pass_answer = type(answer)({"invariants": WhileLoopInvariantCodeMotion}, answer.path)
+        return check_pass(pass_answer, "invariants", effort, [DECODING, HOISTED])
+
+
+def left_inside(module: Module, after: Module) -> Finding | None:
+    """What is told if something stays in the loop that need not."""
+    body = next(i for i in after.entry.instructions if i.opcode == "while").called[1]
+    left = [i for i in body.instructions if i.opcode in ("exponential", "sine")]
+    if left:
+        message = f"%{left[0].name} stays in the loop, though it is the same in every turn"
+        return Finding("weak", message, f"{module}\n// after\n{after}")
+    return None
+
+
+EXERCISES = (
+    Exercise(
+        25, "count the turns of a loop", 8, "medium",
+        {"trips": lambda: own_trips}, "optimizer/loops/trip_count.py:Counter.trips", check_trips,
+    ),
+    Exercise(
+        26, "find what is the same in every turn", 8, "hard",
+        {"invariants": lambda: motion.invariants},
+        "optimizer/loops/while_loop_invariant_code_motion.py:invariants", check_invariants,
+    ),
+)  # fmt: skip

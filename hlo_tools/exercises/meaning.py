@@ -1,0 +1,241 @@
+"""Exercises of chapters 4 and 5: shapes, values, and what it is to be the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hlo.infer import infer
+from hlo.infer.table import infers
+from hlo.types.element_type import F32, PRED, S32, U8
+from hlo_tools.exercises.calls import Call, compare_calls, same_truth
+from hlo_tools.exercises.cases import Watched, Wrong, compare_cases, one_instruction, run_with
+from hlo_tools.exercises.exercise import Exercise
+from hlo_tools.exercises.finding import Finding, unwritten, value_text
+from hlo_tools.generate.trials import broken_by, trials
+from interpreter.engine.evaluate import evaluate
+from interpreter.numbers.compare import BITS, PROMISES, compare
+from interpreter.numbers.integers import divide
+from interpreter.table import evaluates
+from optimizer.catalogue import ALL_RULE_SETS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hlo.instruction import Instruction
+    from hlo_tools.exercises.exercise import Answer, Effort
+    from hlo_tools.shrink.case import Case
+    from optimizer.rewriting.rule import Rule
+
+PLAIN = (F32, S32, U8, PRED)
+
+
+def check_evaluate(opcode: str, name: str) -> Callable[[Answer, Effort], Finding | None]:
+    """How a student's meaning of an opcode is checked: against the interpreter's, on modules."""
+
+    def check(answer: Answer, effort: Effort) -> Finding | None:
+        watched = Watched(answer[name])
+
+        def wrong(case: Case) -> Wrong | None:
+            want = evaluate(case.module, *case.arguments or ())
+
+            def run() -> Any:
+                return evaluate(case.module, *case.arguments or ())
+
+            got, error = run_with(evaluates, opcode, watched, run, watched)
+            if error is not None:
+                return Wrong(error=error)
+            return Wrong(want, got) if differs(got, want) else None
+
+        cases = one_instruction(opcode, effort.examples, PLAIN)
+        message = f"{name} gives another value than the interpreter"
+        return compare_cases(answer, name, cases, wrong, effort, message)
+
+    return check
+
+
+def differs(got: Any, want: Any) -> bool:
+    """Whether a value is another one, or nothing that is a value."""
+    try:
+        return compare(got, want, BITS) is not None
+    except Exception:
+        return True
+
+
+def check_infer(opcode: str, name: str) -> Callable[[Answer, Effort], Finding | None]:
+    """How a student's shape inference is checked: against the project's, on modules."""
+
+    def check(answer: Answer, effort: Effort) -> Finding | None:
+        watched = Watched(answer[name])
+
+        def wrong(case: Case) -> Wrong | None:
+            for instr in case.module.instructions():
+                if instr.opcode != opcode:
+                    continue
+                want = infer(instr)
+
+                def run(of: Instruction = instr) -> Any:
+                    return infer(of)
+
+                got, error = run_with(infers, opcode, watched, run, watched)
+                if error is not None:
+                    return Wrong(error=error)
+                if str(got) != str(want):
+                    return Wrong(want, got)
+            return None
+
+        cases = one_instruction(opcode, effort.examples, PLAIN)
+        message = f"{name} infers another shape"
+        return compare_cases(answer, name, cases, wrong, effort, message)
+
+    return check
+
+
+def check_divide(answer: Answer, effort: Effort) -> Finding | None:
+    """Divide every kind of s32 by every other."""
+    ends = [0, 1, -1, 2, -2, 3, 7, -7, 10, 2**31 - 1, -(2**31)]
+    random = Random(4)
+    drawn = [random.randint(-50, 50) for _ in range(effort.examples // 8)]
+    pairs = [(a, b) for a in ends + drawn for b in ends + drawn[:4]]
+    calls = [
+        Call((np.array([x], np.int32), np.array([y], np.int32)), f"divide(s32 {x}, s32 {y})")
+        for x, y in pairs
+    ]
+
+    def own(x: Any, y: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return divide(x, y)
+
+    return compare_calls(answer, "divide", own, calls, same=same_numbers)
+
+
+def same_numbers(want: Any, got: Any) -> bool:
+    """Equal integers, of the same type."""
+    return np.asarray(got).dtype == want.dtype and bool(np.array_equal(want, got))
+
+
+def own_same_bits(x: Any, y: Any) -> bool:
+    """Whether two arrays are the same to the last bit, as promise BITS has it."""
+    return compare(x, y, BITS) is None
+
+
+def check_same_bits(answer: Answer, _: Effort) -> Finding | None:
+    """Compare all pairs of special numbers."""
+    nans = np.array([0x7FC00000, 0xFFC00001], np.uint32).view(np.float32)
+    numbers = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, 1e-45, 1 + 2**-23, *nans]
+    pairs = [(f32(x), f32(y)) for x in numbers for y in numbers]
+    pairs += [(f32(1, x), f32(1, y)) for x in numbers[:3] for y in numbers[:3]]
+    pairs += [(f32(1, 1), f32(1)), (f32(1), np.array([1], np.float64))]
+    calls = [Call(pair, f"same_bits({', '.join(map(value_text, pair))})") for pair in pairs]
+    return compare_calls(answer, "same_bits", own_same_bits, calls, same=same_truth, show=repr)
+
+
+def f32(*numbers: Any) -> Any:
+    """An array of numbers."""
+    return np.array(numbers, np.float32)
+
+
+# Rules of the project's own whose promises are asked for.
+ASKED = (
+    "negate(negate(x)) => x",
+    "maximum(x, x) => x",
+    "multiply(x, 1) => x",
+    "add(x, -0.0) => x",
+    "add(x, 0) => x",
+    "subtract(x, 0) => x",
+    "multiply(convert(x), y) => select(x, y, 0)",
+    "divide(x, c) => multiply(x, 1 / c)",
+    "sqrt(multiply(x, x)) => abs_(x)",
+    "power(x, 2) => multiply(x, x)",
+)
+NAMES = tuple(PROMISES)
+
+
+def asked_rules() -> dict[str, Rule]:
+    """The rules that are asked for, by name."""
+    known = {rule.name: rule for rules in ALL_RULE_SETS for rule in rules}
+    return {name: known[name] for name in ASKED}
+
+
+def own_promises() -> dict[str, str]:
+    """What the project's own rules promise."""
+    return {name: rule.promise_name for name, rule in asked_rules().items()}
+
+
+def check_promises(answer: Answer, effort: Effort) -> Finding | None:
+    """Each promise must hold, and be the strongest that does."""
+    given: dict[str, Any] = answer["PROMISES"]
+    if not any(given.values()):
+        return unwritten("PROMISES")
+    for name, rule in asked_rules().items():
+        promise = given.get(name)
+        if promise not in PROMISES:
+            known = ", ".join(NAMES)
+            return Finding("wrong", f"the promise of {name} is {promise!r}, none of {known}")
+        said, true = NAMES.index(promise), NAMES.index(rule.promise_name)
+        if said > true:
+            message = f"{name} keeps more than {promise}: try what is stronger"
+            return Finding("wrong", message)
+        if said < true:
+            return refuted(rule, promise, effort)
+    return None
+
+
+def refuted(rule: Rule, promise: str, effort: Effort) -> Finding:
+    """A trial of a rule that breaks a promise that is too strong."""
+    bold = replace(rule, promise=PROMISES[promise])
+    message = f"{rule.name} does not keep {promise}"
+    broken = [t for t in trials(bold, effort.examples) if broken_by(bold, t)]
+    if not broken:
+        return Finding("wrong", message)
+    trial = min(broken, key=lambda t: len(str(t.before)))
+    given = "\n".join(
+        f"// %{p.name} = {value_text(v)}"
+        for p, v in zip(trial.before.entry.parameters, trial.given, strict=True)
+    )
+    want, got = (evaluate(m, *trial.given) for m in (trial.before, trial.after))
+    shown = f"// before\n{trial.before}\n// after\n{trial.after}\n{given}\n\n"
+    return Finding(
+        "wrong", message, f"{shown}// before  {value_text(want)}\n// after   {value_text(got)}"
+    )
+
+
+EXERCISES = (
+    Exercise(
+        9, "infer the shape of a pad", 4, "medium",
+        {"infer_pad": lambda: infers["pad"]}, "hlo/infer/movement.py:infer_pad",
+        check_infer("pad", "infer_pad"),
+    ),
+    Exercise(
+        10, "pad an array", 4, "medium",
+        {"evaluate_pad": lambda: evaluates["pad"]}, "interpreter/movement.py:evaluate_pad",
+        check_evaluate("pad", "evaluate_pad"),
+    ),
+    Exercise(
+        11, "slice at a start that comes at run time", 4, "easy",
+        {"evaluate_dynamic_slice": lambda: evaluates["dynamic-slice"]},
+        "interpreter/movement.py:evaluate_dynamic_slice",
+        check_evaluate("dynamic-slice", "evaluate_dynamic_slice"),
+    ),
+    Exercise(
+        12, "divide integers, by zero too", 4, "medium",
+        {"divide": lambda: divide}, "interpreter/numbers/integers.py:divide", check_divide,
+    ),
+    Exercise(
+        13, "gather", 4, "hard",
+        {"evaluate_gather": lambda: evaluates["gather"]}, "interpreter/indexing.py:evaluate_gather",
+        check_evaluate("gather", "evaluate_gather"),
+    ),
+    Exercise(
+        14, "compare two arrays to the last bit", 5, "easy",
+        {"same_bits": lambda: own_same_bits}, "interpreter/numbers/compare.py:compare",
+        check_same_bits,
+    ),
+    Exercise(
+        15, "give rules their promises", 5, "medium",
+        {"PROMISES": own_promises}, "optimizer/rules/", check_promises,
+    ),
+)  # fmt: skip

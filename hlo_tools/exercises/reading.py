@@ -1,0 +1,288 @@
+"""Exercises of chapters 1 to 3: count, read and walk."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import hlo
+from hlo.build import Builder, module
+from hlo.errors.error import HloError
+from hlo.read.value_text import read
+from hlo.stats import stats
+from hlo.types.element_type import ELEMENT_TYPES, F32
+from hlo.types.shape import array
+from hlo.walk import post_order, users
+from hlo_tools.exercises.calls import Call, compare_calls, same_truth
+from hlo_tools.exercises.exercise import Exercise, course_folder
+from hlo_tools.exercises.finding import Finding
+from hlo_tools.generate.modules import random_module
+from hlo_tools.generate.operands import random_shape
+from hlo_tools.generate.values import tame
+from interpreter.engine.evaluate import evaluate
+from interpreter.numbers.compare import compare
+from optimizer.rewriting.guards import reciprocal_is_exact
+from optimizer.rewriting.make import constant
+from optimizer.rewriting.pattern import c
+from optimizer.rewriting.rule import Match
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hlo.instruction import Computation, Instruction, Module
+    from hlo_tools.exercises.exercise import Answer, Effort
+
+# A chain of so many instructions is deeper than Python's recursion goes.
+DEEP = 3400
+
+
+def random_modules(count: int, size: int = 8) -> Iterator[Module]:
+    """Modules to try a function on, always the same, small ones first."""
+    for seed in range(count):
+        yield random_module(Random(f"course/{seed}"), 1 + size * seed // count)
+
+
+def deep_module() -> Module:
+    """A chain of negations, deeper than Python may recurse."""
+    builder = Builder()
+    last = builder.parameter(array(F32, (2,)))
+    for _ in range(DEEP):
+        last = builder.add("negate", last)
+    return module(builder.build())
+
+
+def own_opcode_counts(given: Module) -> dict[str, int]:
+    """How often each opcode occurs, as `hlo stats` counts."""
+    return stats(given).opcodes
+
+
+def check_opcode_counts(answer: Answer, effort: Effort) -> Finding | None:
+    """Compare the counts on random modules."""
+    calls = [Call((m,), str(m).rstrip()) for m in random_modules(min(effort.examples, 40))]
+    return compare_calls(answer, "opcode_counts", own_opcode_counts, calls, same=same_counts)
+
+
+def same_counts(want: Any, got: Any) -> bool:
+    """Equal dictionaries; a Counter may hold zeros besides."""
+    return dict(want) == {k: n for k, n in got.items() if n}
+
+
+def own_exact(number: np.float32) -> bool:
+    """The guard of the rule `x / c => x * (1 / c)`."""
+    given = constant(np.asarray(number))
+    match = Match(given, {"c": given}, {}, {})
+    return reciprocal_is_exact(c).holds(match)
+
+
+def check_exact(answer: Answer, effort: Effort) -> Finding | None:
+    """Ask about powers of two, numbers beside them, and the special ones."""
+    random = Random(1)
+    powers = [2.0**n for n in range(-149, 128)]
+    beside = [x * f for x in powers[20:250:9] for f in (1.5, 1.25, 3.0, 1 - 2**-24)]
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 3.0, 10.0, 0.1, 1 / 3]
+    drawn = [random.uniform(-100, 100) for _ in range(effort.examples)]
+    signed = [sign * x for x in powers + beside for sign in (1, -1)]
+    with np.errstate(all="ignore"):
+        numbers = [np.float32(x) for x in special + signed + drawn]
+    calls = [Call((x,), f"reciprocal_is_exact({x!r})") for x in numbers]
+    return compare_calls(answer, "reciprocal_is_exact", own_exact, calls, same=same_truth)
+
+
+def own_shape_text(name: str, dims: tuple[int, ...], order: tuple[int, ...] | None) -> str:
+    """A shape as HLO spells it."""
+    made = array(ELEMENT_TYPES[name], dims)
+    layout = type(made.layout)(order) if made.layout and order is not None else None
+    return (made.with_layout(layout) if layout else made.without_layout).text
+
+
+def check_shape_text(answer: Answer, effort: Effort) -> Finding | None:
+    """Spell random shapes."""
+    calls: list[Call] = []
+    for seed in range(effort.examples):
+        random = Random(seed)
+        shape = random_shape(random, tuple(ELEMENT_TYPES[n] for n in ("f32", "bf16", "s8", "pred")))
+        order = random.sample(range(shape.rank), shape.rank)
+        given = (shape.element_type.name, shape.dims, random.choice((tuple(order), None)))
+        calls.append(Call(given, f"shape_text{given!r}"))
+    return compare_calls(answer, "shape_text", own_shape_text, calls, show=repr)
+
+
+def own_read_slice(text: str) -> list[tuple[int, int, int]]:
+    """What the grammar reads in `{[0:4:2], [1:3]}`."""
+    return [(s.start, s.limit, s.stride) for s in read("slice_ranges", text, None)]
+
+
+SLICES = (
+    "{}", "{[0:4]}", "{[0:4:2]}", "{[0:4], [1:3]}", "{[0:4],[1:3:1]}", "{ [ 0 : 8 : 3 ] }",
+    "{[10:12]}", "[0:4]", "{[0:4}", "{[0-4]}", "{[:4]}", "{[0:]}", "{[0:4:]}", "{[0:4:2:1]}",
+    "{[0:4] [1:3]}", "{[0:4],}", "{[0:4]} ", "{[a:b]}", "{[0:4]}}", "{0:4}", "", "{,}",
+)  # fmt: skip
+
+
+def check_read_slice(answer: Answer, effort: Effort) -> Finding | None:
+    """Read right and wrong texts."""
+    random = Random(2)
+    texts: list[str] = list(SLICES)
+    for _ in range(effort.examples // 4):
+        parts = [
+            ":".join(str(random.randint(0, 99)) for _ in range(random.choice((2, 3, 3))))
+            for _ in range(random.randint(1, 3))
+        ]
+        texts.append("{" + ", ".join(f"[{part}]" for part in parts) + "}")
+    calls = [Call((text,), f"read_slice({text!r})") for text in texts]
+    return compare_calls(
+        answer, "read_slice", own_read_slice, calls, same=same_slices, show=repr, may_refuse=True
+    )
+
+
+def same_slices(want: Any, got: Any) -> bool:
+    """Equal triples in order."""
+    return [tuple(x) for x in want] == [tuple(x) for x in got]
+
+
+def own_softmax() -> str:
+    """The model itself, in which nothing is wrong."""
+    return (course_folder() / "models" / "softmax.hlo").read_text()
+
+
+def check_mended(answer: Answer, effort: Effort) -> Finding | None:
+    """The text must be well formed, and give the same as the model."""
+    name = answer.path.name if answer.path else "softmax.hlo"
+    text = answer["softmax"]
+    if UNMENDED.search(text):
+        return Finding("unwritten", "softmax is not written yet: nothing is mended in it")
+    try:
+        got = hlo.parse(text, name)
+        hlo.verify(got)
+    except HloError as error:
+        return Finding("wrong", "there is still a mistake in it", str(error))
+    want = hlo.parse(own_softmax())
+    if [p.shape.dims for p in got.entry.parameters] != [
+        p.shape.dims for p in want.entry.parameters
+    ]:
+        return Finding("wrong", "it takes other arguments than softmax.hlo")
+    random = Random(3)
+    for _ in range(min(effort.examples, 5)):
+        given = [tame(p.shape, random) for p in want.entry.parameters]
+        differs = compare(evaluate(got, *given), evaluate(want, *given))
+        if differs:
+            return Finding("wrong", f"it is well formed, but no softmax: {differs}")
+    return None
+
+
+UNMENDED = re.compile(r"ENTRY main \(scores: f32\[4,8\]\) -> f32\[4,9\]")
+
+
+def names(found: Any) -> list[str]:
+    """Instructions as they are shown."""
+    return [f"%{i.name}" for i in found]
+
+
+def check_users(answer: Answer, effort: Effort) -> Finding | None:
+    """Compare users on random computations."""
+
+    def show(found: dict[Instruction, list[Instruction]]) -> str:
+        return "; ".join(f"%{i.name}: {', '.join(names(u)) or 'none'}" for i, u in found.items())
+
+    calls = [Call((m.entry,), str(m).rstrip()) for m in random_modules(min(effort.examples, 60))]
+    return compare_calls(answer, "users", users, calls, same=same_users, show=show)
+
+
+def same_users(want: Any, got: Any) -> bool:
+    """The same users of every instruction, in order."""
+    return {i: list(u) for i, u in got.items()} == want
+
+
+def shuffled(given: Module, random: Random) -> Computation:
+    """The entry computation with its instructions in a wild order."""
+    entry = given.entry
+    return type(entry)(
+        entry.name, tuple(random.sample(entry.instructions, len(entry.instructions))), entry.root
+    )
+
+
+def check_post_order(answer: Answer, effort: Effort) -> Finding | None:
+    """Compare orders, of a chain too that is deeper than Python recurses."""
+    calls = [
+        Call((m.entry.root,), f"{m}".rstrip()) for m in random_modules(min(effort.examples, 60))
+    ]
+    found = compare_calls(answer, "post_order", post_order, calls, same=is_order, show=show_order)
+    if found:
+        return found
+    deep = Call((deep_module().entry.root,), f"// the root of a chain of {DEEP} negations")
+    return compare_calls(answer, "post_order", post_order, [deep], same=is_order, show=show_order)
+
+
+def show_order(found: Any) -> str:
+    """The first names of an order."""
+    some = names(list(found)[:12])
+    return ", ".join(some) + (" ..." if len(found) > len(some) else "")
+
+
+def is_order(want: Any, got: Any) -> bool:
+    """Whether an order has the same instructions, each once, after its operands."""
+    seen: set[Any] = set()
+    for instr in got:
+        if instr in seen or not all(o in seen for o in instr.operands):
+            return False
+        seen.add(instr)
+    return seen == set(want) and got[-1] is want[-1]
+
+
+def own_depth(given: Computation) -> int:
+    """The longest chain, as `hlo stats` counts."""
+    return stats(module(given)).depth
+
+
+def check_depth(answer: Answer, effort: Effort) -> Finding | None:
+    """Compare depths, of a long chain too."""
+    modules = random_modules(min(effort.examples, 60))
+    # An earlier root leaves something behind that it does not need.
+    calls = [
+        Call((part,), f"{module(part)}".rstrip())
+        for m in modules
+        for part in (m.entry, replace(m.entry, root=m.entry.instructions[0]))
+    ]
+    calls.append(Call((deep_module().entry,), f"// a chain of {DEEP} negations"))
+    return compare_calls(answer, "depth", own_depth, calls, show=repr)
+
+
+EXERCISES = (
+    Exercise(
+        1, "count the opcodes of a module", 1, "easy",
+        {"opcode_counts": lambda: own_opcode_counts}, "hlo/stats.py:stats", check_opcode_counts,
+    ),
+    Exercise(
+        2, "say for which c a division becomes a multiplication", 1, "medium",
+        {"reciprocal_is_exact": lambda: own_exact},
+        "optimizer/rewriting/guards.py:reciprocal_is_exact", check_exact,
+    ),
+    Exercise(
+        3, "spell a shape", 2, "easy",
+        {"shape_text": lambda: own_shape_text}, "hlo/types/shape.py:Shape.text", check_shape_text,
+    ),
+    Exercise(
+        4, "read a slice", 2, "medium",
+        {"read_slice": lambda: own_read_slice}, "hlo/read/hlo.lark:slice_ranges", check_read_slice,
+    ),
+    Exercise(
+        5, "mend eight mistakes", 2, "easy",
+        {"softmax": own_softmax}, "tutorials/models/softmax.hlo", check_mended, ".hlo",
+    ),
+    Exercise(
+        6, "find the users of every instruction", 3, "easy",
+        {"users": lambda: users}, "hlo/walk.py:users", check_users,
+    ),
+    Exercise(
+        7, "put operands first, without recursion", 3, "medium",
+        {"post_order": lambda: post_order}, "hlo/walk.py:post_order", check_post_order,
+    ),
+    Exercise(
+        8, "measure the longest chain", 3, "easy",
+        {"depth": lambda: own_depth}, "hlo/stats.py:depth", check_depth,
+    ),
+)  # fmt: skip

@@ -1,0 +1,107 @@
+"""The exercises are tested: the stub is unfinished, the project's own is right, wrong ones fail."""
+
+from pathlib import Path
+
+import pytest
+from course.blocks import COURSE, unspoilt
+
+from hlo_tools.cli import main
+from hlo_tools.exercises.apart import check_apart, check_here
+from hlo_tools.exercises.catalogue import EXERCISES
+from hlo_tools.exercises.exercise import Effort, Exercise
+
+NUMBERS = list(EXERCISES)
+WRONG = [
+    path
+    for exercise in EXERCISES.values()
+    for path in sorted((exercise.folder / "wrong").iterdir())
+    if path.suffix == exercise.suffix
+]
+# A compiler or a long search takes a while; one of the others' wrong answers is tried in each run.
+QUICK = {path for i, path in enumerate(WRONG) if i % 3 == (i // 3) % 3}
+
+
+def promised(path: Path) -> str:
+    """The message that the first line of a wrong answer says it is told."""
+    return path.read_text().partition("\n")[0].partition("message: ")[2]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_the_projects_own_is_right(number: int) -> None:
+    exercise = EXERCISES[number]
+    found = exercise.find(exercise.own(), Effort(examples=30))
+    assert found is None, str(found)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_the_stub_is_not_written_yet(number: int) -> None:
+    exercise = EXERCISES[number]
+    report = check_here(number, exercise.folder / f"stub{exercise.suffix}", 10)
+    assert report.status == "unwritten"
+    assert "is not written yet" in report.message
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p if p in QUICK else pytest.param(p, marks=pytest.mark.slow) for p in WRONG],
+    ids=lambda path: f"{path.parts[-3]}-{path.stem}",
+)
+def test_a_wrong_answer_is_told_what_is_wrong(path: Path) -> None:
+    with unspoilt(path.parent):
+        report = check_here(int(path.parts[-3]), path, shrinking=2)
+    assert not report.is_right
+    assert promised(path) in report.message
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=lambda e: str(e.number))
+def test_an_exercise_has_three_wrong_answers_and_replaces_something(exercise: Exercise) -> None:
+    wrong = [path for path in WRONG if path.parts[-3] == exercise.folder.name]
+    assert len(wrong) >= 3
+    assert all(map(promised, wrong))
+    file, _, name = exercise.replaces.partition(":")
+    source = COURSE.parent / file
+    assert source.exists()
+    assert name.rpartition(".")[2] in (source.read_text() if source.is_file() else "")
+
+
+def test_numbers_go_from_one_without_a_gap() -> None:
+    assert list(range(1, len(EXERCISES) + 1)) == NUMBERS
+    assert len(NUMBERS) >= 24
+
+
+ENDLESS = "def users(computation):\n    while True:\n        pass\n"
+GREEDY = "def users(computation):\n    return bytearray(1 << 40)\n"
+LEAVING = "import os\n\ndef users(computation):\n    os._exit(0)\n"
+NETWORK = """import socket
+
+def users(computation):
+    socket.create_connection(("127.0.0.1", 9))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        pytest.param(ENDLESS, "time", marks=pytest.mark.slow),
+        pytest.param(GREEDY, "error", marks=pytest.mark.slow),
+        pytest.param(NETWORK, "error", marks=pytest.mark.slow),
+        (LEAVING, "ended"),
+    ],
+)
+def test_nothing_that_an_answer_does_stops_us(text: str, status: str, tmp_path: Path) -> None:
+    path = tmp_path / "answer.py"
+    path.write_text(text)
+    report = check_apart(6, path, seconds=3, megabytes=2048)
+    assert report.status == status, report
+
+
+def test_the_command_lists_tells_and_prints_stubs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["exercise"]) == 0
+    assert "find the users of every instruction" in capsys.readouterr().out
+    assert main(["exercise", "6"]) == 0
+    assert "hlo/walk.py:users" in capsys.readouterr().out
+    assert main(["exercise", "6", "--stub"]) == 0
+    assert capsys.readouterr().out == EXERCISES[6].stub
+    assert main(["exercise", "99"]) == 2
+    assert "there is no exercise 99" in capsys.readouterr().err
+    assert main(["exercise", "6", "nowhere.py"]) == 2

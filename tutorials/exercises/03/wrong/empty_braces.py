@@ -1,0 +1,4 @@
+# message: shape_text gives a wrong result
+def shape_text(name, dims, order):
+    text = f"{name}[{','.join(map(str, dims))}]"
+    return text if order is None else text + "{" + ",".join(map(str, order)) + "}"

@@ -1,0 +1,19 @@
+# message: a second run, on its own result
+from dataclasses import replace
+
+from hlo.walk import rebuild_module
+from optimizer.effects import dead
+
+
+class DeadCode:
+    """Makes a new computation where nothing changes."""
+
+    name = "dead-code"
+
+    def run(self, module, log):
+        def clean(computation):
+            gone = [i for i in reversed(dead(computation)) if log.rewrite("dead", i)]
+            kept = tuple(i for i in computation.instructions if i not in gone)
+            return replace(computation, instructions=kept)
+
+        return rebuild_module(module, clean)

@@ -1,0 +1,28 @@
+# message: it rewrites without fuel
+from hlo.walk import rebuild, rebuild_module
+from optimizer.effects import has_effect, ordered
+from optimizer.identity import Identity
+
+
+class Common:
+    """Asks nobody."""
+
+    name = "common"
+
+    def run(self, module, log):
+        identity = Identity()
+
+        def change(computation):
+            tied = ordered(computation)
+            plan, first, number = {}, {}, {}
+            for n, instr in enumerate(computation.instructions):
+                number[instr] = n
+                if not instr.operands or instr in tied or has_effect(instr):
+                    continue
+                kept = first.setdefault(identity.key(instr, number), instr)
+                if kept is not instr and log is not None:
+                    plan[instr] = kept
+                    number[instr] = number[kept]
+            return rebuild(computation, plan)
+
+        return rebuild_module(module, change)

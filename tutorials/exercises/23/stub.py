@@ -1,0 +1,11 @@
+"""Exercise 23: find the wrong rewrite.
+
+`exercises/23/suspect.py` is a pass of six rules, and one of them is wrong. Let bisection find it:
+
+    hlo bisect models/attention.hlo --passes exercises/23/suspect.py:Suspect
+
+Write down the number of the rewrite that makes the result wrong, and the name of its rule.
+"""
+
+REWRITE = 0
+RULE = ""

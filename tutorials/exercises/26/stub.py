@@ -1,0 +1,20 @@
+"""Exercise 26: find what is the same in every turn.
+
+`site.loop.body` is the body of a loop. `taken(site)` are the instructions of it that take arrays
+from the state that no turn changes. What follows from these alone, and has no effect, is the same
+in every turn, and may be computed once, before the loop. Give these instructions, those taken among
+them, in order.
+
+Mind: `instr.row.pure` is whether an opcode only computes; `ordered(body)` are instructions that
+control dependencies tie; and a loop inside of the loop might never end, so it must not run where
+the outer one might not. `ends(instr)` says whether there is none in it. The number of turns,
+`trip_count(site.loop, max_turns=1)`, is None where it is not known; nothing is gained at 0 or 1.
+"""
+
+from optimizer.effects import has_effect, ordered
+from optimizer.loops.trip_count import trip_count
+from optimizer.loops.while_loop_invariant_code_motion import ends, taken
+
+
+def invariants(site, ratio):
+    raise NotImplementedError("not written yet")

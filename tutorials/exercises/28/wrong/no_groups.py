@@ -1,0 +1,3 @@
+# message: bytes where
+def groups(computation):
+    return []

@@ -1,0 +1,3 @@
+# message: peak gives a wrong result
+def peak(blocks):
+    return max((block.size for block in blocks), default=0)

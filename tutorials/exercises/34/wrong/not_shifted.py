@@ -1,0 +1,13 @@
+# message: write_concatenate
+from codegen.indexing import Within
+from codegen.opcodes.movement import chosen
+
+
+def write_concatenate(body, instr, index):
+    """Element 0 of the second operand is not where it stands in the result."""
+    d, start, cases = instr.attrs.dimensions[0], 0, []
+    for operand in instr.operands:
+        end = start + operand.shape.dims[d]
+        cases.append((body.holds([Within(index[d], start, end)]), operand, index))
+        start = end
+    return chosen(body, instr, cases)
