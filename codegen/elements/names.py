@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from hlo.types.element_type import ELEMENT_TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 LONGEST = 48
 _GLOBAL = re.compile(r"_(kernel|constant|computation)(_\d+)?$")
@@ -49,7 +52,7 @@ class Names:
     keywords: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self) -> None:
-        self._taken: set[str] = set()
+        self._taken: dict[str, str] = {}
         self._next: dict[str, int] = {}
 
     def unique(self, wanted: str, kind: str | None = None) -> str:
@@ -69,20 +72,25 @@ class Names:
         elif _GLOBAL.search(word):
             word = f"{word}_v"
         if not self._refused(word):
-            self._taken.add(word)
+            self._taken[word] = wanted
             return word
         stem = _NUMBER.sub("", word)
         number = self._next.get(stem, 1)
         while self._refused(f"{stem}_{number}"):
             number += 1
         self._next[stem] = number + 1
-        self._taken.add(f"{stem}_{number}")
+        self._taken[f"{stem}_{number}"] = wanted
         return f"{stem}_{number}"
 
     @property
     def given(self) -> frozenset[str]:
         """All identifiers of this scope."""
         return frozenset(self._taken)
+
+    @property
+    def meant(self) -> Mapping[str, str]:
+        """The name that was wanted for each identifier: in most cases that of an instruction."""
+        return self._taken
 
     def _refused(self, word: str) -> bool:
         return word in self._taken or word in self.keywords or self.defined(word)

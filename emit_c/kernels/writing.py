@@ -46,6 +46,7 @@ class Kernels:
     ----------
     functions : their texts by name, each after those of the functions that belong to it alone.
     entries : the names of the kernels themselves.
+    meant : for each of these, the HLO name that each of its identifiers stands for.
     watch : is shown what the passes make of each kernel.
     """
 
@@ -53,6 +54,7 @@ class Kernels:
         self.names, self.watch = names, watch
         self.functions: dict[str, str] = {}
         self.entries: set[str] = set()
+        self.meant: dict[str, Mapping[str, str]] = {}
         self._names: dict[str, str] = {}
 
     def _own(self, kernel: Kernel, body: str) -> str:
@@ -82,6 +84,7 @@ class Kernels:
             result = "int" if kernel.writer.patience else "void"
             self.functions[unique] = f"{comment(about)}static {result} {unique}{body}"
             self.entries.add(unique)
+            self.meant[unique] = kernel.names.meant
         return self._names[key]
 
 

@@ -7,7 +7,7 @@ used, constants, the kernels, a function for each computation that is called, an
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from codegen.elements.names import comment
@@ -59,6 +59,8 @@ class Program:
         takes them in this order.
     sites : where kernels are called, if their times are taken; by the number that they report.
     units : what files were handed out already, if any were.
+    meant : for each C function, the HLO name that each of its identifiers stands for; under "",
+        that of the functions themselves.
     """
 
     parts: Parts
@@ -69,6 +71,7 @@ class Program:
     functions: Mapping[str, str]
     sites: tuple[Site, ...] = ()
     units: Units | None = None
+    meant: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Any])
 
     @property
     def source(self) -> str:
@@ -125,6 +128,7 @@ def emit(
     return Program(
         parts, memory.arena_bytes, large, writer.slot_bytes, memory.donated, foreign.declared,
         tuple(writer.sites or ()), units,
+        {**writer.kernels.meant, **writer.meant, "": writer.names.meant},
     )  # fmt: skip
 
 

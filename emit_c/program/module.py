@@ -13,7 +13,7 @@ from emit_c.program.buffers import Memory
 from emit_c.program.kernel_reuse import KernelReuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from codegen.statements import Statement
     from emit_c.kernels.passes import Watch
@@ -39,6 +39,7 @@ class ModuleWriter:
     ----------
     functions : the texts of C functions by name, with addresses still to be filled in.
     written : the names of these functions, by the computation that each runs.
+    meant : for each function, the HLO name that each of its identifiers stands for.
     slot_bytes : memory that the neediest kernel takes for each thread.
     prologue : what the entry does first.
     memory : where everything lies.
@@ -63,6 +64,7 @@ class ModuleWriter:
         self.slot_bytes = 0
         self.prologue: tuple[Statement, ...] = ()
         self.written: dict[Computation, str] = {}
+        self.meant: dict[str, Mapping[str, str]] = {}
 
     def function(self, computation: Computation, role: str, name: str | None = None) -> str:
         """The name of a computation's C function, which is written when it is first asked for.

@@ -33,6 +33,7 @@ def write_function(module: ModuleWriter, computation: Computation, name: str) ->
     """The text of a computation's C function, with addresses still to be filled in."""
     schedule = Schedule(module, computation, name)
     schedule.write()
+    module.meant[name] = schedule.names.meant
     return schedule.finish()
 
 

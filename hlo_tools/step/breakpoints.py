@@ -11,7 +11,6 @@ from hlo.opcode import OPCODES
 from hlo_tools.trace.kernels import KernelStop
 from hlo_tools.trace.values import has_nan
 from interpreter.numbers.compare import BITS, compare
-from optimizer.rewriting.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -139,8 +138,3 @@ def breakpoint_at(words: str, stops: Iterable[Stop], modules: Iterable[Module]) 
     )
     known = [*CONDITIONS, *OPCODES, *passes, *names, *rules]
     raise HloError("HLO204", message, notes=found or did_you_mean(words, known))
-
-
-def is_rule(event: Event) -> bool:
-    """Whether a rule does a rewrite, and not a pass by itself."""
-    return isinstance(event.by, Rule)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from difflib import SequenceMatcher
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from hlo.errors.error import HloError, did_you_mean
@@ -12,14 +11,13 @@ from hlo.read.stack_frames import source_place
 from hlo.walk import users
 from hlo.wording import counted
 from hlo.write.print import print_instruction
-from hlo_tools.proofs.record import evidence_of, read_record
 from hlo_tools.show import spell
 from hlo_tools.step.shown import Line
 from hlo_tools.trace.changes import SHOWN
 from hlo_tools.trace.kernels import KernelStop
+from hlo_tools.trace.rules import all_rules, test_status
 from hlo_tools.trace.source import source_of
 from interpreter.numbers.compare import BITS, compare
-from optimizer.catalogue import ALL_RULE_SETS
 from optimizer.rewriting.rule import Rule, why_not
 
 if TYPE_CHECKING:
@@ -49,25 +47,6 @@ def head(stop: Stop, run: PassRun, total: int) -> list[Line]:
     status = test_status(event)
     lines.append(Line(f"  promise {run.promise(event)}{f' ({status})' if status else ''}", "dim"))
     return lines
-
-
-@lru_cache(maxsize=1)
-def _record() -> Any:
-    return read_record()
-
-
-def test_status(event: Event) -> str:
-    """Whether a rule is proved, as `hlo rules` says; "" for what is no rule of the optimizer's."""
-    if not isinstance(event.by, Rule) or event.by not in all_rules():
-        return ""
-    found = evidence_of(event.by, _record())
-    return f"{found.word}, tried {found.tried} times" if found else "not run yet"
-
-
-@lru_cache(maxsize=1)
-def all_rules() -> dict[Rule, None]:
-    """The rules of the optimizer."""
-    return dict.fromkeys(rule for rules in ALL_RULE_SETS for rule in rules)
 
 
 def kernel_head(stop: KernelStop, number: int, total: int) -> list[Line]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
@@ -15,6 +15,8 @@ from hlo_tools.files import read_sound_module, write_text
 from hlo_tools.graphs.drawing import drawn
 from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, make_inputs
 from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline, pass_in
+from hlo_tools.trace.values import Values
+from hlo_tools.trace.write import is_small, trace_data, trace_text
 from hlo_tools.views.picture import picture
 from optimizer.log import Event, Log, Observer, Silent
 from optimizer.memory.buffer_assignment import assign
@@ -87,7 +89,7 @@ def add_arguments(parser: Parser) -> None:
         "--check-values", action="store_true", help="run the module before and after each pass"
     )
     add_input_options(parser)
-    parser.only_with(INPUT_OPTIONS, "--check-values")
+    parser.only_with(INPUT_OPTIONS, "--check-values", "--trace")
     parser.add_argument(
         "--stage",
         choices=("hlo", "buffers", "loops", "c", "dot", "svg"),
@@ -99,6 +101,13 @@ def add_arguments(parser: Parser) -> None:
         "--kernel", metavar="NAME", help="print the loops of this instruction's kernel only"
     )
     parser.add_argument("--svg", metavar="FILE", help="draw there when and where its arrays lie")
+    parser.add_argument(
+        "--trace",
+        metavar="FILE",
+        help="write passes, rewrites, rules, values, loops, C and memory there, as JSON "
+        "(docs/trace.md)",
+    )
+    parser.not_with("--trace", "--fuel", "--skip", "--until")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write to a file")
 
 
@@ -111,6 +120,8 @@ def run(arguments: Namespace) -> int:
     if last:
         arguments.until = None  # it is a pass over kernels, not one over the module
     passes = chosen_pipeline(arguments)
+    if arguments.trace:
+        write_text(arguments.trace, trace_text(traced(module, passes, arguments)))
     timer = Timer()
     watching = [Verify(), timer, *observers(module, passes, arguments)]
     log = Log(watching, fuel=arguments.fuel, skip=frozenset(arguments.skip))
@@ -128,6 +139,13 @@ def run(arguments: Namespace) -> int:
     if arguments.time:
         print(timer.report(), file=sys.stderr)
     return 0
+
+
+def traced(module: Module, passes: Pass, arguments: Namespace) -> dict[str, Any]:
+    """The trace of a module, with values if it is small; with all up to a pass that fails."""
+    values = Values(lambda: make_inputs(module, arguments)) if is_small(module) else None
+    code = not arguments.passes and arguments.target == "cpu"
+    return trace_data(module, passes, values, code=code)
 
 
 def text_of(module: Module, stage: str, kernel: str | None = None, until: str | None = None) -> str:

@@ -1,0 +1,227 @@
+"""A trace as one JSON document: what `hlo opt --trace FILE` writes and `hlo view` shows.
+
+Everything that is said often stands in a table once, and elsewhere by its place in the table,
+counted from 0. `docs/trace.md` tells what each key means.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from hlo.errors.error import HloError
+from hlo.instruction import Computation, Instruction
+from hlo.opcode import OPCODES
+from hlo_tools.show import spell_in_a_line
+from hlo_tools.trace.code import c_sections
+from hlo_tools.trace.kernels import kernel_stops
+from hlo_tools.trace.memory import memory
+from hlo_tools.trace.replay import is_exact, steps
+from hlo_tools.trace.rows import Rows, Strings
+from hlo_tools.trace.rules import described
+from hlo_tools.trace.source import shown_path
+from hlo_tools.trace.stops import Stops
+from optimizer.pipeline_text import pipeline_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hlo.instruction import Module
+    from hlo_tools.trace.recording import PassRun, Recording
+    from hlo_tools.trace.values import Values
+    from optimizer.log import Event
+
+FORMAT: Final = "pyhlo-trace"
+VERSION: Final = 1
+# Characters of a value that are kept.
+LONGEST_VALUE = 240
+
+
+class Document:
+    """A recording on its way to JSON.
+
+    Parameters
+    ----------
+    values : what instructions compute on an input; None where that is not wanted.
+    code : whether loops, C and memory are wanted: the module is optimized for the CPU.
+    """
+
+    def __init__(self, recording: Recording, values: Values | None = None, *, code: bool) -> None:
+        self.recording, self.values, self.code = recording, values, code
+        self.stops = Stops(recording)
+        self.rows = Rows(recording.module)
+        self.rules: dict[tuple[object, ...], int] = {}
+        self.rule_data: list[dict[str, Any]] = []
+        self.texts = Strings()
+        self.notes: list[str] = []
+
+    def as_data(self) -> dict[str, Any]:
+        """The whole document."""
+        recording = self.recording
+        start = self.rows.of(recording.module)
+        passes = [self._pass(number) for number in range(len(recording.passes))]
+        values = self._values()
+        last = self._last()
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "module": recording.module.name,
+            "pipeline": recording.pipeline.name,
+            "passes_text": pipeline_text_of(recording),
+            "fault": str(recording.fault) if recording.fault else "",
+            "start": start,
+            "passes": passes,
+            "rules": self.rule_data,
+            "values": values,
+            **last,
+            "notes": self.notes,
+            "rows": self.rows.as_data(),
+            "names": self.rows.names.as_data(),
+            "shapes": [[shape, self.rows.bytes[shape]] for shape in self.rows.shapes.as_data()],
+            "opcodes": [[name, OPCODES[name].summary] for name in self.rows.opcodes.as_data()],
+            "rests": self.rows.rests.as_data(),
+            "sources": [source.split("\n") for source in self.rows.sources.as_data()],
+            "texts": self.texts.as_data(),
+        }
+
+    # ---------------------------------------------------------------------------------- rewrites
+
+    def _pass(self, number: int) -> dict[str, Any]:
+        run = self.recording.passes[number]
+        place = run.place
+        data: dict[str, Any] = {
+            "path": list(run.path),
+            "summary": run.summary,
+            "place": [shown_path(place.file), place.line],
+            "milliseconds": round(run.seconds * 1000, 3),
+            "verified": run.verified,
+            "promise": str(run.promise(run.rewrites[0])) if run.rewrites else "",
+        }
+        if run.changed:
+            events = run.rewrites or (None,)
+            found = zip(events, steps(self.stops, number, self.rows), strict=True)
+            data["exact"] = is_exact(run)
+            data["steps"] = [self._step(run, event, splices) for event, splices in found]
+        return data
+
+    def _step(self, run: PassRun, event: Event | None, splices: Any) -> dict[str, Any]:
+        data: dict[str, Any] = {"edits": splices}
+        if event is not None:
+            number = self.rows.names.number
+            data |= {
+                "rule": self._rule(event),
+                "old": number(event.old.name),
+                "new": [number(instr.name) for instr in event.new],
+                "promise": str(run.promise(event)),
+            }
+            if event.bindings:
+                data["bindings"] = {k: self._bound(v) for k, v in event.bindings.items()}
+        return data
+
+    def _rule(self, event: Event) -> int:
+        key = (event.rule, event.place) if event.by is None else (event.rule, event.by)
+        if key not in self.rules:
+            self.rules[key] = len(self.rule_data)
+            self.rule_data.append(described(event))
+        return self.rules[key]
+
+    def _bound(self, value: Any) -> Any:
+        """An instruction or a computation by the number of its name, several as a list; or text."""
+        if isinstance(value, Instruction | Computation):
+            return self.rows.names.number(value.name)
+        parts = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else ()
+        if parts and isinstance(parts[0], Instruction):
+            return [self.rows.names.number(each.name) for each in parts]
+        return str(cast("object", value))
+
+    # ------------------------------------------------------------------------------------ values
+
+    def _values(self) -> list[list[int]]:
+        """For the module before all passes and after each that changes it: row, text, row, ...
+
+        Only what is not as it was before is listed.
+        """
+        if self.values is None:
+            return []
+        changed = [run.after for run in self.recording.passes if run.changed]
+        last: dict[int, int] = {}
+        found: list[list[int]] = []
+        try:
+            found += [
+                self._values_in(module, self.values, last)
+                for module in (self.recording.module, *changed)
+            ]
+        except (HloError, MemoryError) as error:
+            self.notes.append(f"no values: {error}")
+        return found
+
+    def _values_in(self, module: Module, values: Values, last: dict[int, int]) -> list[int]:
+        computed = values.of(module)
+        fresh: list[int] = []
+        for computation in module.computations:
+            for instr in computation.instructions:
+                if instr.name not in computed:
+                    continue
+                row = self.rows.instruction(instr, is_root=instr is computation.root)
+                text = self.texts.number(shortened(spell_in_a_line(computed[instr.name])))
+                if last.get(row) != text:
+                    last[row] = text
+                    fresh += [row, text]
+        return fresh
+
+    # -------------------------------------------------------------------------- the last module
+
+    def _last(self) -> dict[str, Any]:
+        """Kernels, C and memory of what the last pass made; empty where there are none."""
+        data: dict[str, Any] = {"kernels": [], "code": [], "memory": None}
+        if not self.code or self.recording.fault is not None:
+            return data
+        made: dict[str, Callable[[Module], Any]] = {
+            "kernels": self._kernels,
+            "code": self._code,
+            "memory": memory,
+        }
+        for key, make in made.items():
+            try:
+                data[key] = make(self.recording.last)
+            except HloError as error:
+                self.notes.append(f"no {key}: {error}")
+        return data
+
+    def _kernels(self, module: Module) -> list[dict[str, Any]]:
+        """Each kernel's loops as they are written, and after each pass that changes them."""
+        found: dict[str, dict[str, Any]] = {}
+        for stop in kernel_stops(module):
+            first = {"pass": "", "why": "", "lines": self._lines(stop.before)}
+            kernel = found.setdefault(stop.kernel, {"name": stop.kernel, "states": [first]})
+            lines = self._lines(stop.after)
+            kernel["states"].append({"pass": stop.pass_, "why": stop.why, "lines": lines})
+        return list(found.values())
+
+    def _lines(self, lines: tuple[str, ...]) -> list[int]:
+        return [self.texts.number(line) for line in lines]
+
+    def _code(self, module: Module) -> list[dict[str, Any]]:
+        """The files that are emitted: C, and others as they come, by language."""
+        number = self.rows.names.number
+        sections = [
+            {
+                "title": section.title,
+                "lines": self._lines(tuple(line.text for line in section.lines)),
+                "names": [[number(name) for name in line.names] for line in section.lines],
+            }
+            for section in c_sections(module)
+        ]
+        return [{"language": "C", "sections": sections}]
+
+
+def shortened(text: str) -> str:
+    """A text that is not too long."""
+    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 4] + " ..."
+
+
+def pipeline_text_of(recording: Recording) -> str:
+    """The pipeline as `--passes` takes it; its name where it has passes that have no such text."""
+    try:
+        return pipeline_text(recording.pipeline)
+    except AttributeError:
+        return recording.pipeline.name

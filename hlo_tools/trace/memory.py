@@ -1,0 +1,54 @@
+"""Where the arrays of a module lie, and from when to when, as data for a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from optimizer.log import Log
+from optimizer.memory.buffer_assignment import assign
+from optimizer.memory.copy_insertion import CopyInsertion
+
+if TYPE_CHECKING:
+    from hlo.instruction import Module
+    from optimizer.memory.buffer_assignment import Allocation
+
+
+def memory(module: Module) -> dict[str, Any]:
+    """The allocations with the values in each: offset, bytes, and spans of time that are inclusive.
+
+    Returns
+    -------
+    dict
+        `order`: the names of instructions, one a moment; `allocations`: each with `size`, `kind`
+        and `values`.
+    """
+    assignment = assign(CopyInsertion().run(module, Log()))
+    timeline = assignment.buffers.flow.timeline
+    order = sorted(timeline.order, key=lambda instr: timeline.time[instr])
+    return {
+        "order": [[timeline.time[instr], instr.name] for instr in order],
+        "allocations": [
+            {
+                "size": allocation.size,
+                "kind": kind_of(allocation),
+                "values": [
+                    [value.name, offset, value.shape.bytes, str(value.shape), list(value.live)]
+                    for buffer, offset in allocation.buffers.items()
+                    for value in buffer.values
+                    if value.kind != "output"
+                ],
+            }
+            for allocation in assignment.allocations
+        ],
+    }
+
+
+def kind_of(allocation: Allocation) -> str:
+    """What an allocation is for."""
+    if allocation.parameter is not None:
+        return "parameter"
+    if allocation.constant:
+        return "constant"
+    if allocation.thread_local is not None:
+        return "thread-local"
+    return "output" if allocation.output is not None else "temporary"

@@ -1,0 +1,141 @@
+"""The lines of a module after each rewrite of a pass, as edits of a list of rows.
+
+Where a pass is small enough it is run again with fuel for each rewrite, and the modules are
+compared: exact. A large one would take hours; there, each rewrite is done to the list of rows as
+the event tells it (the old line goes, the new ones come, users name the new one, what nobody needs
+any more goes), and whatever the pass does besides comes with the last one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo_tools.trace.changes import edits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hlo.instruction import Instruction, Module
+    from hlo_tools.trace.recording import PassRun
+    from hlo_tools.trace.rows import Rows
+    from hlo_tools.trace.stops import Stops
+    from optimizer.log import Event
+
+# Rewrites times instructions up to which a pass is run again for each rewrite.
+EXACT = 200_000
+
+# From which place how many rows go, and which come there.
+Splice = tuple[int, int, list[int]]
+
+
+def splices(before: Sequence[int], after: Sequence[int]) -> list[Splice]:
+    """What makes one list of rows of another, the last place first, so that places stay true."""
+    return [(i, k - i, list(after[j:m])) for i, k, j, m in reversed(edits(before, after))]
+
+
+def is_exact(run: PassRun) -> bool:
+    """Whether every rewrite of a pass is shown exactly."""
+    return len(run.rewrites) * sum(1 for _ in run.before.instructions()) <= EXACT
+
+
+def steps(stops: Stops, number: int, rows: Rows) -> Iterator[list[Splice]]:
+    """The edits of each change of a pass.
+
+    Parameters
+    ----------
+    number : of the pass in the recording.
+    """
+    run = stops.recording.passes[number]
+    mine = [stop.number for stop in stops.stops if stop.run == number]
+    before = rows.of(run.before)
+    if is_exact(run):
+        for each in mine:
+            after = rows.of(stops.module(each))
+            yield splices(before, after)
+            before = after
+        return
+    replay = Replay(run.before, before, rows)
+    for event in run.rewrites[:-1]:
+        yield replay.rewrite(event)
+    yield splices(replay.rows, rows.of(run.after))
+
+
+class Replay:
+    """A list of rows to which rewrites are done as their events tell them."""
+
+    def __init__(self, module: Module, rows: Sequence[int], table: Rows) -> None:
+        self.rows, self.table = list(rows), table
+        self.instrs = {instr.name: instr for instr in module.instructions()}
+        self.roots = {c.root.name for c in module.computations}
+        self.users: dict[str, dict[str, None]] = {}
+        for instr in module.instructions():
+            self._uses(instr)
+
+    def _uses(self, instr: Instruction) -> None:
+        for operand in instr.operands:
+            self.users.setdefault(operand.name, {})[instr.name] = None
+
+    def _row(self, name: str) -> int:
+        return self.table.instruction(self.instrs[name], is_root=name in self.roots)
+
+    def rewrite(self, event: Event) -> list[Splice]:
+        """Do one rewrite; gives the edits."""
+        before = list(self.rows)
+        old = event.old.name
+        if old in self.instrs and event.new:
+            at = self.rows.index(self._row(old))
+            new = event.new[-1]
+            for instr in event.new:
+                at = self._come(instr, at)
+            if new.name != old:
+                self._replace(old, new)
+        elif old in self.instrs:
+            self._go(old)
+        return splices(before, self.rows)
+
+    def _come(self, instr: Instruction, at: int) -> int:
+        """Let a new instruction come before a place, or change where it is; gives the place."""
+        known = instr.name in self.instrs
+        if known and self.instrs[instr.name] is instr:
+            return at
+        if known:
+            at = self.rows.index(self._row(instr.name))
+            del self.rows[at]
+        self.instrs[instr.name] = instr
+        self._uses(instr)
+        self.rows.insert(at, self._row(instr.name))
+        return at + (not known)
+
+    def _replace(self, old: str, new: Instruction) -> None:
+        for user in list(self.users.pop(old, {})):
+            if user not in self.instrs or user == new.name:
+                continue
+            instr = self.instrs[user]
+            at = self.rows.index(self._row(user))
+            operands = tuple(new if o.name == old else o for o in instr.operands)
+            self.instrs[user] = instr.with_(operands=operands)
+            self.rows[at] = self._row(user)
+            self.users.setdefault(new.name, {})[user] = None
+        if old in self.roots:
+            at = self.rows.index(self._row(new.name)) if new.name in self.instrs else -1
+            self.roots.discard(old)
+            self.roots.add(new.name)
+            if at >= 0:
+                self.rows[at] = self._row(new.name)
+            self.rows.remove(self.table.instruction(self.instrs.pop(old), is_root=True))
+        else:
+            self._go(old)
+
+    def _go(self, name: str) -> None:
+        """Let an instruction go, and what only it needed."""
+        pending = [name]
+        while pending:
+            gone = pending.pop()
+            if gone not in self.instrs or gone in self.roots or self.users.get(gone):
+                continue
+            if gone != name and "pure" not in self.instrs[gone].row.traits:
+                continue
+            self.rows.remove(self._row(gone))
+            for operand in self.instrs.pop(gone).operands:
+                self.users.get(operand.name, {}).pop(gone, None)
+                pending.append(operand.name)

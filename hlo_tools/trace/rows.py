@@ -1,0 +1,101 @@
+"""The table of all distinct lines of a run's modules, each stored once, under a number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hlo.read.stack_frames import source_place
+from hlo.write.print_order import computation_order
+from hlo_tools.trace.changes import Printer, ordered
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction, Module
+
+# What a row is.
+INSTRUCTION, ROOT, HEAD, ENTRY, END = range(5)
+
+
+class Strings:
+    """Texts, each under a number."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        """The number of a text, which is new if nobody had it."""
+        return self.numbers.setdefault(text, len(self.numbers))
+
+    def as_data(self) -> list[str]:
+        """All texts in order."""
+        return list(self.numbers)
+
+
+class Rows:
+    """Distinct rows; a row is an instruction's line, or the first or last of a computation.
+
+    Parameters
+    ----------
+    origin : the module from which all others are made; its tables say where the user's source is.
+    """
+
+    def __init__(self, origin: Module) -> None:
+        self.origin = origin
+        self.printer = Printer()
+        self.names, self.shapes, self.opcodes = Strings(), Strings(), Strings()
+        self.rests, self.sources = Strings(), Strings()
+        self.bytes: dict[str, int] = {}
+        self._numbers: dict[tuple[Any, ...], int] = {}
+        self._known: dict[tuple[Instruction, bool], int] = {}
+        self.sources.number("")
+
+    def _number(self, key: tuple[Any, ...]) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def instruction(self, instr: Instruction, *, is_root: bool) -> int:
+        """The number of an instruction's row."""
+        known = self._known.get((instr, is_root))
+        if known is not None:
+            return known
+        text = self.printer.text(instr)
+        head, shape = f"%{instr.name} = ", str(instr.shape)
+        rest = text.removeprefix(head).removeprefix(shape).lstrip()
+        self.bytes[shape] = instr.shape.bytes
+        key = (
+            ROOT if is_root else INSTRUCTION,
+            self.names.number(instr.name),
+            self.shapes.number(shape),
+            self.opcodes.number(instr.opcode),
+            self.rests.number(rest),
+            tuple([self.names.number(o.name) for o in instr.operands]),
+            tuple([self.names.number(c.name) for c in instr.called]),
+            self.sources.number(self._source(instr)),
+        )
+        number = self._known[instr, is_root] = self._number(key)
+        return number
+
+    def _source(self, instr: Instruction) -> str:
+        """The framework's name for what the instruction does, and the line of the user's file."""
+        metadata = instr.annotations.metadata
+        if metadata is None:
+            return ""
+        return f"{metadata.op_name}\n{source_place(self.origin, instr)}"
+
+    def of(self, module: Module) -> list[int]:
+        """The rows of a module, in the order in which it is printed."""
+        made: list[int] = []
+        for computation in computation_order(module):
+            name = self.names.number(computation.name)
+            made.append(self._number((ENTRY if computation is module.entry else HEAD, name)))
+            made += [
+                self.instruction(instr, is_root=instr is computation.root)
+                for instr in ordered(module, computation)
+            ]
+            made.append(self._number((END, name)))
+        return made
+
+    def as_data(self) -> dict[str, Any]:
+        """The table, a list a column; rows that are no instructions have nothing in the others."""
+        padded = [(*key, *(0, 0, 0, (), (), 0)[len(key) - 2 :]) for key in self._numbers]
+        columns = list(zip(*padded, strict=True)) if padded else [()] * 8
+        words = ("kind", "name", "shape", "opcode", "rest", "operands", "called", "source")
+        return {word: list(column) for word, column in zip(words, columns, strict=True)}

@@ -1,0 +1,70 @@
+"""What there is to say of whatever makes rewrites: rules, functions, and passes by themselves."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from hlo_tools.proofs.record import evidence_of, read_record
+from hlo_tools.trace.source import source_of
+from optimizer.catalogue import ALL_RULE_SETS
+from optimizer.rewriting.rule import Rule
+
+if TYPE_CHECKING:
+    from hlo_tools.proofs.record import Evidence
+    from hlo_tools.trace.source import SourceText
+    from optimizer.log import Event
+
+
+@lru_cache(maxsize=1)
+def _record() -> dict[str, Evidence]:
+    return read_record()
+
+
+@lru_cache(maxsize=1)
+def all_rules() -> dict[Rule, None]:
+    """The rules of the optimizer."""
+    return dict.fromkeys(rule for rules in ALL_RULE_SETS for rule in rules)
+
+
+@lru_cache(maxsize=1 << 10)
+def evidence(rule: Rule) -> Evidence | None:
+    """What was shown of a rule of the optimizer, as `hlo rules` says; None where nothing was."""
+    return evidence_of(rule, _record()) if rule in all_rules() else None
+
+
+def test_status(event: Event) -> str:
+    """Whether the rule of a rewrite is proved; "" for what is no rule of the optimizer's."""
+    if not isinstance(event.by, Rule) or event.by not in all_rules():
+        return ""
+    found = evidence(event.by)
+    return f"{found.word}, tried {found.tried} times" if found else "not run yet"
+
+
+def source(event: Event) -> SourceText | None:
+    """The lines of a rewrite's rule, or those of its pass around the place that does it."""
+    return source_of(event.place, whole=event.by is not None)
+
+
+def described(event: Event) -> dict[str, Any]:
+    """A rewrite's rule as data, without what belongs to the one rewrite."""
+    rule = event.by if isinstance(event.by, Rule) else None
+    lines = source(event)
+    data: dict[str, Any] = {
+        "name": event.rule,
+        "kind": "rule" if rule else "function" if event.by else "pass",
+        "file": lines.file if lines else event.place.file,
+        "line": event.place.line,
+        "first": lines.first if lines else event.place.line,
+        "source": list(lines.lines) if lines else [],
+    }
+    if rule is not None:
+        found = evidence(rule)
+        data |= {
+            "text": str(rule),
+            "xla": rule.xla,
+            "doc": rule.doc.strip(),
+            "status": test_status(event),
+            "findings": str(found).splitlines() if found else [],
+        }
+    return data

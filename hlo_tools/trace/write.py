@@ -1,0 +1,39 @@
+"""A trace as a file."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from hlo_tools.trace.document import Document
+from hlo_tools.trace.recording import record
+
+if TYPE_CHECKING:
+    from hlo.instruction import Module
+    from hlo_tools.trace.values import Values
+    from optimizer.log import Pass
+
+# Instructions up to which a trace has values unless it is asked for them.
+FEW = 3000
+
+
+def trace_data(
+    module: Module, passes: Pass, values: Values | None = None, *, code: bool
+) -> dict[str, Any]:
+    """The trace of passes over a module, as `Document` has it.
+
+    Parameters
+    ----------
+    values, code : as of `Document`.
+    """
+    return Document(record(module, passes), values, code=code).as_data()
+
+
+def trace_text(data: dict[str, Any]) -> str:
+    """A trace as JSON in one line, which ends as a line does."""
+    return json.dumps(data, ensure_ascii=True, separators=(",", ":")) + "\n"
+
+
+def is_small(module: Module) -> bool:
+    """Whether a trace may as well have values."""
+    return sum(1 for _ in module.instructions()) <= FEW

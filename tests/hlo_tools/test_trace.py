@@ -1,0 +1,157 @@
+"""The trace as a document: it holds every module, and says what every rewrite was."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import hlo as language
+import optimizer
+from hlo.instruction import Module
+from hlo_tools.trace import replay
+from hlo_tools.trace.changes import edits
+from hlo_tools.trace.document import Document
+from hlo_tools.trace.recording import record
+from hlo_tools.trace.stops import Stops
+from hlo_tools.trace.values import Values, random_inputs
+from optimizer.log import Log
+
+ROOT = Path(__file__).parents[1]
+SESSIONS = sorted((ROOT / "sessions").glob("*.hlo"))
+MODELS = sorted((ROOT / "models").glob("*.hlo"))
+
+
+def text(data, rows: list[int]) -> str:
+    """The lines of some rows, as a reader of the document puts them together."""
+    columns = data["rows"]
+    lines = []
+    for row in rows:
+        kind, name = columns["kind"][row], data["names"][columns["name"][row]]
+        shape = data["shapes"][columns["shape"][row]][0]
+        rest = data["rests"][columns["rest"][row]]
+        instruction = f"%{name} = {shape} {rest}"
+        spelled = (
+            f"  {instruction}",
+            f"  ROOT {instruction}",
+            f"%{name} {{",
+            f"ENTRY %{name} {{",
+            "}",
+        )
+        lines.append(spelled[kind])
+    return "\n".join(lines)
+
+
+def printed(module: Module) -> str:
+    options = {
+        "print_large_constants": False,
+        "print_metadata": False,
+        "print_program_shape": False,
+    }
+    lines = [line for line in module.to_string(**options).splitlines() if line]
+    begins = next(i for i, line in enumerate(lines) if line.startswith(("%", "ENTRY ")))
+    return "\n".join(lines[begins:])
+
+
+def after_each_pass(data) -> list[list[int]]:
+    state = list(data["start"])
+    found = []
+    for each in data["passes"]:
+        for step in each.get("steps", []):
+            for place, count, rows in step["edits"]:
+                state[place : place + count] = rows
+        found.append(list(state))
+    return found
+
+
+@pytest.mark.parametrize("exact", [200_000, 0], ids=["by fuel", "by events"])
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
+def test_document_holds_every_module(path, exact, monkeypatch) -> None:
+    monkeypatch.setattr(replay, "EXACT", exact)
+    recording = record(language.load(path), optimizer.pipeline("cpu"))
+    data = json.loads(json.dumps(Document(recording, code=False).as_data()))
+    assert text(data, data["start"]) == printed(recording.module)
+    for run, rows in zip(recording.passes, after_each_pass(data), strict=True):
+        assert text(data, rows) == printed(run.after), run.name
+
+
+@pytest.mark.parametrize("path", [*SESSIONS, *(p for p in MODELS if "random" not in p.name)])
+def test_every_change_is_a_stop_and_passes_run_again_alike(path) -> None:
+    recording = record(language.load(path), optimizer.pipeline("cpu"))
+    stops = Stops(recording)
+    for run in recording.passes:
+        if run.changed:
+            assert run.rewrites, f"{run.name} changes what it does not report"
+            assert run.verified
+            again = Log(fuel=len(run.rewrites)).run(run.pass_, run.before)
+            assert str(again) == str(run.after)
+        else:
+            assert not run.rewrites, f"{run.name} reports what it does not change"
+    if len(stops):
+        assert stops.module(len(stops)) is recording.last
+
+
+def test_rewrites_are_told_with_rule_source_promise_and_variables() -> None:
+    module = language.load(ROOT / "sessions" / "mean_of_sum.hlo")
+    recording = record(module, optimizer.pipeline("cpu"))
+    data = Document(recording, Values(lambda: random_inputs(module)), code=True).as_data()
+    names = data["names"]
+    step = next(each["steps"][0] for each in data["passes"] if "steps" in each)
+    rule = data["rules"][step["rule"]]
+    assert rule["name"] == "divide by a power of two"
+    assert (rule["kind"], rule["file"]) == ("rule", "optimizer/rules/divide.py")
+    assert rule["source"][0].startswith("Rule(divide(x, c), multiply(x, 1 / c)")
+    assert (step["promise"], rule["status"].split(",")[0]) == ("BITS", "proved")
+    assert {k: names[v] for k, v in step["bindings"].items()} == {
+        "x": "reduce_sum.7",
+        "c": "constant.4",
+    }
+    assert [names[step["old"]], *(names[n] for n in step["new"])] == [
+        "div.1",
+        "constant",
+        "multiply",
+    ]
+    assert ["jit(mean_of_sum)/div", "make.py:23"] in data["sources"]
+    values = dict(zip(data["values"][0][::2], data["values"][0][1::2], strict=True))
+    row = next(r for r in values if names[data["rows"]["name"][r]] == "constant.4")
+    assert data["texts"][values[row]] == "f32[] 1024."
+    states = [state["pass"] for state in data["kernels"][0]["states"]]
+    assert states[:2] == ["", "vectorize-reductions"]
+    lines = [
+        (data["texts"][line], [names[n] for n in found])
+        for section in data["code"][0]["sections"]
+        for line, found in zip(section["lines"], section["names"], strict=True)
+    ]
+    assert ("      const f32 mul_4 = x_2 * x_2;", ["mul.4", "x.1"]) in lines
+    assert {a["kind"] for a in data["memory"]["allocations"]} >= {"parameter", "output"}
+
+
+def test_edits_make_one_sequence_of_another() -> None:
+    for before, after in [
+        ("abcdef", "abXdef"),
+        ("abc", ""),
+        ("", "abc"),
+        ("abcdefg", "gbadcfe"),
+        ("abc", "abc"),
+        ("xaybzc", "abc"),
+    ]:
+        made = list(before)
+        for i, k, j, m in reversed(edits(before, after)):
+            made[i:k] = after[j:m]
+        assert "".join(made) == after
+
+
+def test_verb_writes_the_document(hlo, tmp_path) -> None:
+    file = tmp_path / "trace.json"
+    path = ROOT / "sessions" / "mean_of_sum.hlo"
+    assert hlo("opt", path, "--trace", file, "--passes", "cse,algebraic-simplifier").status == 0
+    data = json.loads(file.read_text())
+    assert (data["format"], data["version"]) == ("pyhlo-trace", 1)
+    assert data["passes_text"] == "cse,algebraic-simplifier"
+    assert data["values"]
+    (tmp_path / "bad.py").write_text(
+        "class Bad:\n    name = 'bad'\n    def run(self, m, log):\n        return 1 // 0\n"
+    )
+    result = hlo("opt", path, "--trace", file, "--passes", f"cse,{tmp_path / 'bad.py'}:Bad")
+    assert result.status == 2
+    assert "ZeroDivisionError" in json.loads(file.read_text())["fault"]
+    assert "--fuel" in hlo("opt", path, "--trace", file, "--fuel", 1).err
