@@ -15,12 +15,11 @@ from pkgutil import walk_packages
 from typing import TYPE_CHECKING
 
 import optimizer
-from emit_c.dynamic.executable import DynamicExecutable
-from emit_c.dynamic.padding import is_dynamic, to_static
 from emit_c.executable import remembered
 from emit_c.executable.built import build
 from emit_c.executable.executable import Executable
 from emit_c.executable.libraries import compilers
+from emit_c.executable.run_time_sizes import DynamicExecutable
 from emit_c.executable.runtime import set_threads, slots
 from emit_c.executable.strided import StridedExecutable, without_last_bitcasts
 from emit_c.program.emit import Program, emit
@@ -30,6 +29,8 @@ from hlo.support.garbage import no_collection
 from hlo.verify import trust, verify
 from interpreter.engine.memory import refuse_elided
 from interpreter.precision import with_explicit_precision
+from optimizer.dynamic_padder.boundary import to_static
+from optimizer.dynamic_padder.padding import is_dynamic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,8 +81,9 @@ def compile(  # noqa: A001 - so it is named
         kept = replace(header, input_output_alias=(), buffer_donor=())
         module = replace(module, header=kept)
     if is_dynamic(module):
-        static = to_static(with_explicit_precision(module))
-        program = emit(_optimized(static.module, sound) if optimize else static.module)
+        precise = with_explicit_precision(module)
+        static = to_static(_optimized(precise, sound) if optimize else precise)
+        program = emit(static.module)
         return DynamicExecutable(module, static, build(program), lambda: program.source)
     key = remembered.key_of(module, optimize) if remember else ""
     built = remembered.recall(key) if remember else None

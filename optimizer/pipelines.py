@@ -19,6 +19,7 @@ from optimizer.conditionals.conditional_canonicalizer import ConditionalCanonica
 from optimizer.conditionals.conditional_simplifier import ConditionalSimplifier
 from optimizer.conditionals.conditional_to_select import ConditionalToSelect
 from optimizer.diagnostics.propagate_call_metadata import PropagateCallMetadata
+from optimizer.dynamic_padder.dynamic_padder import DynamicPadder
 from optimizer.expanders import stages
 from optimizer.expanders.precision.explicit_precision import ExplicitPrecision
 from optimizer.expanders.sorting.stable_sort_expander import StableSortExpander
@@ -107,6 +108,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
         f"{target}-optimization",
         (
             ExplicitPrecision(),
+            DynamicPadder(),
             ShardingRemover(),
             AsyncUnwrapper(),
             CallInliner(),

@@ -124,7 +124,7 @@ def whole_dimension(site: Site) -> Instruction:
 
 
 def run_time_size(site: Site) -> Instruction:
-    """What changes sizes at run time, which a dynamic padder has written otherwise before.
+    """What changes sizes at run time, which dynamic-padder has written otherwise before.
 
     Raises
     ------

@@ -163,7 +163,8 @@ def text_of(module: Module, stage: str, kernel: str | None = None, until: str | 
         return drawn(module, form=stage)
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
-    from emit_c.dynamic.padding import is_dynamic, to_static  # noqa: PLC0415
+    from optimizer.dynamic_padder.boundary import to_static  # noqa: PLC0415
+    from optimizer.dynamic_padder.padding import is_dynamic  # noqa: PLC0415
 
     static = to_static(module).module if is_dynamic(module) else module
     if stage == "loops":

@@ -21,7 +21,6 @@ import emit_c
 import hlo
 import interpreter
 import optimizer
-from emit_c.dynamic.padding import is_dynamic
 from hlo import HloError, Module
 from hlo.types.literal import literal
 from hlo.walk import rebuild, rebuild_module
@@ -30,6 +29,7 @@ from hlo_tools.generate.values import nasty, tame
 from interpreter.engine.memory import peak_bytes
 from interpreter.numbers.compare import ROUNDING, Difference, compare
 from interpreter.numbers.widths import type_of
+from optimizer.dynamic_padder.padding import is_dynamic
 from tests.strategies.liberties import liberties
 
 ROOT = Path(__file__).parents[2]

@@ -6,12 +6,12 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from emit_c.dynamic.indexed import wide
-from emit_c.dynamic.rules import Sizes, bounded, common, need, remade, rule, within
-from emit_c.dynamic.values import Padded, static
 from hlo.types.element_type import S32
 from hlo.types.values import PaddingDim
 from interpreter.dynamic.run_time_sizes import shared_factors
+from optimizer.dynamic_padder.indexed import wide
+from optimizer.dynamic_padder.rules import Sizes, bounded, common, need, remade, rule, within
+from optimizer.dynamic_padder.values import Padded, static
 from optimizer.expanders.parts import counting, cut, number, padded, spread, to_dims, to_type
 from optimizer.rewriting.make import make, splat
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from emit_c.dynamic.rules import common, remade, rule
-from emit_c.dynamic.values import Padded, Tree
 from hlo.instruction import Computation
 from hlo.names import NameSupply
 from hlo.types.element_type import PRED, S32
 from hlo.types.shape import array
+from optimizer.dynamic_padder.rules import common, remade, rule
+from optimizer.dynamic_padder.values import Padded, Tree
 from optimizer.expanders.op_expander import element
 from optimizer.expanders.parts import counting, less, spread
 from optimizer.rewriting.make import make

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from emit_c.dynamic.rules import common, elements, rule, unruled
-from emit_c.dynamic.values import Padded, Tree, static
 from hlo.names import NameSupply
+from optimizer.dynamic_padder.rules import common, elements, rule, unruled
+from optimizer.dynamic_padder.values import Padded, Tree, static
 from optimizer.expanders.linear_algebra.batchnorm_expander import (
     Features,
     gradient,
@@ -18,8 +18,8 @@ from optimizer.expanders.parts import number, spread, to_type
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from emit_c.dynamic.rules import Sizes
     from hlo.instruction import Instruction
+    from optimizer.dynamic_padder.rules import Sizes
 
 EXPANSIONS = {
     "batch-norm-inference": inference,

@@ -1,48 +1,41 @@
-"""A module with run-time sizes becomes a static one, which takes and yields sizes besides."""
+"""A module with run-time sizes becomes one of static arrays, and of sizes beside them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from emit_c.dynamic.rules import CUSTOM_CALLS, RULES, elements, elementwise, refusal, unruled
-from emit_c.dynamic.values import Padded, Tree, instruction_of, padded_leaves, static
 from hlo.build import module as build_module
 from hlo.instruction import Computation
 from hlo.names import NameSupply
 from hlo.types.element_type import S32
-from hlo.types.shape import UNBOUNDED, array
+from hlo.types.shape import UNBOUNDED, array, tuple_of
 from hlo.walk import called_first
 from interpreter.custom_calls.signatures import check_call
 from optimizer.calls.call_inliner import CallInliner
+from optimizer.dynamic_padder.rules import (
+    CUSTOM_CALLS,
+    RULES,
+    elementwise,
+    refusal,
+    unruled,
+)
+from optimizer.dynamic_padder.values import Padded, Tree, padded_leaves, static
 from optimizer.expanders.op_expander import new_below
+from optimizer.expanders.parts import number
 from optimizer.log import Log
 from optimizer.rewriting.make import make, value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from hlo import attributes as a
     from hlo.instruction import Instruction, Module
+    from hlo.types.shape import Shape
 
+# Custom calls between dynamic and static arrays, named as by XLA.
+PAD, SLICE = "PadToStatic", "SliceToDynamic"
 _CHANGING = frozenset({"set-dimension-size", "dynamic-reshape"})
-
-
-@dataclass(frozen=True, slots=True)
-class Static:
-    """A static module in the place of a dynamic one.
-
-    Attributes
-    ----------
-    module : behind the parameters of the old one, it has one for each dynamic dimension of these;
-        it yields the old result, and behind it sizes.
-    given : (leaf of the arguments, dimension) whose size each further parameter is.
-    yielded : (leaf of the result, dimension) whose size each further result is.
-    """
-
-    module: Module
-    given: tuple[tuple[int, int], ...]
-    yielded: tuple[tuple[int, int], ...]
 
 
 def is_dynamic(module: Module) -> bool:
@@ -52,10 +45,12 @@ def is_dynamic(module: Module) -> bool:
 
 def changes_sizes(computation: Computation) -> bool:
     """Whether any value of a computation may."""
-    return any(
-        i.shape.is_dynamic or (i.opcode in _CHANGING and not _sets_all(i))
-        for i in computation.instructions
-    )
+    return any(map(changes_size, computation.instructions))
+
+
+def changes_size(instr: Instruction) -> bool:
+    """Whether a value may have sizes that only the run knows."""
+    return instr.shape.is_dynamic or (instr.opcode in _CHANGING and not _sets_all(instr))
 
 
 def _sets_all(instr: Instruction) -> bool:
@@ -67,8 +62,11 @@ def _sets_all(instr: Instruction) -> bool:
     return wanted is not None and int(wanted) == instr.operands[0].shape.dims[dims[0]]
 
 
-def to_static(module: Module) -> Static:
-    """Pad what is dynamic in a module.
+def pad(module: Module) -> Module:
+    """The module with static arrays between PadToStatic at its arguments and SliceToDynamic.
+
+    Its parameters and its result are the old ones. What is dynamic in them is padded right where
+    it is given, and cut right where it is yielded.
 
     Raises
     ------
@@ -78,47 +76,45 @@ def to_static(module: Module) -> Static:
     """
     entry = CallInliner().run(module, Log()).entry
     trees: dict[Instruction, Tree] = {}
-    further: list[Instruction] = []
-    given: list[tuple[int, int]] = []
-    first = 0
-    for parameter in entry.parameters:
-        leaves = [shape for _, shape in parameter.shape.leaves()]
-        found = [(k, d) for k, s in enumerate(leaves) for d in range(s.rank) if s.dynamic_at(d)]
-        sizes: dict[int, dict[int, Instruction]] = {}
-        for k, d in found:
-            if leaves[k].dims[d] == UNBOUNDED:
-                raise refusal(parameter, "a dimension has no bound")
-            number = len(entry.parameters) + len(further)
-            further.append(make("parameter", shape=array(S32), number=number))
-            sizes.setdefault(k, {})[d] = further[-1]
-            given.append((first + k, d))
-        first += len(leaves)
-        value = parameter.with_(shape=static(parameter.shape))
-        trees[parameter] = with_sizes(elements(value), sizes)
     for instr in entry.instructions:
-        if instr.opcode != "parameter":
+        if instr.opcode == "parameter":
+            trees[instr] = _given(instr)
+        else:
             # Arrays get sizes beside them, for which nothing says how they are sharded.
             notes = replace(instr.annotations, sharding=None)
             plain = instr.with_(annotations=notes)
             trees[instr] = padded(plain, [trees[o] for o in instr.operands])
-    results = padded_leaves(trees[entry.root])
-    yielded = [(number, d) for number, leaf in enumerate(results) for d in leaf.sizes]
-    counts = [size for leaf in results for size in leaf.sizes.values()]
-    root = make("tuple", instruction_of(trees[entry.root]), *counts)
-    order = in_order([*trees.values(), *map(Padded, further), Padded(root)])
+    root = _yielded(trees[entry.root], entry.root.shape)
+    order = in_order([*map(Padded, entry.parameters), *trees.values(), Padded(root)])
     whole = uniquely_named(Computation(entry.name, tuple(order), root))
-    return Static(build_module(whole, module.name), tuple(given), tuple(yielded))
+    return build_module(whole, module.name, module.header)
 
 
-def with_sizes(tree: Tree, sizes: Mapping[int, Mapping[int, Instruction]], first: int = 0) -> Tree:
-    """A value whose leaves, counted from `first` on, have some sizes."""
-    if isinstance(tree, Padded):
-        return Padded(tree.value, sizes.get(first, {}))
-    made: list[Tree] = []
-    for element in cast("tuple[Tree, ...]", tree):
-        made.append(with_sizes(element, sizes, first))
-        first += len(padded_leaves(element))
-    return tuple(made)
+def _given(value: Instruction) -> Tree:
+    """A value that the module is given: what is dynamic in it, padded."""
+    if value.shape.is_tuple:
+        count = len(value.shape.elements)
+        return tuple(_given(make("get-tuple-element", value, index=i)) for i in range(count))
+    if not value.shape.is_dynamic:
+        return Padded(value)
+    if UNBOUNDED in value.shape.dims:
+        raise refusal(value, "a dimension has no bound")
+    rank = value.shape.rank
+    shape = tuple_of(static(value.shape), *[array(S32)] * rank)
+    both = make("custom-call", value, shape=shape, custom_call_target=PAD)
+    parts = [make("get-tuple-element", both, index=i) for i in range(1 + rank)]
+    return Padded(parts[0], {d: parts[1 + d] for d in range(rank) if value.shape.dynamic_at(d)})
+
+
+def _yielded(tree: Tree, shape: Shape) -> Instruction:
+    """A value that the module yields: what is dynamic in it, cut."""
+    if isinstance(tree, tuple):
+        pairs = zip(cast("tuple[Tree, ...]", tree), shape.elements, strict=True)
+        return make("tuple", *(_yielded(*pair) for pair in pairs))
+    if not shape.is_dynamic:
+        return tree.value
+    sizes = (tree.sizes.get(d) or number(size) for d, size in enumerate(shape.dims))
+    return make("custom-call", tree.value, *sizes, shape=shape, custom_call_target=SLICE)
 
 
 def padded(instr: Instruction, operands: Sequence[Tree]) -> Tree:
@@ -155,14 +151,19 @@ def in_order(trees: Iterable[Tree]) -> list[Instruction]:
 
 
 def uniquely_named(entry: Computation) -> Computation:
-    """The same under names that are all different, as those of what was made anew are not."""
-    names, titles = NameSupply(), NameSupply()
+    """The same under names that are all different, as those of what was made anew are not.
+
+    The entry is first to choose, so that its names stay.
+    """
+    supply, titles = NameSupply(), NameSupply()
+    computations = called_first(entry)
+    names = {i: supply.unique(i.name) for c in reversed(computations) for i in c.instructions}
     made: dict[Computation, Computation] = {}
-    for computation in called_first(entry):
+    for computation in computations:
         order: dict[Instruction, Instruction] = {}
         for instr in computation.instructions:
             order[instr] = instr.with_(
-                name=names.unique(instr.name),
+                name=names[instr],
                 operands=tuple(order[o] for o in instr.operands),
                 called=tuple(made[c] for c in instr.called),
                 control_predecessors=tuple(order[p] for p in instr.control_predecessors),

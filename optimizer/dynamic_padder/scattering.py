@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from emit_c.dynamic.indexed import wide
-from emit_c.dynamic.rules import common, need, rule, several
-from emit_c.dynamic.values import Padded, Tree
 from hlo.types.element_type import S32
+from optimizer.dynamic_padder.indexed import wide
+from optimizer.dynamic_padder.rules import common, need, rule, several
+from optimizer.dynamic_padder.values import Padded, Tree
 from optimizer.expanders.parts import counting, equal, less, number, spread, to_type
 from optimizer.expanders.reductions.monoids import identity, operation_of
 from optimizer.rewriting.make import make
@@ -19,9 +19,9 @@ from optimizer.rewriting.make import make
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from emit_c.dynamic.rules import Sizes
     from hlo import attributes as a
     from hlo.instruction import Instruction
+    from optimizer.dynamic_padder.rules import Sizes
 
 
 @rule("scatter")

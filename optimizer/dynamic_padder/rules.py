@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from emit_c.dynamic.values import Padded, Tree, instruction_of, static
 from hlo.errors.error import HloError
 from hlo.types.element_type import S32
+from optimizer.dynamic_padder.values import Padded, Tree, instruction_of, static
 from optimizer.expanders.parts import number, to_type
 from optimizer.rewriting.make import make
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from emit_c.dynamic.rules import CUSTOM_CALLS, Sizes, need, refusal, remade, rule, within
-from emit_c.dynamic.values import Padded, Tree, static
-from emit_c.dynamic.windows import covering, extent, fitting, padding_low, put
 from hlo.types.values import PaddingDim
+from optimizer.dynamic_padder.rules import CUSTOM_CALLS, Sizes, need, refusal, remade, rule, within
+from optimizer.dynamic_padder.values import Padded, Tree, static
+from optimizer.dynamic_padder.windows import covering, extent, fitting, padding_low, put
 from optimizer.expanders.parts import cut, number, to_dims
 from optimizer.rewriting.make import make
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from emit_c.dynamic.folding import fold
-from emit_c.dynamic.rules import CUSTOM_CALLS, Sizes, common, need, remade, rule, within
-from emit_c.dynamic.values import Padded, Tree
 from hlo.types.values import WindowDim
+from optimizer.dynamic_padder.folding import fold
+from optimizer.dynamic_padder.rules import CUSTOM_CALLS, Sizes, common, need, remade, rule, within
+from optimizer.dynamic_padder.values import Padded, Tree
 from optimizer.expanders.parts import number, spread
 from optimizer.expanders.reductions.monoids import identity, operation_of
 from optimizer.rewriting.make import make

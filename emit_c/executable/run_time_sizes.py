@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from emit_c.dynamic.padding import Static
     from emit_c.executable.built import Built
     from hlo.instruction import Module
     from hlo.types.shape import Shape
+    from optimizer.dynamic_padder.boundary import Static
 
 Value = Any  # an array, None for a token, or a tuple of values
 

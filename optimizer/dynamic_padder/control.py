@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from emit_c.dynamic.padding import changes_sizes, in_order, padded
-from emit_c.dynamic.rules import need, rule, unruled
-from emit_c.dynamic.values import Padded, Tree, instruction_of, padded_leaves
 from hlo.instruction import Computation
 from hlo.types.shape import tuple_of
 from hlo.walk import called_first
+from optimizer.dynamic_padder.padding import changes_sizes, in_order, padded
+from optimizer.dynamic_padder.rules import need, rule, unruled
+from optimizer.dynamic_padder.values import Padded, Tree, instruction_of, padded_leaves
 from optimizer.expanders.parts import number
 from optimizer.rewriting.make import make
 

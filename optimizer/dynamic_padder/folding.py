@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from emit_c.dynamic.rules import common, rule, several
-from emit_c.dynamic.values import Padded, Tree, static
 from hlo.instruction import Computation
 from hlo.names import NameSupply
 from hlo.types.element_type import PRED
 from hlo.types.shape import array, tuple_of
 from hlo.walk import rebuild
+from optimizer.dynamic_padder.rules import common, rule, several
+from optimizer.dynamic_padder.values import Padded, Tree, static
 from optimizer.expanders.op_expander import element, elements
 from optimizer.expanders.parts import number
 from optimizer.expanders.reductions.monoids import identity, operation_of
@@ -28,9 +28,9 @@ from optimizer.rewriting.make import make, splat
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_c.dynamic.rules import Sizes
     from hlo import attributes as a
     from hlo.instruction import Instruction
+    from optimizer.dynamic_padder.rules import Sizes
 
 
 @rule("reduce")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from emit_c.dynamic.rules import need, remade, rule
-from emit_c.dynamic.values import Padded
 from hlo.types.element_type import S32, S64, U64
+from optimizer.dynamic_padder.rules import need, remade, rule
+from optimizer.dynamic_padder.values import Padded
 from optimizer.expanders.parts import counting, equal, spread, to_type
 from optimizer.rewriting.make import make
 

@@ -1,0 +1,174 @@
+"""Modules that are static but for their arguments and results, and how code is called for them.
+
+Compiled code takes arrays of the bounds and, as further arguments, the sizes; it yields both too:
+
+    p = f32[<=8] parameter(0)                          p = f32[8] parameter(0)
+    both = (f32[8], s32[]) custom-call(p),             n = s32[] parameter(1)
+        custom_call_target="PadToStatic"          =>
+    ...                                                ...
+    ROOT r = f32[<=8] custom-call(x, m),               ROOT both = (f32[8], s32[]) tuple(x, m)
+        custom_call_target="SliceToDynamic"
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hlo.attributes import CustomCall, GetTupleElement
+from hlo.build import module as build_module
+from hlo.instruction import Computation
+from hlo.types.element_type import S32
+from hlo.types.shape import array
+from hlo.types.values import ComputationLayout
+from hlo.walk import called_first
+from optimizer.dynamic_padder.padding import (
+    PAD,
+    SLICE,
+    changes_size,
+    changes_sizes,
+    pad,
+    uniquely_named,
+)
+from optimizer.dynamic_padder.values import static
+from optimizer.expanders.op_expander import new_below
+from optimizer.expanders.parts import number
+from optimizer.rewriting.make import make
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hlo.instruction import Instruction, Module
+    from hlo.types.shape import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Static:
+    """How code is called for a module that is static but for its arguments and results.
+
+    Attributes
+    ----------
+    module : behind the parameters of the old one, it has one for each dynamic dimension of these;
+        it yields the old result, and behind it sizes.
+    given : (leaf of the arguments, dimension) whose size each further parameter is.
+    yielded : (leaf of the result, dimension) whose size each further result is.
+    """
+
+    module: Module
+    given: tuple[tuple[int, int], ...]
+    yielded: tuple[tuple[int, int], ...]
+
+
+def to_static(module: Module) -> Static:
+    """The static module that code is written for, in the place of a dynamic one.
+
+    Raises
+    ------
+    HloError
+        HLO181 if it is not padded, and can't be.
+    """
+    if not is_padded(module):
+        module = pad(module)
+    entry = module.entry
+    further = _sizes(entry)
+    given = _given(entry)
+    made: dict[Instruction, Instruction] = {}
+    for instr in entry.instructions:
+        new = instr.with_(
+            operands=tuple(made[o] for o in instr.operands),
+            control_predecessors=tuple(made[o] for o in instr.control_predecessors),
+            shape=static(instr.shape),
+        )
+        if _calls(instr, SLICE) and instr.shape.is_dynamic:
+            new = new.operands[0]
+        elif _calls(instr, PAD) and instr.operands[0] in given:
+            array_, leaf = new.operands[0], given[instr.operands[0]]
+            dims = enumerate(array_.shape.dims)
+            new = make("tuple", array_, *(further.get((leaf, d)) or number(n) for d, n in dims))
+        made[instr] = new
+    cuts = [(k, leaf) for k, leaf in enumerate(_yielded(entry.root)) if leaf.shape.is_dynamic]
+    kept = [(k, leaf, d) for k, leaf in cuts for d in _dynamic(leaf.shape)]
+    counts = [made[leaf.operands[1 + d]] for _, leaf, d in kept]
+    root = make("tuple", made[entry.root], *counts)
+    parameters = [made[p] for p in entry.parameters]
+    order = dict.fromkeys([*parameters, *further.values()])
+    for new in (*made.values(), root):
+        order.update(dict.fromkeys(new_below(new, order)))
+    whole = uniquely_named(Computation(entry.name, tuple(order), root))
+    shapes = tuple(p.shape for p in whole.parameters)
+    layout = ComputationLayout(shapes, whole.root.shape)
+    header = replace(
+        module.header, entry_computation_layout=layout, input_output_alias=(), buffer_donor=()
+    )
+    yielded = tuple((k, d) for k, _, d in kept)
+    return Static(build_module(whole, module.name, header), tuple(further), yielded)
+
+
+def is_padded(module: Module) -> bool:
+    """Whether nothing is dynamic in a module but its arguments, until padded, and its result."""
+    entry = module.entry
+    given, yielded = _given(entry), set(_tuples(entry.root))
+    leaves = [leaf for leaf in _yielded(entry.root) if leaf.shape.is_dynamic]
+    ends = yielded.union(leaves)
+    if not all(_calls(leaf, SLICE) for leaf in leaves):
+        return False
+    for instr in entry.instructions:
+        if instr in given or instr in yielded:
+            continue
+        dynamic = [o for o in instr.operands if o.shape.is_dynamic]
+        if dynamic and not (_calls(instr, PAD) and dynamic[0] in given):
+            return False
+        if instr not in ends and changes_size(instr):
+            return False
+    return not any(changes_sizes(c) for c in called_first(entry) if c is not entry)
+
+
+def _calls(instr: Instruction, target: str) -> bool:
+    return isinstance(instr.attrs, CustomCall) and instr.attrs.custom_call_target == target
+
+
+def _dynamic(shape: Shape) -> list[int]:
+    return [d for d in range(shape.rank) if shape.dynamic_at(d)]
+
+
+def _sizes(entry: Computation) -> dict[tuple[int, int], Instruction]:
+    """A parameter for each (leaf of the arguments, dimension) that is dynamic."""
+    leaves = [leaf for p in entry.parameters for _, leaf in p.shape.leaves()]
+    places = [(k, d) for k, leaf in enumerate(leaves) if leaf.is_dynamic for d in _dynamic(leaf)]
+    first = len(entry.parameters)
+    return {
+        place: make("parameter", shape=array(S32), number=first + k)
+        for k, place in enumerate(places)
+    }
+
+
+def _given(entry: Computation) -> dict[Instruction, int]:
+    """The parameters, and what is taken out of them, with the number of its first leaf."""
+    found: dict[Instruction, int] = {}
+    first = 0
+    for parameter in entry.parameters:
+        found[parameter] = first
+        first += parameter.shape.leaf_count
+    for instr in entry.instructions:
+        if isinstance(instr.attrs, GetTupleElement) and instr.operands[0] in found:
+            whole, index = instr.operands[0], instr.attrs.index
+            before = sum(e.leaf_count for e in whole.shape.elements[:index])
+            found[instr] = found[whole] + before
+    return found
+
+
+def _tuples(root: Instruction) -> Iterator[Instruction]:
+    """The root, and the tuples that it is made of."""
+    if root.opcode == "tuple":
+        yield root
+        for operand in root.operands:
+            yield from _tuples(operand)
+
+
+def _yielded(root: Instruction) -> Iterator[Instruction]:
+    """What stands for each leaf of the result: the instruction that makes it, or a whole tuple."""
+    if root.opcode == "tuple":
+        for operand in root.operands:
+            yield from _yielded(operand)
+    else:
+        yield from [root] * root.shape.leaf_count
