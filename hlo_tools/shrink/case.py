@@ -57,7 +57,8 @@ class Case:
         dead : keep what the result does not need.
         """
         entry = entry if dead else without_dead(entry)
-        used = {o for i in entry.instructions for o in i.operands} | {entry.root}
+        used = {o for i in entry.instructions for o in (*i.operands, *i.control_predecessors)}
+        used.add(entry.root)
         kept = [p for p in entry.parameters if p in used]
         plan = {p: p.with_(attrs=Parameter(number=i)) for i, p in enumerate(kept) if number(p) != i}
         given = None if self.arguments is None else [self.arguments[number(p)] for p in kept]
