@@ -45,8 +45,9 @@ def kernel_stops(module: Module) -> list[KernelStop]:
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
     from codegen.printer import text  # noqa: PLC0415
-    from emit_c.dynamic.padding import is_dynamic, to_static  # noqa: PLC0415
     from emit_c.kernels.passes import PASSES  # noqa: PLC0415
+    from optimizer.dynamic_padder.boundary import to_static  # noqa: PLC0415
+    from optimizer.dynamic_padder.padding import is_dynamic  # noqa: PLC0415
     from optimizer.log import place_of  # noqa: PLC0415
 
     passes = {each.name: each for each in PASSES}
