@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from optimizer.dynamic_padder.boundary import static_form
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -40,9 +42,8 @@ def c_sections(module: Module) -> list[Section]:
     """
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
-    from emit_c.dynamic.padding import is_dynamic, to_static  # noqa: PLC0415
 
-    static = to_static(module).module if is_dynamic(module) else module
+    static = static_form(module)
     program = emit_c.emit(static)
     known = {instr.name for instr in static.instructions()}
     kernels, functions = program.parts.kernels, program.parts.functions

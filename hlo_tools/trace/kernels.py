@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from optimizer.dynamic_padder.boundary import static_form
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -46,8 +48,6 @@ def kernel_stops(module: Module) -> list[KernelStop]:
     import emit_c  # noqa: PLC0415
     from codegen.printer import text  # noqa: PLC0415
     from emit_c.kernels.passes import PASSES  # noqa: PLC0415
-    from optimizer.dynamic_padder.boundary import to_static  # noqa: PLC0415
-    from optimizer.dynamic_padder.padding import is_dynamic  # noqa: PLC0415
     from optimizer.log import place_of  # noqa: PLC0415
 
     passes = {each.name: each for each in PASSES}
@@ -62,6 +62,6 @@ def kernel_stops(module: Module) -> list[KernelStop]:
             found.append(KernelStop(name, pass_, each.why, place, last[name], lines))
         last[name] = lines
 
-    static = to_static(module).module if is_dynamic(module) else module
+    static = static_form(module)
     emit_c.emit(static, watch=watch)
     return found

@@ -18,6 +18,7 @@ from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline, pass_in
 from hlo_tools.trace.values import Values
 from hlo_tools.trace.write import is_small, trace_data, trace_text
 from hlo_tools.views.picture import picture
+from optimizer.dynamic_padder.boundary import static_form
 from optimizer.log import Event, Log, Observer, Silent
 from optimizer.memory.buffer_assignment import assign
 from optimizer.memory.copy_insertion import CopyInsertion
@@ -163,10 +164,8 @@ def text_of(module: Module, stage: str, kernel: str | None = None, until: str | 
         return drawn(module, form=stage)
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
-    from optimizer.dynamic_padder.boundary import to_static  # noqa: PLC0415
-    from optimizer.dynamic_padder.padding import is_dynamic  # noqa: PLC0415
 
-    static = to_static(module).module if is_dynamic(module) else module
+    static = static_form(module)
     if stage == "loops":
         from hlo_tools.views.loops import loops  # noqa: PLC0415
 

@@ -27,6 +27,7 @@ from optimizer.dynamic_padder.padding import (
     SLICE,
     changes_size,
     changes_sizes,
+    is_dynamic,
     pad,
     uniquely_named,
 )
@@ -102,6 +103,17 @@ def to_static(module: Module) -> Static:
     )
     yielded = tuple((k, d) for k, _, d in kept)
     return Static(build_module(whole, module.name, header), tuple(further), yielded)
+
+
+def static_form(module: Module) -> Module:
+    """The module that code is written for: itself, unless it is dynamic.
+
+    Raises
+    ------
+    HloError
+        HLO181 as of `to_static`.
+    """
+    return to_static(module).module if is_dynamic(module) else module
 
 
 def is_padded(module: Module) -> bool:
