@@ -52,6 +52,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
         self._needs: list[tuple[Sequence[str], Sequence[str]]] = []
         self._excludes: list[tuple[str, Sequence[str]]] = []
+        self._choices: list[Sequence[str]] = []
 
     def only_with(self, options: Sequence[str], *conditions: str) -> None:
         """Refuse each of some options where none of the conditions holds."""
@@ -60,6 +61,10 @@ class Parser(argparse.ArgumentParser):
     def not_with(self, option: str, *others: str) -> None:
         """Refuse an option beside any of the others."""
         self._excludes.append((option, others))
+
+    def one_of(self, *options: str) -> None:
+        """Ask for exactly one of some options."""
+        self._choices.append(options)
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
         """The values of all arguments.
@@ -96,6 +101,7 @@ class Parser(argparse.ArgumentParser):
             if value == "" or (isinstance(value, list) and "" in value):
                 name = action.option_strings[-1] if action.option_strings else action.metavar
                 self.error(f"argument {name} is empty")
+        self._check_choices(given)
         for options, conditions in self._needs:
             for option in options:
                 if self._holds(given, option) and not any(
@@ -106,6 +112,13 @@ class Parser(argparse.ArgumentParser):
             for other in others:
                 if self._holds(given, option) and self._holds(given, other):
                     self.error(f"{option} has no effect beside {other}")
+
+    def _check_choices(self, given: argparse.Namespace) -> None:
+        for choices in self._choices:
+            chosen = [option for option in choices if self._holds(given, option)]
+            if len(chosen) != 1:
+                found = f", not {' and '.join(chosen)}" if chosen else ""
+                self.error(f"one of {', '.join(choices)} is needed{found}")
 
     def _holds(self, given: argparse.Namespace, condition: str) -> bool:
         """Whether an option is given, or has a value, be it by default."""

@@ -31,6 +31,7 @@ VERBS: Final = {
     "step": "step through the optimizer's rewrites, forwards and backwards",
     "bisect": "find the rewrite that makes the optimizer's result wrong",
     "graph": "draw a module as a graph",
+    "minimize": "make a failing module as small as it can be",
     "stats": "count what a module consists of",
     "diff": "compare two modules instruction by instruction",
     "ops": "list the opcodes, and who knows them",

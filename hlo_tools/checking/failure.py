@@ -17,7 +17,7 @@ from hlo.instruction import Module
 from hlo.verify import verify
 from hlo_tools.checking.judging import difference
 from hlo_tools.checking.order import broken_memory, broken_order
-from hlo_tools.running import MOST_EVENTS_AFTER, EndlessError, devices_of, run
+from hlo_tools.running import MOST_EVENTS, MOST_EVENTS_AFTER, EndlessError, devices_of, run
 from optimizer.log import Log
 from optimizer.observers import promise_of
 
@@ -80,14 +80,21 @@ class Outcome:
     compared: bool = False
 
 
-def find_failure(pass_: Pass, module: Module, *arguments: Arguments) -> Failure | None:
+def find_failure(
+    pass_: Pass,
+    module: Module,
+    *arguments: Arguments,
+    most: int = MOST_EVENTS,
+    most_after: int = MOST_EVENTS_AFTER,
+) -> Failure | None:
     """What is wrong with a pass on one module; None if nothing is.
 
     Parameters
     ----------
     arguments : one or more lists of arguments for the module's entry computation.
+    most, most_after : instructions that may run, before and after the pass.
     """
-    return try_pass(pass_, module, arguments).failure
+    return try_pass(pass_, module, arguments, most=most, most_after=most_after).failure
 
 
 def try_pass(
@@ -95,12 +102,15 @@ def try_pass(
     module: Module,
     arguments: Sequence[Arguments],
     observers: Sequence[Observer] = (),
+    most: int = MOST_EVENTS,
+    most_after: int = MOST_EVENTS_AFTER,
 ) -> Outcome:
     """Run a pass on one module, and see whether it is wrong.
 
     Parameters
     ----------
     observers : are told what it rewrites.
+    most, most_after : instructions that may run, before and after the pass.
     """
     first = arguments[0]
     try:
@@ -117,12 +127,12 @@ def try_pass(
     compared = False
     for given in arguments if after is not module else ():
         try:
-            want = run(module, given)
+            want = run(module, given, most)
         except Exception:
             # The module itself fails on these arguments, so there is nothing to compare.
             continue
         compared = True
-        found = wrong_result(pass_, module, after, given, want)
+        found = wrong_result(pass_, module, after, given, want, most_after)
         if found is not None:
             return Outcome(Failure(*found, module, given, after), changed=True, compared=True)
     found = broken_promise(pass_, module, after)
@@ -151,11 +161,11 @@ def malformed(after: Any) -> str | None:
 
 
 def wrong_result(
-    pass_: Pass, module: Module, after: Module, arguments: Arguments, want: Any
+    pass_: Pass, module: Module, after: Module, arguments: Arguments, want: Any, most: int
 ) -> tuple[str, str] | None:
     """Kind and message if a result does not give the value that is wanted."""
     try:
-        got = run(after, arguments, MOST_EVENTS_AFTER, devices_of(module))
+        got = run(after, arguments, most, devices_of(module))
     except EndlessError as error:
         return "value", f"its result does not end: {error}"
     except Exception as error:

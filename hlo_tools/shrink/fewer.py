@@ -10,6 +10,7 @@ from hlo.walk import names_of, rebuild, rebuild_module
 from hlo_tools.generate.resizing import with_entry
 from hlo_tools.running import EndlessError, run, running
 from hlo_tools.shrink.case import Case, bare
+from hlo_tools.shrink.states import narrower_loops
 from optimizer.calls.call_inliner import CallInliner
 from optimizer.effects import without_dead
 from optimizer.log import Log
@@ -32,6 +33,7 @@ def fewer(case: Case) -> Iterator[Case]:
     yield from without_parts(case)
     yield from operands_instead(case)
     yield from parameters_instead(case)
+    yield from narrower_loops(case)
     yield from inner(case)
     yield from merged(case)
     yield from unneeded(case)

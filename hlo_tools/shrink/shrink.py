@@ -3,7 +3,7 @@
 `shrink(case, holds)` makes one change after the other and keeps those after which `holds` says yes,
 until none is left that does: first it leaves out instructions, then it makes shapes smaller, then
 constants and arguments plainer. A smaller shape may make an instruction superfluous, so all of that
-begins again until nothing changes.
+begins again until nothing changes. Of a large module it first looks for a small part that will do.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from hlo.verify import verify
 from hlo_tools.shrink.fewer import fewer
+from hlo_tools.shrink.parts import parts
 from hlo_tools.shrink.plainer import plainer
 from hlo_tools.shrink.smaller import smaller
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 # What makes a case smaller, the most important first.
 STAGES = (fewer, smaller, plainer)
+# Of more instructions, most are not left out one after the other.
+LARGE = 40
 
 
 def shrink(case: Case, holds: Holds, *, tries: int = 3000, seconds: float = 15) -> Case:
@@ -43,6 +46,8 @@ def shrink(case: Case, holds: Holds, *, tries: int = 3000, seconds: float = 15) 
         the same object if nothing smaller was found.
     """
     shrinking = Shrinking(holds, tries, monotonic() + seconds)
+    if sum(1 for _ in case.module.instructions()) > LARGE:
+        case = shrinking.settle(case, parts)
     while True:
         before = case
         for stage in STAGES:

@@ -1,0 +1,224 @@
+"""The failures that a module can be made smaller for: each tells whether a case fails, too.
+
+A failure is found once on the whole module, and then asked about smaller ones. It must stay the
+same one: a pass that gives a wrong value on the whole module must not end up raising on a part.
+"""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from hlo.errors.error import HloError
+from hlo_tools.arrays import save
+from hlo_tools.checking.failure import find_failure
+from hlo_tools.running import MOST_EVENTS_AFTER, Limit, leaves, run
+from interpreter.engine.evaluate import evaluate
+from interpreter.numbers.compare import compare
+from interpreter.numbers.widths import type_of, widened
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from hlo_tools.platforms import Runner
+    from hlo_tools.shrink.case import Case
+    from interpreter.numbers.compare import Promise
+    from optimizer.log import Pass
+
+Value = Any  # an array, None for a token, or a tuple of values
+# After so many it is given up.
+_MOST_EVENTS = 5_000_000
+
+
+# A smaller module may run a loop some times more, and a pass may make loops of instructions.
+_MORE_EVENTS, _TIMES_AFTER = 1000, 10
+
+
+def events_in(case: Case) -> int:
+    """How many instructions run in a case, until it ends or fails."""
+    limit = Limit(_MOST_EVENTS)
+    try:
+        evaluate(case.module, *(case.arguments or ()), observe=limit)
+    except Exception:
+        # Whatever it is, so many have run.
+        return limit.most - limit.left
+    return limit.most - limit.left
+
+
+class Failing(Protocol):
+    """One kind of failure."""
+
+    def told(self, case: Case) -> str | None:
+        """What is wrong with a case, in a line or several; None if nothing is."""
+        ...
+
+    def is_same(self, first: str, other: str) -> bool:
+        """Whether two answers tell of the same failure."""
+        ...
+
+
+@dataclass
+class WrongPass:
+    """A pass that does on a module what no pass may do, as of `hlo check`.
+
+    Attributes
+    ----------
+    most : instructions that may run; 0 until the first module has run.
+    """
+
+    pass_: Pass
+    most: int = 0
+
+    def told(self, case: Case) -> str | None:
+        """What is wrong with the pass, its kind first."""
+        arguments = list(case.arguments or ())
+        # Nothing smaller may run for much longer than the first one.
+        self.most = self.most or 2 * events_in(case) + _MORE_EVENTS
+        found = find_failure(
+            self.pass_,
+            case.module,
+            arguments,
+            most=self.most,
+            most_after=_TIMES_AFTER * self.most,
+        )
+        return None if found is None else f"{found.kind}: {self.pass_.name}: {found.message}"
+
+    def is_same(self, first: str, other: str) -> bool:
+        """Whether the kind is the same."""
+        return first.partition(":")[0] == other.partition(":")[0]
+
+
+@dataclass
+class Different:
+    """Two platforms of which one gives another value than the other, or fails."""
+
+    platform: str
+    reference: str
+    run_on: Runner
+    run_reference: Runner
+    promise: Promise
+
+    def told(self, case: Case) -> str | None:
+        """How the values differ."""
+        given = [list(case.arguments or ())]
+        try:
+            want = self.run_reference(case.module, given, None)
+        except Exception:
+            # There is nothing to compare with.
+            return None
+        try:
+            got = self.run_on(case.module, given, None)
+        except HloError as error:
+            return f"{error.code}: {self.platform} fails: {error.message}"
+        found = compare(got[0], want[0], self.promise)
+        return None if found is None else f"value: {self.platform} and {self.reference}: {found}"
+
+    def is_same(self, first: str, other: str) -> bool:
+        """Whether both are different values, or the same error."""
+        return first.partition(":")[0] == other.partition(":")[0]
+
+
+@dataclass
+class NotANumber:
+    """A NaN, or an infinity, in the value of a module whose arguments have none."""
+
+    infinite: bool = False
+
+    def told(self, case: Case) -> str | None:
+        """In which array it is."""
+        arguments = case.arguments or ()
+        if any(self._is_in(leaf) for leaf in leaves(tuple(arguments))):
+            return None
+        try:
+            value = run(case.module, arguments, MOST_EVENTS_AFTER)
+        except Exception:
+            return None
+        bad = [n for n, leaf in enumerate(leaves(value)) if self._is_in(leaf)]
+        name = "an infinity" if self.infinite else "NaN"
+        return f"value: {name} in array {bad[0]} of the result" if bad else None
+
+    def _is_in(self, leaf: Any) -> bool:
+        if type_of(leaf).kind not in ("float", "complex"):
+            return False
+        numbers = widened(leaf)
+        return bool((np.isinf(numbers) if self.infinite else np.isnan(numbers)).any())
+
+    def is_same(self, first: str, other: str) -> bool:  # noqa: ARG002
+        """There is only one such failure."""
+        return True
+
+
+@dataclass
+class Command:
+    """A shell command that fails, with the same exit status, on the file of a module.
+
+    Attributes
+    ----------
+    text : `{}` in it stands for the file, and `{inputs}` for an `.npz` with the arguments; without
+        `{}` the file comes last.
+    folder : for these files.
+    says : what its output must contain.
+    seconds : after which it is ended, and has not failed.
+    """
+
+    text: str
+    folder: Path
+    says: str = ""
+    seconds: float = 60
+
+    def told(self, case: Case) -> str | None:
+        """The exit status, and the last line of what it printed."""
+        file, inputs = self.folder / "module.hlo", self.folder / "inputs.npz"
+        file.write_bytes(str(case.module).encode("utf-8", "surrogateescape"))
+        if case.arguments is not None and "{inputs}" in self.text:
+            save(str(inputs), [tuple(case.arguments)])
+        words = self.text if "{}" in self.text else f"{self.text} {{}}"
+        words = words.replace("{inputs}", shlex.quote(str(inputs)))
+        words = words.replace("{}", shlex.quote(str(file)))
+        try:
+            done = subprocess.run(
+                words,
+                shell=True,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=self.seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return None
+        if done.returncode in (-signal.SIGINT, 128 + signal.SIGINT):
+            raise KeyboardInterrupt
+        output = (done.stdout + done.stderr).decode(errors="replace")
+        if not done.returncode or self.says not in output:
+            return None
+        last = next((line for line in reversed(output.splitlines()) if line.strip()), "")
+        return f"{done.returncode}: exit status {done.returncode}: {last.strip()}"
+
+    def is_same(self, first: str, other: str) -> bool:
+        """Whether the exit status is the same."""
+        return first.partition(":")[0] == other.partition(":")[0]
+
+
+def without_kind(told: str) -> str:
+    """An answer for people."""
+    return told.partition(": ")[2]
+
+
+def holds(failing: Failing, first: str, case: Case) -> bool:
+    """Whether a case fails as the first one did; it may raise nothing."""
+    try:
+        told = failing.told(case)
+    except Exception:
+        return False
+    return told is not None and failing.is_same(first, told)
+
+
+def arguments_of(per_device: Sequence[Sequence[Value]]) -> tuple[Value, ...]:
+    """The arguments of the first device, which all of the search works with."""
+    return tuple(per_device[0])
