@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from emit_c.program.sites import Site
     from hlo.instruction import Computation, Instruction, Module
     from hlo.types.element_type import ElementType
+    from optimizer.memory.buffer_assignment import BufferAssignment
 
 _SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
 _UNUSED = re.compile(r"  \(void\)(\w+);\n")
@@ -59,6 +60,7 @@ class Program:
         takes them in this order.
     sites : where kernels are called, if their times are taken; by the number that they report.
     units : what files were handed out already, if any were.
+    assignment : where every array lies, and what single instructions need beside them.
     meant : for each C function, the HLO name that each of its identifiers stands for; under "",
         that of the functions themselves.
     """
@@ -69,6 +71,7 @@ class Program:
     slot_bytes: int
     donated: Mapping[int, int]
     functions: Mapping[str, str]
+    assignment: BufferAssignment
     sites: tuple[Site, ...] = ()
     units: Units | None = None
     meant: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Any])
@@ -127,7 +130,7 @@ def emit(
     large, memory = tuple(constants.loaded), writer.memory
     return Program(
         parts, memory.arena_bytes, large, writer.slot_bytes, memory.donated, foreign.declared,
-        tuple(writer.sites or ()), units,
+        memory.assignment, tuple(writer.sites or ()), units,
         {**writer.kernels.meant, **writer.meant, "": writer.names.meant},
     )  # fmt: skip
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from optimizer.log import Log
-from optimizer.memory.buffer_assignment import assign
-from optimizer.memory.copy_insertion import CopyInsertion
+from hlo_tools.assigned import assigned
 
 if TYPE_CHECKING:
     from hlo.instruction import Module
@@ -22,7 +20,7 @@ def memory(module: Module) -> dict[str, Any]:
         `order`: the names of instructions, one a moment; `allocations`: each with `size`, `kind`
         and `values`.
     """
-    assignment = assign(CopyInsertion().run(module, Log()))
+    assignment = assigned(module)
     timeline = assignment.buffers.flow.timeline
     order = sorted(timeline.order, key=lambda instr: timeline.time[instr])
     return {

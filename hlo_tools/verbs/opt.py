@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
+from hlo_tools.assigned import assigned
 from hlo_tools.files import read_sound_module, write_text
 from hlo_tools.graphs.drawing import drawn
 from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, make_inputs
@@ -20,8 +21,6 @@ from hlo_tools.trace.write import is_small, trace_data, trace_text
 from hlo_tools.views.picture import picture
 from optimizer.dynamic_padder.boundary import static_form
 from optimizer.log import Event, Log, Observer, Silent
-from optimizer.memory.buffer_assignment import assign
-from optimizer.memory.copy_insertion import CopyInsertion
 from optimizer.memory.report import report
 from optimizer.observers import CheckValues, Dump, Print, Timer, Verify
 
@@ -136,7 +135,7 @@ def run(arguments: Namespace) -> int:
         raise HloError("HLO204", message, notes=[f"there are {log.numbers}; --log shows them"])
     write_text(arguments.output, text_of(module, arguments.stage, arguments.kernel, last))
     if arguments.svg:
-        write_text(arguments.svg, picture(assign(CopyInsertion().run(module, Log()))))
+        write_text(arguments.svg, picture(assigned(module)))
     if arguments.time:
         print(timer.report(), file=sys.stderr)
     return 0
@@ -159,7 +158,7 @@ def text_of(module: Module, stage: str, kernel: str | None = None, until: str | 
     if stage == "hlo":
         return str(module)
     if stage == "buffers":
-        return report(assign(CopyInsertion().run(module, Log())))
+        return report(assigned(module))
     if stage in ("dot", "svg"):
         return drawn(module, form=stage)
     # It takes as long to import as all the rest.

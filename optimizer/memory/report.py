@@ -30,6 +30,7 @@ def report(assignment: BufferAssignment) -> str:
     for allocation in assignment.allocations:
         parts.append(f"allocation {allocation.index}: {_about(allocation, assignment)}")
         parts += _values(allocation, numbers)
+        parts += _scratch(allocation, assignment)
     parts += ["", *_sums(assignment), "", *_peak(assignment)]
     return "\n".join(parts) + "\n"
 
@@ -67,6 +68,12 @@ def _values(allocation: Allocation, numbers: dict[Value, int]) -> Iterator[str]:
             label = f"<{numbers[value]} {value.name} @{offset}>"
             size = f"(size={value.shape.bytes},offset={offset})"
             yield f" value: {label} {size}: {value.shape} live {_spans(value)}"
+
+
+def _scratch(allocation: Allocation, assignment: BufferAssignment) -> Iterator[str]:
+    for instr, place in assignment.scratch.items():
+        if place.allocation is allocation:
+            yield f" scratch memory: %{instr.name} (size={place.size},offset={place.offset})"
 
 
 def _spans(value: Value) -> str:

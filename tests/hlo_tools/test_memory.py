@@ -1,5 +1,10 @@
 """`hlo opt --stage buffers`, `--svg` and `hlo why copy`."""
 
+import emit_c
+import optimizer
+from emit_c.program.emit import emit
+from hlo import parse
+
 UPDATE = b"""HloModule m
 
 ENTRY e {
@@ -18,6 +23,18 @@ def test_buffers_are_listed_and_drawn(hlo, tmp_path) -> None:
     assert result.out.startswith("BufferAssignment:\nallocation 0: size 32, parameter 0, shape")
     assert "maybe-live-out:\n value: " in result.out
     assert drawn.read_text().startswith("<svg ")
+
+
+def test_the_memory_shown_is_that_of_the_c(hlo, softmax) -> None:
+    """To the byte, with what single instructions need beside their arrays."""
+    shown = hlo("opt", softmax, "--stage", "buffers").out
+    (line,) = [line for line in shown.splitlines() if "preallocated temp allocation" in line]
+    module = parse(softmax.read_text())
+    program = emit(optimizer.optimize(module))
+    assert program.slot_bytes == 0
+    assert line.endswith(f"({program.arena_bytes}B)")
+    assert emit_c.compile(module).memory.temporaries == program.arena_bytes
+    assert "scratch memory: %dot_general" in shown
 
 
 def test_copies_are_explained(hlo) -> None:

@@ -1,0 +1,31 @@
+"""The memory of a module, as the code that is written for it uses it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo.errors.error import HloError
+from optimizer.dynamic_padder.boundary import static_form
+from optimizer.log import Log
+from optimizer.memory.buffer_assignment import assign
+from optimizer.memory.copy_insertion import CopyInsertion
+
+if TYPE_CHECKING:
+    from hlo.instruction import Module
+    from optimizer.memory.buffer_assignment import BufferAssignment
+
+# What cannot be emitted, and what is nested too deeply for it.
+_NOT_EMITTED = ("HLO181", "HLO115")
+
+
+def assigned(module: Module) -> BufferAssignment:
+    """Where the arrays of a module lie in its C; for a module without C, where they could lie."""
+    # It takes as long to import as all the rest.
+    from emit_c.program.emit import emit  # noqa: PLC0415
+
+    try:
+        return emit(static_form(module)).assignment
+    except HloError as error:
+        if error.code not in _NOT_EMITTED:
+            raise
+        return assign(CopyInsertion().run(module, Log()))
