@@ -1,0 +1,100 @@
+"""The chapters are plain: short sentences, words that are defined, and messages that are kept."""
+
+import re
+from pathlib import Path
+from statistics import median
+
+import pytest
+from course.blocks import COURSE, ROOT
+from course.test_chapters import CHAPTERS
+from course.test_exercises import WRONG, promised
+
+from hlo_tools.exercises.catalogue import EXERCISES
+
+GLOSSARY = ROOT / "docs" / "glossary.md"
+MOST_WORDS = 20
+
+
+def prose(path: Path) -> str:
+    """A page without its blocks, tables, headings and markup."""
+    text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
+    text = re.sub(r"^( {4}|\||#|<|!\[).*$", "", text, flags=re.MULTILINE)
+    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text."""
+    whole = re.sub(r"\s+", " ", re.sub(r"`[^`]*`", "code", text))
+    return [s for s in re.split(r"(?<=[.?!:])\s", whole) if s.strip()]
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_sentences_are_short(path: Path) -> None:
+    lengths = [len(s.split()) for s in sentences(prose(path))]
+    assert median(lengths) < MOST_WORDS
+    assert max(lengths) < 3 * MOST_WORDS
+
+
+PLAIN = ", plain word before"
+
+
+def glossary() -> dict[str, str]:
+    """Each term of the glossary, and the chapter in which it is defined."""
+    entry = re.compile(rf"^\*\*([^*]+)\*\* \((\d+(?:{PLAIN})?)\): ", re.MULTILINE)
+    found = entry.findall(GLOSSARY.read_text())
+    assert found
+    return dict(found)
+
+
+def spaced(term: str) -> str:
+    """A term as a pattern, on one line or two."""
+    return re.escape(term).replace(r"\ ", r"\s+")
+
+
+def test_every_term_is_defined_where_it_first_stands() -> None:
+    """A term stands in *italics* where it is defined, and nowhere before."""
+    texts = {str(n): prose(path) for n, path in enumerate(CHAPTERS, 1)}
+    whole = "".join(texts.values())
+    wrong = []
+    for term, where in glossary().items():
+        chapter = where.removesuffix(PLAIN)
+        use = re.compile(rf"(?<![\w*`.-]){spaced(term)}(?:s|es)?(?![\w`-])", re.IGNORECASE)
+        first, defined = use.search(whole), re.search(rf"\*{spaced(term)}", whole, re.IGNORECASE)
+        inside = re.search(rf"\*{spaced(term)}", texts.get(chapter, ""), re.IGNORECASE)
+        if defined is None or inside is None:
+            wrong.append(f"{term}: not defined in chapter {chapter}")
+        elif where == chapter and first is not None and first.start() < defined.start():
+            near = whole[max(0, first.start() - 40) : first.end() + 20].replace("\n", " ")
+            wrong.append(f"{term}: used before it is defined: ...{near}...")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_term_that_a_chapter_defines_is_in_the_glossary() -> None:
+    known = {term.lower() for term in glossary()}
+    for path in CHAPTERS:
+        for term in re.findall(r"(?<![*\w])\*([a-zA-Z\s-]+)\*(?!\*)", prose(path)):
+            plain = " ".join(term.lower().split())
+            assert {plain, plain.removesuffix("s"), plain.removesuffix("es")} & known, (
+                f"{path.name}: {term}"
+            )
+
+
+@pytest.mark.parametrize("path", WRONG, ids=lambda path: f"{path.parts[-3]}-{path.stem}")
+def test_a_chapter_promises_the_message(path: Path) -> None:
+    exercise = EXERCISES[int(path.parts[-3])]
+    (chapter,) = COURSE.glob(f"{exercise.chapter:02}-*.md")
+    said = re.findall(r"^\| `([^`]+)`", chapter.read_text(), re.MULTILINE)
+    assert any(promised(path).startswith(s) or s.startswith(promised(path)) for s in said)
+
+
+@pytest.mark.parametrize("number", EXERCISES)
+def test_a_chapter_names_its_exercise(number: int) -> None:
+    (chapter,) = COURSE.glob(f"{EXERCISES[number].chapter:02}-*.md")
+    text = " ".join(chapter.read_text().split())
+    assert f"**Exercise {number}** ({EXERCISES[number].level})" in text
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_chapter_has_its_parts(path: Path) -> None:
+    heads = re.findall(r"^## (.*)$", path.read_text(), re.MULTILINE)
+    assert heads == ["See it", "Predict", "How it works", "Break it", "Exercise"]
