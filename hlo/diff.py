@@ -67,14 +67,14 @@ def diff(before: Module, after: Module, options: Options | None = None) -> list[
     old = {computation.name: computation for computation in before.computations}
     new = {computation.name: computation for computation in after.computations}
     for name in old | new:
-        olds = _lines(old.get(name), before, options)
-        news = _lines(new.get(name), after, options)
+        olds = lines_of(old.get(name), before, options)
+        news = lines_of(new.get(name), after, options)
         kind = "added" if name not in old else "removed" if name not in new else "changed"
         sections.append(Section(f"%{name}", kind, _changes(olds, news)))
     return [section for section in sections if section.changes]
 
 
-def _lines(computation: Computation | None, module: Module, options: Options) -> dict[str, str]:
+def lines_of(computation: Computation | None, module: Module, options: Options) -> dict[str, str]:
     """The line of each instruction by name; and of what the computation itself says."""
     if computation is None:
         return {}

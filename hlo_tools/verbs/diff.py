@@ -1,7 +1,12 @@
-"""Compare two modules instruction by instruction, matched by name.
+"""Compare two modules instruction by instruction.
 
-The order of instructions and their metadata do not count. The exit status is 0 if the modules are
-the same and 1 if they differ.
+    hlo diff before.hlo after.hlo                     what changed, as text
+    hlo diff before.hlo after.hlo --html diff.html    and side by side, as a page
+
+Instructions are matched by structure, so that a module with other names or numbers is the same; the
+new ones are shown under the names that they have in A. With --names they are matched by name, and
+another name is a difference. The order of instructions and their metadata do not count. The exit
+status is 0 if the modules are the same and 1 if they differ.
 """
 
 from __future__ import annotations
@@ -13,9 +18,11 @@ from rich.text import Text
 
 from hlo.diff import Section, diff
 from hlo.errors.error import HloError
+from hlo.matching import match, renamed
+from hlo.wording import counted
 from hlo.write.print import Options
 from hlo_tools.console import console
-from hlo_tools.files import STANDARD, read_module
+from hlo_tools.files import STANDARD, name_of, read_module, write_text
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -30,8 +37,10 @@ def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("before", metavar="A", help="HLO text, or - for standard input")
     parser.add_argument("after", metavar="B", help="HLO text, or - for standard input")
+    parser.add_argument("--names", action="store_true", help="match instructions by name")
     parser.add_argument("--metadata", action="store_true", help="compare metadata too")
     parser.add_argument("--no-layouts", action="store_true", help="do not compare layouts")
+    parser.add_argument("--html", metavar="FILE", help="write a page that shows them side by side")
 
 
 def run(arguments: Namespace) -> int:
@@ -48,13 +57,24 @@ def run(arguments: Namespace) -> int:
     if arguments.before == arguments.after == STANDARD:
         raise HloError("HLO200", "cannot read standard input twice")
     before, after = read_module(arguments.before), read_module(arguments.after)
+    other_names = 0
+    if not arguments.names:
+        matching = match(before, after)
+        after, other_names = renamed(after, matching), matching.renamed
     sections = diff(before, after, options)
-    if not sections:
-        return SAME
+    if arguments.html:
+        # It is loaded only here: few want it.
+        from hlo_tools.views.diff_page import page  # noqa: PLC0415
+
+        titles = name_of(arguments.before), name_of(arguments.after)
+        write_text(arguments.html, page(before, after, options, titles))
     terminal = console()
     for line in report(sections):
         terminal.print(line)
-    return DIFFERENT
+    if other_names:
+        told = "" if sections else "the same, but "
+        terminal.print(Text(f"{told}{counted(other_names, 'instruction')} under another name"))
+    return DIFFERENT if sections else SAME
 
 
 def report(sections: list[Section]) -> Iterator[Text]:
@@ -68,4 +88,5 @@ def report(sections: list[Section]) -> Iterator[Text]:
             if change.after is not None:
                 yield Text(f"+ {change.after}", "green")
     kinds = Counter(change.kind for section in sections for change in section.changes)
-    yield Text(", ".join(f"{kinds[kind]} {kind}" for kind in ("changed", "added", "removed")))
+    if sections:
+        yield Text(", ".join(f"{kinds[kind]} {kind}" for kind in ("changed", "added", "removed")))

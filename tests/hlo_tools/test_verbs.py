@@ -79,6 +79,45 @@ def test_diff_shows_what_changed(hlo, softmax: Path, tmp_path: Path) -> None:
     assert result.out.endswith("1 changed, 0 added, 0 removed\n")
 
 
+RENUMBERED = """HloModule m
+
+ENTRY e {
+  first.9 = f32[4] parameter(0)
+  ROOT sum.7 = f32[4] add(first.9, first.9)
+}
+"""
+
+
+def test_diff_is_by_structure(hlo, tmp_path: Path) -> None:
+    before, after = tmp_path / "a.hlo", tmp_path / "b.hlo"
+    before.write_text(RENUMBERED.replace("first.9", "x").replace("sum.7", "y"))
+    after.write_text(RENUMBERED)
+    same = hlo("diff", before, after)
+    assert (same.status, same.out) == (0, "the same, but 2 instructions under another name\n")
+    named = hlo("diff", before, after, "--names")
+    assert named.status == 1
+    assert named.out.endswith("0 changed, 2 added, 2 removed\n")
+    after.write_text(RENUMBERED.replace("add(", "subtract("))
+    changed = hlo("diff", before, after)
+    assert changed.status == 1
+    assert (
+        "- ROOT %y = f32[4]{0} add(%x, %x)\n+ ROOT %y = f32[4]{0} subtract(%x, %x)" in changed.out
+    )
+    assert "1 changed, 0 added, 0 removed\n2 instructions under another name\n" in changed.out
+
+
+def test_diff_makes_a_page(hlo, softmax: Path, tmp_path: Path) -> None:
+    other, page = tmp_path / "a<b>.hlo", tmp_path / "diff.html"
+    other.write_text(softmax.read_text().replace("exponential", "tanh"))
+    assert hlo("diff", softmax, other, "--html", page).status == 1
+    text = page.read_text()
+    assert "<b>exponential</b>" in text
+    assert "<b>tanh</b>" in text
+    assert "a&lt;b&gt;.hlo" in text
+    assert "http" not in text
+    assert " unchanged</summary>" in text
+
+
 def test_diff_reads_standard_input_and_refuses_bad_files(hlo, softmax: Path) -> None:
     assert hlo("diff", softmax, "-", stdin=softmax.read_bytes()).status == 0
     assert hlo("diff", softmax, "-", stdin=b"HloModule").status == 2
