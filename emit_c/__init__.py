@@ -3,22 +3,23 @@
 The rooms, in the order in which they stand on each other, and in which they are best read:
 `code` (C before it is text), `table` (how each opcode is emitted), `kernels` (a kernel and its
 loops), `opcodes` and `contraction` (the entries of the table), `custom_calls`, `program` (a whole
-module: buffers, schedule, control flow), `executable` (compiling, loading, calling) and `dynamic`
-(sizes that are known at run time only).
+module: buffers, schedule, control flow) and `executable` (compiling, loading, calling).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pkgutil import walk_packages
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, overload
 
 import optimizer
 from emit_c.executable import remembered
 from emit_c.executable.built import build
 from emit_c.executable.executable import Executable
 from emit_c.executable.libraries import compilers
+from emit_c.executable.pending import PendingExecutable
 from emit_c.executable.run_time_sizes import DynamicExecutable
 from emit_c.executable.runtime import set_threads, slots
 from emit_c.executable.strided import StridedExecutable, without_last_bitcasts
@@ -45,13 +46,43 @@ for _module in walk_packages(__path__, f"{__name__}."):
 # Instructions of a module whose kernels are worth several compilers.
 LARGE = 60
 
-__all__ = ["Executable", "Program", "compile", "emit", "emits_c", "set_threads"]
+__all__ = [
+    "Executable",
+    "PendingExecutable",
+    "Program",
+    "compile",
+    "emit",
+    "emits_c",
+    "set_threads",
+]
 
 
-@no_collection()
+@overload
 def compile(  # noqa: A001 - so it is named
-    module: Module, *, optimize: bool = True, donate: bool = False, remember: bool = True
-) -> Executable:
+    module: Module,
+    *,
+    optimize: bool = True,
+    donate: bool = False,
+    remember: bool = True,
+    wait: Literal[True] = True,
+) -> Executable: ...
+@overload
+def compile(  # noqa: A001 - so it is named
+    module: Module,
+    *,
+    optimize: bool = True,
+    donate: bool = False,
+    remember: bool = True,
+    wait: Literal[False],
+) -> PendingExecutable: ...
+def compile(  # noqa: A001 - so it is named
+    module: Module,
+    *,
+    optimize: bool = True,
+    donate: bool = False,
+    remember: bool = True,
+    wait: bool = True,
+) -> Executable | PendingExecutable:
     """Verify, optimize, emit, compile and load a module.
 
     Parameters
@@ -64,6 +95,8 @@ def compile(  # noqa: A001 - so it is named
     remember : look into the user's cache for what was made of the same module before, and leave
         there what is made. The cache knows the files of PyHLO, but not what a program changes in
         its tables while it runs.
+    wait : return when the library is there. Otherwise a thread compiles it, while the interpreter
+        answers calls; then calls raise what goes wrong there.
 
     Raises
     ------
@@ -76,6 +109,14 @@ def compile(  # noqa: A001 - so it is named
     sound: set[Instruction] = set()
     verify(module, sound)
     refuse_elided(module)
+    make = partial(_compile, module, sound, optimize=optimize, donate=donate, remember=remember)
+    return make() if wait else PendingExecutable(module, make)
+
+
+@no_collection()
+def _compile(
+    module: Module, sound: set[Instruction], *, optimize: bool, donate: bool, remember: bool
+) -> Executable:
     header = module.header
     if not donate and (header.input_output_alias or header.buffer_donor):
         kept = replace(header, input_output_alias=(), buffer_donor=())

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from hlo_jax.engines.background import background
+from emit_c.executable.background import background
 from hlo_jax.engines.compiled import Compiled
 from hlo_jax.engines.interpreter import Interpreter
 
