@@ -39,6 +39,7 @@ VERBS: Final = {
     "rules": "list its rewrite rules, each with its promise",
     "why": "tell why instructions share a kernel, or have their layouts",
     "timeline": "draw when each instruction would run on a GPU",
+    "assignment": "make and grade assignments with planted bugs",
     "exercise": "check an exercise of the course",
     "explain": "tell what an error code means",
     "doctor": "look at the installation, and say what is missing",

@@ -1,6 +1,6 @@
 """Checks an answer in a process of its own, with limits, so that nothing it does can stop us.
 
-    python -m hlo_tools.exercises.apart NUMBER FILE PIPE SECONDS MEGABYTES EXAMPLES
+    python -m hlo_tools.exercises.apart WHAT NAME FILE PIPE SECONDS MEGABYTES EXAMPLES
 
 writes what it found to the pipe, as JSON. What the answer prints goes to standard error.
 """
@@ -12,11 +12,17 @@ import os
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 # A process that starts threads and maps files waits, too, so it gets longer by the clock.
 PATIENCE = 3
+# Where the function is that looks at an answer: `module:function`, called on a name and a file.
+CHECKS = {
+    "exercise": "hlo_tools.exercises.apart:check_number",
+    "bug": "hlo_tools.assignments.grade:judge",
+}
 
 
 @dataclass(frozen=True)
@@ -26,7 +32,7 @@ class Report:
     Attributes
     ----------
     status : "right", or the kind of a finding: "unwritten", "missing", "error", "wrong", "weak",
-        "time", "memory", "ended".
+        "large", "time", "memory", "ended".
     shown : the counterexample, if there is one.
     breakpoint : where to stop a debugger, as file:line, and in which function.
     """
@@ -44,28 +50,45 @@ class Report:
         return self.status == "right"
 
 
-def check_apart(
-    number: int, path: Path, *, seconds: int = 60, megabytes: int = 4096, examples: int = 100
-) -> Report:
-    """Check an answer in a process of its own."""
+@dataclass(frozen=True)
+class Limits:
+    """What a process may use: CPU time, memory, and how many examples it tries."""
+
+    seconds: int = 60
+    megabytes: int = 4096
+    examples: int = 100
+
+
+DEFAULT = Limits()
+
+
+def check_apart(number: int, path: Path, limits: Limits = DEFAULT) -> Report:
+    """Check an answer to an exercise in a process of its own."""
+    return run_apart("exercise", str(number), path, limits)
+
+
+def run_apart(what: str, name: str, path: Path, limits: Limits = DEFAULT) -> Report:
+    """Look at an answer in a process of its own."""
     reading, writing = os.pipe()
-    words = [number, path, writing, seconds, megabytes, examples]
-    command = [sys.executable, "-m", "hlo_tools.exercises.apart", *map(str, words)]
+    numbers = [writing, limits.seconds, limits.megabytes, limits.examples]
+    words = [what, name, str(path), *map(str, numbers)]
+    command = [sys.executable, "-m", "hlo_tools.exercises.apart", *words]
+    number = int(name) if name.isdigit() else 0
     with subprocess.Popen(
-        command, pass_fds=[writing], stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno(),
-        start_new_session=True,
-    ) as process:  # fmt: skip
+        command, pass_fds=[writing], stdin=subprocess.DEVNULL, stdout=2, start_new_session=True
+    ) as process:
         os.close(writing)
         try:
-            process.wait(PATIENCE * seconds)
+            process.wait(PATIENCE * limits.seconds)
         except subprocess.TimeoutExpired:
             process.kill()
             os.close(reading)
-            return Report(number, "time", f"it was still waiting after {PATIENCE * seconds} s")
+            told = f"it was still waiting after {PATIENCE * limits.seconds} s"
+            return Report(number, "time", told)
     with os.fdopen(reading) as pipe:
         told = pipe.read()
     if not told:
-        return _ended(number, process.returncode, seconds)
+        return _ended(number, process.returncode, limits.seconds)
     return Report(**json.loads(told))
 
 
@@ -97,22 +120,28 @@ def check_here(number: int, path: Path, examples: int = 100, shrinking: float = 
     return Report(number, found.kind, found.message, found.shown, *where)
 
 
+def check_number(number: str, path: Path) -> Report:
+    """Check an answer as the process is told to."""
+    return check_here(int(number), path, int(sys.argv[-1]))
+
+
 def main(words: list[str]) -> None:
     """What the process does."""
     from hlo_tools.exercises.limits import limit  # noqa: PLC0415
 
-    number, path, pipe, seconds, megabytes, examples = words
+    what, name, path, pipe, seconds, megabytes, _ = words
     limit(int(seconds), int(megabytes))
+    module, _, function = CHECKS[what].partition(":")
     report: Any
     try:
-        report = check_here(int(number), Path(path), int(examples))
+        report = getattr(import_module(module), function)(name, Path(path))
     except MemoryError:
-        report = Report(int(number), "memory", f"it needs more than {megabytes} MB")
+        report = Report(0, "memory", f"it needs more than {megabytes} MB")
     except SystemExit:
-        report = Report(int(number), "ended", "it ends the program, without a result")
+        report = Report(0, "ended", "it ends the program, without a result")
     except Exception as error:
         told = f"{type(error).__name__}: {error}".partition("\n")[0]
-        report = Report(int(number), "error", told)
+        report = Report(0, "error", told)
     with os.fdopen(int(pipe), "w") as file:
         json.dump(asdict(report), file)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hlo.build import Builder, module
 from hlo.errors.error import HloError
 from hlo_tools.exercises.finding import Finding, case_text, raised
+from hlo_tools.generate.modules import DECLARED
 from hlo_tools.generate.operands import TYPES, UnfitError, operands_for, random_shape
 from hlo_tools.generate.values import nasty, tame
 from hlo_tools.shrink.case import Case
@@ -54,7 +55,8 @@ def one_instruction(
                 return
             builder = Builder()
             operands = [builder.parameter(each) for each in wanted.operands]
-            builder.add(opcode, *operands, **wanted.attrs)
+            declared = shape if opcode in DECLARED else None
+            builder.add(opcode, *operands, shape=declared, **wanted.attrs)
             made = module(builder.build())
         except (UnfitError, HloError):
             continue

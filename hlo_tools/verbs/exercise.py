@@ -66,10 +66,8 @@ def run(arguments: Namespace) -> int:
         raise HloError("HLO200", f"cannot read {path}: there is no such file")
     if arguments.pdb:
         return debug(exercise, path, arguments.examples)
-    report = apart.check_apart(
-        exercise.number, path, seconds=arguments.seconds, megabytes=arguments.megabytes,
-        examples=arguments.examples,
-    )  # fmt: skip
+    limits = apart.Limits(arguments.seconds, arguments.megabytes, arguments.examples)
+    report = apart.check_apart(exercise.number, path, limits)
     print(told(exercise, report, arguments.file))
     return RIGHT if report.is_right else WRONG
 

@@ -6,7 +6,7 @@ import pytest
 from course.blocks import COURSE, unspoilt
 
 from hlo_tools.cli import main
-from hlo_tools.exercises.apart import check_apart, check_here
+from hlo_tools.exercises.apart import Limits, check_apart, check_here
 from hlo_tools.exercises.catalogue import EXERCISES
 from hlo_tools.exercises.exercise import Effort, Exercise
 
@@ -91,7 +91,7 @@ def users(computation):
 def test_nothing_that_an_answer_does_stops_us(text: str, status: str, tmp_path: Path) -> None:
     path = tmp_path / "answer.py"
     path.write_text(text)
-    report = check_apart(6, path, seconds=3, megabytes=2048)
+    report = check_apart(6, path, Limits(seconds=3, megabytes=2048))
     assert report.status == status, report
 
 

@@ -1,0 +1,125 @@
+"""A student's folder: which bugs are in it, and what is to be handed in."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from hlo.errors.error import HloError
+from hlo_tools.assignments.bugs import KINDS, Bug, all_bugs
+from hlo_tools.exercises.catalogue import EXERCISES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILE = "assignment.json"
+STUB = "// {name}: a module on which suspect {number}, {kind}, is wrong. It is not written yet.\n"
+WORDS = {
+    "rule": "a wrong rewrite rule",
+    "pass": "a wrong pass",
+    "kernel": "a wrong kernel of C",
+    "plan": "a wrong plan of memory",
+}
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What a student was given.
+
+    Attributes
+    ----------
+    bugs : one suspect each, in order.
+    exercises : their numbers.
+    """
+
+    seed: int
+    bugs: tuple[Bug, ...]
+    exercises: tuple[int, ...]
+
+
+def chosen(seed: int, bugs: int, exercises: int) -> Assignment:
+    """Another set for each seed: bugs of all kinds in turn, and exercises, easy to hard."""
+    random = Random(f"assignment/{seed}")
+    kinds = random.sample(KINDS, len(KINDS))
+    pools = {k: sorted(b.name for b in all_bugs().values() if b.kind == k) for k in KINDS}
+    names: list[str] = []
+    for n in range(bugs):
+        pool = pools[kinds[n % len(kinds)]]
+        names.append(pool.pop(random.randrange(len(pool))))
+    numbers = sorted(random.sample(list(EXERCISES), min(exercises, len(EXERCISES))))
+    return Assignment(seed, tuple(all_bugs()[n] for n in names), tuple(numbers))
+
+
+def make_folder(folder: Path, seed: int, bugs: int, exercises: int) -> Assignment:
+    """Write a student's folder.
+
+    Raises
+    ------
+    HloError
+        HLO200 if it is there already, or can't be written.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise HloError("HLO200", f"cannot write {folder}: there is something in it already")
+    made = chosen(seed, bugs, exercises)
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = {"seed": seed, "bugs": bugs, "exercises": exercises}
+    (folder / FILE).write_text(json.dumps(settings) + "\n")
+    (folder / "README.md").write_text(told(made, folder))
+    for number, bug in enumerate(made.bugs, 1):
+        name = f"bug{number}.hlo"
+        text = STUB.format(name=name, number=number, kind=WORDS[bug.kind])
+        (folder / name).write_text(text)
+    for number in made.exercises:
+        exercise = EXERCISES[number]
+        (folder / f"exercise{number:02}{exercise.suffix}").write_text(exercise.stub)
+    return made
+
+
+def told(made: Assignment, folder: Path) -> str:
+    """What a student reads."""
+    suspects = "\n".join(
+        f"{n}. `bug{n}.hlo`: suspect {n} has {WORDS[bug.kind]}"
+        for n, bug in enumerate(made.bugs, 1)
+    )
+    exercises = "\n".join(
+        f"- `exercise{n:02}{EXERCISES[n].suffix}`: {EXERCISES[n].title} "
+        f"(chapter {EXERCISES[n].chapter}, {EXERCISES[n].level})"
+        for n in made.exercises
+    )
+    name = folder.name
+    return f"""# Assignment {made.seed}
+
+## Find it
+
+Each suspect is this compiler with one bug planted in it. Write a module on which it is wrong, while
+the unmodified compiler is right. The smaller the module, the better: up to 12 instructions get all
+points. What a suspect makes of a module, and whether that is wrong, you see with
+
+    hlo assignment try {name} 1 my_module.hlo
+
+{suspects}
+
+## Exercises
+
+{exercises}
+
+`hlo exercise N FILE` checks one. `hlo assignment grade {name}` shows all of your points.
+"""
+
+
+def read_folder(folder: Path) -> Assignment:
+    """What a folder holds.
+
+    Raises
+    ------
+    HloError
+        HLO200 if it is no assignment.
+    """
+    path = folder / FILE
+    try:
+        settings: Any = json.loads(path.read_text())
+        return chosen(*(int(settings[key]) for key in ("seed", "bugs", "exercises")))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise HloError("HLO200", f"cannot read {path}: it is no assignment") from error

@@ -1,0 +1,141 @@
+"""Bugs that are planted: in passes, in rules, in kernels, and in plans of memory.
+
+They are data, in `tutorials/planted`. A suspect is the project with one of them in it; it is wrong
+on a module if it does not give what the unmodified project gives.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import emit_c
+import optimizer
+from emit_c.table import emits_c
+from hlo.errors.error import HloError
+from hlo_tools.checking.failure import find_failure
+from hlo_tools.checking.search import arguments_for
+from hlo_tools.exercises.exercise import course_folder
+from hlo_tools.own_passes import load
+from interpreter.engine.evaluate import evaluate
+from interpreter.numbers.compare import BITS, ROUNDING, compare
+from optimizer.memory import buffer_assignment
+from optimizer.memory.check import check
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from hlo.instruction import Module
+
+KINDS = ("rule", "pass", "kernel", "plan")
+# For a suspect to show itself, a module is run on so many lists of arguments.
+LISTS = 8
+
+
+def planted(name: str) -> Any:
+    """One of the files of planted bugs, as a Python module."""
+    return load(course_folder() / "planted" / f"planted_{name}.py")
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A bug, and what it is told by.
+
+    Attributes
+    ----------
+    kind : one of `KINDS`.
+    wrong_on : why the suspect is wrong on a module; None if it is not.
+    opcodes : that a module needs for it to show, where that is known.
+    made : a pass, an entry of a table, or a function.
+    """
+
+    name: str
+    kind: str
+    wrong_on: Callable[[Module], str | None]
+    opcodes: tuple[str, ...] = ()
+    made: Any = None
+
+
+@cache
+def all_bugs() -> dict[str, Bug]:
+    """Every bug by name."""
+    rules = {rule.name for rule in planted("rules").RULES}
+    found: dict[str, Bug] = {}
+    for each in planted("passes").all_planted():
+        kind = "rule" if each.name in rules else "pass"
+        found[each.name] = Bug(each.name, kind, pass_verdict(each), made=each)
+    for name, opcode, entry in planted("kernels").KERNELS:
+        found[name] = Bug(name, "kernel", kernel_verdict(opcode, entry), (opcode,), entry)
+    for name, pack in planted("plans").PLANS.items():
+        found[name] = Bug(name, "plan", plan_verdict(pack), made=pack)
+    return found
+
+
+def given_for(module: Module) -> list[list[Any]]:
+    """Lists of arguments, always the same."""
+    silent: Any = None
+    return [a for seed in range(LISTS) for a in arguments_for(module, Random(seed), silent)]
+
+
+def pass_verdict(suspect: Any) -> Callable[[Module], str | None]:
+    """How a pass is judged: as `hlo check` judges it."""
+
+    def wrong_on(module: Module) -> str | None:
+        found = find_failure(suspect, module, *given_for(module))
+        return found.message if found else None
+
+    return wrong_on
+
+
+def kernel_verdict(opcode: str, entry: Any) -> Callable[[Module], str | None]:
+    """How a kernel is judged: its C is compiled, and compared with the interpreter."""
+
+    def wrong_on(module: Module) -> str | None:
+        given = given_for(module)
+        with emits_c.replaced(opcode, entry):
+            try:
+                suspect = emit_c.compile(module, optimize=False, remember=False)
+            except HloError:
+                # Most are written for real numbers, and the compiler says so.
+                return None
+        sound = emit_c.compile(module, optimize=False, remember=False)
+        for arguments in given:
+            want = evaluate(module, *arguments)
+            promise = BITS if compare(sound(*arguments), want, BITS) is None else ROUNDING
+            if compare(sound(*arguments), want, promise):
+                continue
+            if found := compare(suspect(*arguments), want, promise):
+                return f"the C gives {found}"
+        return None
+
+    return wrong_on
+
+
+def plan_verdict(pack: Any) -> Callable[[Module], str | None]:
+    """How a plan of memory is judged: by the proof that nothing is overwritten."""
+
+    def wrong_on(module: Module) -> str | None:
+        made = optimizer.optimize(module)
+        check(buffer_assignment.assign(made))
+        with packed_by(pack):
+            try:
+                check(buffer_assignment.assign(made))
+            except HloError as error:
+                return error.message
+        return None
+
+    return wrong_on
+
+
+@contextmanager
+def packed_by(pack: Any) -> Generator[None]:
+    """Let another function say where arrays lie."""
+    before = buffer_assignment.pack
+    buffer_assignment.pack = pack
+    try:
+        yield
+    finally:
+        buffer_assignment.pack = before

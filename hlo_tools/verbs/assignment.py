@@ -1,0 +1,95 @@
+"""Make assignments with planted bugs, one set for each student, and grade them.
+
+    hlo assignment make --seed 7 -o ada     a folder: suspects to find a bug in, and exercises
+    hlo assignment try ada 1 my.hlo         what suspect 1 makes of a module, and if that is wrong
+    hlo assignment grade ada ben            a table of points; --format csv or json
+
+Every seed gives another set of over a hundred bugs: in rules, passes, kernels of C, and plans of
+memory. What a student hands in runs in a process of its own, with --seconds of CPU time, with
+--megabytes of memory, and without network. The exit status is 1 where an answer is not right.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hlo.errors.error import HloError
+from hlo_tools.arguments import at_least
+from hlo_tools.assignments.assignment import WORDS, make_folder, read_folder
+from hlo_tools.assignments.grade import FORMATS, grade
+from hlo_tools.exercises.apart import Limits
+from hlo_tools.files import read_sound_module
+from optimizer.log import Log
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from hlo_tools.arguments import Parser
+
+RIGHT, WRONG = 0, 1
+ACTIONS = ("make", "try", "grade")
+
+
+def add_arguments(parser: Parser) -> None:
+    """The verb's command line."""
+    parser.add_argument("action", choices=ACTIONS, help="what to do")
+    parser.add_argument("words", metavar="WORD", nargs="*", help="folders; for `try` see above")
+    parser.add_argument("--seed", type=at_least(0), metavar="N", help="of a student's set")
+    parser.add_argument("-o", "--output", metavar="FOLDER", help="to make (default: student-N)")
+    parser.add_argument(
+        "--bugs", type=at_least(1), default=4, metavar="N", help="suspects (default 4)"
+    )
+    parser.add_argument(
+        "--exercises", type=at_least(0), default=3, metavar="N", help="exercises (default 3)"
+    )
+    parser.add_argument(
+        "--format", choices=FORMATS, default="text", help="of the table (default text)"
+    )
+    parser.add_argument(
+        "--seconds", type=at_least(1), default=60, metavar="N", help="CPU time (default 60)"
+    )
+    parser.add_argument(
+        "--megabytes", type=at_least(64), default=4096, metavar="N", help="memory (default 4096)"
+    )
+
+
+def run(arguments: Namespace) -> int:
+    """Make, try, or grade."""
+    if arguments.action == "make":
+        return make(arguments)
+    if arguments.action == "try":
+        return try_suspect(arguments.words)
+    limits = Limits(arguments.seconds, arguments.megabytes)
+    if not arguments.words:
+        raise HloError("HLO200", "no folder is given: hlo assignment grade FOLDER ...")
+    marks = [m for word in arguments.words for m in grade(Path(word), limits)]
+    print(FORMATS[arguments.format](marks))
+    return RIGHT if all(m.points == m.of for m in marks) else WRONG
+
+
+def make(arguments: Namespace) -> int:
+    """Write a student's folder."""
+    if arguments.seed is None:
+        raise HloError("HLO200", "no seed is given: hlo assignment make --seed N")
+    folder = Path(arguments.output or f"student-{arguments.seed}")
+    made = make_folder(folder, arguments.seed, arguments.bugs, arguments.exercises)
+    kinds = ", ".join(bug.kind for bug in made.bugs)
+    print(f"{folder}: {len(made.bugs)} suspects ({kinds}), {len(made.exercises)} exercises")
+    return RIGHT
+
+
+def try_suspect(words: list[str]) -> int:
+    """Show what a suspect makes of a module."""
+    if len(words) != 3 or not words[1].isdigit():
+        raise HloError("HLO200", "say which: hlo assignment try FOLDER NUMBER FILE.hlo")
+    given, number = read_folder(Path(words[0])), int(words[1])
+    if not 1 <= number <= len(given.bugs):
+        raise HloError("HLO204", f"there is no suspect {number}: there are {len(given.bugs)}")
+    bug, module = given.bugs[number - 1], read_sound_module(words[2])
+    if bug.kind in ("rule", "pass"):
+        after = bug.made.run(module, Log())
+        print("it changes nothing" if after is module else str(after).rstrip())
+    told = bug.wrong_on(module)
+    print(f"suspect {number} ({WORDS[bug.kind]}) is {f'wrong: {told}' if told else 'right on it'}")
+    return WRONG if told is None else RIGHT

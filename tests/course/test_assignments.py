@@ -1,0 +1,125 @@
+"""Assignments are tested: the project's own search finds each planted bug.
+
+What shows a bug is right on the unmodified project; what is handed in by mistake stops nobody.
+"""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+import hlo
+from hlo_tools.assignments.assignment import chosen, make_folder
+from hlo_tools.assignments.bugs import KINDS, Bug, all_bugs, given_for
+from hlo_tools.assignments.find import find_bug
+from hlo_tools.assignments.grade import Mark, as_csv, as_json, as_text, judge
+from hlo_tools.checking.failure import find_failure
+from hlo_tools.cli import main
+from hlo_tools.exercises.catalogue import EXERCISES
+from optimizer.cleanup.dce import Dce
+
+BUGS = all_bugs()
+# Each takes a search of its own, and a compiler for kernels: a few of each kind are tried always.
+QUICK = {
+    name for kind in KINDS for name in [b.name for b in BUGS.values() if b.kind == kind][1:20:9]
+}
+
+
+def test_there_are_many_kinds() -> None:
+    assert len(BUGS) >= 100
+    assert {bug.kind for bug in BUGS.values()} == set(KINDS)
+
+
+@pytest.mark.parametrize(
+    "bug",
+    [b if b.name in QUICK else pytest.param(b, marks=pytest.mark.slow) for b in BUGS.values()],
+    ids=lambda bug: bug.name,
+)
+def test_the_project_finds_the_bug(bug: Bug, tmp_path: Path) -> None:
+    found = find_bug(bug, seconds=2)
+    assert found is not None
+    path = tmp_path / "bug.hlo"
+    path.write_text(str(found))
+    report = judge(bug.name, path)
+    assert report.status in ("right", "large"), report
+
+
+def test_every_student_gets_another_set() -> None:
+    sets = [chosen(seed, bugs=4, exercises=3) for seed in range(12)]
+    assert len({tuple(b.name for b in each.bugs) for each in sets}) == len(sets)
+    assert all({b.kind for b in each.bugs} == set(KINDS) for each in sets)
+    assert chosen(5, 4, 3) == chosen(5, 4, 3)
+
+
+INNOCENT = "ENTRY e { x = f32[2] parameter(0) ROOT y = f32[2] cosine(x) }"
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("", "unwritten"),
+        ("ENTRY e { ROOT x = f32[2] paramter(0) }", "error"),
+        (INNOCENT, "wrong"),
+        ("\udcff ROOT", "missing"),
+    ],
+)
+def test_what_shows_no_bug_gets_no_points(text: str, status: str, tmp_path: Path) -> None:
+    path = tmp_path / "bug.hlo"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    for kind in KINDS:
+        name = next(b.name for b in BUGS.values() if b.kind == kind)
+        assert judge(name, path).status == status
+
+
+def test_the_unmodified_project_is_accused_of_nothing() -> None:
+    module = hlo.parse(INNOCENT)
+    assert find_failure(Dce(), module, *given_for(module)) is None
+
+
+MARKS = [
+    Mark("ada", "bug 1 (rule)", "right", 10, 10, "found, by 3 instructions"),
+    Mark("ada", "exercise 6", "weak", 5, 10, 'it leaves "more"'),
+    Mark("ben", "bug 1 (plan)", "unwritten", 0, 10, "it is not written yet"),
+]
+
+
+def test_tables_say_the_same() -> None:
+    assert [m["points"] for m in json.loads(as_json(MARKS))] == [10, 5, 0]
+    rows = list(csv.DictReader(io.StringIO(as_csv(MARKS))))
+    assert [row["message"] for row in rows] == [m.message for m in MARKS]
+    assert ["ada", "sum", "15/20"] in [line.split() for line in as_text(MARKS).splitlines()]
+
+
+def test_a_folder_is_made_tried_and_graded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["assignment", "make", "--seed", "3", "--bugs", "1", "--exercises", "1"]) == 0
+    folder = tmp_path / "student-3"
+    assert (folder / "README.md").read_text().startswith("# Assignment 3")
+    (tmp_path / "innocent.hlo").write_text(INNOCENT)
+    assert main(["assignment", "try", "student-3", "1", "innocent.hlo"]) == 1
+    assert "right on it" in capsys.readouterr().out
+    assert main(["assignment", "make", "--seed", "3"]) == 2
+    assert "there is something in it already" in capsys.readouterr().err
+    assert main(["assignment", "grade", str(tmp_path)]) == 2
+
+
+@pytest.mark.slow
+def test_stubs_get_no_points_and_solutions_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    made = make_folder(tmp_path / "ada", seed=1, bugs=4, exercises=2)
+    assert main(["assignment", "grade", str(tmp_path / "ada"), "--format", "json"]) == 1
+    assert {m["status"] for m in json.loads(capsys.readouterr().out)} == {"unwritten"}
+    for number, bug in enumerate(made.bugs, 1):
+        (tmp_path / "ada" / f"bug{number}.hlo").write_text(str(find_bug(bug)))
+    for number in made.exercises:
+        exercise = EXERCISES[number]
+        for wrong in sorted((exercise.folder / "wrong").iterdir())[:1]:
+            (tmp_path / "ada" / f"exercise{number:02}{exercise.suffix}").write_text(
+                wrong.read_text()
+            )
+    main(["assignment", "grade", str(tmp_path / "ada"), "--format", "json"])
+    marks = json.loads(capsys.readouterr().out)
+    assert [m["points"] >= 7 for m in marks] == [True] * 4 + [False] * 2
