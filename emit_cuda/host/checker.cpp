@@ -80,6 +80,9 @@ extern char __ehdr_start[] __attribute__((visibility("hidden")));
 extern char _end[] __attribute__((visibility("hidden")));
 }
 
+// Nobody's bytes behind the shared variables: this file is linked after those that have some.
+__attribute__((section("cuda_shared"), used)) static char behind_shared[4096];
+
 static void forget() {
     for (Shadow &shadow : shadows)
         if (shadow.cells) munmap(shadow.cells, shadow.mapped());
@@ -95,11 +98,12 @@ void checker_begins(Launch &launch) {
     auto add = [](const void *begin, const void *end, int region) {
         if (begin != end) shadows.push_back({(uint64_t)begin, (uint64_t)end, region});
     };
-    const char *shared = __start_cuda_shared, *shared_end = __stop_cuda_shared;
+    const char *shared = __start_cuda_shared, *shared_end = behind_shared;
     const char *dynamic = cuda_dynamic_shared, *image = __ehdr_start;
     // What lies between the other parts of the library: constants and __device__ variables.
     std::vector<std::pair<const char *, const char *>> parts;
-    if (shared != shared_end) add(shared, shared_end, SHARED), parts.push_back({shared, shared_end});
+    add(shared, shared_end, SHARED);
+    parts.push_back({shared, __stop_cuda_shared});
     if (dynamic) {
         add(dynamic, dynamic + launch.shared_bytes, DYNAMIC);
         parts.push_back({dynamic, dynamic + CUDA_MOST_SHARED});
@@ -403,7 +407,7 @@ void __ubsan_handle_out_of_bounds(Bounds *data, uint64_t index) {
     Finding finding = ubsan(OUT_OF_BOUNDS, data->place, CODE);
     snprintf(finding.text, sizeof finding.text, "index %lld of an array of type %s", value(data->index, index),
              data->array->name);
-    report(finding, false);
+    report(finding, true);
 }
 void __ubsan_handle_type_mismatch_v1(Mismatch *data, uint64_t address) {
     if (!self || !address) return;

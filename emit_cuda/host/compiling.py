@@ -37,7 +37,8 @@ WATCHED = (
 )
 WATCHED_BY_GCC = ("--param=tsan-instrument-func-entry-exit=0",)
 UNCHECKED = ("-fwrapv",)
-PARTS = ("threads.cpp", "checker.cpp")
+# The name of the file while it is compiled.
+SOURCE = "kernels.cpp"
 
 # What Python looks for in the file: its kernels, and shared memory whose size the launch tells.
 _KERNEL = re.compile(
@@ -122,7 +123,7 @@ def compiled(file: CudaFile, kernels: Sequence[str], *, checked: bool) -> Path:
         return found
     objects = _parts(command, made_of, checked=checked)
     with TemporaryDirectory(dir=libraries_folder(), prefix="build-") as folder:
-        source, made = Path(folder) / "kernels.cpp", Path(folder) / "kernels.so"
+        source, made = Path(folder) / SOURCE, Path(folder) / "kernels.so"
         source.write_text(text)
         threads = Path(folder) / "threads.a"
         threads.write_bytes(objects)

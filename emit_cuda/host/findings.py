@@ -8,6 +8,8 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from emit_cuda.host.compiling import SOURCE
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
@@ -221,6 +223,7 @@ def lines_of(library: Path, codes: Sequence[int], file: str) -> dict[int, int]:
             code = int(row, 16)
             continue
         name, _, number = row.partition(" ")[0].rpartition(":")
-        if name.rpartition("/")[2] == file.rpartition("/")[2] and number.isdigit():
+        # Compilers differ in whether they call the file by the name it was given or by its own.
+        if name.endswith((f"/{SOURCE}", file)) and number.isdigit():
             lines.setdefault(code, int(number))
     return lines
