@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING
 
 import hlo
 from hlo.errors.error import HloError
-from hlo.read.load import decoded
+from hlo.read.load import decoded, read_bytes
 from hlo.verify import verify
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from hlo.instruction import Module
+    from hlo_tools.arguments import Parser
 
 # Stands for standard input where a file is read, for standard output where one is written.
 STANDARD = "-"
+# Stands between two modules of one file, as in the tests of MLIR and of XLA.
+BETWEEN = "// -----"
 
 
 def name_of(path: str) -> str:
@@ -29,6 +34,39 @@ def read_module(path: str) -> Module:
         return hlo.load(path)
     name = name_of(path)
     return hlo.parse(decoded(sys.stdin.buffer.read(), name), name)
+
+
+def read_modules(path: str) -> list[Module]:
+    """Parse and verify the modules of a file in which lines of `// -----` stand between them."""
+    name = name_of(path)
+    raw = sys.stdin.buffer.read() if path == STANDARD else read_bytes(path)
+    lines = decoded(raw, name).splitlines(keepends=True)
+    ends = [n for n, line in enumerate(lines) if line.strip() == BETWEEN]
+    modules: list[Module] = []
+    for start, end in zip([-1, *ends], [*ends, len(lines)], strict=True):
+        part = lines[start + 1 : end]
+        if any(line.strip() for line in part):
+            # Lines are those of the file.
+            modules.append(hlo.parse("\n" * (start + 1) + "".join(part), name))
+            verify(modules[-1])
+    return modules or [hlo.parse("".join(lines), name)]
+
+
+def add_split_option(parser: Parser) -> None:
+    """The option that lets a file have several modules."""
+    parser.add_argument(
+        "--split-input",
+        "--split-input-file",
+        action="store_true",
+        help=f"FILE has several modules, with lines of `{BETWEEN}` between them",
+    )
+
+
+def chosen_modules(arguments: Namespace) -> list[Module]:
+    """The module of the file, or its modules if it is to be split."""
+    if arguments.split_input:
+        return read_modules(arguments.file)
+    return [read_sound_module(arguments.file)]
 
 
 def read_sound_module(path: str) -> Module:

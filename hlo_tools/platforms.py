@@ -5,6 +5,7 @@ A package that brings a platform adds its row here.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -12,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 from hlo.errors.error import HloError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from hlo.instruction import Module
     from interpreter.engine.frame import Event
 
 Runner = Any
+# Takes the arguments of each device, and gives the value on each.
+Loaded = Callable[[Sequence[Sequence[Any]]], list[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class Platform:
     ----------
     summary : one line.
     runner : takes a module, the arguments of each device, and an observer; gives the value on each.
+    load : does with a module what has to be done once; gives what takes the arguments. None if
+        nothing has to be done.
     observable : whether the runner tells an observer every instruction's value.
     limited : whether the runner takes `max_turns`, after which it gives a loop up.
     """
@@ -36,6 +39,7 @@ class Platform:
     runner: Runner
     observable: bool = False
     limited: bool = False
+    load: Callable[[Module], Loaded] | None = None
 
 
 def _interpret(
@@ -54,17 +58,21 @@ def _compile_to_c(
     per_device: Sequence[Sequence[Any]],
     observe: Callable[[Event], None] | None,  # noqa: ARG001  it is not observable
 ) -> list[Any]:
+    return _load_c(module)(per_device)
+
+
+def _load_c(module: Module) -> Loaded:
     import emit_c  # noqa: PLC0415
 
     executable = emit_c.compile(module)
-    return [executable(*arguments) for arguments in per_device]
+    return lambda per_device: [executable(*arguments) for arguments in per_device]
 
 
 PLATFORMS: Final = {
     "interpreter": Platform(
         "the reference interpreter, in NumPy", _interpret, observable=True, limited=True
     ),
-    "c": Platform("optimized, emitted as C and compiled for the CPU", _compile_to_c),
+    "c": Platform("optimized, emitted as C and compiled for the CPU", _compile_to_c, load=_load_c),
 }
 
 
@@ -91,3 +99,16 @@ def runner(name: str, *, observed: bool = False, max_turns: int | None = None) -
     if max_turns is not None and platform.limited:
         return partial(platform.runner, max_turns=max_turns)
     return platform.runner
+
+
+def load(name: str, module: Module) -> Loaded:
+    """A module on a platform, ready to run again and again.
+
+    Parameters
+    ----------
+    name : of a platform that there is.
+    """
+    platform = PLATFORMS[name]
+    if platform.load is not None:
+        return platform.load(module)
+    return lambda per_device: platform.runner(module, per_device, None)

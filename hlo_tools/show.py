@@ -75,3 +75,19 @@ def printable(array: Array) -> Array:
     if element_type is None or array.dtype.isbuiltin == 1:
         return array.astype(np.int8) if array.dtype == np.bool_ else array
     return array.astype(np.int8 if element_type.is_integer else np.float32)
+
+
+def duration(seconds: float) -> str:
+    """A time with three digits: 1.23 ms."""
+    for unit, size in (("s", 1), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} µs"
+
+
+def spelled_bytes(count: int) -> str:
+    """A size with three digits: 1.23 MB."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count} B"

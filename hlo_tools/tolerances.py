@@ -32,10 +32,15 @@ def add_tolerance_options(parser: Parser, default: str = "ROUNDING") -> None:
     )
     near = parser.add_argument_group(
         "how near floats must be, in place of --promise",
-        "A float may be RTOL * |wanted| + ATOL away, or N floats; NaN is equal to NaN, -0 to 0.",
+        "A float may be RTOL * |wanted| + ATOL away, or N floats; NaN is equal to NaN, -0 to 0. "
+        "The longer names are those of XLA's run_hlo_module.",
     )
-    near.add_argument("--rtol", type=tolerance, metavar="RTOL", help="relative (else 0)")
-    near.add_argument("--atol", type=tolerance, metavar="ATOL", help="absolute (else 0)")
+    near.add_argument(
+        "--rtol", "--rel_error_bound", type=tolerance, metavar="RTOL", help="relative (else 0)"
+    )
+    near.add_argument(
+        "--atol", "--abs_error_bound", type=tolerance, metavar="ATOL", help="absolute (else 0)"
+    )
     near.add_argument("--ulps", type=at_least(0), metavar="N", help="units in the last place")
     parser.not_with("--promise", *TOLERANCES)
 

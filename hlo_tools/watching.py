@@ -13,6 +13,7 @@ from hlo.errors.error import HloError
 from hlo.wording import counted
 from hlo_tools.console import console
 from hlo_tools.files import write_text
+from hlo_tools.show import duration, spelled_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -116,23 +117,8 @@ def _cells(row: Row, spent: float) -> list[str]:
         str(row.calls),
         duration(row.seconds),
         f"{row.seconds / max(spent, 1e-9):.0%}",
-        _bytes(row.bytes),
+        spelled_bytes(row.bytes),
         f"{row.bytes / seconds / 1e9:.1f}",
         f"{row.flops / seconds / 1e9:.1f}",
         f"{row.share:.0%}",
     ]
-
-
-def duration(seconds: float) -> str:
-    """A time with three digits: 1.23 ms."""
-    for unit, size in (("s", 1), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-6:.3g} µs"
-
-
-def _bytes(count: int) -> str:
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
-            return f"{count / size:.3g} {unit}"
-    return f"{count} B"

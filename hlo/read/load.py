@@ -22,11 +22,21 @@ def load(path: str | PathLike[str]) -> Module:
     HloError
         HLO200 if the file can't be read, HLO201 if it is binary; else as `parse`.
     """
+    return parse(decoded(read_bytes(path), str(path)), str(path))
+
+
+def read_bytes(path: str | PathLike[str]) -> bytes:
+    """What is in a file.
+
+    Raises
+    ------
+    HloError
+        HLO200 if it can't be read.
+    """
     try:
-        raw = Path(path).read_bytes()
+        return Path(path).read_bytes()
     except OSError as error:
         raise HloError("HLO200", f"cannot read {path}: {error.strerror}") from error
-    return parse(decoded(raw, str(path)), str(path))
 
 
 def decoded(raw: bytes, name: str) -> str:

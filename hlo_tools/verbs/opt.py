@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.assigned import assigned
-from hlo_tools.files import read_sound_module, write_text
+from hlo_tools.files import BETWEEN, add_split_option, chosen_modules, write_text
 from hlo_tools.graphs.drawing import drawn
 from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, make_inputs
 from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline, pass_in
@@ -107,23 +107,34 @@ def add_arguments(parser: Parser) -> None:
         help="write passes, rewrites, rules, values, loops, C and memory there, as JSON "
         "(docs/trace.md)",
     )
+    add_split_option(parser)
+    parser.not_with("--split-input", "--trace", "--svg", "--dump-to", "--stage dot", "--stage svg")
     parser.not_with("--trace", "--fuel", "--skip", "--until")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write to a file")
 
 
 def run(arguments: Namespace) -> int:
-    """Print the optimized module."""
-    module = read_sound_module(arguments.file)
+    """Print each module optimized."""
+    modules = chosen_modules(arguments)
     if arguments.kernel and arguments.stage != "loops":
         raise HloError("HLO204", "--kernel asks for --stage loops")
-    last = arguments.until if arguments.stage == "loops" else None
-    if last:
-        arguments.until = None  # it is a pass over kernels, not one over the module
+    timer = Timer()
+    texts = [optimized_text(module, arguments, timer) for module in modules]
+    write_text(arguments.output, f"{BETWEEN}\n".join(texts))
+    if arguments.time:
+        print(timer.report(), file=sys.stderr)
+    return 0
+
+
+def optimized_text(module: Module, arguments: Namespace, timer: Timer) -> str:
+    """A module after the passes, at the stage that is asked for."""
+    until, last = arguments.until, None
+    if arguments.stage == "loops":
+        until, last = None, arguments.until  # it is a pass over kernels, not one over the module
     passes = chosen_pipeline(arguments)
     if arguments.trace:
         write_text(arguments.trace, trace_text(traced(module, passes, arguments)))
-    timer = Timer()
-    watching = [Verify(), timer, *observers(module, passes, arguments)]
+    watching = [Verify(), timer, *observers(module, passes, arguments, until)]
     log = Log(watching, fuel=arguments.fuel, skip=frozenset(arguments.skip))
     try:
         module = log.run(passes, module)
@@ -133,12 +144,9 @@ def run(arguments: Namespace) -> int:
     if beyond:
         message = f"there is no rewrite {beyond[0]} to skip"
         raise HloError("HLO204", message, notes=[f"there are {log.numbers}; --log shows them"])
-    write_text(arguments.output, text_of(module, arguments.stage, arguments.kernel, last))
     if arguments.svg:
         write_text(arguments.svg, picture(assigned(module)))
-    if arguments.time:
-        print(timer.report(), file=sys.stderr)
-    return 0
+    return text_of(module, arguments.stage, arguments.kernel, last)
 
 
 def traced(module: Module, passes: Pass, arguments: Namespace) -> dict[str, Any]:
@@ -172,7 +180,9 @@ def text_of(module: Module, stage: str, kernel: str | None = None, until: str | 
     return emit_c.emit(static).source
 
 
-def observers(module: Module, passes: Pass, arguments: Namespace) -> list[Observer]:
+def observers(
+    module: Module, passes: Pass, arguments: Namespace, until: str | None
+) -> list[Observer]:
     """Those who watch because an option asks for it; the one that stops comes last."""
     watching: list[Observer] = []
     if arguments.log:
@@ -186,6 +196,6 @@ def observers(module: Module, passes: Pass, arguments: Namespace) -> list[Observ
         watching.append(Dump(Path(arguments.dump_to), target))
     if arguments.check_values:
         watching.append(CheckValues([tuple(given) for given in make_inputs(module, arguments)]))
-    if arguments.until:
-        watching.append(Until(pass_in(passes, arguments.until)))
+    if until:
+        watching.append(Until(pass_in(passes, until)))
     return watching

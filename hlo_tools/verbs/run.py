@@ -8,17 +8,21 @@ named in0, in1, ... or out0, out1, ..., --input and --expect take only those.
 from __future__ import annotations
 
 import sys
+import time
+from argparse import Namespace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.arrays import leaves, load, save
 from hlo_tools.console import console
-from hlo_tools.files import read_sound_module
+from hlo_tools.files import BETWEEN, add_split_option, chosen_modules
 from hlo_tools.inputs import add_input_options, deal, make_inputs
 from hlo_tools.observers import observing
 from hlo_tools.platforms import PLATFORMS, runner
-from hlo_tools.show import spell
+from hlo_tools.platforms import load as load_on
+from hlo_tools.show import duration, spell
 from hlo_tools.tolerances import (
     TOLERANCE_OPTIONS,
     add_tolerance_options,
@@ -28,7 +32,6 @@ from hlo_tools.tolerances import (
 from interpreter.numbers.compare import compare
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Callable, Sequence
 
     from hlo.attributes import Constant
@@ -47,9 +50,25 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--platform", default="interpreter", metavar="P", help=platforms)
     add_input_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="save the value as .npz or .npy")
+    add_split_option(parser)
+    parser.add_argument(
+        "--iterations",
+        type=at_least(1),
+        default=1,
+        metavar="N",
+        help="run on so many inputs, of the seed and those after it",
+    )
+    parser.add_argument(
+        "--repeat",
+        type=at_least(1),
+        metavar="N",
+        help="run so many times on the same inputs, and tell how long it took",
+    )
     parser.add_argument("--quiet", action="store_true", help="do not print the value")
     parser.add_argument("--expect", metavar="FILE", help="compare with a saved value")
-    parser.add_argument("--reference", metavar="P", help="compare with another platform")
+    parser.add_argument(
+        "--reference", "--reference_platform", metavar="P", help="compare with another platform"
+    )
     parser.add_argument(
         "--trace", metavar="FILE", help="write every value: whole to .npz, else as text"
     )
@@ -64,6 +83,18 @@ def add_arguments(parser: Parser) -> None:
     watched.add_argument(
         "--sanitize", action="store_true", help="run in a process that watches memory and sums"
     )
+    watched.add_argument(
+        "--mode",
+        choices=("compiled", "eager"),
+        help="eager: a kernel an instruction, without passes, beside the module compiled; with "
+        "their kernels, launches, bytes and times",
+    )
+    watched.add_argument(
+        "--ablate",
+        metavar="PASS",
+        action="append",
+        help="beside it, the module without this pass; may be given again",
+    )
     parser.add_argument(
         "--max-turns",
         type=at_least(0),
@@ -74,48 +105,123 @@ def add_arguments(parser: Parser) -> None:
     add_tolerance_options(parser)
     parser.only_with(TOLERANCE_OPTIONS, "--expect", "--reference")
     parser.only_with(("--threads",), "--platform c", "--reference c")
-    watching = ("--profile", "--profile-trace", "--sanitize")
+    watching = ("--profile", "--profile-trace", "--sanitize", "--mode", "--ablate")
     parser.only_with(watching, "--platform c")
+    observed = ("--trace", "--stop-at-nan", "--stop-at-inf")
+    for watch in ("--repeat", "--mode", "--ablate"):
+        parser.not_with(watch, *watching[:3], *observed)
+    parser.not_with("--repeat", "--mode", "--ablate")
+    parser.not_with("--iterations", "--input", "--fill", "--expect", "--output")
+    parser.not_with("--split-input", "--output", "--expect", "--trace", "--profile-trace")
     parser.not_with("--sanitize", "--profile", "--profile-trace", "--threads")
 
 
 def run(arguments: Namespace) -> int:
-    """Run, print, save and compare."""
-    observed = bool(arguments.trace or arguments.stop_at_nan or arguments.stop_at_inf)
+    """Run, print, save and compare each module."""
     limit = arguments.max_turns
-    run_on = runner(arguments.platform, observed=observed, max_turns=limit)
-    way = watched_runner(arguments)
-    if arguments.threads is not None:
-        limit_threads(arguments.threads)
     named = arguments.reference
     reference = runner(named, max_turns=limit) if named else None
-    module = read_sound_module(arguments.file)
-    tell_of_elided(module)
-    inputs = make_inputs(module, arguments)
-    with observing(
-        module,
-        trace=arguments.trace,
-        stop_at_nan=arguments.stop_at_nan,
-        stop_at_inf=arguments.stop_at_inf,
-    ) as observe:
-        values = way(module, inputs) if way else run_on(module, inputs, observe)
-    if not arguments.quiet:
-        terminal = console()
-        for device, value in enumerate(values):
-            if len(values) > 1:
-                terminal.print(f"device {device}:", style="bold")
-            for line in spell(value):
-                terminal.print(line, markup=False)
-    if arguments.output:
-        save(arguments.output, values)
+    run_on = chosen_runner(arguments)
+    if arguments.threads is not None:
+        limit_threads(arguments.threads)
     status = SAME
-    promise = chosen_tolerance(arguments)
-    if arguments.expect:
-        wanted = expected(module, arguments.expect, len(values))
-        status |= report(values, wanted, arguments.expect, promise)
-    if reference:
-        status |= report(values, reference(module, inputs, None), arguments.reference, promise)
+    for number, module in enumerate(chosen_modules(arguments)):
+        if number:
+            print(BETWEEN)
+        tell_of_elided(module)
+        for iteration in range(arguments.iterations):
+            chosen = Namespace(**vars(arguments))
+            chosen.seed += iteration
+            inputs = make_inputs(module, chosen)
+            values = run_on(module, inputs)
+            if not arguments.quiet:
+                show(values)
+            if arguments.output:
+                save(arguments.output, values)
+            promise = chosen_tolerance(arguments)
+            if arguments.expect:
+                wanted = expected(module, arguments.expect, len(values))
+                status |= report(values, wanted, arguments.expect, promise)
+            if reference:
+                status |= report(values, reference(module, inputs, None), named, promise)
     return status
+
+
+def chosen_runner(
+    arguments: Namespace,
+) -> Callable[[Module, Sequence[Sequence[Any]]], list[Value]]:
+    """What runs a module on the inputs of each device, watched as the options ask for."""
+    observed = bool(arguments.trace or arguments.stop_at_nan or arguments.stop_at_inf)
+    runs = runner(arguments.platform, observed=observed, max_turns=arguments.max_turns)
+    way = watched_runner(arguments)
+    if way is not None:
+        return way
+    if arguments.mode is not None or arguments.ablate:
+        return partial(run_ways, arguments)
+    if arguments.repeat is not None or (sys.stderr.isatty() and not observed):
+        return partial(run_timed, arguments)
+
+    def run_observed(module: Module, inputs: Sequence[Sequence[Any]]) -> list[Value]:
+        with observing(
+            module,
+            trace=arguments.trace,
+            stop_at_nan=arguments.stop_at_nan,
+            stop_at_inf=arguments.stop_at_inf,
+        ) as observe:
+            return runs(module, inputs, observe)
+
+    return run_observed
+
+
+def run_timed(arguments: Namespace, module: Module, inputs: Sequence[Sequence[Any]]) -> list[Value]:
+    """Run a module so many times, and tell on standard error how long it took."""
+    start = time.perf_counter()
+    if arguments.max_turns is not None and PLATFORMS[arguments.platform].limited:
+        run_once = runner(arguments.platform, max_turns=arguments.max_turns)
+        loaded = partial(run_once, module, observe=None)
+    else:
+        loaded = load_on(arguments.platform, module)
+    ready = time.perf_counter()
+    values: list[Value] = []
+    times: list[float] = []
+    for _ in range(arguments.repeat or 1):
+        begin = time.perf_counter()
+        values = loaded(inputs)
+        times.append(time.perf_counter() - begin)
+    built = f"ready in {duration(ready - start)}, " if PLATFORMS[arguments.platform].load else ""
+    told = f"ran in {duration(times[0])}"
+    if len(times) > 1:
+        middle = duration(sorted(times)[len(times) // 2])
+        told = f"{len(times)} runs: best {duration(min(times))}, median {middle}"
+    print(f"{arguments.platform}: {built}{told}", file=sys.stderr)
+    return values
+
+
+def run_ways(arguments: Namespace, module: Module, inputs: Sequence[Sequence[Any]]) -> list[Value]:
+    """Run a module compiled in several ways, and print what each of them took.
+
+    Raises
+    ------
+    HloError
+        HLO203 for several devices.
+    """
+    from hlo_tools.modes import table, ways  # noqa: PLC0415
+
+    if len(inputs) > 1:
+        raise HloError("HLO203", "modes are compared on one device")
+    found = ways(module, inputs[0], arguments.mode or "compiled", arguments.ablate or ())
+    console().print(table(found))
+    return [found[0].value]
+
+
+def show(values: Sequence[Value]) -> None:
+    """Print the value on each device."""
+    terminal = console()
+    for device, value in enumerate(values):
+        if len(values) > 1:
+            terminal.print(f"device {device}:", style="bold")
+        for line in spell(value):
+            terminal.print(line, markup=False)
 
 
 def tell_of_elided(module: Module) -> None:

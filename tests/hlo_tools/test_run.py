@@ -1,6 +1,7 @@
 """`hlo run`: inputs, platforms, comparison, observation, and what it prints and saves."""
 
 import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -243,3 +244,60 @@ ENTRY e { z = f32[] parameter(0)  ROOT w = f32[] while(z), condition=more, body=
     result = hlo("run", "-", "--max-turns", 50, stdin=text)
     assert result.status == 2
     assert "error[HLO124]: w: the loop has not ended after 50 turns" in result.err
+
+
+SEVERAL = b"""ENTRY e {
+  ROOT x = f32[2] parameter(0)
+}
+// -----
+
+ENTRY e {
+  x = f32[2] parameter(0)
+  ROOT y = f32[2] negate(x)
+}
+"""
+
+
+def test_a_file_may_have_several_modules(hlo) -> None:
+    result = hlo("run", "-", "--split-input", "--fill", 1, stdin=SEVERAL)
+    assert result.out == "f32[2] [1., 1.]\n// -----\nf32[2] [-1., -1.]\n"
+    printed = hlo("opt", "-", "--split-input-file", "--passes", "dce", stdin=SEVERAL).out
+    assert printed.count("HloModule") == 2
+    assert printed.count("// -----\n") == 1
+    # Lines of errors are those of the file.
+    wrong = hlo("run", "-", "--split-input", stdin=SEVERAL.replace(b"negate(x)", b"negate(z)"))
+    assert wrong.err.startswith("<stdin>:8:")
+
+
+def test_iterations_take_one_seed_after_the_other(hlo) -> None:
+    both = hlo("run", "-", "--seed", 3, "--iterations", 2, stdin=ADD).out
+    assert both == "".join(hlo("run", "-", "--seed", seed, stdin=ADD).out for seed in (3, 4))
+    words = ("--reference", "interpreter", "--quiet", "--iterations", 3)
+    assert hlo("run", "-", *words, stdin=ADD).out.count("equal to interpreter") == 3
+
+
+@pytest.mark.parametrize("platform", ["interpreter", "c"])
+def test_runs_are_timed(hlo, platform: str) -> None:
+    result = hlo("run", "-", "--platform", platform, "--repeat", 3, "--fill", 1, stdin=ADD)
+    assert result.out == "f32[2] [2., 2.]\n"
+    built = "ready in .*, " if platform == "c" else ""
+    time = r"[\d.]+ (s|ms|µs)"
+    assert re.fullmatch(f"{platform}: {built}3 runs: best {time}, median {time}\n", result.err)
+
+
+def test_tolerances_have_the_names_of_xla(hlo) -> None:
+    words = ("run", "-", "--reference_platform", "interpreter", "--quiet")
+    told = hlo(*words, "--rel_error_bound", "0.5", "--abs_error_bound", "0.25", stdin=ADD).out
+    assert told == "equal to interpreter, arrays: 1, rtol: 0.5, atol: 0.25\n"
+
+
+def test_modes_are_shown_side_by_side(hlo, softmax: Path) -> None:
+    words = ("--platform", "c", "--mode", "eager", "--ablate", "fusion", "--quiet")
+    result = hlo("run", softmax, *words, "--reference", "interpreter")
+    assert result.status == 0
+    assert "equal to interpreter" in result.out
+    rows = {line[:15].strip(): line[15:].split() for line in result.out.splitlines()}
+    assert rows[""][:3] == ["kernels", "launches", "bytes"]
+    assert int(rows["eager"][0]) > int(rows["compiled"][0])
+    assert "without fusion" in rows
+    assert "error[HLO151]" in hlo("run", softmax, "--platform", "c", "--ablate", "fussion").err

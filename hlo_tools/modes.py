@@ -1,0 +1,134 @@
+"""A module compiled in several ways, side by side: optimized, eagerly, and without single passes.
+
+*Eager* is how a library of array functions works: each instruction is a kernel of its own, whose
+value goes to memory, and no pass looks at the whole. What a pass is worth is seen without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+import optimizer
+from hlo.errors.error import HloError
+from hlo_tools.pipelines import pass_in
+from hlo_tools.show import duration, spelled_bytes
+from optimizer.dynamic_padder.boundary import static_form
+from optimizer.log import Log
+from optimizer.observers import Verify
+from optimizer.passes import Fixpoint, Pipeline
+from optimizer.pipelines import pipeline
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo.instruction import Module
+    from optimizer.log import Pass
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A module as it was compiled in one way, and run.
+
+    Attributes
+    ----------
+    kernels, launches : different functions, and how often one is called in a run.
+    bytes : that they read and write, by the model of `optimizer.analysis.cost`.
+    seconds : of the fastest of several runs.
+    refused : why it cannot be compiled so; then the rest is 0.
+    """
+
+    title: str
+    value: Any = None
+    kernels: int = 0
+    launches: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    refused: str = ""
+
+
+def ways(module: Module, arguments: Sequence[Any], mode: str, ablated: Sequence[str]) -> list[Way]:
+    """The module in the mode that is asked for, beside others.
+
+    Parameters
+    ----------
+    mode : "compiled" or "eager"; the latter is shown first, beside the former.
+    ablated : names of passes, each to be left out once.
+
+    Raises
+    ------
+    HloError
+        HLO151 if the standard pipeline has no such pass; else what compiling the module raises.
+    """
+    whole = pipeline("cpu")
+    left_out = [pass_in(whole, name) for name in ablated]
+    found = [way("eager", module, arguments)] if mode == "eager" else []
+    found.append(way("compiled", optimizer.optimize(module), arguments))
+    for name in left_out:
+        title = f"without {name}"
+        try:
+            made = Log([Verify()]).run(without(whole, name), module)
+            found.append(way(title, made, arguments))
+        except HloError as error:
+            # Later passes, or the emitter, may rely on what it does.
+            found.append(Way(title, refused=error.message))
+    return found
+
+
+def way(title: str, module: Module, arguments: Sequence[Any]) -> Way:
+    """Compile a module as it is, and run it for a moment."""
+    # It takes as long to import as all the rest.
+    from emit_c.executable.profile import profile  # noqa: PLC0415
+
+    ran = profile(static_form(module), arguments)
+    rows = ran.rows()
+    return Way(
+        title,
+        ran.value,
+        len(rows),
+        sum(row.calls for row in rows),
+        sum(row.bytes for row in rows),
+        ran.seconds,
+    )
+
+
+def without(passes: Pipeline, name: str) -> Pipeline:
+    """A pipeline that leaves out a pass, wherever it stands in it."""
+    return replace(passes, passes=_without(passes.passes, name))
+
+
+def _without(passes: Sequence[Pass], name: str) -> tuple[Pass, ...]:
+    kept: list[Pass] = []
+    for each in passes:
+        if isinstance(each, Pipeline | Fixpoint) and each.name != name:
+            kept.append(replace(each, passes=_without(each.passes, name)))
+        elif each.name != name:
+            kept.append(each)
+    return tuple(kept)
+
+
+def table(found: Sequence[Way]) -> Table:
+    """A row for each way, its time also beside that of the compiled module."""
+    base = next(each for each in found if each.title == "compiled").seconds
+    made = Table(box=None)
+    made.add_column("", no_wrap=True)
+    for name in ("kernels", "launches", "bytes", "time", "of compiled"):
+        made.add_column(name, justify="right", no_wrap=True)
+    for each in found:
+        if each.refused:
+            made.add_row(each.title, "-", "-", "-", "-", "-")
+            continue
+        made.add_row(
+            each.title,
+            str(each.kernels),
+            str(each.launches),
+            spelled_bytes(each.bytes),
+            duration(each.seconds),
+            f"{each.seconds / max(base, 1e-9):.2f}",
+        )
+    refused = [f"{each.title}: {each.refused}" for each in found if each.refused]
+    made.caption = "\n".join(refused) or None
+    made.caption_justify = "left"
+    return made
