@@ -29,6 +29,7 @@ VERBS: Final = {
     "opt": "optimize a module, by a standard pipeline or by chosen passes",
     "check": "hold a pass or a rule of your own against the interpreter",
     "step": "step through the optimizer's rewrites, forwards and backwards",
+    "view": "write a page that shows every pass and rewrite, for a browser",
     "bisect": "find the rewrite that makes the optimizer's result wrong",
     "graph": "draw a module as a graph",
     "minimize": "make a failing module as small as it can be",

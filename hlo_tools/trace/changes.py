@@ -50,20 +50,28 @@ class Printer:
     def rows(self, module: Module) -> list[Row]:
         """The lines of a module, in the order in which XLA prints them."""
         made: list[Row] = []
+        fused = fused_computations(module)
         for computation in computation_order(module):
             name = computation.name
             entry = "ENTRY " if computation is module.entry else ""
             made.append(Row(name, None, f"{entry}%{name} {{"))
-            for instr in ordered(module, computation):
+            for instr in ordered(module, computation, fused):
                 root = "ROOT " if instr is computation.root else ""
                 made.append(Row(name, instr, f"  {root}{self.text(instr)}"))
             made.append(Row(name, None, "}"))
         return made
 
 
-def ordered(module: Module, computation: Computation) -> Sequence[Instruction]:
-    """The instructions of a computation, in the order in which they are printed."""
-    if module.header.is_scheduled and computation not in fused_computations(module):
+def ordered(
+    module: Module, computation: Computation, fused: set[Computation]
+) -> Sequence[Instruction]:
+    """The instructions of a computation, in the order in which they are printed.
+
+    Parameters
+    ----------
+    fused : the computations of fusions, which have no schedule.
+    """
+    if module.header.is_scheduled and computation not in fused:
         return computation.instructions
     return instruction_order(computation)
 

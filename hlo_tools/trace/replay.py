@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo_tools.trace.changes import edits
+from optimizer.effects import has_effect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,9 +29,19 @@ EXACT = 200_000
 Splice = tuple[int, int, list[int]]
 
 
-def splices(before: Sequence[int], after: Sequence[int]) -> list[Splice]:
-    """What makes one list of rows of another, the last place first, so that places stay true."""
-    return [(i, k - i, list(after[j:m])) for i, k, j, m in reversed(edits(before, after))]
+# Rows around the last rewrite, where the next one most often is.
+NEAR = 300
+
+
+def splices(before: Sequence[int], after: Sequence[int], start: int = 0) -> list[Splice]:
+    """What makes one list of rows of another, the last place first, so that places stay true.
+
+    Parameters
+    ----------
+    start : the place of their first rows in longer lists.
+    """
+    found = reversed(edits(before, after))
+    return [(start + i, k - i, list(after[j:m])) for i, k, j, m in found]
 
 
 def is_exact(run: PassRun) -> bool:
@@ -70,6 +81,8 @@ class Replay:
         self.users: dict[str, dict[str, None]] = {}
         for instr in module.instructions():
             self._uses(instr)
+        # What the rewrite touched: rows from `low` on, but for so many at the end.
+        self.low = self.rest = len(self.rows)
 
     def _uses(self, instr: Instruction) -> None:
         for operand in instr.operands:
@@ -78,20 +91,42 @@ class Replay:
     def _row(self, name: str) -> int:
         return self.table.instruction(self.instrs[name], is_root=name in self.roots)
 
+    def _place(self, name: str) -> int:
+        """Where an instruction's row stands; most often near the last one that was asked for."""
+        row, near = self._row(name), max(min(self.low, len(self.rows)) - NEAR, 0)
+        try:
+            return self.rows.index(row, near, near + 2 * NEAR)
+        except ValueError:
+            return self.rows.index(row)
+
+    def _exchange(self, at: int, count: int, *rows: int) -> None:
+        """Put rows in the place of others, and note where."""
+        self.rest = min(self.rest, len(self.rows) - at - count)
+        self.rows[at : at + count] = rows
+        self.low = min(self.low, at)
+
     def rewrite(self, event: Event) -> list[Splice]:
         """Do one rewrite; gives the edits."""
         before = list(self.rows)
+        self.rest = len(before)
+        self.low = min(self.low, len(before))
         old = event.old.name
-        if old in self.instrs and event.new:
-            at = self.rows.index(self._row(old))
-            new = event.new[-1]
-            for instr in event.new:
-                at = self._come(instr, at)
-            if new.name != old:
-                self._replace(old, new)
-        elif old in self.instrs:
+        if old in self.instrs:
+            self.low = self._place(old)
+            self._do(event)
+        ends = len(before) - self.rest, len(self.rows) - self.rest
+        return splices(before[self.low : ends[0]], self.rows[self.low : ends[1]], self.low)
+
+    def _do(self, event: Event) -> None:
+        old = event.old.name
+        if not event.new:
             self._go(old)
-        return splices(before, self.rows)
+            return
+        at, new = self._place(old), event.new[-1]
+        for instr in event.new:
+            at = self._come(instr, at)
+        if new.name != old:
+            self._replace(old, new)
 
     def _come(self, instr: Instruction, at: int) -> int:
         """Let a new instruction come before a place, or change where it is; gives the place."""
@@ -99,30 +134,30 @@ class Replay:
         if known and self.instrs[instr.name] is instr:
             return at
         if known:
-            at = self.rows.index(self._row(instr.name))
-            del self.rows[at]
+            at = self._place(instr.name)
         self.instrs[instr.name] = instr
         self._uses(instr)
-        self.rows.insert(at, self._row(instr.name))
+        self._exchange(at, int(known), self._row(instr.name))
         return at + (not known)
 
     def _replace(self, old: str, new: Instruction) -> None:
         for user in list(self.users.pop(old, {})):
             if user not in self.instrs or user == new.name:
                 continue
-            instr = self.instrs[user]
-            at = self.rows.index(self._row(user))
+            instr, at = self.instrs[user], self._place(user)
             operands = tuple(new if o.name == old else o for o in instr.operands)
             self.instrs[user] = instr.with_(operands=operands)
-            self.rows[at] = self._row(user)
+            self._exchange(at, 1, self._row(user))
             self.users.setdefault(new.name, {})[user] = None
-        if old in self.roots:
-            at = self.rows.index(self._row(new.name)) if new.name in self.instrs else -1
-            self.roots.discard(old)
+        if old in self.roots and new.name in self.instrs:
+            gone, at = self._place(old), self._place(new.name)
+            self.roots.remove(old)
             self.roots.add(new.name)
-            if at >= 0:
-                self.rows[at] = self._row(new.name)
-            self.rows.remove(self.table.instruction(self.instrs.pop(old), is_root=True))
+            self._exchange(at, 1, self._row(new.name))
+            self._exchange(gone, 1)
+            for operand in self.instrs.pop(old).operands:
+                self.users.get(operand.name, {}).pop(old, None)
+                self._go(operand.name)
         else:
             self._go(old)
 
@@ -133,9 +168,10 @@ class Replay:
             gone = pending.pop()
             if gone not in self.instrs or gone in self.roots or self.users.get(gone):
                 continue
-            if gone != name and "pure" not in self.instrs[gone].row.traits:
+            instr = self.instrs[gone]
+            if instr.opcode == "parameter" or has_effect(instr) or instr.control_predecessors:
                 continue
-            self.rows.remove(self._row(gone))
+            self._exchange(self._place(gone), 1)
             for operand in self.instrs.pop(gone).operands:
                 self.users.get(operand.name, {}).pop(gone, None)
                 pending.append(operand.name)

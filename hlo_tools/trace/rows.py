@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hlo.read.stack_frames import source_place
-from hlo.write.print_order import computation_order
+from hlo.write.print_order import computation_order, fused_computations
 from hlo_tools.trace.changes import Printer, ordered
 
 if TYPE_CHECKING:
@@ -83,12 +83,13 @@ class Rows:
     def of(self, module: Module) -> list[int]:
         """The rows of a module, in the order in which it is printed."""
         made: list[int] = []
+        fused = fused_computations(module)
         for computation in computation_order(module):
             name = self.names.number(computation.name)
             made.append(self._number((ENTRY if computation is module.entry else HEAD, name)))
             made += [
                 self.instruction(instr, is_root=instr is computation.root)
-                for instr in ordered(module, computation)
+                for instr in ordered(module, computation, fused)
             ]
             made.append(self._number((END, name)))
         return made

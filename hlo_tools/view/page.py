@@ -1,0 +1,84 @@
+"""A trace as one page of HTML, with everything in it: data, script and style.
+
+The data is JSON, compressed and spelled in base64; the browser unpacks it. Names and metadata of
+HLO are untrusted: they are never part of the markup, and the page's policy lets no other script
+run, and nothing be loaded.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from hlo_tools.trace.write import trace_text
+from hlo_tools.views.families import COLOURS, family_of_opcode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PARTS: Final = Path(__file__).with_name("parts")
+# In the order in which the page has them: each may use those before it.
+SCRIPTS: Final = (
+    "dom",
+    "trace",
+    "compare",
+    "gutter",
+    "words",
+    "change",
+    "rule",
+    "graph",
+    "panel",
+    "lines",
+    "pictures",
+    "quiz",
+    "search",
+    "app",
+)
+
+
+def page(data: Mapping[str, Any]) -> str:
+    """The page that shows a trace.
+
+    Parameters
+    ----------
+    data : the trace, as `hlo_tools.trace.document` has it.
+    """
+    families = {family: number for number, family in enumerate(COLOURS)}
+    opcodes = [
+        [name, summary, families[family_of_opcode(name)]] for name, summary in data["opcodes"]
+    ]
+    packed = gzip.compress(trace_text({**data, "opcodes": opcodes}).encode(), mtime=0)
+    script = '"use strict";\n' + "\n".join(_part(f"{name}.js") for name in SCRIPTS)
+    # Browsers hash what stands between the tags, the line breaks at both ends included.
+    digest = hashlib.sha256(f"\n{script}\n".encode()).digest()
+    holes = {
+        "title": escape(f"{data['module']}: {data['pipeline']}"),
+        "style": _part("style.css") + _colours(),
+        "script hash": base64.b64encode(digest).decode(),
+        "script": script,
+        "data": base64.b64encode(packed).decode(),
+    }
+    text = _part("page.html")
+    for hole, filling in holes.items():
+        text = text.replace("{{" + hole + "}}", filling)
+    return text
+
+
+def _part(name: str) -> str:
+    return (PARTS / name).read_text("utf-8")
+
+
+def _colours() -> str:
+    """Rules of style for the families of opcodes, in all pictures alike."""
+    lines: list[str] = []
+    for number, colour in enumerate(COLOURS.values()):
+        lines.append(f".chip.family-{number} {{ background: {colour}; }}")
+        lines.append(f"rect.family-{number} {{ fill: {colour}; }}")
+        lines.append(
+            f".opcode.family-{number} {{ box-shadow: inset 0 -3px {colour}; font-weight: 600; }}"
+        )
+    return "\n".join(lines)

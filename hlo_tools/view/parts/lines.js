@@ -1,0 +1,152 @@
+// Lists of plain lines: loops before and after a pass, and code beside the module.
+
+// The loops of a kernel before and after a pass over it.
+class LoopsView {
+  constructor(app) {
+    this.app = app;
+    this.kernel = 0;
+    this.state = 1;
+    this.lists = ["loops-before", "loops-after"].map((id, side) =>
+      new VirtualList(byId(id), side ? "Loops after the pass" : "Loops before the pass", (n) => this.line(n, side)));
+    const [left, right] = this.lists;
+    for (const [one, other] of [[left, right], [right, left]]) {
+      one.element.addEventListener("scroll", () => { other.element.scrollTop = one.element.scrollTop; });
+    }
+  }
+
+  render() {
+    const { kernels, texts } = this.app.trace;
+    if (!kernels.length) {
+      byId("loops-passes").replaceChildren(el("p", { class: "dim" }, "No pass over kernels changed anything, or there is no code for this pipeline."));
+      return;
+    }
+    const kernel = kernels[this.kernel], { states } = kernel;
+    this.state = Math.min(Math.max(this.state, 1), states.length - 1);
+    const choice = el("select", { "aria-label": "kernel", onchange: (event) => { this.kernel = event.target.selectedIndex; this.state = 1; this.render(); } },
+      ...kernels.map((each, n) => el("option", { selected: n === this.kernel }, each.name)));
+    const buttons = states.slice(1).map((state, n) => el("button", { type: "button",
+      "aria-pressed": n + 1 === this.state ? "true" : "false", title: state.why,
+      onclick: () => { this.state = n + 1; this.render(); } }, state.pass));
+    byId("loops-passes").replaceChildren(el("label", {}, "kernel ", choice), " ", ...buttons, el("p", {}, states[this.state].why));
+    const sides = [states[this.state - 1].lines, states[this.state].lines];
+    const [before, after] = sides.map(numbered);
+    const edits = differences(before, after);
+    this.shown = aligned(before, after, edits, () => -1);
+    this.sides = sides;
+    const width = Math.max(...sides.flat().map((line) => texts[line].length), 40);
+    this.lists.forEach((list) => list.fill(this.shown.length, Math.min(width, 300)));
+    const first = this.shown.findIndex((line) => line[2] === CHANGED);
+    this.lists.forEach((list) => list.reveal(Math.max(first, 0), true));
+  }
+
+  line(n, side) {
+    const line = this.shown[n], place = line[side];
+    if (place < 0) return el("div", { class: "row none", role: "option", "aria-label": "nothing" });
+    const isChanged = line[2] === CHANGED;
+    return el("div", { class: `row ${isChanged ? (side ? "came" : "gone") : ""}`, role: "option" },
+      el("span", { class: "mark" }, isChanged ? (side ? "+" : "−") : " "),
+      el("code", {}, this.app.trace.texts[this.sides[side][place]]));
+  }
+
+  step(by) {
+    const { kernels } = this.app.trace;
+    if (!kernels.length) return;
+    this.state += by;
+    if (this.state >= kernels[this.kernel].states.length && this.kernel + 1 < kernels.length) [this.kernel, this.state] = [this.kernel + 1, 1];
+    else if (this.state < 1 && this.kernel > 0) [this.kernel, this.state] = [this.kernel - 1, kernels[this.kernel - 1].states.length - 1];
+    this.render();
+  }
+}
+
+// Lines as keys that occur once: equal ones are told apart by how many stood before.
+function numbered(lines) {
+  const seen = new Map();
+  return lines.map((line) => {
+    const count = (seen.get(line) || 0) + 1;
+    seen.set(line, count);
+    return `${line}#${count}`;
+  });
+}
+
+// Generated code beside the module from which it is made, linked line by line in both directions.
+class CodeView {
+  constructor(app) {
+    this.app = app;
+    this.opened = new Set();
+    this.lists = [
+      new VirtualList(byId("code-module"), "The module", (n) => this.moduleLine(n)),
+      new VirtualList(byId("code-lines"), "The generated code", (n) => this.codeLine(n)),
+    ];
+    this.lists[0].element.addEventListener("click", (event) => app.followed(event));
+    this.lists[1].element.addEventListener("click", (event) => this.clicked(event));
+  }
+
+  languages() {
+    return this.app.trace.code.map((each) => each.language);
+  }
+
+  // How many lines of each language speak of an instruction.
+  linesOf(name) {
+    return this.app.trace.code.map(({ language, sections }) => ({
+      language,
+      count: sections.reduce((sum, { names }) => sum + names.filter((each) => each.includes(name)).length, 0),
+    })).filter(({ count }) => count);
+  }
+
+  render(language) {
+    const { trace, name } = this.app, code = trace.code.find((each) => each.language === language);
+    if (!code) return;
+    const rows = trace.starts[trace.starts.length - 1];
+    this.state = new State(trace, rows);
+    this.gutter = this.gutter && this.gutter.state.rows === rows ? this.gutter : new Gutter(this.state);
+    this.lines = [];
+    code.sections.forEach((section, number) => {
+      const isOpen = this.opened.has(number) || section.title !== "prelude";
+      this.lines.push({ section: number, title: section.title, isOpen, count: section.lines.length });
+      section.lines.forEach((line, n) => { if (isOpen) this.lines.push({ text: line, names: section.names[n] }); });
+    });
+    const longest = Math.max(40, ...this.lines.map((line) => (line.text === undefined ? 0 : trace.texts[line.text].length)));
+    this.lists[0].fill(rows.length, Math.min(200, rows.reduce((most, row) => Math.max(most, trace.textOf(row).length), 40)));
+    this.lists[1].fill(this.lines.length, Math.min(longest, 300));
+    const place = name === null ? -1 : this.state.place(name);
+    if (place >= 0) this.lists[0].reveal(place);
+    const speaks = (each) => each.names && each.names.includes(name);
+    const isCode = (each) => speaks(each) && !trace.texts[each.text].startsWith("//");
+    const line = name === null ? -1 : this.lines.findIndex(this.lines.some(isCode) ? isCode : speaks);
+    if (line >= 0 && !this.isFromCode) this.lists[1].reveal(line);
+    this.isFromCode = false;
+  }
+
+  moduleLine(n) {
+    const { app } = this, row = this.state.rows[n], name = app.trace.rows.name[row];
+    const isChosen = app.trace.isInstruction(row) && name === app.name;
+    return el("div", { class: `row ${isChosen ? "chosen" : ""}`, role: "option", "aria-selected": isChosen ? "true" : "false",
+      "data-name": app.trace.isInstruction(row) ? name : null },
+      this.gutter.draw(n, this.lists[0].height, { isLit: isChosen }), el("code", {}, ...app.words.ofRow(row, app.name, null)));
+  }
+
+  codeLine(n) {
+    const line = this.lines[n];
+    if (line.title !== undefined) {
+      return el("div", { class: "row fold", role: "option", "data-section": line.section },
+        `${line.title}${line.isOpen ? "" : `: ${plural(line.count, "line")}, show`}`);
+    }
+    const isChosen = this.app.name !== null && line.names.includes(this.app.name);
+    return el("div", { class: `row ${isChosen ? "chosen" : ""} ${line.names.length ? "linked" : ""}`, role: "option", "data-line": n,
+      "aria-selected": isChosen ? "true" : "false" }, el("code", {}, this.app.trace.texts[line.text]));
+  }
+
+  clicked(event) {
+    const row = event.target.closest(".row");
+    if (!row) return;
+    if (row.dataset.section !== undefined) {
+      this.opened.add(Number(row.dataset.section));
+      return this.app.render();
+    }
+    const { names } = this.lines[Number(row.dataset.line)];
+    if (!names.length) return;
+    this.isFromCode = true;
+    const at = names.indexOf(this.app.name);
+    this.app.go({ name: names[(at + 1) % names.length] });
+  }
+}

@@ -1,0 +1,74 @@
+// Pictures: where arrays lie in memory and when, and what passes did how fast.
+
+class MemoryView {
+  constructor(app) {
+    this.app = app;
+    this.element = byId("memory-picture");
+    this.element.addEventListener("click", (event) => app.followed(event));
+  }
+
+  render() {
+    const { memory } = this.app.trace;
+    if (!memory) return this.element.replaceChildren(el("p", { class: "dim" }, "There is no buffer assignment for this pipeline."));
+    const kinds = ["temporary", "output", "parameter", "constant", "thread-local"];
+    const allocations = memory.allocations.filter((each) => each.size && each.values.length)
+      .sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind));
+    const moments = memory.order.length ? memory.order[memory.order.length - 1][0] + 1 : 1;
+    const sums = kinds.map((kind) => [kind, memory.allocations.filter((each) => each.kind === kind).reduce((sum, each) => sum + each.size, 0)]);
+    this.element.replaceChildren(
+      el("p", {}, ...sums.filter(([, size]) => size).map(([kind, size]) => el("span", { class: "badge" }, `${kind} ${bytes(size)}`))),
+      el("p", { class: "dim" }, "Across: the order in which the module runs. Upwards: addresses. A bar is a value, as long as it is needed."),
+      ...allocations.slice(0, 60).map((each) => this.allocation(each, moments)));
+    if (allocations.length > 60) this.element.append(el("p", {}, `and ${allocations.length - 60} more allocations`));
+  }
+
+  allocation(allocation, moments) {
+    const { trace, name } = this.app, width = 900;
+    const height = allocation.kind === "temporary" ? 260 : Math.max(16, Math.min(120, 14 * lanesOf(allocation)));
+    const drawn = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "memory", role: "img", preserveAspectRatio: "none",
+      "aria-label": `${allocation.kind}, ${bytes(allocation.size)}, ${plural(allocation.values.length, "value")}` });
+    for (const [value, offset, size, shape, spans] of allocation.values) {
+      const number = trace.nameNumber.get(value.split("{")[0].split(" ")[0]);
+      for (const [first, last] of spans) {
+        const x = (first / moments) * width, w = Math.max(2, ((last - first + 1) / moments) * width);
+        const tall = Math.max(2, (size / allocation.size) * height), y = height - (offset / allocation.size) * height - tall;
+        const group = svg("g", { class: number !== undefined && number === name ? "value chosen" : "value", "data-name": number });
+        group.append(svg("rect", { x, y, width: w, height: tall }), svg("title", {}, `%${value} ${shape}, ${bytes(size)} at ${offset}, moments ${first} to ${last}`));
+        if (w > 60 && tall > 11) group.append(svg("text", { x: x + 3, y: y + tall / 2 + 4 }, clipped("%" + value, Math.floor(w / 7))));
+        drawn.append(group);
+      }
+    }
+    return el("figure", {}, el("figcaption", {}, `${allocation.kind}, ${bytes(allocation.size)}`), drawn);
+  }
+}
+
+function lanesOf(allocation) {
+  return new Set(allocation.values.map(([, offset]) => offset)).size;
+}
+
+// What each pass did: instructions after it, rewrites, and milliseconds.
+class TimelineView {
+  constructor(app) {
+    this.app = app;
+    this.element = byId("timeline-picture");
+  }
+
+  render() {
+    const { trace } = this.app;
+    const most = Math.max(...trace.passes.map((each) => each.milliseconds), 0.001);
+    const count = (rows) => rows.reduce((sum, row) => sum + (trace.isInstruction(row) ? 1 : 0), 0);
+    let size = count(trace.start);
+    const rows = trace.passes.map((run) => {
+      const before = size;
+      if (run.steps.length) size = count(trace.starts[run.number + 1]);
+      const link = el("a", { href: this.app.link({ pass: run.number, step: 0, tab: "hlo" }) }, run.name);
+      return el("tr", { class: run.steps.length ? "" : "idle" }, el("td", {}, String(run.number + 1)), el("th", { scope: "row" }, link),
+        el("td", {}, run.steps.length ? String(run.steps.length) : ""),
+        el("td", {}, String(size)), el("td", {}, size === before ? "" : (size > before ? "+" : "−") + Math.abs(size - before)),
+        el("td", {}, run.milliseconds.toFixed(2)),
+        el("td", { class: "bar" }, el("span", { style: `width:${(run.milliseconds / most) * 100}%` })));
+    });
+    const heads = ["", "pass", "rewrites", "instructions", "change", "ms", "time"].map((head) => el("th", { scope: "col" }, head));
+    this.element.replaceChildren(el("table", {}, el("caption", {}, "Every run of a pass, in order"), el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...rows)));
+  }
+}
