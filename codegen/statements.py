@@ -167,6 +167,23 @@ def _vectorized(statement: Statement) -> Statement:
     return replace(statement, body=vectorized(statement.body))
 
 
+def scalar(statements: Sequence[Statement]) -> tuple[Statement, ...]:
+    """The statements with loops of which nothing is said that would let them run in lanes."""
+    return tuple(_scalar(s) for s in statements)
+
+
+def _scalar(statement: Statement) -> Statement:
+    if isinstance(statement, For):
+        body = scalar(statement.body)
+        return replace(statement, body=body, simd=False, reductions=(), parallel=False)
+    if isinstance(statement, Forever):
+        return replace(statement, body=scalar(statement.body))
+    if isinstance(statement, If):
+        sides = scalar(statement.then), scalar(statement.otherwise)
+        return replace(statement, then=sides[0], otherwise=sides[1])
+    return statement
+
+
 def live(statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Statements without the names that nobody reads."""
     read: set[str] = set()

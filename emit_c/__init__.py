@@ -64,6 +64,7 @@ def compile(  # noqa: A001 - so it is named
     optimize: bool = True,
     donate: bool = False,
     remember: bool = True,
+    plain: bool = False,
     wait: Literal[True] = True,
 ) -> Executable: ...
 @overload
@@ -73,6 +74,7 @@ def compile(  # noqa: A001 - so it is named
     optimize: bool = True,
     donate: bool = False,
     remember: bool = True,
+    plain: bool = False,
     wait: Literal[False],
 ) -> PendingExecutable: ...
 def compile(  # noqa: A001 - so it is named
@@ -81,6 +83,7 @@ def compile(  # noqa: A001 - so it is named
     optimize: bool = True,
     donate: bool = False,
     remember: bool = True,
+    plain: bool = False,
     wait: bool = True,
 ) -> Executable | PendingExecutable:
     """Verify, optimize, emit, compile and load a module.
@@ -95,6 +98,7 @@ def compile(  # noqa: A001 - so it is named
     remember : look into the user's cache for what was made of the same module before, and leave
         there what is made. The cache knows the files of PyHLO, but not what a program changes in
         its tables while it runs.
+    plain : loops as one would write them by hand, to be read: see `emit`.
     wait : return when the library is there. Otherwise a thread compiles it, while the interpreter
         answers calls; then calls raise what goes wrong there.
 
@@ -109,13 +113,21 @@ def compile(  # noqa: A001 - so it is named
     sound: set[Instruction] = set()
     verify(module, sound)
     refuse_elided(module)
-    make = partial(_compile, module, sound, optimize=optimize, donate=donate, remember=remember)
+    make = partial(
+        _compile, module, sound, optimize=optimize, donate=donate, remember=remember, plain=plain
+    )
     return make() if wait else PendingExecutable(module, make)
 
 
 @no_collection()
 def _compile(
-    module: Module, sound: set[Instruction], *, optimize: bool, donate: bool, remember: bool
+    module: Module,
+    sound: set[Instruction],
+    *,
+    optimize: bool,
+    donate: bool,
+    remember: bool,
+    plain: bool,
 ) -> Executable:
     header = module.header
     if not donate and (header.input_output_alias or header.buffer_donor):
@@ -124,9 +136,9 @@ def _compile(
     if is_dynamic(module):
         precise = with_explicit_precision(module)
         static = to_static(_optimized(precise, sound) if optimize else precise)
-        program = emit(static.module)
+        program = emit(static.module, plain=plain)
         return DynamicExecutable(module, static, build(program), lambda: program.source)
-    key = remembered.key_of(module, optimize) if remember else ""
+    key = remembered.key_of(module, optimize, plain) if remember else ""
     built = remembered.recall(key) if remember else None
     if built is None:
         with compilers() as running:
@@ -134,13 +146,15 @@ def _compile(
             # parts of it before it is known whether its library is there.
             units = Units(slots(), running.take if remember else None)
             running.prepare(_busy_compilers(module) if remember else 0)
-            program, views = _written(module, sound, optimize=optimize, units=units)
+            program, views = _written(module, sound, optimize=optimize, plain=plain, units=units)
             built = build(program, views, running)
         if remember:
             remembered.remember(key, built)
     strided = StridedExecutable if built.views else Executable
     return strided(
-        module.entry, built, lambda: _written(module, sound, optimize=optimize)[0].source
+        module.entry,
+        built,
+        lambda: _written(module, sound, optimize=optimize, plain=plain)[0].source,
     )
 
 
@@ -151,7 +165,12 @@ def _busy_compilers(module: Module) -> int:
 
 
 def _written(
-    module: Module, sound: set[Instruction], *, optimize: bool, units: Units | None = None
+    module: Module,
+    sound: set[Instruction],
+    *,
+    optimize: bool,
+    plain: bool,
+    units: Units | None = None,
 ) -> tuple[Program, Mapping[int, View]]:
     """The C of a module, and how its results are to be seen.
 
@@ -162,7 +181,7 @@ def _written(
     """
     made = _optimized(module, sound) if optimize else module
     made, views = without_last_bitcasts(made)
-    return emit(trust(made), units=units), views
+    return emit(trust(made), units=units, plain=plain), views
 
 
 def _optimized(module: Module, sound: set[Instruction]) -> Module:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 # Modules with more constants than this are built again: most of their file would be numbers.
 MOST_CONSTANT_BYTES = 64 << 20
-_WRITTEN_BY_US = ("hlo", "interpreter", "optimizer", "emit_c")
+_WRITTEN_BY_US = ("hlo", "interpreter", "optimizer", "codegen", "emit_c")
 _SOURCES = {".py", ".c", ".h", ".lark"}
 _TEXT = Options(print_metadata=False, print_large_constants=False)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from codegen.statements import scalar
 from emit_c.kernels.apart import rows_in_lanes
 from emit_c.kernels.blocked import in_blocks
 from emit_c.kernels.calls import with_calls
@@ -106,7 +107,12 @@ PASSES = (
 
 
 def run_passes(
-    kernel: Kernel, name: str, statements: Statements, watch: Watch | None = None
+    kernel: Kernel,
+    name: str,
+    statements: Statements,
+    watch: Watch | None = None,
+    *,
+    plain: bool = False,
 ) -> Statements:
     """The statements of a kernel after all passes.
 
@@ -114,10 +120,12 @@ def run_passes(
     ----------
     name : that the kernel is to have.
     watch : is shown what each pass makes, and before that, what the first one is given.
+    plain : run only the last pass, which is for readers, on loops that run in no lanes.
     """
     if watch:
         watch(name, "", statements)
-    for each in PASSES:
+    statements = scalar(statements) if plain else statements
+    for each in PASSES[-1:] if plain else PASSES:
         statements = each.run(kernel, name, statements)
         if watch:
             watch(name, each.name, statements)

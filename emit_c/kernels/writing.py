@@ -48,10 +48,11 @@ class Kernels:
     entries : the names of the kernels themselves.
     meant : for each of these, the HLO name that each of its identifiers stands for.
     watch : is shown what the passes make of each kernel.
+    plain : kernels are the loops that they are written as.
     """
 
-    def __init__(self, names: Names, watch: Watch | None = None) -> None:
-        self.names, self.watch = names, watch
+    def __init__(self, names: Names, watch: Watch | None = None, *, plain: bool = False) -> None:
+        self.names, self.watch, self.plain = names, watch, plain
         self.functions: dict[str, str] = {}
         self.entries: set[str] = set()
         self.meant: dict[str, Mapping[str, str]] = {}
@@ -73,7 +74,7 @@ class Kernels:
         """The name of a function with a kernel's body; an equal one, if there is one already."""
         _let_results_share(kernel)
         status = "  return 0;\n" if kernel.writer.patience else ""
-        inside = text(run_passes(kernel, name, statements, self.watch))
+        inside = text(run_passes(kernel, name, statements, self.watch, plain=self.plain))
         _drop_unused(kernel, inside)
         parameters = ", ".join(f"{a.kind}{a.name}" for a in kernel.arguments.values()) or "void"
         body = _without_unused(self._own(kernel, f"({parameters}) {{\n{inside}{status}}}\n"))
@@ -138,7 +139,10 @@ def _anonymous(body: str, kernel: Kernel) -> str:
 
 
 def write_loops(
-    kernel: Kernel, results: Sequence[tuple[Instruction, Sequence[Name]]]
+    kernel: Kernel,
+    results: Sequence[tuple[Instruction, Sequence[Name]]],
+    *,
+    plain: bool = False,
 ) -> tuple[Statement, ...]:
     """One loop nest over the elements of arrays of equal sizes.
 
@@ -146,6 +150,7 @@ def write_loops(
     ----------
     results : instructions, each with the kernel's pointers to the arrays of its value. Those of
         other dimensions than the first have their elements in the same row-major order.
+    plain : a loop for each dimension, in the order of memory.
     """
     body = kernel.body
     shape = _leaf(results[0][0])
@@ -165,12 +170,16 @@ def write_loops(
                     body.assign(place, body.stored(leaf.element_type, value))
         body.add(*live(statements))
 
-    if flat:
+    if plain:
+        with body.loops(["i"] * shape.rank, shape.dims) as index:
+            write(index)
+    elif flat:
         with body.loops(["i"], [shape.size], parallel=True) as index:
             write(index)
     else:
         write_nest(body, shape.dims, write, lambda index: _traced(kernel, results, index))
-    return vectorized(kernel.writer.blocks[0])
+    loops = kernel.writer.blocks[0]
+    return tuple(loops) if plain else vectorized(loops)
 
 
 def _traced(

@@ -92,6 +92,7 @@ def emit(
     profile: bool = False,
     units: Units | None = None,
     watch: Watch | None = None,
+    plain: bool = False,
 ) -> Program:
     """Write a module as C.
 
@@ -100,6 +101,8 @@ def emit(
     profile : let it take the time of every call of a kernel.
     units : hands out files while others are still being written.
     watch : is shown what the passes make of each kernel: see `emit_c.kernels.passes`.
+    plain : write loops as one would by hand: without those passes, but the last one, which is for
+        readers, and without tiles.
 
     Raises
     ------
@@ -112,7 +115,9 @@ def emit(
     check_depth(module)
     expanded = ready(expand(module, emits_c, custom_calls))
     check(expanded)
-    writer = ModuleWriter(expanded, write_function, [] if profile else None, units, watch)
+    writer = ModuleWriter(
+        expanded, write_function, [] if profile else None, units, watch, plain=plain
+    )
     if any(i.opcode == "rng-get-and-update-state" for i in expanded.instructions()):
         writer.prologue = (Call("seed_random_state", ()),)
     writer.function(expanded.entry, "the entry", "run")

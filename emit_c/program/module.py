@@ -34,6 +34,7 @@ class ModuleWriter:
     sites : where kernels are called, if their times are to be taken.
     units : the files that compilers are given, which may be cut off before the end.
     watch : is shown what the passes make of each kernel.
+    plain : as of `emit_c.emit`.
 
     Attributes
     ----------
@@ -53,12 +54,14 @@ class ModuleWriter:
         sites: list[Site] | None = None,
         units: Units | None = None,
         watch: Watch | None = None,
+        *,
+        plain: bool = False,
     ) -> None:
         self.write, self.sites, self.units = write, sites, units
         self.memory = Memory(module)
         self.names = Names()
         self.constants = Constants(self.names)
-        self.kernels = Kernels(self.names, watch)
+        self.kernels = Kernels(self.names, watch, plain=plain)
         self.reuse = KernelReuse()
         self.functions: dict[str, str] = {}
         self.slot_bytes = 0

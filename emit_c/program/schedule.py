@@ -116,14 +116,14 @@ class Schedule(Function):
         outputs = [
             kernel.output(s, str(p), instr.name) for s, p in zip(shapes, pointers, strict=True)
         ]
-        entry = emits_c[instr.opcode]
+        entry, plain = emits_c[instr.opcode], self.module.kernels.plain
         scratch = (
             entry.whole(kernel.body, instr, outputs)
-            if isinstance(entry, Element) and entry.whole is not None
+            if isinstance(entry, Element) and entry.whole is not None and not plain
             else None
         )
         if scratch is None:
-            self.call_kernel(kernel, instr, write_loops(kernel, [(instr, outputs)]))
+            self.call_kernel(kernel, instr, write_loops(kernel, [(instr, outputs)], plain=plain))
         else:
             self.give_scratch(kernel, scratch)
             self.call_kernel(kernel, instr, tuple(kernel.writer.blocks[0]))

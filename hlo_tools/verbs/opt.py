@@ -110,6 +110,11 @@ def add_arguments(parser: Parser) -> None:
     add_split_option(parser)
     parser.not_with("--split-input", "--trace", "--svg", "--dump-to", "--stage dot", "--stage svg")
     parser.not_with("--trace", "--fuel", "--skip", "--until")
+    parser.add_argument(
+        "--plain",
+        action="store_true",
+        help="with --stage c: scalar loops as one would write them by hand, without kernel passes",
+    )
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write to a file")
 
 
@@ -118,6 +123,8 @@ def run(arguments: Namespace) -> int:
     modules = chosen_modules(arguments)
     if arguments.kernel and arguments.stage != "loops":
         raise HloError("HLO204", "--kernel asks for --stage loops")
+    if arguments.plain and arguments.stage != "c":
+        raise HloError("HLO204", "--plain asks for --stage c")
     timer = Timer()
     texts = [optimized_text(module, arguments, timer) for module in modules]
     write_text(arguments.output, f"{BETWEEN}\n".join(texts))
@@ -146,7 +153,7 @@ def optimized_text(module: Module, arguments: Namespace, timer: Timer) -> str:
         raise HloError("HLO204", message, notes=[f"there are {log.numbers}; --log shows them"])
     if arguments.svg:
         write_text(arguments.svg, picture(assigned(module)))
-    return text_of(module, arguments.stage, arguments.kernel, last)
+    return text_of(module, arguments, last)
 
 
 def traced(module: Module, passes: Pass, arguments: Namespace) -> dict[str, Any]:
@@ -156,13 +163,14 @@ def traced(module: Module, passes: Pass, arguments: Namespace) -> dict[str, Any]
     return trace_data(module, passes, values, code=code)
 
 
-def text_of(module: Module, stage: str, kernel: str | None = None, until: str | None = None) -> str:
+def text_of(module: Module, arguments: Namespace, until: str | None) -> str:
     """The module at a stage: HLO, its buffers, its kernels' loops, its C, or a picture.
 
     Parameters
     ----------
-    kernel, until : as of `hlo_tools.views.loops`.
+    until : as of `hlo_tools.views.loops`.
     """
+    stage: str = arguments.stage
     if stage == "hlo":
         return str(module)
     if stage == "buffers":
@@ -176,8 +184,8 @@ def text_of(module: Module, stage: str, kernel: str | None = None, until: str | 
     if stage == "loops":
         from hlo_tools.views.loops import loops  # noqa: PLC0415
 
-        return loops(static, kernel, until)
-    return emit_c.emit(static).source
+        return loops(static, arguments.kernel, until)
+    return emit_c.emit(static, plain=arguments.plain).source
 
 
 def observers(
