@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOFTMAX := tests/models/softmax_layer
 
-.PHONY: run test everywhere fuzz harnesses docs proofs bless bench clean
+.PHONY: run test everywhere fuzz harnesses docs proofs bless bless-course bench clean
 
 # The main job: a dense softmax layer, dumped from JAX, is parsed, verified, printed, run, and its
 # value compared with XLA's.
@@ -37,6 +37,7 @@ harnesses: .venv/tests
 docs: .venv/tests
 	$(BIN)/hlo explain --all > docs/codes.md
 	$(BIN)/python -m hlo_tools.views.railroad docs
+	$(BIN)/python -m hlo_tools.reference docs
 
 # Proves the rules that are new or were changed, and writes down what came of it.
 proofs: .venv/tests
@@ -45,6 +46,10 @@ proofs: .venv/tests
 # Rewrites the expected halves of golden tests, where interpreter and verifier agree.
 bless: .venv/tests
 	$(BIN)/pytest --bless -q
+
+# Rewrites what chapters and pages show: look at what changed.
+bless-course: .venv/tests
+	$(BIN)/pytest --bless -q tests/course/test_chapters.py tests/course/test_docs.py
 
 bench: .venv/benchmarks
 	$(BIN)/python -m benchmarks.parse

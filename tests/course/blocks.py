@@ -282,6 +282,7 @@ def unspoilt(folder: Path) -> Iterator[None]:
     """Leave Python as it was: a page loads files of its own folder, and sets the environment."""
     path, before, apart_ = list(sys.path), dict(os.environ), apart.check_apart
     os.environ.update(SETTINGS)
+    sys.path.insert(0, str(folder))
     apart.check_apart = here
     try:
         yield

@@ -1,0 +1,54 @@
+"""The pages of docs/ run, are linked, and are fresh where the program writes them."""
+
+import re
+from pathlib import Path
+
+import pytest
+from course.blocks import ROOT, run_page
+
+from hlo.opcode import OPCODES
+from hlo_tools import reference
+
+DOCS = ROOT / "docs"
+RUN = [DOCS / f"{name}.md" for name in ("map", "teaching", "xla-names")]
+RUN += sorted((DOCS / "howto").glob("*.md"))
+PAGES = [*DOCS.rglob("*.md"), *(ROOT / "tutorials").glob("*.md"), ROOT / "CONTRIBUTING.md"]
+# Examples are evaluated again: a few always, all of them where there is time.
+QUICK = list(OPCODES)[::16]
+
+
+@pytest.mark.parametrize("path", RUN, ids=lambda path: path.stem)
+def test_what_a_page_shows_is_what_happens(path: Path, tmp_path: Path, bless: bool) -> None:
+    run_page(path, tmp_path, bless=bless)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)\)", path.read_text())
+    local = [link for link in links if "://" not in link]
+    assert [link for link in local if not (path.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("path", [*RUN, ROOT / "CONTRIBUTING.md"], ids=lambda path: path.stem)
+def test_files_that_a_page_names_exist(path: Path) -> None:
+    named = re.findall(r"`((?:hlo|interpreter|optimizer|codegen|emit_c|hlo_tools|tests|tutorials)"
+                       r"/[\w./]+)`", path.read_text())  # fmt: skip
+    assert [file for file in named if not (ROOT / file).exists()] == []
+
+
+@pytest.mark.parametrize("page", ["opcodes", "rules", "passes"])
+def test_lists_are_fresh(page: str) -> None:
+    made = {"opcodes": reference.opcode_list, "rules": reference.rule_list,
+            "passes": reference.pass_list}[page]()  # fmt: skip
+    assert (DOCS / f"{page}.md").read_text() == made, "run `make docs`"
+
+
+@pytest.mark.parametrize(
+    "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in OPCODES]
+)
+def test_pages_of_opcodes_are_fresh(name: str) -> None:
+    assert (DOCS / "opcodes" / f"{name}.md").read_text() == reference.opcode_page(name)
+
+
+def test_every_page_of_an_opcode_is_of_one() -> None:
+    assert {path.stem for path in (DOCS / "opcodes").glob("*.md")} == set(OPCODES)
