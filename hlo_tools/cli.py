@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from io import TextIOWrapper
 
-# One line a verb; `hlo_tools.verbs.<verb>` does the work.
+# One line a verb; `hlo_tools.verbs.<verb>` does the work, with `_` for `-`.
 VERBS: Final = {
     "print": "print a module as XLA prints it",
     "verify": "check that modules are well formed",
@@ -33,7 +33,8 @@ VERBS: Final = {
     "bisect": "find the rewrite that makes the optimizer's result wrong",
     "graph": "draw a module as a graph",
     "minimize": "make a failing module as small as it can be",
-    "stats": "count what a module consists of",
+    "accuracy": "tell how far results are from those in f64",
+    "stats": "count what a module consists of, and what a run of it costs",
     "diff": "compare two modules instruction by instruction",
     "ops": "list the opcodes, and who knows them",
     "passes": "list the optimizer's passes and their options",
@@ -42,6 +43,8 @@ VERBS: Final = {
     "timeline": "draw when each instruction would run on a GPU",
     "assignment": "make and grade assignments with planted bugs",
     "exercise": "check an exercise of the course",
+    "report-bug": "pack a run that goes wrong into one zip",
+    "replay": "run again what such a zip has",
     "explain": "tell what an error code means",
     "doctor": "look at the installation, and say what is missing",
 }
@@ -88,7 +91,7 @@ def dispatch(words: list[str]) -> int:
     """Run the verb that the first word names on the words after it."""
     if not words or words[0] not in VERBS:
         return without_verb(words)
-    verb = import_module(f"hlo_tools.verbs.{words[0]}")
+    verb = import_module(f"hlo_tools.verbs.{words[0].replace('-', '_')}")
     parser = Parser(prog=f"hlo {words[0]}", description=verb.__doc__)
     verb.add_arguments(parser)
     return verb.run(parser.parse(words[1:]))

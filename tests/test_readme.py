@@ -48,9 +48,9 @@ def test_there_is_a_console() -> None:
     assert len(commands(CONSOLES[0])) >= 5
 
 
-@pytest.mark.parametrize("verb", sorted(set(re.findall(r"`hlo ([a-z]+)", README))))
+@pytest.mark.parametrize("verb", sorted(set(re.findall(r"`hlo ([a-z-]+)", README))))
 def test_verbs_exist(verb: str) -> None:
-    assert (ROOT / "hlo_tools" / "verbs" / f"{verb}.py").exists()
+    assert (ROOT / "hlo_tools" / "verbs" / f"{verb.replace('-', '_')}.py").exists()
 
 
 def test_files_exist() -> None:

@@ -176,3 +176,9 @@ def without(
         given = (*given, *[values.of[n] for n in needed])
     entry = rebuild(module.entry, plan)
     yield Case(with_entry(module, entry), given).with_entry(entry)
+
+
+def alone(instr: Instruction) -> Module:
+    """The module of one instruction, with a parameter for each of its operands."""
+    case = next(as_case(Case(module_of(Computation("main", (instr,), instr))), Values(), [instr]))
+    return case.module

@@ -1,6 +1,11 @@
-"""Count what a module consists of: opcodes, element types and bytes.
+"""Count what a module consists of: opcodes, element types and bytes; and what one run costs.
 
-Bytes are those of the values themselves, as if each lay in memory of its own.
+    hlo stats m.hlo --largest 10
+
+Bytes are those of the values themselves, as if each lay in memory of its own. The cost is that of
+XLA's cost analysis, as its tool `compute_cost` prints it: arithmetic operations, transcendental
+ones such as exp, and bytes that instructions read and write, those inside of fusions not counted. A
+loop counts as one turn, and a conditional as all of its branches.
 """
 
 from __future__ import annotations
@@ -11,6 +16,7 @@ from hlo.stats import stats
 from hlo.wording import counted
 from hlo_tools.arguments import at_least
 from hlo_tools.files import read_module
+from optimizer.analysis.cost import module_cost, operations
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -27,7 +33,7 @@ def add_arguments(parser: Parser) -> None:
         type=at_least(0),
         default=5,
         metavar="N",
-        help="name the N largest values (default 5)",
+        help="name the N largest values, and the N with most work (default 5)",
     )
 
 
@@ -58,8 +64,23 @@ def report(module: Module, largest: int) -> list[str]:
     lines += section("opcodes", {name: str(n) for name, n in found.opcodes.items()})
     lines += section("element types", {name: str(n) for name, n in found.element_types.items()})
     lines += section("bytes", {name: spell_bytes(n) for name, n in sizes.items()})
+    spent = module_cost(module)
+    costs = {
+        "flops": f"{spent.flops:,}",
+        "transcendentals": f"{spent.transcendentals:,}",
+        "bytes accessed": f"{spent.bytes_accessed:,}",
+        "flops per byte": f"{spent.flops / max(spent.bytes_accessed, 1):.3g}",
+    }
+    lines += section("cost of a run", costs)
     big = {i.name: f"{spell_bytes(i.shape.bytes)}  {i.opcode} {i.shape}" for i in found.largest}
-    return lines + section("largest values", big)
+    lines += section("largest values", big)
+    work = {i: operations(i) for i in module.entry.instructions}
+    hardest = sorted((i for i in work if any(work[i])), key=lambda i: -sum(work[i]))[:largest]
+    names = {
+        i.name: f"{work[i][0]:,} flops, {work[i][1]:,} transcendentals  {i.opcode} {i.shape}"
+        for i in hardest
+    }
+    return lines + section("most work in the entry", names)
 
 
 def section(title: str, rows: dict[str, str]) -> list[str]:

@@ -1,0 +1,199 @@
+"""How far floats are from what they would be in f64: of each instruction, and after each pass.
+
+The module is run a second time with every float in f64 (complex numbers in c128). The f64 value,
+rounded once, is taken for the right one; distances are in ULPs of the type that the module has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from hlo.errors.error import HloError
+from hlo.types.element_type import ELEMENT_TYPES, F64
+from hlo.verify import verify
+from hlo_tools.generate.resizing import reshaped
+from hlo_tools.running import leaves
+from interpreter import evaluate
+from interpreter.numbers.compare import compare
+from interpreter.numbers.widths import type_of, widened
+from optimizer.log import Log, Silent
+from optimizer.observers import Verify
+from optimizer.passes import Fixpoint, Pipeline
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo.instruction import Instruction, Module
+    from hlo.types.shape import Shape
+    from interpreter.engine.frame import Event
+    from optimizer.log import Pass
+
+Value = Any  # an array, None for a token, or a tuple of values
+C128 = ELEMENT_TYPES["c128"]
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """How far a value is from the right one.
+
+    Attributes
+    ----------
+    ulps : of the element that is furthest away.
+    relative : the largest relative error, of elements that are not 0.
+    """
+
+    ulps: int = 0
+    relative: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An instruction with its error: all of it, and what it adds itself to those of its operands.
+
+    Attributes
+    ----------
+    whole : beside the whole module in f64.
+    own : beside the instruction alone in f64, on the operands that it has; None where that can't
+        be told.
+    """
+
+    instr: Instruction
+    whole: Error
+    own: Error | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The error of the module's result after a pass."""
+
+    name: str
+    error: Error
+
+
+def in_f64(module: Module) -> Module:
+    """The same module with every float in f64.
+
+    Raises
+    ------
+    HloError
+        HLO203 if it does something that f64 can't: it looks at bits, or calls others.
+    """
+    try:
+        made = reshaped(module, _widened)
+        verify(made)
+    except HloError as error:
+        raise HloError(
+            "HLO203", f"the module has no form in f64: {error.message}", error.span
+        ) from None
+    return made
+
+
+def _widened(shape: Shape) -> Shape:
+    kind = shape.element_type.kind
+    wider = {"float": F64, "complex": C128}.get(kind)
+    return replace(shape, element_type=wider) if wider else shape
+
+
+def as_f64(value: Value) -> Value:
+    """A value with its floats in f64."""
+    if isinstance(value, tuple):
+        return tuple(as_f64(element) for element in cast("tuple[Value, ...]", value))
+    if value is None:
+        return None
+    kind = type_of(np.asarray(value)).kind
+    dtype = {"float": np.float64, "complex": np.complex128}.get(kind)
+    return np.asarray(value) if dtype is None else widened(np.asarray(value)).astype(dtype)
+
+
+def error_of(got: Value, exact: Value) -> Error:
+    """How far a value is from one in f64; what is no float counts as right."""
+    worst = Error()
+    for leaf, right in zip(leaves(got), leaves(exact), strict=True):
+        if type_of(leaf).kind not in ("float", "complex") or leaf.shape != right.shape:
+            continue
+        with np.errstate(all="ignore"):
+            rounded = right.astype(leaf.dtype)
+            found = compare(leaf, rounded)
+            numbers = widened(leaf).astype(right.dtype)
+            apart = np.abs(numbers - right) / np.abs(right)
+        known = apart[np.isfinite(apart)]
+        ulps = found.max_ulps if found is not None else 0
+        relative = float(known.max()) if known.size else 0.0
+        worst = Error(max(worst.ulps, ulps), max(worst.relative, relative))
+    return worst
+
+
+def instruction_errors(module: Module, arguments: Sequence[Value]) -> list[Row]:
+    """The error of each instruction of the entry computation that computes floats.
+
+    Raises
+    ------
+    HloError
+        as `in_f64`, and as evaluating does.
+    """
+    got = values_of(module, arguments)
+    exact = values_of(in_f64(module), [as_f64(a) for a in arguments])
+    rows: list[Row] = []
+    for instr in module.entry.instructions:
+        floats = any(t.element_type.kind in ("float", "complex") for _, t in instr.shape.leaves())
+        if floats and "leaf" not in instr.row.traits and instr.name in exact:
+            own = own_error(instr, got)
+            rows.append(Row(instr, error_of(got[instr.name], exact[instr.name]), own))
+    return rows
+
+
+def own_error(instr: Instruction, got: dict[str, Value]) -> Error | None:
+    """The error that an instruction makes of right operands."""
+    from hlo_tools.shrink.parts import alone  # noqa: PLC0415  it is a large room
+
+    try:
+        single = in_f64(alone(instr))
+        exact = evaluate(single, *[as_f64(got[o.name]) for o in dict.fromkeys(instr.operands)])
+    except Exception:
+        # Whatever it needs beside its operands.
+        return None
+    return error_of(got[instr.name], exact)
+
+
+def values_of(module: Module, arguments: Sequence[Value]) -> dict[str, Value]:
+    """The value of each instruction of the entry computation."""
+    found: dict[str, Value] = {}
+
+    def observe(event: Event) -> None:
+        if len(event.path) == 1:
+            found[event.instr.name] = event.value
+
+    evaluate(module, *arguments, observe=observe)
+    return found
+
+
+class _Stops(Silent):
+    """Evaluates the module after each pass that changed it."""
+
+    def __init__(self, arguments: Sequence[Value], exact: Value) -> None:
+        self.arguments, self.exact = arguments, exact
+        self.found: list[Stop] = []
+
+    def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:  # noqa: ARG002
+        """Look at one."""
+        if after is not before and not isinstance(pass_, Pipeline | Fixpoint):
+            error = error_of(evaluate(after, *self.arguments), self.exact)
+            self.found.append(Stop(pass_.name, error))
+
+
+def pass_errors(module: Module, passes: Pass, arguments: Sequence[Value]) -> list[Stop]:
+    """The error of the result before the passes, and after each one that changes the module.
+
+    Raises
+    ------
+    HloError
+        as `in_f64`, and as evaluating does.
+    """
+    exact = evaluate(in_f64(module), *[as_f64(a) for a in arguments])
+    first = Stop("", error_of(evaluate(module, *arguments), exact))
+    stops = _Stops(arguments, exact)
+    Log([Verify(), stops]).run(passes, module)
+    return [first, *stops.found]

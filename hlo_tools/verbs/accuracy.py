@@ -1,0 +1,96 @@
+"""Tell how far results are from those in f64: of each instruction, and after each pass.
+
+    hlo accuracy m.hlo                          the instructions of the entry, worst first
+    hlo accuracy m.hlo --passes cse,fusion      and the result after each of these passes
+    hlo accuracy m.hlo --instructions 5 --seed 3
+
+The module is interpreted twice: as it is, and with every float in f64, rounded once at the end.
+`whole` is the largest distance between the two in ULPs (units in the last place of the module's own
+type), with the largest relative error; `own` is what an instruction adds itself, on the operands
+that it has. After passes, the result of the whole module is compared, as it is after each pass that
+changed something.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from hlo.errors.error import HloError
+from hlo_tools.arguments import at_least
+from hlo_tools.console import console
+from hlo_tools.exact import instruction_errors, pass_errors
+from hlo_tools.files import read_sound_module
+from hlo_tools.inputs import add_input_options, make_inputs
+from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+
+    from hlo_tools.arguments import Parser
+    from hlo_tools.exact import Row, Stop
+
+
+def add_arguments(parser: Parser) -> None:
+    """The verb's command line."""
+    parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
+    add_pipeline_options(parser)
+    add_input_options(parser)
+    parser.add_argument(
+        "--instructions",
+        type=at_least(0),
+        default=20,
+        metavar="N",
+        help="list the N worst of them (default 20)",
+    )
+
+
+def run(arguments: Namespace) -> int:
+    """Print both tables.
+
+    Raises
+    ------
+    HloError
+        HLO203 for several devices.
+    """
+    module = read_sound_module(arguments.file)
+    inputs = make_inputs(module, arguments)
+    if len(inputs) > 1:
+        raise HloError("HLO203", "accuracy is measured on one device")
+    rows = instruction_errors(module, inputs[0])
+    stops = pass_errors(module, chosen_pipeline(arguments), inputs[0])
+    terminal = console()
+    if arguments.instructions:
+        terminal.print(instruction_table(rows, arguments.instructions))
+    terminal.print(pass_table(stops))
+    return 0
+
+
+def instruction_table(rows: Sequence[Row], most: int) -> Table:
+    """The instructions that are furthest from f64, those that add most themselves first."""
+    made = Table(box=None)
+    made.add_column("instruction", no_wrap=True)
+    made.add_column("", no_wrap=True)
+    for name in ("own ulps", "whole ulps", "relative"):
+        made.add_column(name, justify="right", no_wrap=True)
+    worst = sorted(rows, key=lambda r: (-(r.own.ulps if r.own else 0), -r.whole.ulps))
+    for row in worst[:most]:
+        own = "-" if row.own is None else f"{row.own.ulps:,}"
+        names = f"{row.instr.opcode} {row.instr.shape.text_without_layout}"
+        whole = f"{row.whole.ulps:,}"
+        made.add_row(f"%{row.instr.name}", names, own, whole, f"{row.whole.relative:.2g}")
+    return made
+
+
+def pass_table(stops: Sequence[Stop]) -> Table:
+    """The result after each pass that changed something."""
+    made = Table(box=None)
+    made.add_column("result after", no_wrap=True)
+    for name in ("ulps", "relative"):
+        made.add_column(name, justify="right", no_wrap=True)
+    for stop in stops:
+        name = stop.name or "no pass"
+        made.add_row(name, f"{stop.error.ulps:,}", f"{stop.error.relative:.2g}")
+    return made

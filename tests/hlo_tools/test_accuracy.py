@@ -1,0 +1,94 @@
+"""`hlo accuracy` and the cost of `hlo stats`."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hlo as language
+from hlo_tools.exact import in_f64, instruction_errors, pass_errors
+from optimizer import parse_pipeline
+from optimizer.analysis.cost import module_cost
+
+CANCELS = """ENTRY e {
+  x = f32[2] parameter(0)
+  big = f32[] constant(16777216)
+  bigs = f32[2] broadcast(big), dimensions={}
+  y = f32[2] add(x, bigs)
+  z = f32[2] subtract(y, bigs)
+  ROOT r = f32[2] negate(z)
+}
+"""
+
+
+def test_an_error_is_where_it_arises_and_where_it_matters() -> None:
+    module = language.parse(CANCELS)
+    rows = {r.instr.name: r for r in instruction_errors(module, [np.array([1, 3], np.float32)])}
+    assert list(rows) == ["bigs", "y", "z", "r"]
+    # 2**24 + 1 is no f32: half a unit away, which is rounded; but of 1 nothing is left.
+    assert rows["y"].own is not None
+    assert rows["y"].own.ulps == 0
+    assert rows["z"].own is not None
+    assert rows["z"].own.ulps == 0
+    assert rows["z"].whole.ulps > 1_000_000
+    assert rows["z"].whole.relative == 1
+    assert rows["r"].whole == rows["z"].whole
+
+
+def test_integers_and_predicates_stay_as_they_are() -> None:
+    text = """ENTRY e {
+      x = bf16[2] parameter(0)
+      n = s8[2] parameter(1)
+      c = c64[2] parameter(2)
+      y = f16[2] convert(n)
+      z = pred[2] compare(x, x), direction=EQ
+      ROOT t = (f16[2], pred[2], c64[2]) tuple(y, z, c)
+    }"""
+    shapes = {i.name: i.shape for i in in_f64(language.parse(text)).instructions()}
+    assert [str(shapes[n].without_layout) for n in "xncyz"] == [
+        *("f64[2]", "s8[2]", "c128[2]", "f64[2]", "pred[2]"),
+    ]
+
+
+def test_errors_after_passes() -> None:
+    module = language.parse(CANCELS)
+    given = [np.array([1, 3], np.float32)]
+    stops = pass_errors(module, parse_pipeline("cse,algebraic-simplifier,dce"), given)
+    assert stops[0].name == ""
+    assert stops[0].error.ulps > 1_000_000
+    assert {stop.name for stop in stops[1:]} <= {"cse", "algebraic-simplifier", "dce"}
+
+
+def test_accuracy_is_printed(hlo, softmax: Path) -> None:
+    result = hlo("accuracy", softmax, "--instructions", 3)
+    assert result.status == 0
+    assert "own ulps  whole ulps" in result.out
+    assert "exponential f32[8,10]" in result.out
+    assert "result after" in result.out
+    assert "no pass" in result.out
+    assert result.out.count("%") == 3
+    assert "own ulps" not in hlo("accuracy", softmax, "--instructions", 0).out
+
+
+def test_what_has_no_form_in_f64_is_refused(hlo) -> None:
+    text = "ENTRY e { x = f32[2] parameter(0) ROOT y = u32[2] bitcast-convert(x) }"
+    result = hlo("accuracy", "-", stdin=text.encode())
+    assert result.status == 2
+    assert "has no form in f64" in result.err
+
+
+def test_the_cost_is_that_of_xla(hlo, tmp_path: Path) -> None:
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+    x, y = np.ones((8, 4), np.float32), np.ones((4, 8), np.float32)
+    lowered = jax.jit(lambda x, y: jnp.sum(jnp.exp(x @ y))).lower(x, y)
+    compiled = lowered.compile()
+    text = compiled.as_text()
+    cost, ours = compiled.cost_analysis(), module_cost(language.parse(text))
+    assert ours.flops == cost["flops"]
+    assert ours.transcendentals == cost["transcendentals"]
+    assert ours.bytes_accessed == cost["bytes accessed"]
+    path = tmp_path / "m.hlo"
+    path.write_text(text)
+    told = hlo("stats", path).out.split()
+    assert told[told.index("flops") + 1] == f"{int(cost['flops']):,}"
