@@ -2,4 +2,91 @@
 
 The same text goes up four rungs: NVRTC compiles it to a cubin, `host` runs it on the processor
 with a model of CUDA's threads, PyCUDA drives it, and a GPU runs it.
+
+The rooms, in the order in which they are best read: `code` (names, and the functions that kernels
+call), `table` (what CUDA does otherwise than all emitters), `kernels` (what a launch does),
+`program` (a whole module: steps, memory, control flow), `devices` and `host` (what runs it).
 """
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+import optimizer
+from emit_cuda.executable import DynamicExecutable, Executable
+from emit_cuda.host.device import HostDevice
+from emit_cuda.program.emit import Program, emit
+from emit_cuda.table import emits_cuda
+from hlo.errors.error import HloError
+from hlo.support.garbage import no_collection
+from hlo.verify import trust, verify
+from interpreter.engine.memory import refuse_elided
+from interpreter.precision import with_explicit_precision
+from optimizer.dynamic_padder.boundary import to_static
+from optimizer.dynamic_padder.padding import is_dynamic
+
+if TYPE_CHECKING:
+    from emit_cuda.devices import Device
+    from hlo.instruction import Instruction, Module
+
+# What `device="gpu"` may be told where there is none.
+STILL_WORKS = (
+    "without a GPU, `--platform cuda-host` runs the same kernels on the processor, and "
+    "`hlo opt --stage cuda` shows them"
+)
+__all__ = ["Executable", "Program", "compile", "emit", "emits_cuda", "optimized"]
+
+
+@no_collection()
+def compile(  # noqa: A001 - so it is named
+    module: Module,
+    device: Literal["gpu", "host"] | Device = "gpu",
+    *,
+    optimize: bool = True,
+    checked: bool = False,
+) -> Executable:
+    """Verify, optimize, emit and compile a module, and load it on a device.
+
+    Parameters
+    ----------
+    device : "host" runs the kernels on the processor; or something that runs kernels.
+    optimize : run the standard pipeline for a GPU first; without it, the code follows the module
+        instruction by instruction.
+    checked : on the processor, watch every access of every kernel.
+
+    Raises
+    ------
+    HloError
+        HLO020 to HLO099 if the module is not well-formed, HLO180 if there is no compiler, HLO181 if
+        an instruction can't be emitted, HLO190 if the compiler refuses the code.
+    """
+    sound: set[Instruction] = set()
+    verify(module, sound)
+    refuse_elided(module)
+    header = module.header
+    if header.input_output_alias or header.buffer_donor:
+        module = replace(module, header=replace(header, input_output_alias=(), buffer_donor=()))
+    runs_on = _device(device, checked=checked)
+    if is_dynamic(module):
+        precise = with_explicit_precision(module)
+        static = to_static(optimized(precise, sound) if optimize else precise)
+        return DynamicExecutable(module, static, emit(static.module), runs_on)
+    made = optimized(module, sound) if optimize else module
+    return Executable(module.entry, emit(trust(made)), runs_on)
+
+
+def optimized(module: Module, sound: set[Instruction] | None = None) -> Module:
+    """The module that `compile` emits."""
+    made = optimizer.optimize(module, target="gpu", observers=())
+    verify(made, sound or set())
+    return made
+
+
+def _device(device: str | Device, *, checked: bool) -> Device:
+    if device == "host":
+        return HostDevice(checked=checked)
+    if isinstance(device, str):
+        message = f"there is no device {device!r} here"
+        raise HloError("HLO194", message, notes=[STILL_WORKS])
+    return device

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from hlo.errors.error import HloError, did_you_mean
 
@@ -68,11 +68,28 @@ def _load_c(module: Module) -> Loaded:
     return lambda per_device: [executable(*arguments) for arguments in per_device]
 
 
+def _compile_to_cuda(
+    device: Literal["gpu", "host"],
+    module: Module,
+    per_device: Sequence[Sequence[Any]],
+    observe: Callable[[Event], None] | None,  # noqa: ARG001  it is not observable
+) -> list[Any]:
+    import emit_cuda  # noqa: PLC0415
+
+    executable = emit_cuda.compile(module, device)
+    return [executable(*arguments) for arguments in per_device]
+
+
 PLATFORMS: Final = {
     "interpreter": Platform(
         "the reference interpreter, in NumPy", _interpret, observable=True, limited=True
     ),
     "c": Platform("optimized, emitted as C and compiled for the CPU", _compile_to_c, load=_load_c),
+    "cuda": Platform("emitted as CUDA C, run on a GPU", partial(_compile_to_cuda, "gpu")),
+    "cuda-host": Platform(
+        "the same CUDA C, run on the processor with a model of its threads",
+        partial(_compile_to_cuda, "host"),
+    ),
 }
 
 

@@ -12,7 +12,12 @@ if TYPE_CHECKING:
     from hlo.table import OpTable
 
 # The table's name and the package that defines it, in the order of the columns.
-TABLES: Final = {"infers": "hlo.infer", "evaluates": "interpreter", "emits_c": "emit_c"}
+TABLES: Final = {
+    "infers": "hlo.infer",
+    "evaluates": "interpreter",
+    "emits_c": "emit_c",
+    "emits_cuda": "emit_cuda",
+}
 
 
 def load_tables() -> dict[str, OpTable[Any]]:

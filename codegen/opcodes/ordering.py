@@ -42,15 +42,22 @@ MOST_KEPT = 128
 BLOCK = 256
 
 
-def write_sort(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int:
-    """Sort by the comparator's keys, or by the comparator itself; gives the bytes of scratch."""
+def write_sort(
+    body: Body, instr: Instruction, outputs: Sequence[Name], *, in_chunks: bool = True
+) -> int:
+    """Sort by the comparator's keys, or by the comparator itself; gives the bytes of scratch.
+
+    Parameters
+    ----------
+    in_chunks : as of `Words`.
+    """
     found = keys(instr.called[0])
     shape, axis = instr.operands[0].shape, _axis(instr)
     n = shape.dims[axis]
     if not found or n >= 1 << 31:
         write_merge_sort(body, instr, outputs)
         return 0
-    words = Words(body, n, shape.size // n)
+    words = Words(body, n, shape.size // n, in_chunks=in_chunks)
     if len(instr.operands) == len(found) == 1 and shape.element_type.bits <= 32 >= found[0].bits:
         _write_single_sort(words, instr, found[0], outputs[0])
         return words.scratch_bytes
@@ -227,14 +234,21 @@ def _sort_with_elements(
         put(j, item(done, j))
 
 
-def write_topk(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int:
-    """The first k of each row of the last dimension, in order; of equal elements the first."""
+def write_topk(
+    body: Body, instr: Instruction, outputs: Sequence[Name], *, in_chunks: bool = True
+) -> int:
+    """The first k of each row of the last dimension, in order; of equal elements the first.
+
+    Parameters
+    ----------
+    in_chunks : as of `Words`.
+    """
     attrs: a.TopK = instr.attrs  # type: ignore[assignment]
     operand, k = instr.operands[0], attrs.k
     *others, n = operand.shape.dims
     key = Key(operand, 0, descending=attrs.largest, total=True)
     scans = k <= MOST_KEPT and 0 < k < n and key.bits <= 32
-    words = None if scans else Words(body, n, prod(others))
+    words = None if scans else Words(body, n, prod(others), in_chunks=in_chunks)
     with _rows(body, operand.shape, len(others)) as at:
 
         def word(j: Sum) -> Expr:

@@ -32,6 +32,10 @@ MOST_CHUNKS = 64
 class Words:
     """Two arrays of words for a row, of 8 bytes each.
 
+    Parameters
+    ----------
+    in_chunks : a long row may be sorted by several threads that wait for each other.
+
     Attributes
     ----------
     n : how many words there are.
@@ -39,9 +43,10 @@ class Words:
     scratch_bytes : of the kernel's scratch memory.
     """
 
-    def __init__(self, body: Body, n: int, rows: int) -> None:
+    def __init__(self, body: Body, n: int, rows: int, *, in_chunks: bool = True) -> None:
         self.body, self.n = body, n
-        self.chunks = min(2 * n // LONG, MOST_CHUNKS) if rows == 1 and n >= LONG else 0
+        long = in_chunks and rows == 1 and n >= LONG
+        self.chunks = min(2 * n // LONG, MOST_CHUNKS) if long else 0
         self.scratch_bytes = 0
         self.words = self._array("u64", "words", n)
         self.spare = self._array("u64", "spare", n) if n > FEW else self.words

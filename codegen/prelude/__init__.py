@@ -31,7 +31,7 @@ class Prelude:
 
     Parameters
     ----------
-    folders : where the `.c` files are.
+    folders : where the files are; what a later one defines replaces what an earlier one does.
     """
 
     def __init__(self, *folders: Path) -> None:
@@ -42,7 +42,7 @@ class Prelude:
     def paragraphs(self) -> dict[str, str]:
         """Every function, by name."""
         found: dict[str, str] = {}
-        for path in (p for folder in self.folders for p in sorted(folder.glob("*.c"))):
+        for path in (p for folder in self.folders for p in sorted(folder.glob("*.c*"))):
             for paragraph in re.split(r"\n\n(?=//|static|__attribute__)", path.read_text().strip()):
                 name = _name(paragraph)
                 if name:

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from codegen.program.run_time_sizes import call_with_sizes
 from emit_c.executable.executable import Executable
-from interpreter.engine.arguments import checked_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable
 
     from emit_c.executable.built import Built
     from hlo.instruction import Module
-    from hlo.types.shape import Shape
     from optimizer.dynamic_padder.boundary import Static
-
-Value = Any  # an array, None for a token, or a tuple of values
 
 
 class DynamicExecutable(Executable):
@@ -37,7 +30,7 @@ class DynamicExecutable(Executable):
         super().__init__(static.module.entry, built, written)
         self._entry, self._static, self.native = module.entry, static, None
 
-    def __call__(self, *arguments: Any) -> Value:
+    def __call__(self, *arguments: Any) -> Any:
         """The value of the module for some arguments, as `interpreter.evaluate` gives it.
 
         Raises
@@ -45,49 +38,4 @@ class DynamicExecutable(Executable):
         HloError
             HLO110 to HLO112 if the arguments do not fit.
         """
-        values = checked_arguments(self._entry, arguments)
-        leaves = [leaf for value in values for leaf in _leaves(value)]
-        sizes = [np.array(leaves[k].shape[d], np.int32) for k, d in self._static.given]
-        shapes = (p.shape for p in self._entry.parameters)
-        padded = [_padded(v, s) for v, s in zip(values, shapes, strict=True)]
-        result, *counts = super().__call__(*padded, *sizes)
-        kept: dict[int, dict[int, int]] = {}
-        for (number, d), count in zip(self._static.yielded, counts, strict=True):
-            kept.setdefault(number, {})[d] = int(count)
-        found = list(_leaves(result))
-        cut = (_cut(leaf, kept.get(number, {})) for number, leaf in enumerate(found))
-        return _nested(result, cut)
-
-
-def _leaves(value: Value) -> Iterator[Any]:
-    if isinstance(value, tuple):
-        for element in cast("tuple[Value, ...]", value):
-            yield from _leaves(element)
-    else:
-        yield value
-
-
-def _nested(like: Value, leaves: Iterator[Any]) -> Value:
-    """A value as deep as another one, with other leaves."""
-    if isinstance(like, tuple):
-        return tuple(_nested(element, leaves) for element in cast("tuple[Value, ...]", like))
-    return next(leaves)
-
-
-def _padded(value: Value, shape: Shape) -> Value:
-    """A value whose arrays have the sizes of their bounds, with zeros behind what counts."""
-    if shape.is_tuple:
-        pairs = zip(cast("Sequence[Value]", value), shape.elements, strict=True)
-        return tuple(_padded(v, s) for v, s in pairs)
-    if not shape.is_array or value.shape == shape.dims:
-        return value
-    whole = np.zeros(shape.dims, value.dtype)
-    whole[tuple(map(slice, value.shape))] = value
-    return whole
-
-
-def _cut(array: NDArray[Any], sizes: dict[int, int]) -> NDArray[Any]:
-    """What counts of an array."""
-    if not sizes:
-        return array
-    return array[tuple(slice(sizes.get(d)) for d in range(array.ndim))]
+        return call_with_sizes(self._entry, self._static, super().__call__, arguments)

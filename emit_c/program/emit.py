@@ -10,8 +10,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from codegen.elements.names import comment
+from codegen.program.check import check, check_depth
 from codegen.program.expand import expand
+from codegen.program.head import head
 from codegen.statements import Call
 from emit_c.custom_calls.table import kernel as custom_calls
 from emit_c.program.buffers import ready
@@ -19,10 +20,7 @@ from emit_c.program.module import ModuleWriter
 from emit_c.program.schedule import write_function
 from emit_c.program.units import Parts, Units
 from emit_c.table import emits_c
-from hlo.errors.error import HloError
 from hlo.verify import verify_once
-from hlo.walk import called_first
-from hlo.write.print import Options, module_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,17 +29,11 @@ if TYPE_CHECKING:
 
     from emit_c.kernels.passes import Watch
     from emit_c.program.sites import Site
-    from hlo.instruction import Computation, Instruction, Module
-    from hlo.types.element_type import ElementType
+    from hlo.instruction import Module
     from optimizer.memory.buffer_assignment import BufferAssignment
 
-_SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
 _UNUSED = re.compile(r"  \(void\)(\w+);\n")
 _WORD = re.compile(r"\w+")
-# Lines of the module's text that stand in the file's head.
-HEAD_LINES = 200
-# How deep calls may be nested: emission calls itself, and compilers take ever longer.
-MOST_CALLS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +106,7 @@ def emit(
     verify_once(module)
     check_depth(module)
     expanded = ready(expand(module, emits_c, custom_calls))
-    check(expanded)
+    check(expanded, emits_c, "C")
     writer = ModuleWriter(
         expanded, write_function, [] if profile else None, units, watch, plain=plain
     )
@@ -125,7 +117,7 @@ def emit(
     functions = "\n".join(_silent(writer.settled(f)) for f in writer.functions.values())
     constants, foreign = writer.constants, writer.constants.foreign
     parts = Parts(
-        _head(module),
+        head(module),
         constants.definitions,
         foreign.text(),
         writer.kernels.functions,
@@ -140,75 +132,8 @@ def emit(
     )  # fmt: skip
 
 
-def _head(module: Module) -> str:
-    """The module's text as a comment; of a long one, its beginning."""
-    lines = [""]
-    for part in module_parts(module, _SHORT):
-        first, *others = part.split("\n")
-        lines[-1] += first
-        lines += others
-        if len(lines) > HEAD_LINES:
-            count = sum(1 for _ in module.instructions())
-            return comment("\n".join([*lines[:HEAD_LINES], f"... {count} instructions in all"]))
-    return comment("\n".join(lines).rstrip())
-
-
 def _silent(function: str) -> str:
     """A function that says which arguments it does not use, and of no other."""
     inside = _UNUSED.sub("", function).partition("{\n")[2]
     words = set(_WORD.findall(inside))
     return _UNUSED.sub(lambda match: "" if match[1] in words else match[0], function)
-
-
-def check_depth(module: Module) -> None:
-    """Ask whether computations call each other too deeply.
-
-    Raises
-    ------
-    HloError
-        HLO115 at the call that is one too many.
-    """
-    depths: dict[Computation, int] = {}
-    for computation in module.computations:
-        depths[computation] = 1
-        for instr in computation.instructions:
-            inside = max((depths[c] for c in instr.called), default=0)
-            depths[computation] = max(depths[computation], 1 + inside)
-            if inside >= MOST_CALLS:
-                message = f"{instr.name}: calls are nested more than {MOST_CALLS} deep"
-                raise HloError("HLO115", message, instr.span)
-
-
-def check(module: Module) -> None:
-    """Refuse what can't be emitted, before anything is.
-
-    Raises
-    ------
-    HloError
-        HLO181, with the reason.
-    """
-    for computation in called_first(module.entry):
-        for instr in computation.instructions:
-            if instr.opcode in emits_c.not_supported or instr.opcode not in emits_c:
-                reason = emits_c.not_supported.get(instr.opcode, "it has no C yet")
-                message = f"{instr.name}: {instr.opcode} can't be compiled to C: {reason}"
-                raise HloError("HLO181", message, instr.span)
-            if instr.opcode == "convolution" and any(o.shape.is_tuple for o in instr.operands):
-                message = (
-                    f"{instr.name}: {instr.opcode} with sparsity_config can't be compiled to C"
-                )
-                raise HloError("HLO181", message, instr.span)
-            if instr.shape.is_dynamic:
-                message = f"{instr.name}: {instr.shape.text_without_layout} has a run-time size"
-                note = "`emit_c.compile` first makes such a module static"
-                raise HloError("HLO181", message, instr.span, [note])
-            if instr.opcode in ("bitcast", "bitcast-convert"):
-                _check_bits(instr.operands[0].shape.element_type, instr)
-
-
-def _check_bits(source: ElementType, instr: Instruction) -> None:
-    """Bits go from type to type in words of 64."""
-    target = instr.shape.element_type
-    if source is not target and max(source.bits, target.bits) > 64:
-        message = f"{instr.name}: {instr.opcode} from {source} to {target} can't be compiled to C"
-        raise HloError("HLO181", message, instr.span)

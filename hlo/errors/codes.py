@@ -216,6 +216,11 @@ CODES: Final[dict[str, Code]] = {
         "threads, in which lines, and which HLO these compute. Of an emitted kernel that is a "
         "mistake in PyHLO.",
     ),
+    "HLO194": Code(
+        "there is no GPU to run on",
+        "emit_cuda runs kernels on a GPU through NVIDIA's driver. Without one, the same kernels "
+        "run on the processor: `hlo run --platform cuda-host`; `hlo opt --stage cuda` shows them.",
+    ),
     # The command line
     "HLO200": Code(
         "a file cannot be read or written",

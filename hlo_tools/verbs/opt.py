@@ -92,10 +92,10 @@ def add_arguments(parser: Parser) -> None:
     parser.only_with(INPUT_OPTIONS, "--check-values", "--trace")
     parser.add_argument(
         "--stage",
-        choices=("hlo", "buffers", "loops", "c", "dot", "svg"),
+        choices=("hlo", "buffers", "loops", "c", "cuda", "dot", "svg"),
         default="hlo",
         help="print the module, where its arrays lie, its kernels' loops after each pass over them "
-        "(--until one of these), its C, or a picture as of `hlo graph`",
+        "(--until one of these), its C, its CUDA C, or a picture as of `hlo graph`",
     )
     parser.add_argument(
         "--kernel", metavar="NAME", help="print the loops of this instruction's kernel only"
@@ -125,6 +125,8 @@ def run(arguments: Namespace) -> int:
         raise HloError("HLO204", "--kernel asks for --stage loops")
     if arguments.plain and arguments.stage != "c":
         raise HloError("HLO204", "--plain asks for --stage c")
+    if arguments.stage == "cuda":
+        arguments.target = "gpu"
     timer = Timer()
     texts = [optimized_text(module, arguments, timer) for module in modules]
     write_text(arguments.output, f"{BETWEEN}\n".join(texts))
@@ -164,7 +166,7 @@ def traced(module: Module, passes: Pass, arguments: Namespace) -> dict[str, Any]
 
 
 def text_of(module: Module, arguments: Namespace, until: str | None) -> str:
-    """The module at a stage: HLO, its buffers, its kernels' loops, its C, or a picture.
+    """The module at a stage: HLO, its buffers, its kernels' loops, its C or CUDA C, or a picture.
 
     Parameters
     ----------
@@ -177,6 +179,10 @@ def text_of(module: Module, arguments: Namespace, until: str | None) -> str:
         return report(assigned(module))
     if stage in ("dot", "svg"):
         return drawn(module, form=stage)
+    if stage == "cuda":
+        import emit_cuda  # noqa: PLC0415
+
+        return emit_cuda.emit(static_form(module)).source
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
 

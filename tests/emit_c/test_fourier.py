@@ -5,7 +5,7 @@ import pytest
 
 import emit_c
 import hlo
-from emit_c.opcodes.fourier_lengths import good_length, middle_factor, radices
+from codegen.opcodes.fourier_lengths import good_length, middle_factor, radices
 
 # Of the root of the mean square of what is transformed; the reference has twice the digits or more.
 PRECISE = {"f32": 2e-6, "f64": 4e-15}

@@ -7,7 +7,7 @@ from strategies.compiled import check, entry
 import emit_c
 import hlo
 import interpreter
-from emit_c.program.emit import MOST_CALLS
+from codegen.program.check import MOST_CALLS
 from interpreter.engine.memory import peak_bytes
 
 HUGE = 2**40

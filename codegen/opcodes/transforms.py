@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.elements.table import Kernel
+from codegen.elements.table import Kernel, elements
 from codegen.elements.types import literal
 from codegen.expressions import (
     Cast,
@@ -23,9 +23,8 @@ from codegen.expressions import (
     indexed,
     item,
 )
-from emit_c.opcodes.fourier import Lines, Transforms, Way
-from emit_c.opcodes.fourier_lengths import roots_of_unity
-from emit_c.table import emits_c
+from codegen.opcodes.fourier import Lines, Transforms, Way
+from codegen.opcodes.fourier_lengths import roots_of_unity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -164,4 +163,4 @@ def _twice(place: Expr) -> Expr:
     return Literal(2) * Group(place)
 
 
-emits_c.define("fft", Kernel(write_fft))
+elements.define("fft", Kernel(write_fft))

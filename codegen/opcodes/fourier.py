@@ -32,7 +32,7 @@ from codegen.expressions import (
     binary,
     indexed,
 )
-from emit_c.opcodes.fourier_lengths import (
+from codegen.opcodes.fourier_lengths import (
     chirp,
     chirp_transform,
     good_length,

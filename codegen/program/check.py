@@ -1,0 +1,76 @@
+"""What an emitter can't write, found before it writes anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo.errors.error import HloError
+from hlo.walk import called_first
+
+if TYPE_CHECKING:
+    from codegen.elements.table import Entry
+    from hlo.instruction import Computation, Instruction, Module
+    from hlo.table import OpTable
+    from hlo.types.element_type import ElementType
+
+# How deep calls may be nested: emission calls itself, and compilers take ever longer.
+MOST_CALLS = 64
+
+
+def check(module: Module, table: OpTable[Entry], language: str) -> None:
+    """Refuse what can't be emitted, before anything is.
+
+    Parameters
+    ----------
+    table : an emitter's.
+    language : what it writes, for messages.
+
+    Raises
+    ------
+    HloError
+        HLO181, with the reason.
+    """
+    for computation in called_first(module.entry):
+        for instr in computation.instructions:
+            if instr.opcode in table.not_supported or instr.opcode not in table:
+                reason = table.not_supported.get(instr.opcode, f"it has no {language} yet")
+                message = f"{instr.name}: {instr.opcode} can't be compiled to {language}: {reason}"
+                raise HloError("HLO181", message, instr.span)
+            if instr.opcode == "convolution" and any(o.shape.is_tuple for o in instr.operands):
+                what = f"{instr.opcode} with sparsity_config"
+                message = f"{instr.name}: {what} can't be compiled to {language}"
+                raise HloError("HLO181", message, instr.span)
+            if instr.shape.is_dynamic:
+                message = f"{instr.name}: {instr.shape.text_without_layout} has a run-time size"
+                note = "`compile` first makes such a module static"
+                raise HloError("HLO181", message, instr.span, [note])
+            if instr.opcode in ("bitcast", "bitcast-convert"):
+                _check_bits(instr.operands[0].shape.element_type, instr, language)
+
+
+def _check_bits(source: ElementType, instr: Instruction, language: str) -> None:
+    """Bits go from type to type in words of 64."""
+    target = instr.shape.element_type
+    if source is not target and max(source.bits, target.bits) > 64:
+        what = f"{instr.opcode} from {source} to {target}"
+        message = f"{instr.name}: {what} can't be compiled to {language}"
+        raise HloError("HLO181", message, instr.span)
+
+
+def check_depth(module: Module) -> None:
+    """Ask whether computations call each other too deeply.
+
+    Raises
+    ------
+    HloError
+        HLO115 at the call that is one too many.
+    """
+    depths: dict[Computation, int] = {}
+    for computation in module.computations:
+        depths[computation] = 1
+        for instr in computation.instructions:
+            inside = max((depths[c] for c in instr.called), default=0)
+            depths[computation] = max(depths[computation], 1 + inside)
+            if inside >= MOST_CALLS:
+                message = f"{instr.name}: calls are nested more than {MOST_CALLS} deep"
+                raise HloError("HLO115", message, instr.span)

@@ -1,0 +1,82 @@
+"""Calls of code with run-time sizes: arguments are padded, and results cut."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from interpreter.engine.arguments import checked_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from hlo.instruction import Computation
+    from hlo.types.shape import Shape
+    from optimizer.dynamic_padder.boundary import Static
+
+Value = Any  # an array, None for a token, or a tuple of values
+
+
+def call_with_sizes(
+    entry: Computation, static: Static, run: Callable[..., Value], arguments: Sequence[Any]
+) -> Value:
+    """The value of a computation for arguments of any sizes, by a function for static ones.
+
+    Parameters
+    ----------
+    static : what `run` computes in the place of the computation.
+
+    Raises
+    ------
+    HloError
+        HLO110 to HLO112 if the arguments do not fit.
+    """
+    values = checked_arguments(entry, arguments)
+    leaves = [leaf for value in values for leaf in _leaves(value)]
+    sizes = [np.array(leaves[k].shape[d], np.int32) for k, d in static.given]
+    shapes = (p.shape for p in entry.parameters)
+    padded = [_padded(v, s) for v, s in zip(values, shapes, strict=True)]
+    result, *counts = run(*padded, *sizes)
+    kept: dict[int, dict[int, int]] = {}
+    for (number, d), count in zip(static.yielded, counts, strict=True):
+        kept.setdefault(number, {})[d] = int(count)
+    found = list(_leaves(result))
+    cut = (_cut(leaf, kept.get(number, {})) for number, leaf in enumerate(found))
+    return _nested(result, cut)
+
+
+def _leaves(value: Value) -> Iterator[Any]:
+    if isinstance(value, tuple):
+        for element in cast("tuple[Value, ...]", value):
+            yield from _leaves(element)
+    else:
+        yield value
+
+
+def _nested(like: Value, leaves: Iterator[Any]) -> Value:
+    """A value as deep as another one, with other leaves."""
+    if isinstance(like, tuple):
+        return tuple(_nested(element, leaves) for element in cast("tuple[Value, ...]", like))
+    return next(leaves)
+
+
+def _padded(value: Value, shape: Shape) -> Value:
+    """A value whose arrays have the sizes of their bounds, with zeros behind what counts."""
+    if shape.is_tuple:
+        pairs = zip(cast("Sequence[Value]", value), shape.elements, strict=True)
+        return tuple(_padded(v, s) for v, s in pairs)
+    if not shape.is_array or value.shape == shape.dims:
+        return value
+    whole = np.zeros(shape.dims, value.dtype)
+    whole[tuple(map(slice, value.shape))] = value
+    return whole
+
+
+def _cut(array: NDArray[Any], sizes: dict[int, int]) -> NDArray[Any]:
+    """What counts of an array."""
+    if not sizes:
+        return array
+    return array[tuple(slice(sizes.get(d)) for d in range(array.ndim))]

@@ -1,0 +1,100 @@
+"""The device functions that kernels may call: those of `codegen.prelude`, and CUDA's own.
+
+What all emitters share is plain C, which becomes CUDA C here: `__device__` before functions, CUDA's
+names for what the compiler knows, and parts of complex numbers by functions. What is written in
+the `.cu` files beside this one is CUDA C already, and comes before a shared function of its name.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from codegen.prelude import HERE, Prelude, typedefs_of_others, without_comments, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+PRELUDE = Prelude(HERE, Path(__file__).parent)
+TYPEDEFS = """\
+typedef signed char s8;
+typedef short s16;
+typedef int s32;
+typedef long long s64;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef float f32;
+typedef double f64;
+typedef u8 pred;
+"""
+_FORCED = "__attribute__((always_inline))\nstatic inline "
+# CUDA's names for what compilers of C know; all others are the same without `__builtin_`.
+BUILTINS = {
+    "complex": "make_complex",
+    "clz": "__clz",
+    "clzll": "__clzll",
+    "popcountll": "__popcll",
+    "inf": "infinity_f64",
+    "inff": "infinity_f32",
+    "nan": "quiet_nan_f64",
+    "nanf": "quiet_nan_f32",
+}
+_OF_COMPLEX = re.compile(
+    r"c(acos|acosh|asin|asinh|atan|atanh|cos|cosh|exp|log|sin|sinh|tan|tanh)(f?)"
+)
+_PART = re.compile(r"__(real|imag)__ ((?:\w+|\([^()]*\))(?:\[[^\]]*\]|\((?:[^()]|\([^()]*\))*\))*)")
+
+
+@cache
+def spelled(function: str) -> str:
+    """CUDA's name for a function of C."""
+    if not function.startswith("__builtin_"):
+        return function
+    name = function.removeprefix("__builtin_")
+    if found := _OF_COMPLEX.fullmatch(name):
+        return f"complex_{found[1]}_{'c64' if found[2] else 'c128'}"
+    return BUILTINS.get(name, name)
+
+
+def _as_cuda(paragraph: str) -> str:
+    """A paragraph of C as CUDA C."""
+    made = paragraph.replace(_FORCED, "static __device__ __forceinline__ ")
+    made = re.sub(r"^static (?!__device__)", "static __device__ ", made, flags=re.MULTILINE)
+    made = re.sub(r"\brestrict\b", "__restrict__", made)
+    made = made.replace('__builtin_nanf("")', "quiet_nan_f32()")
+    made = made.replace('__builtin_nan("")', "quiet_nan_f64()")
+    made = re.sub(r"__builtin_\w+", lambda m: spelled(m[0]), made)
+    return _PART.sub(lambda m: f"{m[1]}_part({m[2]})", made)
+
+
+# Defined together with the types of complex numbers.
+_TOGETHER: dict[str, str] = dict.fromkeys(("c128", "make_complex", "real_part", "imag_part"), "c64")
+
+
+@cache
+def _definition(name: str) -> tuple[str, str] | None:
+    found = PRELUDE.definition(_TOGETHER.get(name, name))
+    return (found[0], _as_cuda(found[1])) if found else None
+
+
+def prelude(used: Iterable[str]) -> str:
+    """The definitions of some words, each after those that it needs itself."""
+    done: dict[str, str] = {}
+    given = list(used)
+    _collect(given, done, set())
+    needed = "".join(f"\n{text}" for text in done.values())
+    return TYPEDEFS + typedefs_of_others({*given, *words(needed)}) + needed
+
+
+def _collect(wanted: Iterable[str], done: dict[str, str], begun: set[str]) -> None:
+    for word in wanted:
+        found = _definition(word)
+        if found and found[0] not in begun:
+            name, text = found
+            begun.add(name)
+            _collect(words(without_comments(text)), done, begun)
+            done[name] = text

@@ -1,0 +1,66 @@
+// What the hardware has an instruction for.
+
+static __device__ inline u32 bits_f32(f32 x) {
+  return __float_as_uint(x);
+}
+
+static __device__ inline f32 from_bits_f32(u32 bits) {
+  return __uint_as_float(bits);
+}
+
+static __device__ inline u64 bits_f64(f64 x) {
+  return (u64)__double_as_longlong(x);
+}
+
+static __device__ inline f64 from_bits_f64(u64 bits) {
+  return __longlong_as_double((s64)bits);
+}
+
+static __device__ inline f32 infinity_f32() {
+  return __uint_as_float(0x7f800000u);
+}
+
+static __device__ inline f64 infinity_f64() {
+  return __longlong_as_double(0x7ff0000000000000);
+}
+
+static __device__ inline f32 quiet_nan_f32() {
+  return __uint_as_float(0x7fc00000u);
+}
+
+static __device__ inline f64 quiet_nan_f64() {
+  return __longlong_as_double(0x7ff8000000000000);
+}
+
+// A product that is rounded before it is added to: no file is compiled with contractions.
+static __device__ inline $T rounded_$T($T product) {
+  return product;
+}
+
+static __device__ inline f32 multiply_add_f32(f32 x, f32 y, f32 z) {
+  return fmaf(x, y, z);
+}
+
+static __device__ inline f64 multiply_add_f64(f64 x, f64 y, f64 z) {
+  return fma(x, y, z);
+}
+
+static __device__ inline s64 mulhi_signed_s64(s64 x, s64 y) {
+  return __mul64hi(x, y);
+}
+
+static __device__ inline u64 mulhi_unsigned_u64(u64 x, u64 y) {
+  return __umul64hi(x, y);
+}
+
+// The high half of the product that has twice the width.
+static __device__ inline $C mulhi_signed_$T($C x, $C y) {
+  return ($C)(((s64)x * y) >> $W);
+}
+
+static __device__ inline $C mulhi_unsigned_$T($C x, $C y) {
+  return ($C)(((u64)x * y) >> $W);
+}
+
+// The state of the device's own generator of random numbers.
+static __device__ u64 random_state[2];

@@ -1,0 +1,1 @@
+"""Kernels of CUDA C: who computes what, and how their statements become text."""

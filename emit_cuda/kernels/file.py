@@ -1,0 +1,71 @@
+"""The kernels of a file of CUDA C; of equal ones, one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from codegen.elements.names import comment
+from codegen.printer import text
+from codegen.statements import names_in
+from emit_cuda.code.prelude import prelude
+from emit_cuda.kernels.sharing import key_of
+from emit_cuda.kernels.spelling import all_in_cuda, words_of
+
+if TYPE_CHECKING:
+    from codegen.elements.kernel import Kernel
+    from emit_cuda.code.names import Names
+    from emit_cuda.kernels.stages import Stage
+
+
+class KernelFile:
+    """The kernels of a module, in the order in which they are first needed.
+
+    Attributes
+    ----------
+    texts : by name.
+    words : the functions and types that they use, for the prelude.
+    """
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.texts: dict[str, str] = {}
+        self.words: dict[str, None] = {}
+        self._names: dict[Any, str] = {}
+
+    def add(self, kernel: Kernel, wanted: str, about: str, stage: Stage) -> tuple[str, list[str]]:
+        """Add a kernel that does a launch's statements, unless there is an equal one.
+
+        Returns
+        -------
+        tuple
+            the kernel's name, and the pointers that it takes.
+        """
+        statements = all_in_cuda(stage.statements)
+        read = set(names_in(statements))
+        used = {p: a for p, a in kernel.arguments.items() if a.name in read}
+        written = [a for a in used.values() if not a.kind.startswith("const ")]
+        for pointer, argument in used.items():
+            # Several results may lie where operands do.
+            kind = argument.kind if len(written) < 2 else argument.kind.replace("restrict ", "")
+            used[pointer] = replace(argument, kind=kind.replace("restrict", "__restrict__"))
+        key = key_of(list(used.values()), statements), stage.block, stage.shared
+        if key not in self._names:
+            name = self._names[key] = self.names.unique(wanted, "kernel")
+            parameters = ", ".join(f"{a.kind}{a.name}" for a in used.values())
+            shared = "".join(f"  __shared__ {k} {n}[{size}];\n" for k, n, size in stage.shared)
+            threads = stage.block[0] * stage.block[1] * stage.block[2]
+            bounds = f"__launch_bounds__({threads}) "
+            self.texts[name] = (
+                f'{comment(about)}extern "C" __global__ void {bounds}{name}({parameters}) {{\n'
+                f"{shared}{text(statements)}}}\n"
+            )
+            kinds = (word for a in used.values() for word in a.kind.split())
+            self.words.update(dict.fromkeys([*kinds, *words_of(statements)]))
+            self.words.update(dict.fromkeys(kind for kind, _, _ in stage.shared))
+        return self._names[key], list(used)
+
+    def source(self, head: str) -> str:
+        """The file, after a comment."""
+        kernels = "\n".join(self.texts.values())
+        return f"{head}\n{prelude(self.words)}\n{kernels}"

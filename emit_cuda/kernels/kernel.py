@@ -1,0 +1,57 @@
+"""A kernel of CUDA C in the making, and the constants that it may read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from codegen.elements import constants, kernel
+from emit_cuda.code.names import Names
+from emit_cuda.table import emits_cuda
+from hlo.errors.error import HloError
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from codegen.elements.kernel import Scope
+    from hlo.types.literal import Literal
+
+
+class Constants(constants.Constants):
+    """The constant arrays of a module: each lies in the device's memory, and kernels are given it.
+
+    Attributes
+    ----------
+    arrays : by the pointer that a kernel's caller has.
+    """
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.arrays: dict[str, NDArray[Any]] = {}
+        self._found: dict[tuple[str, bytes], str] = {}
+
+    def pointer(self, literal: Literal, name: str) -> str:
+        """The name of a constant array; equal constants have one."""
+        array = literal.array
+        if array is None:
+            raise HloError("HLO181", "a constant that is no array can't be read by a kernel")
+        key = literal.shape.element_type.name, array.tobytes()
+        if key not in self._found:
+            found = self._found[key] = self.names.unique(name, "constant")
+            self.arrays[found] = np.ascontiguousarray(array)
+        return self._found[key]
+
+
+class Kernel(kernel.Kernel):
+    """A kernel in the making, in CUDA C.
+
+    Parameters
+    ----------
+    scope : of the instructions that it computes.
+    """
+
+    def __init__(self, constants: constants.Constants, scope: Scope) -> None:
+        super().__init__(emits_cuda, Names(), constants, scope)

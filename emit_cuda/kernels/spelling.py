@@ -1,0 +1,95 @@
+"""Trees in CUDA's words: the few operations that it spells otherwise than C does."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from codegen.expressions import Apply, Cast, Expr, Index, Literal, Op, rebuilt, walk
+from codegen.statements import (
+    Break,
+    Call,
+    For,
+    Forever,
+    If,
+    Let,
+    Statement,
+    Try,
+    Variable,
+    nested,
+    rewritten,
+    trees,
+)
+from emit_cuda.code.prelude import spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+_PARTS = {"real": "real_part", "imag": "imag_part"}
+
+
+def in_cuda(expr: Expr) -> Expr:
+    """A tree in CUDA's words."""
+    match expr:
+        case Literal(value, kind) if kind in ("f32", "f64") and not math.isfinite(value):
+            found = Apply(f"{'quiet_nan' if math.isnan(value) else 'infinity'}_{kind}", ())
+            return Op("-", (found,)) if expr.is_negative else found
+        case Literal() | Index():
+            return expr
+        case Op(op, (inside,)) if op in _PARTS:
+            return Apply(_PARTS[op], (in_cuda(inside),))
+        case Apply(function, args):
+            return Apply(spelled(function), tuple(map(in_cuda, args)))
+        case _:
+            return rebuilt(expr, in_cuda)
+
+
+def mapped(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
+    """A statement of other trees, those of bounds and arguments among them."""
+
+    def inside(statements: Sequence[Statement]) -> tuple[Statement, ...]:
+        return tuple(mapped(s, change) for s in statements)
+
+    match statement:
+        case For(name, stop, body, start, step):
+            stop, start, step = (
+                n if isinstance(n, int) else change(n) for n in (stop, start, step)
+            )
+            return For(name, stop, inside(body), start, step)
+        case If(condition, then, otherwise):
+            return If(change(condition), inside(then), inside(otherwise))
+        case Forever(body):
+            return Forever(inside(body))
+        case Break(condition):
+            return Break(change(condition))
+        case Call(function, arguments) | Try(function, arguments):
+            return type(statement)(spelled(function), tuple(map(change, arguments)))
+        case _:
+            return rewritten(statement, change)
+
+
+def all_in_cuda(statements: Iterable[Statement]) -> tuple[Statement, ...]:
+    """Statements in CUDA's words; what was said for C's vector lanes and threads is left out."""
+    return tuple(mapped(s, in_cuda) for s in statements)
+
+
+def words_of(statements: Iterable[Statement]) -> Iterator[str]:
+    """The functions and types that statements name, as often as they stand there."""
+    for statement in nested(statements):
+        match statement:
+            case Let(kind) | Variable(kind):
+                yield from kind.split()
+            case Call(function) | Try(function):
+                yield function
+            case _:
+                pass
+        for tree in trees(statement):
+            yield from _words_in(tree)
+
+
+def _words_in(expr: Expr) -> Iterator[str]:
+    for each in walk(expr):
+        if isinstance(each, Apply):
+            yield each.function
+        elif isinstance(each, Cast):
+            yield from each.kind.split()

@@ -1,0 +1,209 @@
+"""What a kernel's statements are for a GPU: launches, one after the other, and copies between them.
+
+A loop whose turns do not depend on each other becomes a grid: each turn has a thread. What else
+stands beside such loops is done by one thread, in a launch of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING
+
+from codegen.expressions import Cast, Expr, Literal, Name, binary, indexed
+from codegen.indexing import counter, delinear
+from codegen.statements import (
+    Assign,
+    Call,
+    For,
+    If,
+    Let,
+    Statement,
+    Variable,
+    base,
+    names_in,
+    nested,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from emit_cuda.devices import Dim3
+
+# Threads of a block; a multiple of a warp's 32.
+BLOCK, WARP = 128, 32
+# Bytes that all threads of a launch may need for themselves.
+MOST_OWN = 1 << 26
+_COPIES = {"__builtin_memcpy", "copy_many"}
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One launch.
+
+    Attributes
+    ----------
+    shared : arrays in the memory that a block's threads share: type, name, elements.
+    own_bytes : memory that all threads together need for themselves.
+    """
+
+    statements: tuple[Statement, ...]
+    grid: Dim3
+    block: Dim3
+    shared: tuple[tuple[str, str, int], ...] = ()
+    own_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CopyStage:
+    """A copy of bytes in the device's memory."""
+
+    target: str
+    source: str
+    size: int
+
+
+Launches = Sequence[Stage | CopyStage]
+
+
+def alone(statements: Sequence[Statement], own_bytes: int = 0) -> Stage:
+    """A launch of one thread."""
+    own = (Variable("u8 *", "own", Name("own_memory")),) if own_bytes else ()
+    return Stage((*own, *statements), (1, 1, 1), (1, 1, 1), own_bytes=own_bytes)
+
+
+def thread_number(block: int, kind: str = "s64") -> Expr:
+    """The number of a thread in a grid of one dimension."""
+    first = Cast(kind, Name("blockIdx.x")) * block
+    return first + Cast(kind, Name("threadIdx.x"))
+
+
+def block_for(threads: int) -> int:
+    """How many threads a block has of so many."""
+    return min(BLOCK, -(-threads // WARP) * WARP)
+
+
+def each_thread(name: str, count: int, body: Sequence[Statement], kind: str = "s64") -> Stage:
+    """A launch of a thread for each number below a count."""
+    block = block_for(count)
+    guarded: tuple[Statement, ...] = tuple(body)
+    if count % block:
+        guarded = (If(binary("<", Name(name), count), guarded),)
+    number = Let(kind, name, thread_number(block, kind))
+    return Stage((number, *guarded), (-(-count // block), 1, 1), (block, 1, 1))
+
+
+def stages(statements: Sequence[Statement], own_bytes: int, arrays: Collection[str]) -> Launches:
+    """The launches that do what statements say.
+
+    Parameters
+    ----------
+    own_bytes : what each turn of a parallel loop needs for itself.
+    arrays : the names of the arrays that the kernel is given.
+    """
+    declared = {s.name for s in statements if isinstance(s, Variable)}
+    changed = {base(s.target) for s in nested(statements) if isinstance(s, Assign)}
+    given = {n for s in nested(statements) if isinstance(s, Call) for n in names_in([s])}
+    if declared & (changed | given):
+        return [alone(statements, own_bytes)]
+    found: list[Stage | CopyStage] = []
+    values: list[Let | Variable] = []
+    waiting: list[Statement] = []
+
+    def close() -> None:
+        if waiting:
+            found.append(alone([*needed(values, waiting), *waiting], own_bytes))
+            waiting.clear()
+
+    for statement in statements:
+        if isinstance(statement, Let | Variable):
+            values.append(statement)
+            continue
+        copy = _copy(statement, arrays)
+        grid = _grid(statement, values, own_bytes)
+        if copy or grid:
+            close()
+            found += [each for each in (copy, grid) if each]
+        else:
+            waiting.append(statement)
+    close()
+    return found
+
+
+def needed(values: Sequence[Let | Variable], statements: Sequence[Statement]) -> list[Statement]:
+    """The values that statements read, directly or through others."""
+    read, kept = set(names_in(statements)), list[Statement]()
+    for value in reversed(values):
+        if value.name in read:
+            kept.append(value)
+            read.update(names_in([value]))
+    return kept[::-1]
+
+
+def _copy(statement: Statement, arrays: Collection[str]) -> CopyStage | None:
+    """A copy of whole arrays."""
+    match statement:
+        case Call(function, (Name(target), Name(source), Literal(size))) if function in _COPIES:
+            known = target in arrays and source in arrays
+            return CopyStage(target, source, int(size)) if known else None
+        case _:
+            return None
+
+
+def _grid(statement: Statement, values: Sequence[Let | Variable], own_bytes: int) -> Stage | None:
+    """A launch of a thread for each turn of a parallel loop; None for other statements."""
+    if isinstance(statement, If) and len(statement.then) == 1 and not statement.otherwise:
+        inside = _grid(statement.then[0], (), own_bytes)
+        if inside is None:
+            return None
+        asked = (replace(statement, then=inside.statements),)
+        return replace(inside, statements=(*needed(values, asked), *asked))
+    loops, body = _nest(statement)
+    bounds = [each for each in map(_bounds, loops) if each]
+    counts = [max(0, -(-(stop - start) // step)) for start, stop, step in bounds]
+    total = prod(counts)
+    if not loops or total < 1:
+        return None
+    index = delinear(counter("turn", total), counts)
+    places = [
+        Let("s64", loop.name, indexed(number * step + start))
+        for loop, number, (start, _, step) in zip(loops, index, bounds, strict=True)
+    ]
+    turn = (*places, *body)
+    if not own_bytes:
+        made = each_thread("turn", total, turn)
+        return replace(made, statements=(*needed(values, made.statements), *made.statements))
+    threads = max(1, min(total, MOST_OWN // own_bytes))
+    block = block_for(threads)
+    blocks = -(-threads // block)
+    loop = For("turn", total, turn, start=Name("thread"), step=blocks * block)
+    made = (
+        Let("s64", "thread", thread_number(block)),
+        Variable("u8 *", "own", Name("own_memory") + Name("thread") * own_bytes),
+        *needed(values, [loop]),
+        loop,
+    )
+    return Stage(made, (blocks, 1, 1), (block, 1, 1), own_bytes=blocks * block * own_bytes)
+
+
+def _nest(statement: Statement) -> tuple[list[For], tuple[Statement, ...]]:
+    """The parallel loops, each of which is all that the one around it does, and the inner body."""
+    loops: list[For] = []
+    body: tuple[Statement, ...] = (statement,)
+    while len(body) == 1 and isinstance(body[0], For) and _is_grid(body[0]):
+        loops.append(body[0])
+        body = body[0].body
+    return loops, body
+
+
+def _is_grid(loop: For) -> bool:
+    return loop.parallel and _bounds(loop) is not None
+
+
+def _bounds(loop: For) -> tuple[int, int, int] | None:
+    """Start, stop and step of a loop, where they are known."""
+    start, stop, step = loop.start, loop.stop, loop.step
+    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
+        return start, stop, step
+    return None

@@ -1,0 +1,1 @@
+"""A whole module: its kernels, its steps, and where its arrays lie."""

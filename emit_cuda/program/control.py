@@ -1,0 +1,77 @@
+"""Control flow that the host drives: it reads a predicate back, and launches what follows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from codegen.elements.table import Element, Scalar, Schedule
+from codegen.program.trees import leaves
+from emit_cuda.kernels.loop import loop_stage
+from emit_cuda.program.schedule import CudaSchedule
+from emit_cuda.program.steps import Branch, While
+from emit_cuda.table import emits_cuda
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from codegen.program.schedule import Control
+    from emit_cuda.program.module import ModuleWriter
+    from emit_cuda.program.steps import Step
+    from hlo.instruction import Computation, Instruction
+
+
+def write_call(schedule: CudaSchedule, instr: Instruction) -> None:
+    """The steps of the computation."""
+    schedule.step(*schedule.module.steps_of(instr.called[0]))
+
+
+def write_conditional(schedule: CudaSchedule, instr: Instruction) -> None:
+    """The steps of one branch."""
+    index = instr.operands[0]
+    branches = tuple(schedule.module.steps_of(branch) for branch in instr.called)
+    is_pred = index.shape.element_type.name == "pred"
+    number = str(schedule.scope.tree(index))
+    schedule.step(Branch(number, is_pred, branches), uses=[number])
+
+
+def is_of_scalars(instr: Instruction) -> bool:
+    """Whether an instruction, and all that it runs, works on scalars that variables can hold."""
+    if not all(shape.is_array and shape.rank == 0 for _, shape in instr.shape.leaves()):
+        return False
+    entry = emits_cuda.get(instr.opcode)
+    written = isinstance(entry, Scalar | Element)
+    if isinstance(entry, Schedule):
+        written = entry.write is not None or instr.opcode in ("parameter", "get-tuple-element")
+    return written and all(is_of_scalars(i) for c in instr.called for i in c.instructions)
+
+
+def write_while(schedule: CudaSchedule, instr: Instruction) -> None:
+    """The steps of the body as long as the condition holds; a loop of scalars is one kernel."""
+    if schedule.is_constant(instr):
+        # It runs not at all or forever; as in C++ and XLA, loops are taken to end.
+        return
+    if is_of_scalars(instr):
+        kernel = schedule.new_kernel(schedule.scope)
+        pairs = zip(leaves(schedule.tree(instr), instr.shape), instr.shape.leaves(), strict=True)
+        outputs = [kernel.output(s, pointer, instr.name) for pointer, (_, s) in pairs if pointer]
+        schedule.launch(kernel, instr, [loop_stage(kernel, [(instr, outputs)])])
+        return
+    condition, body = instr.called
+    predicate = str(schedule.tree(condition.root))
+    first, second = (schedule.module.steps_of(each) for each in (condition, body))
+    schedule.step(While(first, predicate, second))
+
+
+class _Controlled(CudaSchedule):
+    """The steps of a computation, its loops and branches among them."""
+
+    control: ClassVar[Mapping[str, Control]] = {
+        "call": write_call,
+        "conditional": write_conditional,
+        "while": write_while,
+    }
+
+
+def write_steps(module: ModuleWriter, computation: Computation) -> tuple[Step, ...]:
+    """What a computation does, on memory that is not placed yet."""
+    return _Controlled(module, computation).finished()

@@ -1,0 +1,76 @@
+"""A module becomes one readable file of CUDA C, and the steps that run its kernels.
+
+The file holds, in this order: the module's text as a comment, the device functions that are used,
+and the kernels, each under the HLO that it computes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from codegen.program.check import check, check_depth
+from codegen.program.expand import expand
+from codegen.program.head import head
+from emit_cuda.code.names import Names
+from emit_cuda.kernels.file import KernelFile
+from emit_cuda.program.control import write_steps
+from emit_cuda.program.module import ModuleWriter
+from emit_cuda.program.random import seed_random_state
+from emit_cuda.program.rules import ready
+from emit_cuda.table import custom_calls, emits_cuda
+from hlo.verify import verify_once
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from emit_cuda.program.steps import Step
+    from hlo.instruction import Module
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A module as CUDA C.
+
+    Attributes
+    ----------
+    source : the file.
+    steps : what runs its kernels.
+    constants : arrays that kernels read.
+    arena_bytes : of memory for temporary arrays.
+    """
+
+    source: str
+    steps: tuple[Step, ...]
+    constants: tuple[NDArray[Any], ...]
+    arena_bytes: int
+
+
+def emit(module: Module, kernels: KernelFile | None = None) -> Program:
+    """Write a module as CUDA C.
+
+    Parameters
+    ----------
+    kernels : those of other modules, to which this one adds its own; a compiler takes less time for
+        one file of many kernels.
+
+    Raises
+    ------
+    HloError
+        HLO020 to HLO099 if the module is not well-formed; HLO181 if an instruction can't be
+        emitted; HLO101 if it means nothing for its types; HLO115 if computations call each other
+        too deeply.
+    """
+    verify_once(module)
+    check_depth(module)
+    expanded = ready(expand(module, emits_cuda, custom_calls))
+    check(expanded, emits_cuda, "CUDA")
+    writer = ModuleWriter(expanded, write_steps, kernels or KernelFile(Names()))
+    steps = (*seed_random_state(writer, expanded), *writer.steps_of(expanded.entry))
+    writer.memory.settle()
+    return Program(
+        writer.kernels.source(head(module)),
+        writer.placed(steps),
+        tuple(writer.constants.arrays.values()),
+        writer.memory.arena_bytes,
+    )

@@ -1,0 +1,80 @@
+"""A module as a program in the making."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from codegen.program.buffers import Memory
+from emit_cuda.code.names import Names
+from emit_cuda.kernels.kernel import Constants
+from emit_cuda.program.rules import Rules
+from emit_cuda.program.steps import Branch, Copy, Launch, Place, Step, While
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from emit_cuda.kernels.file import KernelFile
+    from hlo.instruction import Computation, Module
+
+    Write = Callable[["ModuleWriter", Computation], tuple[Step, ...]]
+
+
+class ModuleWriter:
+    """The parts of a program in the making.
+
+    Parameters
+    ----------
+    write : writes the steps of a computation.
+
+    Attributes
+    ----------
+    pointers : names of what stands for memory, each once in the module.
+    declared : for such a name, what the memory calls its place, and how many bytes behind it.
+    """
+
+    def __init__(self, module: Module, write: Write, kernels: KernelFile) -> None:
+        self.write = write
+        self.memory = Memory(module, Rules(module))
+        self.pointers = Names()
+        self.constants = Constants(self.pointers)
+        self.kernels = kernels
+        self.declared: dict[str, tuple[str, int]] = {}
+        self._steps: dict[Computation, tuple[Step, ...]] = {}
+
+    def steps_of(self, computation: Computation) -> tuple[Step, ...]:
+        """What a computation does, on memory that is not placed yet."""
+        if computation not in self._steps:
+            self._steps[computation] = self.write(self, computation)
+        return self._steps[computation]
+
+    def placed(self, steps: Iterable[Step]) -> tuple[Step, ...]:
+        """Steps on memory that is placed."""
+        return tuple(self._placed(step) for step in steps)
+
+    def _placed(self, step: Step) -> Step:
+        match step:
+            case Launch():
+                return replace(step, arguments=tuple(map(self._place, step.arguments)))
+            case Copy(target, source):
+                return replace(step, target=self._place(target), source=self._place(source))
+            case While(condition, predicate, body):
+                found = self._place(predicate)
+                return While(self.placed(condition), found, self.placed(body))
+            case Branch(number, _, branches):
+                lists = tuple(map(self.placed, branches))
+                return replace(step, number=self._place(number), branches=lists)
+
+    def _place(self, pointer: Place | str) -> Place:
+        if isinstance(pointer, Place):
+            return pointer
+        if pointer in self.constants.arrays:
+            return Place("constant", list(self.constants.arrays).index(pointer))
+        place, offset = self.declared[pointer]
+        found = self.memory.slices[place]
+        allocation, behind = found.allocation, found.offset + offset
+        if allocation.output is not None:
+            return Place("result", allocation.output, behind)
+        if allocation.parameter is not None:
+            return Place("argument", allocation.parameter, behind)
+        return Place("arena", 0, behind)

@@ -1,0 +1,25 @@
+"""The device's own generator of random numbers, whose state a program sets before it begins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from codegen.elements.kernel import Scope
+from codegen.statements import Call
+from emit_cuda.kernels.kernel import Kernel
+from emit_cuda.kernels.stages import alone
+from emit_cuda.program.steps import Launch
+
+if TYPE_CHECKING:
+    from emit_cuda.program.module import ModuleWriter
+    from hlo.instruction import Module
+
+
+def seed_random_state(writer: ModuleWriter, module: Module) -> tuple[Launch, ...]:
+    """The launch that sets the state; nothing where nobody asks for it."""
+    if not any(i.opcode == "rng-get-and-update-state" for i in module.instructions()):
+        return ()
+    stage = alone([Call("seed_random_state", ())])
+    kernel = Kernel(writer.constants, Scope())
+    name, _ = writer.kernels.add(kernel, "seed", "the state of random numbers at first", stage)
+    return (Launch(name, stage.grid, stage.block, (), "random state"),)

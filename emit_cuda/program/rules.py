@@ -1,0 +1,30 @@
+"""Which values of a module share memory on a GPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from codegen.program import buffers
+from emit_cuda.program.together import results_together
+from emit_cuda.table import emits_cuda
+from optimizer.log import Log
+from optimizer.memory.copy_insertion import with_copies
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Module
+
+
+class Rules(buffers.Rules):
+    """Which instructions need no memory on a GPU, or may write into an operand's."""
+
+    def __init__(self, module: Module) -> None:
+        super().__init__(module, emits_cuda)
+
+    def is_one_kernel(self, computation: Computation) -> bool:
+        """Whether one loop computes all results of a fusion."""
+        return bool(results_together(computation))
+
+
+def ready(module: Module) -> Module:
+    """The module with the copies that it needs, and no computation called from two places."""
+    return with_copies(module, Rules, Log())

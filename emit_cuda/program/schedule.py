@@ -1,0 +1,110 @@
+"""A computation becomes steps: launches of kernels on buffers, loops and branches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from codegen.elements.kernel import Argument
+from codegen.program.about import about
+from codegen.program.schedule import Schedule
+from codegen.program.trees import leaves
+from emit_cuda.kernels.kernel import Kernel
+from emit_cuda.kernels.loop import loop_stage
+from emit_cuda.kernels.stages import CopyStage, stages
+from emit_cuda.program.steps import Copy, Launch
+from emit_cuda.program.together import results_together
+from emit_cuda.table import emits_cuda
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codegen.elements import kernel as shared
+    from codegen.elements.kernel import Scope
+    from codegen.expressions import Name
+    from codegen.program.schedule import Pointers
+    from codegen.statements import Statement
+    from emit_cuda.kernels.stages import Launches
+    from emit_cuda.program.module import ModuleWriter
+    from emit_cuda.program.steps import Step
+    from hlo.instruction import Computation, Instruction
+
+
+class CudaSchedule(Schedule):
+    """The steps of one computation in the making."""
+
+    table = emits_cuda
+
+    def __init__(self, module: ModuleWriter, computation: Computation) -> None:
+        super().__init__(module.memory, module.constants, module.pointers, computation)
+        self.module = module
+
+    def finished(self) -> tuple[Step, ...]:
+        """All steps, one after the other."""
+        self.write()
+        return tuple(step for steps in self.steps for step in steps)
+
+    # ------------------------------------------------------- what the base asks for
+
+    def declare(self, name: str, kind: str, place: str, offset: int = 0, *, const: bool) -> None:  # noqa: ARG002
+        """Let a pointer stand for a place, some bytes behind it."""
+        self.module.declared[name] = place, offset
+
+    def copy_step(self, target: str, source: str, size: int) -> Copy:
+        """A step that copies some bytes."""
+        return Copy(target, source, size)
+
+    def new_kernel(self, scope: Scope) -> Kernel:
+        """A kernel in the making."""
+        return Kernel(self.constants, scope)
+
+    def call_kernel(
+        self, kernel: shared.Kernel, instr: Instruction, statements: Sequence[Statement]
+    ) -> None:
+        """Add the kernels that do what statements say, and launch them."""
+        names = {a.name for a in kernel.arguments.values()}
+        self.launch(kernel, instr, stages(statements, kernel.writer.own_bytes, names))
+
+    def launch(self, kernel: shared.Kernel, instr: Instruction, launches: Launches) -> None:
+        """Add kernels, and steps that launch them."""
+        comment = "\n".join(about(kernel, instr))
+        pointers = {a.name: p for p, a in kernel.arguments.items()}
+        for stage in launches:
+            if isinstance(stage, CopyStage):
+                ends = pointers[stage.target], pointers[stage.source]
+                self.step(Copy(*ends, stage.size), uses=ends)
+                continue
+            if stage.own_bytes:
+                place = self.local(stage.own_bytes, "own_memory")
+                kernel.arguments[place] = Argument("u8 *", "own_memory", place)
+            name, used = self.module.kernels.add(kernel, instr.name, comment, stage)
+            launch = Launch(name, stage.grid, stage.block, tuple(used), instr.name)
+            self.step(launch, uses=used)
+            if stage.own_bytes:
+                del kernel.arguments[place]  # pyright: ignore[reportPossiblyUnboundVariable]
+
+    # ------------------------------------------------------------------- kernels
+
+    def write_elements(self, scope: Scope, instr: Instruction, pointers: Pointers) -> None:
+        """A kernel that computes each element by a thread."""
+        kernel = self.new_kernel(scope)
+        self.launch(
+            kernel, instr, [loop_stage(kernel, [(instr, _outputs(kernel, instr, pointers))])]
+        )
+
+    def write_together(self, inner: Scope, instr: Instruction, target: object) -> bool:
+        """One kernel for all results of a fusion, where they have a loop in common."""
+        results = results_together(instr.called[0])
+        if not results:
+            return False
+        kernel = self.new_kernel(inner)
+        pairs = zip(results, leaves(target, instr.shape), strict=True)
+        outputs = [(r, _outputs(kernel, r, [pointer])) for r, pointer in pairs]
+        self.launch(kernel, instr, [loop_stage(kernel, outputs)])
+        return True
+
+
+def _outputs(kernel: Kernel, instr: Instruction, pointers: Pointers) -> list[Name]:
+    """The arrays that hold an instruction's value, as a kernel knows them."""
+    shapes = [s for _, s in instr.shape.leaves()]
+    pairs: Any = zip(shapes, pointers, strict=True)
+    return [kernel.output(s, str(p), instr.name) for s, p in pairs]

@@ -1,0 +1,81 @@
+"""A program's steps: launches and copies in an order, loops and branches around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from emit_cuda.devices import Dim3
+
+Memory = Literal["argument", "result", "arena", "constant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Bytes of a piece of memory.
+
+    Attributes
+    ----------
+    memory : an argument or a result of the program, its arena, or a constant array.
+    number : of the leaf of the arguments or of the result, or of the constant.
+    """
+
+    memory: Memory
+    number: int = 0
+    offset: int = 0
+
+
+# Before all memory is placed, a pointer's name stands for where it will be.
+Where = Place | str
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A kernel runs.
+
+    Attributes
+    ----------
+    about : the instruction that it computes.
+    """
+
+    kernel: str
+    grid: Dim3
+    block: Dim3
+    arguments: tuple[Where, ...]
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Bytes are copied."""
+
+    target: Where
+    source: Where
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    """The body runs as long as the condition makes a predicate true, which is read back."""
+
+    condition: tuple[Step, ...]
+    predicate: Where
+    body: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One of several lists of steps runs: that of a number, and the last one out of range.
+
+    Attributes
+    ----------
+    of_pred : the number is a truth value, of which true means the first list.
+    """
+
+    number: Where
+    of_pred: bool
+    branches: tuple[tuple[Step, ...], ...]
+
+
+Step = Launch | Copy | While | Branch

@@ -1,0 +1,40 @@
+"""Fusions all of whose results one loop computes, element beside element."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from codegen.elements.table import Scalar, elemental
+from emit_cuda.table import emits_cuda
+
+if TYPE_CHECKING:
+    from hlo.instruction import Computation, Instruction
+
+# What one thread may repeat for each element that asks for it.
+_FREE = {"broadcast", "iota", "constant", "parameter"}
+# These only say which element of an operand is meant.
+_MOVES = {"reshape", "transpose", "reverse", "slice", "pad", "copy", "bitcast", "concatenate"}
+
+
+@lru_cache(maxsize=256)
+def results_together(computation: Computation) -> tuple[Instruction, ...]:
+    """The results that one loop computes; none where they need kernels of their own.
+
+    They have equal dimensions, and nothing is computed that is worth being stored before.
+    """
+    root = computation.root
+    if root.opcode != "tuple":
+        return ()
+    results, first = root.operands, root.operands[0]
+    alike = all(r.shape.is_array and r.shape.dims == first.shape.dims for r in results)
+    if not alike or first.shape.size == 0 or any(r.opcode == "parameter" for r in results):
+        return ()
+    for instr in computation.instructions:
+        if instr is root or instr.opcode in _FREE or instr.opcode in _MOVES:
+            continue
+        entry = emits_cuda.get(instr.opcode)
+        cheap = isinstance(entry, Scalar) or instr.opcode in ("gather", "dynamic-slice")
+        if not cheap or not elemental(emits_cuda, instr.opcode):
+            return ()
+    return results

@@ -1,0 +1,46 @@
+"""The table of CUDA: what all emitters share, and what CUDA does in a way of its own."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from codegen.custom_calls import table
+from codegen.elements.table import Element, Entry, Kernel
+from codegen.opcodes import elements
+from codegen.opcodes.ordering import write_sort, write_topk
+from hlo.table import OpTable
+
+if TYPE_CHECKING:
+    from codegen.elements.body import Body
+    from codegen.expressions import Expr
+    from codegen.indexing import Index
+    from hlo import attributes as a
+    from hlo.instruction import Instruction
+
+_HOST = "it talks to the host's queues, which a compiled module does not have"
+
+emits_cuda: OpTable[Entry] = OpTable(
+    "emits_cuda",
+    {
+        **dict.fromkeys(("infeed", "outfeed", "recv", "recv-done", "send", "send-done"), _HOST),
+    },
+    base=elements,
+)
+# The kernels of custom calls.
+custom_calls = table.Kernels(table.kernel)
+
+
+def write_constant(body: Body, instr: Instruction, index: Index) -> Expr:
+    """A number where all elements are one, else a load from an array that the kernel is given."""
+    attrs: a.Constant = instr.attrs  # type: ignore[assignment]
+    number = body.writer.constants.scalar(attrs.literal)
+    if number is not None:
+        return number
+    pointer = body.constant(attrs.literal, instr.name)
+    return body.loaded(instr.shape, pointer, index, instr.name)[0]
+
+
+emits_cuda.define("constant", Element(write_constant))
+emits_cuda.define("sort", Kernel(partial(write_sort, in_chunks=False), in_memory=()))
+emits_cuda.define("topk", Kernel(partial(write_topk, in_chunks=False), in_memory=()))

@@ -1,0 +1,45 @@
+"""Many modules in one file of CUDA C: a compiler takes a second for all instead of one for each."""
+
+from dataclasses import dataclass, field
+
+import emit_cuda
+import interpreter
+from emit_cuda.code.names import Names
+from emit_cuda.executable import Executable
+from emit_cuda.host.device import HostDevice
+from emit_cuda.kernels.file import KernelFile
+from hlo.errors.error import HloError
+from interpreter.numbers.compare import ROUNDING, compare
+from optimizer.dynamic_padder.padding import is_dynamic
+
+
+@dataclass
+class Batch:
+    """Modules with arguments, whose kernels share a file."""
+
+    optimize: bool = False
+    cases: list = field(default_factory=list)
+    kernels: KernelFile = field(default_factory=lambda: KernelFile(Names()))
+
+    def add(self, module, arguments):
+        """Add a module, unless it means nothing for these arguments, or its sizes are dynamic."""
+        try:
+            expected = interpreter.evaluate(module, *arguments)
+        except HloError:
+            return
+        if is_dynamic(module):
+            return
+        made = emit_cuda.optimized(module) if self.optimize else module
+        program = emit_cuda.emit(made, self.kernels)
+        self.cases.append((module, arguments, expected, program))
+
+    def differences(self, promise=ROUNDING, *, checked=False):
+        """What is not as the interpreter says, module by module."""
+        device, found = HostDevice(checked=checked), []
+        kernels = device.load(self.kernels.source(""))
+        for module, arguments, expected, program in self.cases:
+            executable = Executable(module.entry, program, device, kernels)
+            difference = compare(executable(*arguments), expected, promise)
+            if difference is not None:
+                found.append(f"{difference}\n{module}")
+        return found
