@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from optimizer.dynamic_padder.boundary import static_form
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from hlo.instruction import Module
 
@@ -76,3 +76,7 @@ def _lines(text: str, meant: Mapping[str, str], known: set[str]) -> Iterator[Cod
         else:
             names = [meant.get(word, "") for word in _IDENTIFIER.findall(line)]
         yield CodeLine(line, tuple(name for name in dict.fromkeys(names) if name in known))
+
+
+# Who writes the code of a module, by language.
+LANGUAGES: Final[dict[str, Callable[[Module], list[Section]]]] = {"C": c_sections}

@@ -12,14 +12,16 @@ from hlo.errors.error import HloError
 from hlo.instruction import Computation, Instruction
 from hlo.opcode import OPCODES
 from hlo_tools.show import spell_in_a_line
-from hlo_tools.trace.code import c_sections
-from hlo_tools.trace.kernels import kernel_stops
+from hlo_tools.trace.code import LANGUAGES
+from hlo_tools.trace.kernels import kernel_states
 from hlo_tools.trace.memory import memory
 from hlo_tools.trace.replay import is_exact, steps
 from hlo_tools.trace.rows import Rows, Strings
 from hlo_tools.trace.rules import described
 from hlo_tools.trace.source import shown_path
 from hlo_tools.trace.stops import Stops
+from optimizer.gpu.device import A100
+from optimizer.gpu.timeline import simulate
 from optimizer.pipeline_text import pipeline_text
 
 if TYPE_CHECKING:
@@ -42,11 +44,13 @@ class Document:
     Parameters
     ----------
     values : what instructions compute on an input; None where that is not wanted.
-    code : whether loops, C and memory are wanted: the module is optimized for the CPU.
+    target : for which the passes are: of the CPU's loops and C are shown, of the GPU's the time.
     """
 
-    def __init__(self, recording: Recording, values: Values | None = None, *, code: bool) -> None:
-        self.recording, self.values, self.code = recording, values, code
+    def __init__(
+        self, recording: Recording, values: Values | None = None, *, target: str = "cpu"
+    ) -> None:
+        self.recording, self.values, self.target = recording, values, target
         self.stops = Stops(recording)
         self.rows = Rows(recording.module)
         self.rules: dict[tuple[object, ...], int] = {}
@@ -171,15 +175,15 @@ class Document:
     # -------------------------------------------------------------------------- the last module
 
     def _last(self) -> dict[str, Any]:
-        """Kernels, C and memory of what the last pass made; empty where there are none."""
-        data: dict[str, Any] = {"kernels": [], "code": [], "memory": None}
-        if not self.code or self.recording.fault is not None:
+        """Kernels, code, memory and time of what the last pass made; empty where there are none."""
+        data: dict[str, Any] = {"kernels": [], "code": [], "memory": None, "timeline": []}
+        if self.recording.fault is not None:
             return data
-        made: dict[str, Callable[[Module], Any]] = {
-            "kernels": self._kernels,
-            "code": self._code,
-            "memory": memory,
-        }
+        made: dict[str, Callable[[Module], Any]] = {"memory": memory}
+        if self.target == "cpu":
+            made |= {"kernels": self._kernels, "code": self._code}
+        else:
+            made["timeline"] = self._timeline
         for key, make in made.items():
             try:
                 data[key] = make(self.recording.last)
@@ -187,31 +191,41 @@ class Document:
                 self.notes.append(f"no {key}: {error}")
         return data
 
+    def _timeline(self, module: Module) -> list[list[Any]]:
+        """When instructions of the entry would run on a GPU: lane, name, start, end in seconds."""
+        number = self.rows.names.number
+        return [
+            [span.lane, number(span.instr.name), span.start, span.end]
+            for span in simulate(module.entry.instructions, A100)
+            if span.end > span.start
+        ]
+
     def _kernels(self, module: Module) -> list[dict[str, Any]]:
         """Each kernel's loops as they are written, and after each pass that changes them."""
-        found: dict[str, dict[str, Any]] = {}
-        for stop in kernel_stops(module):
-            first = {"pass": "", "why": "", "lines": self._lines(stop.before)}
-            kernel = found.setdefault(stop.kernel, {"name": stop.kernel, "states": [first]})
-            lines = self._lines(stop.after)
-            kernel["states"].append({"pass": stop.pass_, "why": stop.why, "lines": lines})
-        return list(found.values())
+        found: dict[str, list[dict[str, Any]]] = {}
+        for state in kernel_states(module):
+            data = {"pass": state.pass_, "why": state.why, "lines": self._lines(state.lines)}
+            found.setdefault(state.kernel, []).append(data)
+        return [{"name": name, "states": states} for name, states in found.items()]
 
     def _lines(self, lines: tuple[str, ...]) -> list[int]:
         return [self.texts.number(line) for line in lines]
 
     def _code(self, module: Module) -> list[dict[str, Any]]:
-        """The files that are emitted: C, and others as they come, by language."""
+        """The files that are emitted, by language."""
         number = self.rows.names.number
-        sections = [
-            {
-                "title": section.title,
-                "lines": self._lines(tuple(line.text for line in section.lines)),
-                "names": [[number(name) for name in line.names] for line in section.lines],
-            }
-            for section in c_sections(module)
-        ]
-        return [{"language": "C", "sections": sections}]
+        made: list[dict[str, Any]] = []
+        for language, sections_of in LANGUAGES.items():
+            sections = [
+                {
+                    "title": section.title,
+                    "lines": self._lines(tuple(line.text for line in section.lines)),
+                    "names": [[number(name) for name in line.names] for line in section.lines],
+                }
+                for section in sections_of(module)
+            ]
+            made.append({"language": language, "sections": sections})
+        return made
 
 
 def shortened(text: str) -> str:

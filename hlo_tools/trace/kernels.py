@@ -36,8 +36,38 @@ class KernelStop:
     after: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class KernelState:
+    """The loops of a kernel after a pass; as they are written, for the pass ""."""
+
+    kernel: str
+    pass_: str
+    why: str
+    place: Place | None
+    lines: tuple[str, ...]
+
+
 def kernel_stops(module: Module) -> list[KernelStop]:
     """What each pass over kernels changed, kernel by kernel.
+
+    Raises
+    ------
+    HloError
+        HLO181 if the module can't be emitted as C.
+    """
+    found: list[KernelStop] = []
+    last: dict[str, tuple[str, ...]] = {}
+    for each in kernel_states(module):
+        if each.place is not None:
+            before = last[each.kernel]
+            stop = KernelStop(each.kernel, each.pass_, each.why, each.place, before, each.lines)
+            found.append(stop)
+        last[each.kernel] = each.lines
+    return found
+
+
+def kernel_states(module: Module) -> list[KernelState]:
+    """The loops of each kernel as they are written, and after each pass that changes them.
 
     Raises
     ------
@@ -51,15 +81,16 @@ def kernel_stops(module: Module) -> list[KernelStop]:
     from optimizer.log import place_of  # noqa: PLC0415
 
     passes = {each.name: each for each in PASSES}
-    found: list[KernelStop] = []
+    found: list[KernelState] = []
     last: dict[str, tuple[str, ...]] = {}
 
     def watch(name: str, pass_: str, statements: Sequence[Statement]) -> None:
         lines = tuple(text(statements).splitlines())
-        if pass_ and lines != last[name]:
+        if not pass_:
+            found.append(KernelState(name, "", "", None, lines))
+        elif lines != last[name]:
             each = passes[pass_]
-            place = place_of(each.run)
-            found.append(KernelStop(name, pass_, each.why, place, last[name], lines))
+            found.append(KernelState(name, pass_, each.why, place_of(each.run), lines))
         last[name] = lines
 
     static = static_form(module)

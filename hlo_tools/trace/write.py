@@ -18,15 +18,15 @@ FEW = 3000
 
 
 def trace_data(
-    module: Module, passes: Pass, values: Values | None = None, *, code: bool
+    module: Module, passes: Pass, values: Values | None = None, *, target: str = "cpu"
 ) -> dict[str, Any]:
     """The trace of passes over a module, as `Document` has it.
 
     Parameters
     ----------
-    values, code : as of `Document`.
+    values, target : as of `Document`.
     """
-    return Document(record(module, passes), values, code=code).as_data()
+    return Document(record(module, passes), values, target=target).as_data()
 
 
 def trace_text(data: dict[str, Any]) -> str:

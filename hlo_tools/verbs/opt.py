@@ -161,8 +161,7 @@ def optimized_text(module: Module, arguments: Namespace, timer: Timer) -> str:
 def traced(module: Module, passes: Pass, arguments: Namespace) -> dict[str, Any]:
     """The trace of a module, with values if it is small; with all up to a pass that fails."""
     values = Values(lambda: make_inputs(module, arguments)) if is_small(module) else None
-    code = not arguments.passes and arguments.target == "cpu"
-    return trace_data(module, passes, values, code=code)
+    return trace_data(module, passes, values, target=arguments.target)
 
 
 def text_of(module: Module, arguments: Namespace, until: str | None) -> str:

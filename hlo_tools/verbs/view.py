@@ -75,8 +75,7 @@ def traced(arguments: Namespace) -> dict[str, Any]:
     module = read_sound_module(arguments.file)
     wanted = arguments.values or (is_small(module) and not arguments.no_values)
     values = Values(lambda: make_inputs(module, arguments)) if wanted else None
-    code = not arguments.passes and arguments.target == "cpu"
-    return trace_data(module, chosen_pipeline(arguments), values, code=code)
+    return trace_data(module, chosen_pipeline(arguments), values, target=arguments.target)
 
 
 def read_trace(arguments: Namespace) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def after_each_pass(data) -> list[list[int]]:
 def test_document_holds_every_module(path, exact, monkeypatch) -> None:
     monkeypatch.setattr(replay, "EXACT", exact)
     recording = record(language.load(path), optimizer.pipeline("cpu"))
-    data = json.loads(json.dumps(Document(recording, code=False).as_data()))
+    data = json.loads(json.dumps(Document(recording).as_data()))
     assert text(data, data["start"]) == printed(recording.module)
     for run, rows in zip(recording.passes, after_each_pass(data), strict=True):
         assert text(data, rows) == printed(run.after), run.name
@@ -93,7 +93,7 @@ def test_every_change_is_a_stop_and_passes_run_again_alike(path) -> None:
 def test_rewrites_are_told_with_rule_source_promise_and_variables() -> None:
     module = language.load(ROOT / "sessions" / "mean_of_sum.hlo")
     recording = record(module, optimizer.pipeline("cpu"))
-    data = Document(recording, Values(lambda: random_inputs(module)), code=True).as_data()
+    data = Document(recording, Values(lambda: random_inputs(module))).as_data()
     names = data["names"]
     step = next(each["steps"][0] for each in data["passes"] if "steps" in each)
     rule = data["rules"][step["rule"]]

@@ -50,7 +50,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def data():
-    return trace_data(language.load(MEAN), optimizer.pipeline("cpu"), code=True)
+    return trace_data(language.load(MEAN), optimizer.pipeline("cpu"))
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def test_ids_that_scripts_name_are_in_the_page(text) -> None:
 
 def test_hostile_names_are_text() -> None:
     module = language.parse(HOSTILE.replace("</title><script>alert(1)</script>", "m"))
-    data = trace_data(module, optimizer.pipeline("cpu"), code=False)
+    data = trace_data(module, optimizer.pipeline("cpu"))
     text = page({**data, "module": "</title><script>alert(1)</script>"})
     assert "alert(1)" not in text.replace("&lt;script&gt;alert(1)&lt;/script&gt;", "")
     assert [tag for tag, _ in Page(text).tags].count("script") == 2

@@ -64,7 +64,7 @@ class Viewer:
         if not path.exists():
             module = language.parse(text)
             values = Values(lambda: random_inputs(module)) if len(text) < 100_000 else None
-            path.write_text(page(trace_data(module, optimizer.pipeline("cpu"), values, code=True)))
+            path.write_text(page(trace_data(module, optimizer.pipeline("cpu"), values)))
         self.size = path.stat().st_size
         browser.get("about:blank")
         browser.get(f"file://{path}{fragment}")
@@ -175,6 +175,7 @@ def test_code_and_module_are_linked_both_ways(mean) -> None:
     line.click()
     assert mean.text("#details h2") == "%add.1"
     assert "%add.1" in mean.text("#code-module .row.chosen")
+    assert "%fused_computation" in mean.text("#details dl.facts")
 
 
 def test_loops_memory_and_timeline(mean) -> None:
@@ -243,6 +244,16 @@ def test_hostile_names_run_nothing(browser, folder) -> None:
         viewer.press("e")
     assert viewer.run("return window.hacked") is None
     assert viewer.run("return document.querySelectorAll('img, script:not(#trace)').length") == 1
+
+
+def test_whole_change_is_printed(mnist) -> None:
+    mnist.run("viewer.go({pass: viewer.trace.changing[2], step: 15})")
+    mnist.press("e")
+    shown = mnist.run("return viewer.change.shown.length")
+    mnist.run("window.dispatchEvent(new Event('beforeprint'))")
+    assert len(mnist.all("#before .row")) == len(mnist.all("#after .row")) == shown
+    mnist.run("window.dispatchEvent(new Event('afterprint'))")
+    assert len(mnist.all("#before .row")) < shown
 
 
 @pytest.mark.parametrize("size", [(1600, 1000), (1000, 700), (420, 900)])

@@ -21,8 +21,8 @@ class App {
     this.makeButtons();
     addEventListener("keydown", (event) => this.pressed(event));
     addEventListener("hashchange", () => this.readLink());
-    addEventListener("beforeprint", () => document.body.classList.add("printing"));
-    addEventListener("afterprint", () => document.body.classList.remove("printing"));
+    addEventListener("beforeprint", () => VirtualList.all.forEach((list) => list.draw(true, MOST_PRINTED)));
+    addEventListener("afterprint", () => VirtualList.all.forEach((list) => list.draw(true)));
     this.readLink() || this.render();
   }
 
@@ -79,6 +79,19 @@ class App {
     this.go({ pass: Number(given.get("pass")) - 1 || 0, step: Number(given.get("step")) || 0,
       name: name === undefined ? null : name, tab: this.tabs.has(given.get("tab")) ? given.get("tab") : "hlo" });
     return true;
+  }
+
+  // The place that the tab shows: the other tabs show the module after all passes.
+  place() {
+    const { trace, pass, step, tab } = this;
+    return tab === "hlo" || !trace.passes.length ? { pass, step } : { pass: trace.passes.length - 1, step: 0 };
+  }
+
+  // The modules before and after the change that the tab shows.
+  states() {
+    if (this.tab === "hlo") return this.change.states;
+    this.last = this.last || new State(this.trace, this.trace.starts[this.trace.starts.length - 1]);
+    return [this.last, this.last];
   }
 
   followed(event) {

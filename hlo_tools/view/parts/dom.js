@@ -39,6 +39,9 @@ function bytes(count) {
   return `${unit ? count.toPrecision(3) : count} ${units[unit]}`;
 }
 
+// Lines of a list that are printed at most.
+const MOST_PRINTED = 2000;
+
 // A list of which only those lines are in the page that can be seen.
 class VirtualList {
   constructor(element, label, makeLine, { height = 20, onKey = null } = {}) {
@@ -48,6 +51,7 @@ class VirtualList {
     filled(element, { role: "listbox", tabindex: 0, "aria-label": label }, []);
     element.addEventListener("scroll", () => this.draw());
     new ResizeObserver(() => this.draw(true)).observe(element);
+    VirtualList.all.push(this);
   }
 
   fill(count, width) {
@@ -57,10 +61,11 @@ class VirtualList {
     this.draw(true);
   }
 
-  draw(anew = false) {
+  // Draw the lines in view, or, to be printed, so many from the first.
+  draw(anew = false, printed = 0) {
     const top = this.element.scrollTop, tall = this.element.clientHeight;
-    const first = Math.max(0, Math.floor(top / this.height) - 8);
-    const last = Math.min(this.count, Math.ceil((top + tall) / this.height) + 8);
+    const first = printed ? 0 : Math.max(0, Math.floor(top / this.height) - 8);
+    const last = Math.min(this.count, printed || Math.ceil((top + tall) / this.height) + 8);
     if (!anew && first === this.first && last === this.last) return;
     this.first = first;
     this.last = last;
@@ -83,3 +88,4 @@ class VirtualList {
     }
   }
 }
+VirtualList.all = [];

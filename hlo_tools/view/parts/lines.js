@@ -4,7 +4,8 @@
 class LoopsView {
   constructor(app) {
     this.app = app;
-    this.kernel = 0;
+    // The first kernel that a pass changes.
+    this.kernel = Math.max(0, app.trace.kernels.findIndex((each) => each.states.length > 1));
     this.state = 1;
     this.lists = ["loops-before", "loops-after"].map((id, side) =>
       new VirtualList(byId(id), side ? "Loops after the pass" : "Loops before the pass", (n) => this.line(n, side)));
@@ -17,18 +18,20 @@ class LoopsView {
   render() {
     const { kernels, texts } = this.app.trace;
     if (!kernels.length) {
-      byId("loops-passes").replaceChildren(el("p", { class: "dim" }, "No pass over kernels changed anything, or there is no code for this pipeline."));
+      byId("loops-passes").replaceChildren(el("p", { class: "dim" }, "There are no kernels: the passes are for another target, or the module cannot be emitted."));
       return;
     }
     const kernel = kernels[this.kernel], { states } = kernel;
-    this.state = Math.min(Math.max(this.state, 1), states.length - 1);
+    this.state = Math.min(Math.max(this.state, states.length > 1 ? 1 : 0), states.length - 1);
     const choice = el("select", { "aria-label": "kernel", onchange: (event) => { this.kernel = event.target.selectedIndex; this.state = 1; this.render(); } },
-      ...kernels.map((each, n) => el("option", { selected: n === this.kernel }, each.name)));
+      ...kernels.map((each, n) => el("option", { selected: n === this.kernel },
+        `${each.name}, changed ${plural(each.states.length - 1, "time")}`)));
     const buttons = states.slice(1).map((state, n) => el("button", { type: "button",
       "aria-pressed": n + 1 === this.state ? "true" : "false", title: state.why,
       onclick: () => { this.state = n + 1; this.render(); } }, state.pass));
-    byId("loops-passes").replaceChildren(el("label", {}, "kernel ", choice), " ", ...buttons, el("p", {}, states[this.state].why));
-    const sides = [states[this.state - 1].lines, states[this.state].lines];
+    byId("loops-passes").replaceChildren(el("label", {}, "kernel ", choice), " ", ...buttons,
+      el("p", {}, states[this.state].why || "No pass over kernels changes these loops."));
+    const sides = [states[Math.max(this.state - 1, 0)].lines, states[this.state].lines];
     const [before, after] = sides.map(numbered);
     const edits = differences(before, after);
     this.shown = aligned(before, after, edits, () => -1);
@@ -96,9 +99,9 @@ class CodeView {
   render(language) {
     const { trace, name } = this.app, code = trace.code.find((each) => each.language === language);
     if (!code) return;
-    const rows = trace.starts[trace.starts.length - 1];
-    this.state = new State(trace, rows);
-    this.gutter = this.gutter && this.gutter.state.rows === rows ? this.gutter : new Gutter(this.state);
+    [this.state] = this.app.states();
+    const { rows } = this.state;
+    this.gutter = this.gutter || new Gutter(this.state);
     this.lines = [];
     code.sections.forEach((section, number) => {
       const isOpen = this.opened.has(number) || section.title !== "prelude";

@@ -14,8 +14,8 @@ class Panel {
       this.element.replaceChildren(el("p", { class: "dim" }, "Choose an instruction: click on a line, or on a name."));
       return;
     }
-    const [before, after] = app.change.states;
-    const state = after.place(name) >= 0 ? after : before, place = state.place(name);
+    const [before, after] = app.states();
+    const state = after.place(name) >= 0 && !app.quiz.hides() ? after : before, place = state.place(name);
     const title = el("h2", {}, "%" + trace.names[name]);
     if (place < 0) {
       this.element.replaceChildren(title, el("p", { class: "dim" }, "It is not in the module here."), this.history(name));
@@ -44,7 +44,7 @@ class Panel {
   }
 
   values(name, before, after) {
-    const { trace, pass, step } = this.app;
+    const { trace } = this.app, { pass, step } = this.app.place();
     if (!trace.values.length) return [];
     const last = step === 0 || step === trace.passes[pass].steps.length;
     const at = (state, number) => {
@@ -61,7 +61,7 @@ class Panel {
 
   // From the last change of the line back to the user's own program.
   history(name, row) {
-    const { trace, pass, step } = this.app, list = el("ol", { class: "history" });
+    const { trace } = this.app, { pass, step } = this.app.place(), list = el("ol", { class: "history" });
     const now = trace.passes[pass].doneBefore + (step || trace.passes[pass].steps.length);
     const seen = new Set();
     let wanted = name;

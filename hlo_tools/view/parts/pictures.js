@@ -51,6 +51,25 @@ class TimelineView {
   constructor(app) {
     this.app = app;
     this.element = byId("timeline-picture");
+    this.element.addEventListener("click", (event) => app.followed(event));
+  }
+
+  // When each instruction would run on a GPU, a row a lane.
+  device() {
+    const { trace, name } = this.app, { timeline } = trace;
+    if (!timeline.length) return [];
+    const end = Math.max(...timeline.map((span) => span[3])), lanes = [...new Set(timeline.map((span) => span[0]))];
+    const width = 900, tall = 34, height = lanes.length * tall;
+    const drawn = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "memory", role: "img",
+      "aria-label": `${plural(timeline.length, "instruction")} in ${(end * 1e6).toFixed(1)} microseconds` });
+    for (const [lane, number, start, stop] of timeline) {
+      const x = (start / end) * width, w = Math.max(1.5, ((stop - start) / end) * width), y = lanes.indexOf(lane) * tall + 3;
+      const told = `%${trace.names[number]}, ${lane}, ${((stop - start) * 1e6).toFixed(2)} µs`;
+      drawn.append(svg("g", { class: number === name ? "value chosen" : "value", "data-name": number }, svg("title", {}, told),
+        svg("rect", { x, y, width: w, height: tall - 6 }),
+        w > 60 ? svg("text", { x: x + 3, y: y + 18 }, clipped("%" + trace.names[number], Math.floor(w / 7))) : null));
+    }
+    return [el("figure", {}, el("figcaption", {}, `On a GPU: ${lanes.join(", ")}; ${(end * 1e6).toFixed(1)} µs in all`), drawn)];
   }
 
   render() {
@@ -69,6 +88,6 @@ class TimelineView {
         el("td", { class: "bar" }, el("span", { style: `width:${(run.milliseconds / most) * 100}%` })));
     });
     const heads = ["", "pass", "rewrites", "instructions", "change", "ms", "time"].map((head) => el("th", { scope: "col" }, head));
-    this.element.replaceChildren(el("table", {}, el("caption", {}, "Every run of a pass, in order"), el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...rows)));
+    this.element.replaceChildren(...this.device(), el("table", {}, el("caption", {}, "Every run of a pass, in order"), el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...rows)));
   }
 }
