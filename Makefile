@@ -1,16 +1,29 @@
 # Two commands set everything up: `make run` and `make test`. Neither needs an activated environment.
 PYTHON ?= python3
 BIN := .venv/bin
-SOFTMAX := tests/models/softmax_layer
+MODEL := tests/models/attention
 
 .PHONY: run test everywhere fuzz harnesses docs proofs bless bless-course bench clean
 
-# The main job: a dense softmax layer, dumped from JAX, is parsed, verified, printed, run, and its
-# value compared with XLA's.
+# The whole story: attention, dumped from JAX, is verified, interpreted and compiled, and gives what
+# XLA gives.
 run: .venv/runs
-	$(BIN)/hlo verify $(SOFTMAX).hlo
-	$(BIN)/hlo print $(SOFTMAX).hlo
-	$(BIN)/hlo run $(SOFTMAX).hlo --input $(SOFTMAX).npz --expect $(SOFTMAX).npz
+	@mkdir -p build
+	@echo "A module from JAX is read and verified:"
+	@$(BIN)/hlo verify $(MODEL).hlo
+	@echo; echo "The interpreter runs it, and compares with what XLA gave:"
+	@$(BIN)/hlo run $(MODEL).hlo --input $(MODEL).npz --expect $(MODEL).npz --quiet
+	@echo; echo "The optimizer rewrites it; the last of its rewrites:"
+	@$(BIN)/hlo opt $(MODEL).hlo --log -o build/optimized.hlo 2>&1 | tail -n 5
+	@echo; echo "It becomes C, which is compiled, called, and compared with XLA and the interpreter:"
+	@$(BIN)/hlo run $(MODEL).hlo --platform c --input $(MODEL).npz --expect $(MODEL).npz --quiet
+	@$(BIN)/hlo run $(MODEL).hlo --platform c --input $(MODEL).npz --reference interpreter --quiet
+	@echo; echo "Every rewrite, with its rule, its proof and the values, for a browser:"
+	@$(BIN)/hlo view $(MODEL).hlo -o build/attention.html
+	@echo; echo "What next? Read tutorials/01-a-compiler-in-one-page.md, open build/attention.html, or try"
+	@echo "    $(BIN)/hlo step $(MODEL).hlo       walk through the rewrites"
+	@echo "    $(BIN)/hlo opt $(MODEL).hlo --stage c"
+	@echo "    $(BIN)/hlo --help"
 
 test: .venv/tests
 	$(BIN)/ruff check .

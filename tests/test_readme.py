@@ -1,14 +1,12 @@
 """What the README shows is what happens."""
 
-import os
 import re
 import shlex
 import subprocess
-import sys
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
+from course.blocks import alike, run_command
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -22,25 +20,16 @@ def commands(block: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("block", CONSOLES)
-def test_consoles_show_what_is_printed(block: str) -> None:
-    folder = ROOT
-    bin_ = str(Path(sys.executable).parent)
-    environment = os.environ | {"PATH": f"{bin_}:{os.environ['PATH']}", "NO_COLOR": "1"}
+def test_consoles_show_what_is_printed(block: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("NO_COLOR", "1")
     for command, shown in commands(block):
         words = shlex.split(command)
         if words[0] == "cd":
-            folder /= words[1]
-        if words[0] in ("cd", "export"):
-            continue
-        assert words[0] == "hlo"
-        done = subprocess.run(
-            [sys.executable, "-m", "hlo_tools", *words[1:]],
-            cwd=folder, env=environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        printed = (done.stdout + done.stderr).strip()
-        # Three dots stand for anything.
-        pattern = "*".join(re.sub(r"[\[*?]", "[\\g<0>]", part) for part in shown.split("..."))
-        assert fnmatchcase(printed, f"{pattern}*" if shown.endswith("...") else pattern), printed
+            monkeypatch.chdir(Path.cwd() / words[1])
+        if words[0] not in ("cd", "export"):
+            printed = run_command(command)
+            assert alike(shown, printed), printed
 
 
 def test_there_is_a_console() -> None:
@@ -59,7 +48,37 @@ def test_files_exist() -> None:
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
-def test_the_builder_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    (block,) = [b for b in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "Builder" in b]
-    exec(block, {})
-    assert "multiply(%parameter.0, %logistic)" in capsys.readouterr().out
+PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+def test_every_block_of_python_runs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    names: dict[str, object] = {}
+    for block in PYTHON:
+        exec(block, names)
+    printed = capsys.readouterr().out
+    assert "multiply(%parameter.0, %logistic)" in printed
+    assert "ENTRY main" in printed
+    assert len(PYTHON) == 4
+
+
+def test_make_run_tells_the_story(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of `make run`, as make would run them."""
+    told = subprocess.run(
+        ["make", "-n", "run"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    commands = re.findall(r"^\.venv/bin/(hlo .*)$", told, re.MULTILINE)
+    assert len(commands) == 6
+    monkeypatch.chdir(ROOT)
+    for command in commands:
+        printed = run_command(command.partition(" 2>&1")[0].replace("build/", f"{tmp_path}/"))
+        assert "error" not in printed
+        if "--quiet" in command:
+            assert printed.startswith("equal to"), printed
+
+
+def test_links_lead_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#\s]+)\)", README)
+    assert [link for link in links if "://" not in link and not (ROOT / link).exists()] == []
