@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import re
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from emit_cuda.cuda_file import CudaFile, explained
 from hlo.errors.error import HloError
 from hlo.support.cache import read_sealed
 from hlo.support.compiler import described, find_cpp_compiler, is_gcc, machine_flags, told
@@ -29,7 +29,8 @@ FLAGS = (
     *("-ffp-contract=off", "-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math"),
     *("-fno-exceptions", "-fno-rtti", "-fno-stack-protector", "-fno-omit-frame-pointer"),
 )
-CHECKED = ("-DCUDA_ON_HOST_CHECKED", "-g1")
+# Lines are kept as version 4 of DWARF has them: of version 5, tools confuse the names of files.
+CHECKED = ("-DCUDA_ON_HOST_CHECKED", "-g1", "-gdwarf-4")
 # What calls the checker. The compiler's own libraries that would answer are not linked.
 WATCHED = (
     *("-fsanitize=thread,bounds,signed-integer-overflow,alignment", "-fsanitize-recover=all"),
@@ -37,65 +38,14 @@ WATCHED = (
 )
 WATCHED_BY_GCC = ("--param=tsan-instrument-func-entry-exit=0",)
 UNCHECKED = ("-fwrapv",)
-# The name of the file while it is compiled.
-SOURCE = "kernels.cpp"
 
-# What Python looks for in the file: its kernels, and shared memory whose size the launch tells.
-_KERNEL = re.compile(
-    r"__global__\s+(?:static\s+)?(?:void\s+)?(?:__launch_bounds__\s*\([^)]*\)\s*)?(?:void\s+)?"
-    r"(\w+)\s*\("
-)
+# An error as gcc and clang tell it.
+_ERROR = re.compile(r"^([^:\n]*):(\d+):.*?error: (.*)$", re.MULTILINE)
+# Shared memory whose size the launch tells.
 _DYNAMIC = re.compile(
     r"\bextern\s+(__align__\s*\([^)]*\)\s*)?__shared__"
     r"([^;\[\]()]*?(?:\([^)]*\)[^;\[\]()]*)?(?:\[[^\]]*\]\s*)+);"
 )
-_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class CudaFile:
-    """A file of CUDA C.
-
-    Attributes
-    ----------
-    name : for messages.
-    """
-
-    text: str
-    name: str = "kernels.cu"
-
-    @property
-    def kernels(self) -> tuple[str, ...]:
-        """The names of its kernels, in their order; templates are none until they are named."""
-        found = dict.fromkeys(
-            match[1]
-            for match in _KERNEL.finditer(self._code)
-            if not _is_template(self._code, match.start())
-        )
-        return tuple(found)
-
-    @property
-    def _code(self) -> str:
-        """The text without comments and strings, with as many lines."""
-        return _TEXT.sub(lambda match: "\n" * match[0].count("\n") + " ", self.text)
-
-    def line(self, number: int) -> str:
-        """A line of it, counted from 1; empty if there is none."""
-        lines = self.text.splitlines()
-        return lines[number - 1].strip() if 0 < number <= len(lines) else ""
-
-    def about(self, number: int) -> str:
-        """The HLO instruction that a line belongs to: the nearest comment `// hlo: ...` above."""
-        for line in reversed(self.text.splitlines()[:number]):
-            if "// hlo:" in line:
-                return line.partition("// hlo:")[2].strip()
-        return ""
-
-
-def _is_template(code: str, position: int) -> bool:
-    """Whether a kernel's definition begins with `template <...>`."""
-    before = re.split(r"[;}]", code[:position])[-1]
-    return bool(re.search(r"\btemplate\s*<", before))
 
 
 def compiled(file: CudaFile, kernels: Sequence[str], *, checked: bool) -> Path:
@@ -123,7 +73,7 @@ def compiled(file: CudaFile, kernels: Sequence[str], *, checked: bool) -> Path:
         return found
     objects = _parts(command, made_of, checked=checked)
     with TemporaryDirectory(dir=libraries_folder(), prefix="build-") as folder:
-        source, made = Path(folder) / SOURCE, Path(folder) / "kernels.so"
+        source, made = Path(folder) / "kernels.cpp", Path(folder) / "kernels.so"
         source.write_text(text)
         threads = Path(folder) / "threads.a"
         threads.write_bytes(objects)
@@ -181,20 +131,7 @@ def _run(command: Sequence[str], file: CudaFile | None) -> None:
         raise HloError(
             "HLO190",
             "the C++ compiler refuses the CUDA file",
-            notes=explained(done.stderr + done.stdout, file) if file else [done.stderr[:2000]],
+            notes=explained(done.stderr + done.stdout, file, _ERROR)
+            if file
+            else [done.stderr[:2000]],
         )
-
-
-def explained(messages: str, file: CudaFile) -> list[str]:
-    """A compiler's errors, each with its place, the line, and the HLO that the line computes."""
-    notes: list[str] = []
-    for where, number, message in re.findall(
-        r"^([^:\n]*):(\d+):.*?error: (.*)$", messages, re.MULTILINE
-    ):
-        line = file.line(int(number)) if where == file.name else ""
-        notes.append(f"{where}:{number}: {message}" + (f": {line}" if line else ""))
-        about = file.about(int(number)) if where == file.name else ""
-        notes += [f"it computes {about}"] if about else []
-    if "<<<" in file.text:
-        notes.append("a launch with <<< >>> is no part of a kernel: leave the file's main() out")
-    return notes[:20] or [messages.strip()[:2000]]

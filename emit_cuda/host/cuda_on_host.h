@@ -713,7 +713,7 @@ void store_matrix_sync(T *to, const fragment<accumulator, M, N, K, T> &f, unsign
     for (int i = 0; i < F::num_elements; ++i)
         to[offset_of<F>(i, stride, layout == mem_col_major)] = f.x[i];
 }
-template <class F> auto element(const cuda_on_host::Exchange &met, int row, int column) {
+template <class F> CUDA_UNCHECKED auto element(const cuda_on_host::Exchange &met, int row, int column) {
     int index = row * F::columns + column;
     return ((const F *)met.word[index / F::num_elements])->x[index % F::num_elements];
 }

@@ -8,14 +8,12 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from emit_cuda.host.compiling import SOURCE
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from emit_cuda.cuda_file import CudaFile
     from emit_cuda.devices import Dim3
-    from emit_cuda.host.compiling import CudaFile
 
 # In the order of `Fault` in threads.h: a name, and a sentence of it.
 FAULTS: Final = {
@@ -223,7 +221,6 @@ def lines_of(library: Path, codes: Sequence[int], file: str) -> dict[int, int]:
             code = int(row, 16)
             continue
         name, _, number = row.partition(" ")[0].rpartition(":")
-        # Compilers differ in whether they call the file by the name it was given or by its own.
-        if name.endswith((f"/{SOURCE}", file)) and number.isdigit():
+        if name.endswith(file) and number.isdigit():
             lines.setdefault(code, int(number))
     return lines

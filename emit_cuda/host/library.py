@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from emit_cuda.host.compiling import CudaFile, compiled
+from emit_cuda.cuda_file import CudaFile
+from emit_cuda.host.compiling import compiled
 from emit_cuda.host.findings import CFinding, findings
 from hlo.errors.error import HloError
 

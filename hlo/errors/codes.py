@@ -221,6 +221,13 @@ CODES: Final[dict[str, Code]] = {
         "emit_cuda runs kernels on a GPU through NVIDIA's driver. Without one, the same kernels "
         "run on the processor: `hlo run --platform cuda-host`; `hlo opt --stage cuda` shows them.",
     ),
+    "HLO195": Code(
+        "a part of NVIDIA's toolkit is missing",
+        "CUDA C is compiled for GPUs by NVRTC, from the wheels that `pip install "
+        "'pyhlo[cuda-compile]'` installs; no GPU and no toolkit are needed. SASS is shown by "
+        "nvdisasm, from the wheel nvidia-cuda-nvdisasm or the toolkit. To run kernels on the "
+        "processor takes neither: `--platform cuda-host`.",
+    ),
     # The command line
     "HLO200": Code(
         "a file cannot be read or written",

@@ -1,0 +1,1 @@
+// What this header declares is in cuda_on_host.h already.
