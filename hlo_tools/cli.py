@@ -25,6 +25,7 @@ VERBS: Final = {
     "verify": "check that modules are well formed",
     "run": "run a module, and compare it with a reference",
     "jax": "run a script that uses JAX, and watch its modules",
+    "cuda-host": "run a kernel of CUDA C on the processor, and find its mistakes",
     "aot": "write a module as C files that build without Python",
     "opt": "optimize a module, by a standard pipeline or by chosen passes",
     "check": "hold a pass or a rule of your own against the interpreter",

@@ -745,9 +745,14 @@ CUDA_UNCHECKED void mma_sync(D &d, const A &a, const B &b, const C &c, CUDA_LINE
 // ---- 11 kernels -----------------------------------------------------------------------------
 // The driver ends the file with a table of its kernels, which is all that Python sees of it.
 namespace cuda_on_host {
-struct Parameter { int bytes, is_pointer; };
-template <class T> struct IsPointer { enum { value = 0 }; };
-template <class T> struct IsPointer<T *> { enum { value = 1 }; };
+struct Parameter { int bytes, kind; };  // kind: 0 integer, 1 pointer, 2 float or double, 3 other
+template <class T> struct KindOf { enum { value = 3 }; };
+template <class T> struct KindOf<T *> { enum { value = 1 }; };
+#define CUDA_KIND(T, KIND) template <> struct KindOf<T> { enum { value = KIND }; };
+CUDA_KIND(bool, 0) CUDA_KIND(char, 0) CUDA_KIND(signed char, 0) CUDA_KIND(unsigned char, 0)
+CUDA_KIND(short, 0) CUDA_KIND(unsigned short, 0) CUDA_KIND(int, 0) CUDA_KIND(unsigned, 0)
+CUDA_KIND(long, 0) CUDA_KIND(unsigned long, 0) CUDA_KIND(long long, 0)
+CUDA_KIND(unsigned long long, 0) CUDA_KIND(float, 2) CUDA_KIND(double, 2)
 
 template <int... I> struct Places {};
 template <int N, int... I> struct Counted : Counted<N - 1, N - 1, I...> {};
@@ -756,7 +761,7 @@ template <int... I> struct Counted<0, I...> { using Type = Places<I...>; };
 template <auto KERNEL> struct Call;
 template <class... A, void (*KERNEL)(A...)> struct Call<KERNEL> {
     static constexpr int count = sizeof...(A);
-    static constexpr Parameter parameters[] = {{(int)sizeof(A), IsPointer<A>::value}..., {0, 0}};
+    static constexpr Parameter parameters[] = {{(int)sizeof(A), KindOf<A>::value}..., {0, 0}};
     template <int... I> static CUDA_UNCHECKED void with(void **arguments, Places<I...>) {
         KERNEL(*(A *)arguments[I]...);
     }

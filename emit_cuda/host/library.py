@@ -26,6 +26,8 @@ MOST_THREADS = 1024
 MOST_ALONG = (1024, 1024, 64)
 MOST_BLOCKS = (2**31 - 1, 65535, 65535)
 MOST_SHARED = 227 << 10
+# Of parameters, as cuda_on_host.h numbers them.
+KINDS = ("integer", "pointer", "floating", "structure")
 # Findings that are told of one launch.
 MOST_FINDINGS = 32
 # With fewer threads than this, to start another processor thread takes longer than to do its work.
@@ -47,16 +49,29 @@ class Memory:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a kernel.
+
+    Attributes
+    ----------
+    kind : one of `KINDS`.
+    """
+
+    bytes: int
+    kind: str
+
+
 class _Parameter(ctypes.Structure):
     bytes: int
-    is_pointer: int
-    _fields_ = (("bytes", ctypes.c_int), ("is_pointer", ctypes.c_int))
+    kind: int
+    _fields_ = (("bytes", ctypes.c_int), ("kind", ctypes.c_int))
 
 
 class _Kernel(ctypes.Structure):
     name: bytes | None
     run: int
-    parameters: ctypes.Array[_Parameter]
+    parameters: Sequence[_Parameter]
     count: int
     _fields_ = (
         ("name", ctypes.c_char_p),
@@ -111,11 +126,11 @@ class Library:
         self._keeps_order = "atomic" in file.text
 
     @property
-    def kernels(self) -> Mapping[str, tuple[tuple[int, bool], ...]]:
-        """By name: of each parameter, its bytes and whether it is a pointer."""
+    def kernels(self) -> Mapping[str, tuple[Parameter, ...]]:
+        """The parameters of each kernel, by its name."""
         return {
             name: tuple(
-                (row.parameters[k].bytes, bool(row.parameters[k].is_pointer))
+                Parameter(row.parameters[k].bytes, KINDS[row.parameters[k].kind])
                 for k in range(row.count)
             )
             for name, row in self._kernels.items()
@@ -214,18 +229,19 @@ def _check_dims(kernel: str, grid: Dim3, block: Dim3, shared_bytes: int) -> None
 
 
 def _values(
-    kernel: str, parameters: Sequence[tuple[int, bool]], arguments: Sequence[int | np.generic]
+    kernel: str, parameters: Sequence[Parameter], arguments: Sequence[int | np.generic]
 ) -> list[np.ndarray[Any, Any]]:
     """The values of the arguments, each where the kernel can take it from."""
     if len(parameters) != len(arguments):
         message = f"kernel {kernel} has {len(parameters)} parameters, not {len(arguments)}"
         raise HloError("HLO191", message)
     values: list[np.ndarray[Any, Any]] = []
-    for k, ((size, is_pointer), value) in enumerate(zip(parameters, arguments, strict=True)):
+    for k, (parameter, value) in enumerate(zip(parameters, arguments, strict=True)):
+        is_pointer = parameter.kind == "pointer"
         given = np.asarray(np.uint64(value) if isinstance(value, int) else value)
         is_address = isinstance(value, int)
-        if is_address != is_pointer or given.nbytes != size:
-            wanted = "a pointer" if is_pointer else f"a scalar of {size} bytes"
+        if is_address != is_pointer or given.nbytes != parameter.bytes:
+            wanted = "a pointer" if is_pointer else f"a scalar of {parameter.bytes} bytes"
             told = "an address" if is_address else f"a {given.dtype}"
             message = f"kernel {kernel}: parameter {k} is {wanted}, the argument is {told}"
             raise HloError("HLO191", message)

@@ -1,0 +1,80 @@
+"""`hlo cuda-host`: a student's own kernel, on the processor."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hlo_tools.cli import main
+
+FAULTS = Path(__file__).parents[1] / "emit_cuda" / "faults"
+ADD = """
+__global__ void add(const float *x, float *y, int n, float c) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] + c;
+}
+"""
+
+
+@pytest.fixture
+def hlo_cuda(tmp_path, capsys):
+    """Run the verb on a text; gives the status and what it prints."""
+
+    def run(text, *words):
+        path = tmp_path / "own.cu"
+        path.write_text(text)
+        status = main(["cuda-host", str(path), *words])
+        shown = capsys.readouterr()
+        return status, shown.out + shown.err
+
+    return run
+
+
+def test_arrays_come_from_files_and_go_to_files(hlo_cuda, tmp_path):
+    x = np.arange(1000, dtype=np.float32)
+    np.save(tmp_path / "x.npy", x)
+    out = tmp_path / "y.npy"
+    words = f"--grid 4 --block 256 --arg {tmp_path}/x.npy --arg f32[1000] --arg 1000 --arg 0.5"
+    status, shown = hlo_cuda(ADD, *words.split(), "--out", str(out))
+    assert status == 0
+    assert shown.startswith("f32[1000] = [5.000e-01 1.500e+00 2.500e+00 ")
+    assert (np.load(out) == x + 0.5).all()
+
+
+def test_a_mistake_is_told_and_is_the_exit_status(capsys):
+    words = "--grid 4 --block 256 --arg f32[1000]=iota --arg f32[1000] --checked --seed 2"
+    assert main(["cuda-host", str(FAULTS / "ragged_edge.cu"), *words.split()]) == 1
+    shown = capsys.readouterr().out
+    assert "ragged_edge.cu:5: out of bounds in twice" in shown
+    assert "y[i] = 2 * x[i];" in shown
+    assert "1 mistake found" in shown
+
+
+def test_a_kernel_that_leaves_its_arrays_does_not_end_the_command(hlo_cuda):
+    text = "__global__ void f(float *x) { x[1 << 29] = 1; }"
+    status, shown = hlo_cuda(text, "--arg", "f32[8]")
+    assert status == 2
+    assert "error[HLO192]: the kernel ended its process by SIG" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--arg f32[8] --arg f32[8] --arg 8", "kernel add has 4 parameters, not 3"),
+        ("--arg f32[8] --arg f32[8] --arg 8.5 --arg 1", "'8.5' is not an integer of 4 bytes"),
+        ("--arg 7 --arg f32[8] --arg 8 --arg 1", "'7' is not an array"),
+        ("--arg f33[8] --arg f32[8] --arg 8 --arg 1", "no element type 'f33'"),
+        ("--block 2,512,2 --arg f32[8] --arg f32[8] --arg 8 --arg 1", "more than 1024"),
+        ("--kernel sub", "has no kernel 'sub'; it has add"),
+    ],
+)
+def test_a_launch_that_does_not_fit_is_refused(hlo_cuda, words, message):
+    status, shown = hlo_cuda(ADD, *words.split())
+    assert status == 2
+    assert message in shown
+
+
+def test_a_launch_in_the_file_is_no_part_of_a_kernel(hlo_cuda):
+    status, shown = hlo_cuda(ADD + "int main() { add<<<1, 2>>>(0, 0, 0, 0); }")
+    assert status == 2
+    assert "leave the file's main() out" in shown
