@@ -103,7 +103,8 @@ def _finding(
         found = raised(name, told.error, answer.path, shown)
     else:
         found = Finding("wrong", message, case_text(case, told.want, told.got))
-    return Finding(found.kind, found.message, found.shown, again=lambda: wrong(case))
+    place = answer.place(name)
+    return Finding(found.kind, found.message, found.shown, place, lambda: wrong(case))
 
 
 class Watched:

@@ -1,0 +1,2 @@
+# message: PIPELINE moves
+PIPELINE = "inline,fix(algebraic-simplifier,cse,dce)"

@@ -1,0 +1,2 @@
+# message: PIPELINE is no pipeline
+PIPELINE = "inline,fuse"
