@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interpreter.lift import as_tuple, lifted
+from interpreter.monoid import monoid_of
 from interpreter.numbers.widths import narrowed, type_of, widened
-from interpreter.operation import known_operation
 from interpreter.table import evaluates
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
     from interpreter.engine.frame import Frame
-    from interpreter.operation import Operation
+    from interpreter.monoid import Monoid
 
     Array = NDArray[Any]
 
@@ -88,8 +88,8 @@ def fold(
     kept = [n for axis, n in enumerate(shape) if axis not in axes]
     if any(shape[axis] == 0 for axis in axes):
         return tuple(np.broadcast_to(initial, kept) for initial in initials)
-    if (operation := known_operation(computation)) is not None:
-        return (_fold_known(operation, arrays[0], initials[0], axes),)
+    if (monoid := monoid_of(computation)) is not None:
+        return (_fold_known(monoid, arrays[0], initials[0], axes),)
     # The folded axes become one, the first.
     front = range(len(axes))
     count = prod(shape[axis] for axis in axes)
@@ -102,21 +102,21 @@ def fold(
     return results
 
 
-def _fold_known(operation: Operation, array: Array, initial: Array, axes: tuple[int, ...]) -> Array:
+def _fold_known(monoid: Monoid, array: Array, initial: Array, axes: tuple[int, ...]) -> Array:
     element_type = type_of(array)
-    if operation.compares and element_type.is_floating:
-        extreme = operation.ufunc.reduce(widened(array), axis=axes)
-        result = operation.ufunc(widened(initial), extreme)
+    if monoid.compares and element_type.is_floating:
+        extreme = monoid.ufunc.reduce(widened(array), axis=axes)
+        result = monoid.ufunc(widened(initial), extreme)
         # Encoding is slow, and needed only to tell zeros apart.
         if not np.any(result == 0):
             return narrowed(result, element_type)
     # NumPy adds in an order that follows the strides: equal values must give an equal sum.
-    numbers = np.asarray(operation.encode(array), order="C")
-    first = operation.encode(initial)
+    numbers = np.asarray(monoid.encode(array), order="C")
+    first = monoid.encode(initial)
     # NumPy's sums begin with 0, which would make 0 of sums of -0.
-    identity = operation.identity(numbers.dtype)
-    total = operation.ufunc.reduce(numbers, axis=axes, dtype=numbers.dtype, initial=identity)
-    return operation.decode(operation.ufunc(first, total), element_type)
+    identity = monoid.encoded_identity(numbers.dtype)
+    total = monoid.ufunc.reduce(numbers, axis=axes, dtype=numbers.dtype, initial=identity)
+    return monoid.decode(monoid.ufunc(first, total), element_type)
 
 
 def _fold_pairs(frame: Frame, computation: Computation, rows: list[Array]) -> list[Array]:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from interpreter.lift import lifted
+from interpreter.monoid import monoid_of
 from interpreter.numbers.widths import type_of, widened
-from interpreter.operation import known_operation
 from interpreter.table import evaluates
 
 if TYPE_CHECKING:
@@ -235,11 +235,11 @@ def combine_at(
     updates : an array of shape (n,) for each of `arrays`.
     """
     results = [array.copy() for array in arrays]
-    operation = known_operation(computation)
-    if operation is not None:
-        numbers = operation.encode(results[0])
-        operation.ufunc.at(numbers, places, operation.encode(updates[0]))
-        return [operation.decode(numbers, type_of(arrays[0]))]
+    monoid = monoid_of(computation)
+    if monoid is not None:
+        numbers = monoid.encode(results[0])
+        monoid.ufunc.at(numbers, places, monoid.encode(updates[0]))
+        return [monoid.decode(numbers, type_of(arrays[0]))]
     if computation.root.opcode == "parameter" and len(computation.parameters) == 2:
         # The new value or the old one; NumPy too keeps the last of several new ones.
         if computation.root is computation.parameters[1]:

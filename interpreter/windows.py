@@ -13,9 +13,9 @@ import numpy as np
 from hlo.types.values import PaddingDim
 from interpreter.indexing import combine_at
 from interpreter.lift import lifted
+from interpreter.monoid import monoid_of
 from interpreter.movement import pad
 from interpreter.numbers.widths import type_of
-from interpreter.operation import known_operation
 from interpreter.table import evaluates
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
     from hlo.types.values import Window
     from interpreter.engine.frame import Frame
-    from interpreter.operation import Operation
+    from interpreter.monoid import Monoid
 
     Array = NDArray[Any]
 
@@ -54,22 +54,22 @@ def evaluate_reduce_window(
     half = len(operands) // 2
     arrays, initials = operands[:half], operands[half:]
     computation, window = instr.called[0], attrs.window
-    operation = known_operation(computation)
-    if operation is not None and all(w.size > 0 for w in window):
-        return _fold_known(operation, arrays[0], initials[0], window)
+    monoid = monoid_of(computation)
+    if monoid is not None and all(w.size > 0 for w in window):
+        return _fold_known(monoid, arrays[0], initials[0], window)
     results = _fold_in_order(frame, computation, arrays, initials, window)
     return results if instr.shape.is_tuple else results[0]
 
 
-def _fold_known(operation: Operation, array: Array, initial: Array, window: Window) -> Array:
+def _fold_known(monoid: Monoid, array: Array, initial: Array, window: Window) -> Array:
     """Fold one dimension of the window after the other, by an operation that commutes."""
-    numbers, first = operation.encode(array), operation.encode(initial)
-    result = pad(numbers, operation.identity(numbers.dtype), _padding(window))
+    numbers, first = monoid.encode(array), monoid.encode(initial)
+    result = pad(numbers, monoid.encoded_identity(numbers.dtype), _padding(window))
     for axis, dim in enumerate(window):
         result = np.moveaxis(result, axis, 0)
-        result = _slide(operation.ufunc, result, dim.size, dim.window_dilation)[:: dim.stride]
+        result = _slide(monoid.ufunc, result, dim.size, dim.window_dilation)[:: dim.stride]
         result = np.moveaxis(result, 0, axis)
-    return operation.decode(operation.ufunc(first, result), type_of(array))
+    return monoid.decode(monoid.ufunc(first, result), type_of(array))
 
 
 def _slide(combine: Callable[[Array, Array], Array], x: Array, size: int, dilation: int) -> Array:

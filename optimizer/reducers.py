@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import ml_dtypes
 import numpy as np
 
-from interpreter.operation import known_operation
+from interpreter.monoid import monoid_of
 from optimizer.rewriting.make import value_of
 from optimizer.rewriting.rule import guard
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from hlo.instruction import Computation, Instruction
-
-    Array = NDArray[Any]
-
-# Each value that takes part may do so any number of times.
-IDEMPOTENT = frozenset({"and", "or", "maximum", "minimum"})
-# Of truth values these are other names of and and or.
-OF_PREDS = {"add": "or", "multiply": "and", "maximum": "or", "minimum": "and"}
+    from hlo.types.element_type import ElementType
 
 
 def operation_of(computation: Computation, instr: Instruction) -> str:
     """The opcode that folds an instruction's elements; "" if a computation does more than one."""
-    if known_operation(computation) is None:
+    monoid = monoid_of(computation)
+    if monoid is None:
         return ""
-    opcode = computation.root.opcode
-    return OF_PREDS.get(opcode, opcode) if instr.shape.element_type.kind == "pred" else opcode
+    return monoid.of_preds if instr.shape.element_type.kind == "pred" else computation.root.opcode
 
 
 def leaves_alone(initial: Instruction, computation: Computation, *, zero_sign: bool) -> bool:
@@ -39,35 +30,21 @@ def leaves_alone(initial: Instruction, computation: Computation, *, zero_sign: b
     ----------
     zero_sign : whether +0 counts too, although -0 + 0 is +0.
     """
-    value, kind = value_of(initial), initial.shape.element_type.kind
-    if value is None or not value.size:
+    value, wanted = value_of(initial), identity_of(computation, initial.shape.element_type)
+    if value is None or not value.size or wanted is None:
         return False
-    opcode = operation_of(computation, initial)
-    if opcode == "add" and kind in ("float", "complex"):
-        return bool((value == 0).all()) and (zero_sign or _is_negative_zero(value))
-    if opcode in ("add", "or", "xor"):
-        return not value.any()
-    if opcode == "and":
-        return bool((~value == 0).all())
-    if opcode == "multiply":
-        return kind != "complex" and bool((value == 1).all())
-    return bool(opcode) and _is_outermost(value, opcode, kind)
-
-
-def _is_negative_zero(value: Array) -> bool:
-    return value.dtype.kind != "c" and bool(np.signbit(value).all())
-
-
-def _is_outermost(value: Array, opcode: str, kind: str) -> bool:
-    """The lowest value for a maximum, the highest for a minimum."""
-    sign = -1 if opcode == "maximum" else 1
-    if kind == "float":
-        return bool((value.astype(np.float64) == sign * np.inf).all())
-    if kind == "complex":
+    if not (value == np.asarray(wanted).astype(value.dtype)).all():
         return False
-    # NumPy's own iinfo knows no types of four bits.
-    limits: Any = ml_dtypes.iinfo(value.dtype)
-    return all(int(n) == (limits.min if sign < 0 else limits.max) for n in value.flat)
+    if initial.shape.element_type.is_complex:
+        # The product of inf and 1 + 0i has a NaN, and the signs of a sum's zeros are two.
+        return zero_sign and not wanted
+    return zero_sign or bool((np.signbit(value) == np.signbit(wanted)).all())
+
+
+def identity_of(computation: Computation, element_type: ElementType) -> float | None:
+    """The number that a computation leaves others alone with; None if it is not known."""
+    monoid = monoid_of(computation)
+    return None if monoid is None else monoid.identity(element_type)
 
 
 @guard

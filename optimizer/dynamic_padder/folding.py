@@ -11,7 +11,7 @@ is as associative as f, and leaves alone what it shall.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from hlo.instruction import Computation
 from hlo.names import NameSupply
@@ -22,7 +22,7 @@ from optimizer.dynamic_padder.rules import common, rule, several
 from optimizer.dynamic_padder.values import Padded, Tree, static
 from optimizer.expanders.op_expander import element, elements
 from optimizer.expanders.parts import number
-from optimizer.expanders.reductions.monoids import identity, operation_of
+from optimizer.reducers import identity_of
 from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ def fold(instr: Instruction, values: Sequence[Instruction], folded: Sizes, left:
         return several(instr, values, left)
     count = len(values) // 2
     kind = values[0].shape.element_type
-    neutral = identity(operation_of(instr.called[0]), kind) if count == 1 else None
+    neutral = identity_of(instr.called[0], kind) if count == 1 else None
     if neutral is not None:
-        masked = Padded(values[0], folded).masked(number(cast("Any", neutral), kind))
+        masked = Padded(values[0], folded).masked(number(neutral, kind))
         return several(instr, [masked, *values[1:]], left)
     no, yes = number(0, PRED), number(1, PRED)
     counts = Padded(splat(1, array(PRED, values[0].shape.dims)), folded).masked(no)

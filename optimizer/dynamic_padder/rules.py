@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from hlo import attributes as a
     from hlo.instruction import Instruction
+    from hlo.types.element_type import ElementType
 
 Sizes = dict[int, "Instruction"]
 Rule = "Callable[..., Tree]"
@@ -48,6 +49,13 @@ def need(instr: Instruction, condition: bool, why: str) -> None:
     """Refuse an instruction unless a condition holds."""
     if not condition:
         raise refusal(instr, why)
+
+
+def identity(instr: Instruction, found: float | None, kind: ElementType) -> Instruction:
+    """The number that a computation leaves others alone with; an instruction that needs one."""
+    if found is None:
+        raise refusal(instr, "what its computation leaves alone is not known")
+    return number(found, kind)
 
 
 def remade(

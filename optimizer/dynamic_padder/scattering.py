@@ -6,14 +6,14 @@ those that do not count, and to those that do not fit into what is there.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from hlo.types.element_type import S32
 from optimizer.dynamic_padder.indexed import wide
-from optimizer.dynamic_padder.rules import common, need, rule, several
+from optimizer.dynamic_padder.rules import common, identity, need, rule, several
 from optimizer.dynamic_padder.values import Padded, Tree
 from optimizer.expanders.parts import counting, equal, less, number, spread, to_type
-from optimizer.expanders.reductions.monoids import identity, operation_of
+from optimizer.reducers import identity_of
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
@@ -104,7 +104,6 @@ def _neutral(
     """Updates that leave the operand alone where they do not count."""
     update = updates[0].value
     kind = update.shape.element_type
-    found = identity(operation_of(instr.called[0]), kind) if len(updates) == 1 else None
-    need(instr, found is not None, "what its computation leaves alone is not known")
-    fill = number(cast("Any", found), kind)
+    known = identity_of(instr.called[0], kind) if len(updates) == 1 else None
+    fill = identity(instr, known, kind)
     return [Padded(update, sizes).masked(fill, dims)]

@@ -7,14 +7,24 @@ as its size wants; over that the window moves without any.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from hlo.types.values import WindowDim
+from interpreter.monoid import MONOIDS
 from optimizer.dynamic_padder.folding import fold
-from optimizer.dynamic_padder.rules import CUSTOM_CALLS, Sizes, common, need, remade, rule, within
+from optimizer.dynamic_padder.rules import (
+    CUSTOM_CALLS,
+    Sizes,
+    common,
+    identity,
+    need,
+    remade,
+    rule,
+    within,
+)
 from optimizer.dynamic_padder.values import Padded, Tree
 from optimizer.expanders.parts import number, spread
-from optimizer.expanders.reductions.monoids import identity, operation_of
+from optimizer.reducers import identity_of
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
@@ -149,9 +159,7 @@ def _surrounded(
 def _neutral(instr: Instruction, body: Computation, like: Instruction) -> Instruction:
     """What a computation leaves others alone with."""
     kind = like.shape.element_type
-    found = identity(operation_of(body), kind)
-    need(instr, found is not None, "what its computation leaves alone is not known")
-    return number(cast("Any", found), kind)
+    return identity(instr, identity_of(body, kind), kind)
 
 
 def _never(instr: Instruction, select: Computation, like: Instruction) -> Instruction:
@@ -162,6 +170,4 @@ def _never(instr: Instruction, select: Computation, like: Instruction) -> Instru
     plain = direction in known and root.operands == select.parameters
     need(instr, plain, "what its computation never selects is not known")
     kind = like.shape.element_type
-    found = identity(known[direction], kind)
-    need(instr, found is not None, "what its computation never selects is not known")
-    return number(cast("Any", found), kind)
+    return identity(instr, MONOIDS[known[direction]].identity(kind), kind)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interpreter.monoid import MONOIDS
 from interpreter.numbers.compare import BITS, ROUNDING
 from optimizer.dimensions import Dims, Operands, reshaped_groups, static, without
 from optimizer.reducers import (
-    IDEMPOTENT,
     in_any_order,
     is_known,
     is_neutral_but_for_zeros,
@@ -169,7 +169,7 @@ def reduce_of_broadcast(
     count, opcode = prod(a.shape.dims[d] for d in copied), operation_of(f, x)
     if not copied or not a.shape.size or (opcode == "add" and not _is_exact(count, x)):
         return None
-    if opcode not in IDEMPOTENT | {"add"}:
+    if opcode != "add" and not MONOIDS[opcode].idempotent:
         return None
     folded = tuple(i for i, d in enumerate(q) if d in p)
     inner = reduce(x, y, dimensions=folded, to_apply=f) if folded else x

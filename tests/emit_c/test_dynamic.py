@@ -350,3 +350,16 @@ def test_sizes_that_are_set_are_within_their_bounds(size: int, shape: str, optim
     assert interpreter.evaluate(module, *given) == want
     assert interpreter.evaluate(optimizer.optimize(module), *given) == want
     assert emit_c.compile(module, optimize=optimize)(*given) == want
+
+
+def test_a_sum_that_counts_its_additions_is_not_padded_with_0():
+    """a + b + 1 is as associative as a sum, but 0 is not its identity."""
+    text = entry(
+        "x = s32[6] parameter(0)\nn = s32[] parameter(1)\n"
+        "d = s32[<=6] set-dimension-size(x, n), dimensions={0}\nz = s32[] constant(-1)\n"
+        "ROOT r = s32[] reduce(d, z), dimensions={0}, to_apply=counting",
+        "counting { a = s32[] parameter(0)  b = s32[] parameter(1)  one = s32[] constant(1)\n"
+        "  c = s32[] add(a, b)  ROOT s = s32[] add(c, one) }",
+    )
+    arguments = np.arange(6, dtype=np.int32), np.int32(4)
+    assert emit_c.compile(hlo.parse(text))(*arguments) == 0 + 1 + 2 + 3 + 4 - 1

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, cast
 from hlo.types.element_type import S32
 from hlo.types.shape import array
 from interpreter.conversion import integer_range
+from interpreter.monoid import monoid_of
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.apply import applied, is_elementwise
 from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_scatter
@@ -35,7 +36,6 @@ from optimizer.expanders.parts import (
     to_dims,
     to_type,
 )
-from optimizer.expanders.reductions.monoids import operation_of
 from optimizer.passes import register
 from optimizer.rewriting.make import make
 
@@ -102,7 +102,7 @@ def can_combine(scatter: Instruction) -> bool:
     replaces = body.root is body.parameters[-1]
     if len(scatter.operands) != 3 or attrs.unique_indices or not is_elementwise(body):
         return False
-    if not (operation_of(body) or replaces) or not attrs.scatter_dims_to_operand_dims:
+    if not (monoid_of(body) or replaces) or not attrs.scatter_dims_to_operand_dims:
         return False
     sizes = [scatter.operands[2].shape.dims[d] for d in attrs.update_window_dims]
     left_out = (*attrs.inserted_window_dims, *attrs.input_batching_dims)

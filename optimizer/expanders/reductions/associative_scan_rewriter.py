@@ -11,12 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from hlo.opcode import OPCODES
 from hlo.types.values import WindowDim
+from interpreter.monoid import MONOIDS
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.op_expander import Site, expand
 from optimizer.expanders.parts import cut, number, spread, to_dims
-from optimizer.expanders.reductions.monoids import identity
 from optimizer.expanders.reductions.reduce_window_rewriter import to_end, to_start
 from optimizer.passes import register
 from optimizer.rewriting.make import make
@@ -52,7 +51,7 @@ def window_to_the_start(site: Site) -> Instruction | None:
     if not (attrs.is_associative and attrs.num_carries == 1 and len(instr.operands) == 2):
         return None
     x, carry = instr.operands
-    neutral = identity(opcode, x.shape.element_type) if opcode else None
+    neutral = MONOIDS[opcode].identity(x.shape.element_type) if opcode else None
     axis, dims, element_type = attrs.dimensions[0], x.shape.dims, x.shape.element_type
     n = dims[axis]
     if neutral is None or not n or len(instr.shape.elements) != 2:
@@ -74,5 +73,5 @@ def folded_opcode(body: Computation) -> str:
     if root.opcode != "tuple" or len(set(root.operands)) != 1 or len(body.parameters) != 2:
         return ""
     step = root.operands[0]
-    simple = "associative" in OPCODES[step.opcode].traits
-    return step.opcode if simple and set(step.operands) == set(body.parameters) else ""
+    simple = step.opcode in MONOIDS and set(step.operands) == set(body.parameters)
+    return step.opcode if simple else ""

@@ -18,8 +18,8 @@ from hlo.types.values import WindowDim
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.op_expander import Site, expand
 from optimizer.expanders.parts import cut, padded, spread, to_dims
-from optimizer.expanders.reductions.monoids import is_identity, operation_of
 from optimizer.passes import register
+from optimizer.reducers import leaves_alone
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
@@ -62,7 +62,6 @@ class Runs:
         self.site, self.base = site, base_length
         self.window = cast("Windowed", site.instr.attrs).window
         self.body: Computation = site.instr.called[0]
-        self.opcode = operation_of(self.body)
 
     def rewritten(self) -> Instruction | None:
         """The running fold in blocks; None if it is none, or short."""
@@ -70,7 +69,7 @@ class Runs:
             return None
         x, initial = self.site.instr.operands
         wide = [d for d, w in enumerate(self.window) if w != WindowDim(1)]
-        if len(wide) != 1 or not self.opcode or not is_identity(initial, self.opcode):
+        if len(wide) != 1 or not leaves_alone(initial, self.body, zero_sign=True):
             return None
         axis, n = wide[0], x.shape.dims[wide[0]]
         forwards = self.window[axis] == to_start(n)
@@ -97,7 +96,7 @@ class Runs:
         runs = self.folded(totals, initial, axis, forwards=forwards)
         before = padded(runs, initial, axis, *((1, -1) if forwards else (-1, 1)))
         others = [d + (d > axis) for d in range(len(dims))]
-        combined = make(self.opcode, spread(before, split.shape.dims, others), inner)
+        combined = make(self.body.root.opcode, spread(before, split.shape.dims, others), inner)
         return cut(to_dims(combined, full.shape.dims), axis, 0, n)
 
 

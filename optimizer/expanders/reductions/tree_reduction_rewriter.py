@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, cast
 from hlo.types.values import WindowDim
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.op_expander import Site, expand
-from optimizer.expanders.reductions.monoids import is_identity, operation_of
 from optimizer.passes import register
+from optimizer.reducers import leaves_alone
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
@@ -54,10 +54,11 @@ class TreeReductionRewriter:
 def reduced(site: Site, limit: int) -> Instruction | None:
     """The reduction of what groups are reduced to, again until all dimensions are short."""
     instr = site.instr
-    opcode, axes = operation_of(instr.called[0]), cast("Dimensions", instr.attrs).dimensions
-    if len(instr.operands) != 2 or not opcode or not is_identity(instr.operands[1], opcode):
+    if len(instr.operands) != 2:
         return None
-    x, initial = instr.operands
+    (x, initial), axes = instr.operands, cast("Dimensions", instr.attrs).dimensions
+    if not leaves_alone(initial, instr.called[0], zero_sign=True):
+        return None
     while any(x.shape.dims[d] > limit for d in axes):
         window = tuple(
             grouped(n, limit) if d in axes and n > limit else WindowDim(1)

@@ -1,4 +1,4 @@
-"""Computations that are one known operation, such as an addition, which NumPy can fold.
+"""Monoids: operations such as addition, which fold values in any grouping, with their identities.
 
 NumPy's `maximum` and `minimum` leave open which of two zeros they return, and XLA's do not: +0 is
 larger than -0. So floats are folded as integers that have the same order, NaN outermost.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interpreter.arithmetic import total_order
+from interpreter.conversion import integer_range
 from interpreter.numbers.widths import narrowed, widened
 
 if TYPE_CHECKING:
@@ -22,23 +23,21 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-# NumPy's add and multiply of bools are or and and, as XLA's of preds are.
-UFUNCS: dict[str, np.ufunc] = {
-    "add": np.add,
-    "multiply": np.multiply,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-}
-
 
 @dataclass(frozen=True, slots=True)
-class Operation:
-    """An operation on encoded numbers that is associative (but for rounding) and commutative."""
+class Monoid:
+    """An operation on encoded numbers: associative but for rounding, commutative, with an identity.
+
+    Attributes
+    ----------
+    ufunc : of NumPy; its add and multiply of bools are or and and, as XLA's of preds are.
+    of_preds : the opcode that is the same operation on truth values.
+    idempotent : whether a value that takes part may do so any number of times.
+    """
 
     ufunc: np.ufunc
+    of_preds: str
+    idempotent: bool = False
 
     @property
     def compares(self) -> bool:
@@ -64,7 +63,7 @@ class Operation:
             form = total_order(floats).view(floats.dtype)
         return narrowed(form, element_type)
 
-    def identity(self, dtype: np.dtype[Any]) -> Array:
+    def encoded_identity(self, dtype: np.dtype[Any]) -> Array:
         """The encoded number that leaves all others alone."""
         zero = np.zeros((), dtype)
         if self.compares and dtype.kind == "b":
@@ -79,12 +78,42 @@ class Operation:
         # -0 + x is x, also where x is -0.
         return -zero if dtype.kind in "fc" else zero
 
+    def identity(self, element_type: ElementType) -> float | None:
+        """The number that leaves all others alone; None if the type has none."""
+        known: dict[np.ufunc, float]
+        if element_type.is_complex:
+            known = {np.add: 0, np.multiply: 1}
+        elif element_type.is_floating:
+            # -0 + x is x, also where x is -0.
+            known = {np.add: -0.0, np.multiply: 1.0, np.maximum: -np.inf, np.minimum: np.inf}
+        else:
+            low, high = (0, 1) if element_type.kind == "pred" else integer_range(element_type)
+            ones = -1 if element_type.kind == "signed" else high
+            known = {np.add: 0, np.multiply: 1, np.maximum: low, np.minimum: high}
+            known |= {np.bitwise_and: ones, np.bitwise_or: 0, np.bitwise_xor: 0}
+        found = known.get(self.ufunc)
+        # Not every small float has infinities, or a zero.
+        there = found is not None and np.asarray(found, element_type.dtype) == found
+        return found if there else None
 
-def known_operation(computation: Computation) -> Operation | None:
-    """The operation that a computation of two scalars is, if it is one alone."""
+
+# By the opcode.
+MONOIDS = {
+    "add": Monoid(np.add, "or"),
+    "multiply": Monoid(np.multiply, "and"),
+    "maximum": Monoid(np.maximum, "or", idempotent=True),
+    "minimum": Monoid(np.minimum, "and", idempotent=True),
+    "and": Monoid(np.bitwise_and, "and", idempotent=True),
+    "or": Monoid(np.bitwise_or, "or", idempotent=True),
+    "xor": Monoid(np.bitwise_xor, "xor"),
+}
+
+
+def monoid_of(computation: Computation) -> Monoid | None:
+    """The monoid that a computation of two scalars applies, if it does nothing else."""
     root, parameters = computation.root, computation.parameters
-    if root.opcode not in UFUNCS or len(parameters) != 2 or set(root.operands) != set(parameters):
+    if root.opcode not in MONOIDS or len(parameters) != 2 or set(root.operands) != set(parameters):
         return None
-    operation = Operation(UFUNCS[root.opcode])
+    monoid = MONOIDS[root.opcode]
     # Complex numbers have no order; NumPy would make one up.
-    return None if operation.compares and root.shape.element_type.is_complex else operation
+    return None if monoid.compares and root.shape.element_type.is_complex else monoid
