@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 MODEL := tests/models/attention
 
-.PHONY: run test everywhere fuzz harnesses docs proofs bless bless-course bench clean
+.PHONY: run test pycuda everywhere fuzz harnesses docs proofs bless bless-course bench clean
 
 # The whole story: attention, dumped from JAX, is verified, interpreted and compiled, and gives what
 # XLA gives.
@@ -45,6 +45,12 @@ fuzz: .venv/tests
 # Every harness of JAX's own wheel, 5,594 functions of lax, on PyHLO and on XLA CPU.
 harnesses: .venv/tests
 	PYHLO_ALL_HARNESSES=1 $(BIN)/pytest -n 2 -q tests/hlo_jax/test_harnesses.py $(ARGS)
+
+# PyCUDA, for a machine without a GPU or a toolkit, some minutes; tests then drive it on a stand-in
+# for NVIDIA's driver.
+pycuda: .venv/tests
+	$(BIN)/python tests/emit_cuda/stand_in/build.py
+	$(BIN)/pytest -q tests/emit_cuda/test_gpu.py
 
 # The pages of docs/ that are written by the program itself.
 docs: .venv/tests

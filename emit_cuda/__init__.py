@@ -5,7 +5,7 @@ with a model of CUDA's threads, PyCUDA drives it, and a GPU runs it.
 
 The rooms, in the order in which they are best read: `code` (names, and the functions that kernels
 call), `table` (what CUDA does otherwise than all emitters), `kernels` (what a launch does),
-`program` (a whole module: steps, memory, control flow), `devices` and `host` (what runs it).
+`program` (a whole module: steps, memory, control flow), `devices`, `host` and `gpu` (what runs it).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 import optimizer
 from emit_cuda.executable import DynamicExecutable, Executable
+from emit_cuda.gpu.device import GpuDevice
 from emit_cuda.host.device import HostDevice
 from emit_cuda.program.emit import Program, emit
 from emit_cuda.table import emits_cuda
@@ -30,11 +31,6 @@ if TYPE_CHECKING:
     from emit_cuda.devices import Device
     from hlo.instruction import Instruction, Module
 
-# What `device="gpu"` may be told where there is none.
-STILL_WORKS = (
-    "without a GPU, `--platform cuda-host` runs the same kernels on the processor, and "
-    "`hlo opt --stage cuda` shows them"
-)
 __all__ = ["Executable", "Program", "compile", "emit", "emits_cuda", "optimized"]
 
 
@@ -59,7 +55,8 @@ def compile(  # noqa: A001 - so it is named
     ------
     HloError
         HLO020 to HLO099 if the module is not well-formed, HLO180 if there is no compiler, HLO181 if
-        an instruction can't be emitted, HLO190 if the compiler refuses the code.
+        an instruction can't be emitted, HLO190 if the compiler refuses the code, HLO194 if
+        there is no GPU.
     """
     sound: set[Instruction] = set()
     verify(module, sound)
@@ -86,7 +83,9 @@ def optimized(module: Module, sound: set[Instruction] | None = None) -> Module:
 def _device(device: str | Device, *, checked: bool) -> Device:
     if device == "host":
         return HostDevice(checked=checked)
+    if device == "gpu":
+        return GpuDevice()
     if isinstance(device, str):
-        message = f"there is no device {device!r} here"
-        raise HloError("HLO194", message, notes=[STILL_WORKS])
+        message = f"there is no device {device!r}: there are gpu and host"
+        raise HloError("HLO194", message)
     return device

@@ -108,13 +108,14 @@ class Library:
     Attributes
     ----------
     file : that it was compiled from.
+    path : of the compiled library.
     checked : whether every access is watched.
     """
 
     def __init__(self, file: CudaFile, path: Path, *, checked: bool) -> None:
         self.file = file
         self.checked = checked
-        self._path = path
+        self.path = path
         self._functions = ctypes.CDLL(str(path))
         self._kernels: dict[str, _Kernel] = {}
         table = (_Kernel * (1 << 16)).in_dll(self._functions, "cuda_on_host_kernels")
@@ -193,7 +194,7 @@ class Library:
         )
         count = self._functions.cuda_on_host_launch(ctypes.byref(launch))
         made = findings(
-            found[:count], kernel, self.file, self._path, [region.name for region in memory]
+            found[:count], kernel, self.file, self.path, [region.name for region in memory]
         )
         if made and not self.checked:
             raise HloError("HLO192", f"kernel {kernel}: {made[0].detail}", notes=[str(made[0])])

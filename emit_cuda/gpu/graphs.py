@@ -1,0 +1,89 @@
+"""CUDA graphs: launches that are recorded once, and then replayed by one call of the driver.
+
+A launch costs some microseconds of the processor; of a small kernel that is more than the GPU
+takes. A graph costs them once for all of its launches.
+
+References
+----------
+NVIDIA, *CUDA Driver API*, Graph Management and Stream Management.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING
+
+from hlo.errors.error import HloError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+# Other threads may use the driver as they like while one records.
+_RELAXED = 2
+
+
+@cache
+def _driver() -> ctypes.CDLL:
+    """The driver that PyCUDA has loaded already."""
+    return ctypes.CDLL("libcuda.so.1")
+
+
+def _call(function: str, *arguments: object) -> None:
+    status = getattr(_driver(), function)(*arguments)
+    if status:
+        raise HloError("HLO192", f"the driver's {function} gives status {status}")
+
+
+class Graph:
+    """Launches and copies that were recorded; empty until the recording ends."""
+
+    def __init__(self) -> None:
+        self._graph = ctypes.c_void_p()
+        self._executable = ctypes.c_void_p()
+
+    def record(self, stream: ctypes.c_void_p) -> None:
+        """Take what a stream has recorded.
+
+        Raises
+        ------
+        HloError
+            HLO192 if something inside can't be recorded.
+        """
+        _call("cuStreamEndCapture", stream, ctypes.byref(self._graph))
+        made = ctypes.byref(self._executable)
+        _call("cuGraphInstantiateWithFlags", made, self._graph, ctypes.c_ulonglong(0))
+
+    def launch(self, stream: int) -> None:
+        """Let all of it run on a stream.
+
+        Raises
+        ------
+        HloError
+            HLO192 if nothing was recorded, or the driver reports an error.
+        """
+        if not self._executable:
+            raise HloError("HLO192", "a graph is launched before its recording has ended")
+        _call("cuGraphLaunch", self._executable, ctypes.c_void_p(stream))
+
+    def close(self) -> None:
+        """Give back what the driver holds."""
+        if self._executable:
+            _call("cuGraphExecDestroy", self._executable)
+            _call("cuGraphDestroy", self._graph)
+            self._executable = ctypes.c_void_p()
+
+
+@contextmanager
+def capturing(handle: int, graph: Graph) -> Generator[None]:
+    """Record what is asked of a stream inside of a `with`."""
+    stream = ctypes.c_void_p(handle)
+    _call("cuStreamBeginCapture_v2", stream, ctypes.c_int(_RELAXED))
+    try:
+        yield
+    except BaseException:
+        # What was recorded is of no use, but the stream must not go on recording.
+        _driver().cuStreamEndCapture(stream, ctypes.byref(ctypes.c_void_p()))
+        raise
+    graph.record(stream)
