@@ -85,6 +85,8 @@ class Console(cmd.Cmd):
 
     def onecmd(self, line: str) -> bool:
         """Run one command; gives whether it was the last."""
+        if not line.strip():
+            return self.emptyline()
         word, _, rest = line.strip().partition(" ")
         if self.echo:
             self.stdout.write(f"{self.prompt}{line.strip()}\n")
@@ -109,6 +111,14 @@ class Console(cmd.Cmd):
             notes = did_you_mean(word, [*known, *SHORT]) or ("`help` lists the commands",)
             raise HloError("HLO204", f"there is no command `{word}`", notes=notes)
         return run
+
+    def completenames(self, text: str, *_: object) -> list[str]:
+        """The commands that begin so."""
+        return [n.removeprefix("do_") for n in self.get_names() if n.startswith(f"do_{text}")]
+
+    def completedefault(self, text: str, *_: object) -> list[str]:
+        """The instructions whose names begin so, for whatever takes one."""
+        return [i.name for i in self.stepper.module.instructions() if i.name.startswith(text)]
 
     def emptyline(self) -> bool:
         """Do the last command again, as pdb does."""

@@ -5,6 +5,12 @@ writes it anew from its commands.
 """
 
 import io
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -179,6 +185,48 @@ def test_failing_pass_is_told_at_the_end(wrong) -> None:
     stepper = Stepper(wrong / "m.hlo", f"algebraic-simplifier,{wrong / 'bad.py'}:Bad")
     stepper.next(100)
     assert "bad.py:4:9: error[HLO206]: ZeroDivisionError" in str(stepper.next())
+
+
+def test_terminal_session() -> None:
+    """On a terminal there are colours and completed names, and Ctrl-C ends a command only."""
+    primary, secondary = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "", "COLUMNS": "120"}
+    words = [sys.executable, "-m", "hlo_tools", "step", str(MEAN)]
+    ends = {"stdin": secondary, "stdout": secondary, "stderr": secondary}
+    process = subprocess.Popen(words, env=environment, start_new_session=True, **ends)
+    os.close(secondary)
+    shown, seen = "", 0
+
+    def wait_for(text: str) -> None:
+        nonlocal shown, seen
+        while text not in shown[seen:]:
+            assert select.select([primary], [], [], 30)[0], f"there is no {text!r} behind {shown!r}"
+            shown += os.read(primary, 1000).decode()
+        seen = shown.index(text, seen) + len(text)
+
+    try:
+        wait_for("(hlo) ")
+        os.write(primary, b"n\n")
+        wait_for("(hlo) ")
+        os.write(primary, b"\n")  # the last command again
+        wait_for("(hlo) ")
+        process.send_signal(signal.SIGINT)
+        wait_for("interrupted; q quits")
+        wait_for("(hlo) ")
+        os.write(primary, b"w\nq\n")
+        assert process.wait(timeout=30) == 0
+    finally:
+        process.kill()
+        os.close(primary)
+    assert "jit_mean_of_sum: 3 rewrites by 3 runs of passes" in shown
+    assert "\x1b[32m+   ROOT %multiply" in shown
+    assert "rewrite 2 of 3: fusion" in shown
+
+
+def test_names_are_completed() -> None:
+    console = Console(Stepper(MEAN), io.StringIO())
+    assert console.completenames("wh") == ["whatis", "where", "why"]
+    assert console.completedefault("mul") == ["mul.4", "mul.3", "mul.5"]
 
 
 def test_notebook_escapes_names() -> None:
