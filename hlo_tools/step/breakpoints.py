@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hlo.instruction import Module
-    from hlo_tools.trace.stops import Stop
+    from hlo_tools.trace.stops import Stop, Stops
     from hlo_tools.trace.values import Values
     from optimizer.log import Event
 
@@ -30,13 +30,27 @@ CONDITIONS: Final = {
 
 @dataclass(frozen=True)
 class Here:
-    """A change, with the modules before and after it; for one of a kernel, these are the same."""
+    """A change, by its number; modules are made and evaluated only for who asks for them."""
 
     stop: Stop | KernelStop
-    before: Module
-    after: Module
-    first: Module
+    number: int
+    stops: Stops
     values: Values
+
+    @property
+    def first(self) -> Module:
+        """The module before all changes."""
+        return self.stops.module(0)
+
+    @property
+    def before(self) -> Module:
+        """The module before the change."""
+        return self.stops.module(self.number - 1)
+
+    @property
+    def after(self) -> Module:
+        """The module after the change."""
+        return self.stops.module(self.number)
 
 
 @dataclass(frozen=True)

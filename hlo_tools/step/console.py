@@ -112,12 +112,13 @@ class Console(cmd.Cmd):
             raise HloError("HLO204", f"there is no command `{word}`", notes=notes)
         return run
 
-    def completenames(self, text: str, *_: object) -> list[str]:
+    def completenames(self, text: str, *ignored: object) -> list[str]:  # noqa: ARG002
         """The commands that begin so."""
         return [n.removeprefix("do_") for n in self.get_names() if n.startswith(f"do_{text}")]
 
-    def completedefault(self, text: str, *_: object) -> list[str]:
+    def completedefault(self, *words: str) -> list[str]:
         """The instructions whose names begin so, for whatever takes one."""
+        text = words[0] if words else ""
         return [i.name for i in self.stepper.module.instructions() if i.name.startswith(text)]
 
     def emptyline(self) -> bool:

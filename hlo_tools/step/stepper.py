@@ -176,9 +176,7 @@ class Stepper:
     def _until_breakpoint(self) -> Shown:
         while self._has(self.at + 1):
             self.at += 1
-            here = Here(
-                self._stop(self.at), self.before, self.module, self.recording.module, self.values
-            )
+            here = Here(self._stop(self.at), self.at, self.stops, self.values)
             for number, each in enumerate(self.breakpoints, 1):
                 if reason := each.reason(here):
                     return Shown([Line(f"breakpoint {number}: {reason}", "mark")]) + self.change()

@@ -19,6 +19,7 @@ import pytest
 from hlo_tools.step import Stepper
 from hlo_tools.step.console import Console
 from hlo_tools.step.shown import Line, Shown
+from hlo_tools.trace.stops import Stops
 
 SESSIONS = sorted((Path(__file__).parents[1] / "sessions").glob("*.txt"))
 MEAN = Path(__file__).parents[1] / "sessions" / "mean_of_sum.hlo"
@@ -211,9 +212,12 @@ def test_terminal_session() -> None:
         os.write(primary, b"\n")  # the last command again
         wait_for("(hlo) ")
         process.send_signal(signal.SIGINT)
+        os.write(primary, b"\n")  # a signal that comes too early for readline waits for a line
         wait_for("interrupted; q quits")
+        os.write(primary, b"w\n")
+        wait_for("changes done")
         wait_for("(hlo) ")
-        os.write(primary, b"w\nq\n")
+        os.write(primary, b"q\n")
         assert process.wait(timeout=30) == 0
     finally:
         process.kill()
@@ -236,3 +240,16 @@ def test_notebook_escapes_names() -> None:
     hostile = Shown([Line("<b>\x1b[2J", "came")])
     assert "<b>" not in hostile._repr_html_()
     assert "\x1b[2J" not in str(hostile) + hostile.ansi()
+
+
+def test_breakpoints_of_names_make_no_modules(monkeypatch) -> None:
+    """A large module takes a second for each of thousands of rewrites."""
+    stepper = Stepper(MEAN)
+    asked = []
+    module = Stops.module
+    monkeypatch.setattr(Stops, "module", lambda self, n: asked.append(n) or module(self, n))
+    stepper.breakpoint("post-order")
+    asked.clear()
+    stepper.cont()
+    assert stepper.at == 3
+    assert 1 not in asked
