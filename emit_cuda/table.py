@@ -6,9 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from codegen.custom_calls import table
-from codegen.elements.table import Element, Entry, Kernel
+from codegen.elements.table import Element, Entry, Kernel, Scalar
 from codegen.opcodes import elements
 from codegen.opcodes.ordering import write_sort, write_topk
+from codegen.opcodes.scalar import WRAPPING, write_elementwise
 from hlo.table import OpTable
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def write_constant(body: Body, instr: Instruction, index: Index) -> Expr:
     return body.loaded(instr.shape, pointer, index, instr.name)[0]
 
 
+for _opcode in WRAPPING:
+    emits_cuda.define(_opcode, Scalar(partial(write_elementwise, _opcode, wraps=False)))
 emits_cuda.define("constant", Element(write_constant))
 emits_cuda.define("sort", Kernel(partial(write_sort, in_chunks=False), in_memory=()))
 emits_cuda.define("topk", Kernel(partial(write_topk, in_chunks=False), in_memory=()))

@@ -85,6 +85,7 @@ class Writer:
     raw : what is stored for wide values, by name, where that needs no conversion, or one only.
     trace : where it is noted what is written, if anybody wants to know.
     patience : the variable with which loops ask whether they have to stop; None if they never do.
+    wraps : signed integers wrap around in the language.
     argument : gives the name in the kernel of a pointer that its caller has, of a C type.
     """
 
@@ -103,6 +104,7 @@ class Writer:
         self.raw: dict[Expr, tuple[ElementType, Expr]] = {}
         self.trace: Trace | None = None
         self.patience: Name | None = None
+        self.wraps = True
 
 
 class Body:

@@ -112,7 +112,8 @@ class Fold:
             body.assign(most, Choose(binary(sign, key, most), key, most))
             return
         if self.operation is not None:
-            made = expression(self.operation, self.types[0], self.names[0], values[0])
+            wraps = body.writer.wraps
+            made = expression(self.operation, self.types[0], self.names[0], values[0], wraps=wraps)
             assert made is not None
             body.assign(self.names[0], made)
             return

@@ -64,9 +64,12 @@ class Products:
         if self.type.kind == "pred":
             made = self.name | Group(factors[0] & factors[1])
         else:
-            times = expression("multiply", self.type, *factors)
+            times = expression("multiply", self.type, *factors, wraps=self.body.writer.wraps)
             assert times is not None
-            made = self.name + self.body.let(wide(self.type), "product", times)
+            product = self.body.let(wide(self.type), "product", times)
+            wraps = self.body.writer.wraps
+            made = expression("add", self.type, self.name, product, wraps=wraps)
+            assert made is not None
         self.body.assign(self.name, made)
 
     def _factor(self, operand: Instruction, index: Index) -> Expr:

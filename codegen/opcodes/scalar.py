@@ -80,6 +80,15 @@ INTEGERS: dict[str, Expr] = {
     "xor":                    X ^ Y,
 }
 
+# What may overflow of signed integers, by unsigned ones.
+WRAPPING: dict[str, Expr] = {
+    "abs":      Cast("{C}", Choose(binary("<", X, 0), -Cast("{U}", X), Cast("{U}", X))),
+    "add":      Cast("{C}", Cast("{U}", X) + Cast("{U}", Y)),
+    "multiply": Cast("{C}", Cast("{U}", X) * Cast("{U}", Y)),
+    "negate":   Cast("{C}", -Cast("{U}", X)),
+    "subtract": Cast("{C}", Cast("{U}", X) - Cast("{U}", Y)),
+}
+
 FLOATS: dict[str, Expr] = {
     "abs":                   apply("__builtin_fabs{f}", X),
     "acos":                  apply("__builtin_acos{f}", X),
@@ -194,9 +203,21 @@ def _filled(tree: Expr, words: Mapping[str, str]) -> Expr:
             return made
 
 
-def expression(opcode: str, element_type: ElementType, *values: Expr) -> Expr | None:
-    """An elementwise operation on values of one type; None if it means nothing for the type."""
+def expression(
+    opcode: str, element_type: ElementType, *values: Expr, wraps: bool = True
+) -> Expr | None:
+    """An elementwise operation on values of one type; None if it means nothing for the type.
+
+    Parameters
+    ----------
+    wraps : signed integers wrap around in the language; else unsigned ones, which always do,
+        compute what may overflow.
+    """
     template = _template(opcode, element_type)
+    if not wraps and element_type.name in ("s32", "s64") and opcode in WRAPPING:
+        template = _filled(
+            WRAPPING[opcode], {"C": wide(element_type), "U": f"u{element_type.bits}"}
+        )
     if template is None:
         return None
     # Two minus signs in a row would be another operator.
@@ -210,7 +231,7 @@ def _begins_with_minus(value: Expr) -> bool:
     return isinstance(value, Op) and value.op == "-" and len(value.args) == 1
 
 
-def write_elementwise(opcode: str, instr: Instruction, *values: Expr) -> Expr:
+def write_elementwise(opcode: str, instr: Instruction, *values: Expr, wraps: bool = True) -> Expr:
     """One opcode of the tables above.
 
     Raises
@@ -222,7 +243,7 @@ def write_elementwise(opcode: str, instr: Instruction, *values: Expr) -> Expr:
     if _divides_many(opcode, instr, *values):
         made = Apply(f"lane_{_DIVISIONS[opcode]}_{element_type}", values)
     else:
-        made = expression(opcode, element_type, *values)
+        made = expression(opcode, element_type, *values, wraps=wraps)
     if made is None:
         raise HloError("HLO101", f"{opcode} is not defined for {element_type}", instr.span)
     return narrowed(instr.shape.element_type, made)

@@ -18,6 +18,19 @@ if TYPE_CHECKING:
     from emit_cuda.kernels.stages import Stage
 
 
+# Shared memory is not constructed: complex numbers lie in it as their parts.
+_PARTS = {"c64": "f32", "c128": "f64"}
+
+
+def _declared(array: tuple[str, str, int]) -> str:
+    """The declaration of an array in shared memory: its type, name, elements."""
+    kind, name, size = array
+    if kind not in _PARTS:
+        return f"  __shared__ {kind} {name}[{size}];\n"
+    parts = f"  __shared__ {_PARTS[kind]} {name}_parts[{2 * size}];\n"
+    return f"{parts}  {kind} *const {name} = ({kind} *){name}_parts;\n"
+
+
 class KernelFile:
     """The kernels of a module, in the order in which they are first needed.
 
@@ -53,7 +66,7 @@ class KernelFile:
         if key not in self._names:
             name = self._names[key] = self.names.unique(wanted, "kernel")
             parameters = ", ".join(f"{a.kind}{a.name}" for a in used.values())
-            shared = "".join(f"  __shared__ {k} {n}[{size}];\n" for k, n, size in stage.shared)
+            shared = "".join(map(_declared, stage.shared))
             threads = stage.block[0] * stage.block[1] * stage.block[2]
             bounds = f"__launch_bounds__({threads}) "
             self.texts[name] = (

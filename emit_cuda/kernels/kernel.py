@@ -55,3 +55,4 @@ class Kernel(kernel.Kernel):
 
     def __init__(self, constants: constants.Constants, scope: Scope) -> None:
         super().__init__(emits_cuda, Names(), constants, scope)
+        self.writer.wraps = False

@@ -8,25 +8,36 @@ from codegen.elements.kernel import Argument
 from codegen.program.about import about
 from codegen.program.schedule import Schedule
 from codegen.program.trees import leaves
+from emit_cuda.kernels.gemm import epilogue_of, gemm_stage
 from emit_cuda.kernels.kernel import Kernel
 from emit_cuda.kernels.loop import loop_stage
+from emit_cuda.kernels.reduction import reduction_stage
 from emit_cuda.kernels.stages import CopyStage, stages
+from emit_cuda.kernels.transposing import transpose_stage
 from emit_cuda.program.steps import Copy, Launch
 from emit_cuda.program.together import results_together
 from emit_cuda.table import emits_cuda
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from codegen.elements import kernel as shared
     from codegen.elements.kernel import Scope
     from codegen.expressions import Name
     from codegen.program.schedule import Pointers
     from codegen.statements import Statement
-    from emit_cuda.kernels.stages import Launches
+    from emit_cuda.kernels.stages import Launches, Stage
     from emit_cuda.program.module import ModuleWriter
     from emit_cuda.program.steps import Step
     from hlo.instruction import Computation, Instruction
+
+
+# Kernels that are faster than loops over elements, where they fit.
+KINDS: dict[str, Callable[[Kernel, Instruction, Sequence[Name]], Stage | None]] = {
+    "dot": gemm_stage,
+    "reduce": reduction_stage,
+    "transpose": transpose_stage,
+}
 
 
 class CudaSchedule(Schedule):
@@ -85,21 +96,34 @@ class CudaSchedule(Schedule):
     # ------------------------------------------------------------------- kernels
 
     def write_elements(self, scope: Scope, instr: Instruction, pointers: Pointers) -> None:
-        """A kernel that computes each element by a thread."""
+        """A kernel of the instruction's kind, or one that computes each element by a thread."""
         kernel = self.new_kernel(scope)
-        self.launch(
-            kernel, instr, [loop_stage(kernel, [(instr, _outputs(kernel, instr, pointers))])]
-        )
+        outputs = _outputs(kernel, instr, pointers)
+        write = KINDS.get(instr.opcode)
+        stage = write(kernel, instr, outputs) if write else None
+        self.launch(kernel, instr, [stage or loop_stage(kernel, [(instr, outputs)])])
 
     def write_together(self, inner: Scope, instr: Instruction, target: object) -> bool:
-        """One kernel for all results of a fusion, where they have a loop in common."""
+        """One kernel for all results of a fusion, where they have a loop in common.
+
+        So has an elementwise function of a product, which is applied before that is stored.
+        """
+        root = instr.called[0].root
+        dot = epilogue_of(root)
+        if dot is not None and all(o.opcode == "parameter" for o in dot.operands):
+            kernel = self.new_kernel(inner)
+            outputs = _outputs(kernel, root, leaves(target, instr.shape))
+            stage = gemm_stage(kernel, dot, outputs, root)
+            if stage is not None:
+                self.launch(kernel, instr, [stage])
+                return True
         results = results_together(instr.called[0])
         if not results:
             return False
         kernel = self.new_kernel(inner)
         pairs = zip(results, leaves(target, instr.shape), strict=True)
-        outputs = [(r, _outputs(kernel, r, [pointer])) for r, pointer in pairs]
-        self.launch(kernel, instr, [loop_stage(kernel, outputs)])
+        together = [(r, _outputs(kernel, r, [pointer])) for r, pointer in pairs]
+        self.launch(kernel, instr, [loop_stage(kernel, together)])
         return True
 
 

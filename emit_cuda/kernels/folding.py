@@ -1,0 +1,143 @@
+"""Folds that several threads share: each begins with what changes no number, and then they meet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from codegen.elements.folds import all_joined, joined, neutral
+from codegen.elements.types import store
+from codegen.expressions import Apply, Cast, Expr, Literal, Name, Op, item
+from codegen.indexing import delinear
+from codegen.opcodes.folding import ExtremeFold, fold_of
+from codegen.statements import Assign, Call, If, Let, Statement, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codegen.elements.body import Body
+    from codegen.indexing import Index, Sum
+    from codegen.opcodes.folding import Fold
+    from hlo import attributes as a
+    from hlo.instruction import Instruction
+
+WARP = 32
+BARRIER = Call("__syncthreads", ())
+# The types that threads can hand each other; others go as the wider one.
+_SHUFFLED = {"s8": "s32", "u8": "s32", "pred": "s32", "s16": "s32", "u16": "s32"}
+
+
+class SharedFold:
+    """A reduce whose elements several threads fold.
+
+    Attributes
+    ----------
+    variables : in which each thread folds: type and name.
+    operations : by which two threads' variables become one; see `codegen.elements.folds`.
+    """
+
+    def __init__(self, body: Body, instr: Instruction, fold: Fold, begun: list[Statement]) -> None:
+        self.body, self.instr, self.fold, self.begun = body, instr, fold, begun
+        lanes = {name: op for op, name in fold.lanes or ()}
+        self.starts: dict[str, Expr] = {}
+        self.variables: list[tuple[str, str]] = []
+        self.operations: list[str] = []
+        for number, statement in enumerate(begun):
+            if isinstance(statement, Variable) and statement.name in lanes and statement.value:
+                operation, kind = lanes[statement.name], statement.kind
+                self.starts[statement.name] = statement.value
+                self.variables.append((kind, statement.name))
+                self.operations.append(operation)
+                begun[number] = replace(statement, value=neutral(operation, kind))
+
+    def begin(self) -> None:
+        """Declare the variables, which hold nothing yet."""
+        self.body.add(*self.begun)
+
+    def add(self, kept: Index, reduced: Index) -> None:
+        """Fold in one element."""
+        attrs: a.Dimensions = self.instr.attrs  # type: ignore[assignment]
+        rank = self.instr.operands[0].shape.rank
+        inner, outer = iter(reduced), iter(kept)
+        at = tuple(next(inner if d in attrs.dimensions else outer) for d in range(rank))
+        arrays = self.instr.operands[: len(self.instr.operands) // 2]
+        self.fold.add([self.body.element(x, at) for x in arrays])
+
+    def join(self, others: Sequence[Expr]) -> tuple[Statement, ...]:
+        """Statements that fold another thread's variables into this one's."""
+        names = [Name(name) for _, name in self.variables]
+        made = all_joined(list(zip(self.operations, names, others, strict=True)))
+        kinds: dict[Expr, str] = {Name(name): kind for kind, name in self.variables}
+        return tuple(Assign(s.target, _wrapped(kinds.get(s.target), s.value)) for s in made)
+
+    def join_warp(self, width: int) -> None:
+        """Fold the variables of so many neighbours; the first of them has the result."""
+        body, step = self.body, width // 2
+        while step:
+            others = [
+                body.let(kind, "other", self._shuffled(kind, name, step, width))
+                for kind, name in self.variables
+            ]
+            body.add(*self.join(others))
+            step //= 2
+
+    def _shuffled(self, kind: str, name: str, step: int, width: int) -> Expr:
+        wide = _SHUFFLED.get(kind, kind)
+        value: Expr = Name(name) if wide == kind else Cast(wide, Name(name))
+        mask = Literal(0xFFFFFFFF, "u32", hexadecimal=True)
+        call = Apply("__shfl_down_sync", (mask, value, Literal(step), Literal(width)))
+        return call if wide == kind else Cast(kind, call)
+
+    def store(self, outputs: Sequence[Name], number: Sum) -> None:
+        """Write the results of all threads, which this one has."""
+        if not isinstance(self.fold, ExtremeFold):
+            for (kind, name), operation in zip(self.variables, self.operations, strict=True):
+                total = joined(operation, self.starts[name], Name(name))
+                self.body.assign(Name(name), _wrapped(kind, total))
+        for output, type_, value in zip(outputs, self.fold.types, self.fold.results, strict=True):
+            self.body.assign(item(output, number), store(type_, value))
+
+    def sizes(self) -> tuple[list[int], list[int]]:
+        """Of the dimensions that are kept, and of those that are reduced."""
+        attrs: a.Dimensions = self.instr.attrs  # type: ignore[assignment]
+        dims = self.instr.operands[0].shape.dims
+        kept = [n for d, n in enumerate(dims) if d not in attrs.dimensions]
+        return kept, [dims[d] for d in sorted(attrs.dimensions)]
+
+
+def _wrapped(kind: str | None, value: Expr) -> Expr:
+    """A sum or product of signed integers by unsigned ones, which may overflow."""
+    if kind in ("s32", "s64") and isinstance(value, Op) and value.op in ("+", "*"):
+        return Cast(kind, Op(value.op, tuple(Cast(f"u{kind[1:]}", x) for x in value.args)))
+    return value
+
+
+def shared_fold(body: Body, instr: Instruction) -> SharedFold | None:
+    """A reduce that threads can share; None where the order of its elements counts."""
+    with body.block() as begun:
+        fold = fold_of(body, instr)
+    if fold.lanes is None:
+        return None
+    found = SharedFold(body, instr, fold, begun)
+    known = all(isinstance(s, Let | Variable) for s in begun)
+    whole = len(found.variables) == len(fold.names)
+    neutrals = all(
+        neutral(op, kind) is not None
+        for op, (kind, _) in zip(found.operations, found.variables, strict=True)
+    )
+    return found if known and whole and neutrals else None
+
+
+def when(body: Body, condition: Expr, statements: Sequence[Statement]) -> None:
+    """Run statements if a condition holds."""
+    body.add(If(condition, tuple(statements)))
+
+
+def place(number: Sum, sizes: Sequence[int]) -> Index:
+    """The index of a number in dimensions of some sizes, of which there may be none."""
+    return delinear(number, sizes) if sizes else ()
+
+
+def assign(target: Expr, value: Expr) -> Assign:
+    """An assignment."""
+    return Assign(target, value)

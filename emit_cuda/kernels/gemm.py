@@ -1,0 +1,290 @@
+"""Products of matrices in tiles: a block of threads shares what it reads of both, and then stores.
+
+Each block computes a tile of the result, from a strip of tiles of the left operand and one of the
+right one, which its threads bring into shared memory, tile after tile. Each thread adds up several
+products of its own, in the order of the contraction, so that sums are those of a plain loop. What
+is done to the product elementwise (the *epilogue*) is done before it is stored.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from codegen.elements.table import Scalar
+from codegen.elements.types import literal, narrowed, wide
+from codegen.expressions import (
+    Expr,
+    Group,
+    Literal,
+    Name,
+    binary,
+    conjoined,
+    item,
+    spelled_out,
+)
+from codegen.indexing import Sum, counter, linear
+from codegen.opcodes.products import product_type
+from codegen.opcodes.scalar import converted, expression
+from codegen.statements import For
+from emit_cuda.kernels.folding import BARRIER, place, when
+from emit_cuda.kernels.stages import Stage
+from emit_cuda.table import emits_cuda
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codegen.elements.body import Body
+    from codegen.indexing import Index
+    from emit_cuda.kernels.kernel import Kernel
+    from hlo import attributes as a
+    from hlo.instruction import Instruction
+
+# Threads along each side of a block, and elements of the contraction that a tile has.
+SIDE, DEEP = 16, 16
+# How many rows and columns each thread has in large products, and from what size on.
+EACH, LARGE = 4, 128
+# Smaller products are left to a thread for each element.
+LEAST = 8
+
+
+class Product:
+    """A dot product as one of matrices: `batch` of `rows` x `depth` by `depth` x `columns`."""
+
+    def __init__(self, body: Body, dot: Instruction) -> None:
+        attrs: a.DotDims = dot.attrs  # type: ignore[assignment]
+        self.body, self.dot, self.type = body, dot, product_type(dot)
+        lhs, rhs = (o.shape.dims for o in dot.operands)
+        self.batches = [lhs[d] for d in attrs.lhs_batch_dims]
+        self.depths = [lhs[d] for d in attrs.lhs_contracting_dims]
+        self.sides = (
+            (attrs.lhs_batch_dims, attrs.lhs_contracting_dims, _free(attrs, lhs, left=True)),
+            (attrs.rhs_batch_dims, attrs.rhs_contracting_dims, _free(attrs, rhs, left=False)),
+        )
+        self.frees = [[lhs[d] for d in self.sides[0][2]], [rhs[d] for d in self.sides[1][2]]]
+        self.batch, self.depth = prod(self.batches), prod(self.depths)
+        self.rows, self.columns = map(prod, self.frees)
+
+    def is_deep_last(self, side: int) -> bool:
+        """Whether neighbours along the contraction are neighbours in an operand's memory."""
+        return self.dot.operands[side].shape.rank - 1 in self.sides[side][1]
+
+    def element(self, side: int, batch: Sum, free: Sum, deep: Sum) -> Expr:
+        """An element of an operand, in the type in which products are added up."""
+        batches, contracting, frees = self.sides[side]
+        at = dict(zip(batches, place(batch, self.batches), strict=True))
+        at |= dict(zip(contracting, place(deep, self.depths), strict=True))
+        at |= dict(zip(frees, place(free, self.frees[side]), strict=True))
+        operand = self.dot.operands[side]
+        source = operand.shape.element_type
+        value = self.body.element(operand, tuple(at[d] for d in range(len(at))))
+        return value if self.type.name == wide(source) else converted(value, source, self.type)
+
+    def result(self, total: Expr) -> Expr:
+        """A sum of products in the result's type."""
+        target = self.dot.shape.element_type
+        if wide(target) == self.type.name:
+            return narrowed(target, total)
+        return converted(total, self.type, target)
+
+    def index(self, batch: Sum, row: Sum, column: Sum) -> Index:
+        """The index of an element of the result."""
+        left, right = self.frees
+        return (*place(batch, self.batches), *place(row, left), *place(column, right))
+
+
+def _free(attrs: a.DotDims, dims: Sequence[int], *, left: bool) -> list[int]:
+    if left:
+        used = (*attrs.lhs_batch_dims, *attrs.lhs_contracting_dims)
+    else:
+        used = (*attrs.rhs_batch_dims, *attrs.rhs_contracting_dims)
+    return [d for d in range(len(dims)) if d not in used]
+
+
+def gemm_stage(
+    kernel: Kernel, dot: Instruction, outputs: Sequence[Name], root: Instruction | None = None
+) -> Stage | None:
+    """A launch that computes a product in tiles; None where it is too small for that.
+
+    Parameters
+    ----------
+    root : an elementwise function of the product, which is stored in its place.
+    """
+    product = Product(kernel.body, dot)
+    if product.type.kind == "pred" or 0 in (product.batch, product.depth):
+        return None
+    if min(product.rows, product.columns, product.depth) < LEAST:
+        return None
+    with kernel.body.block() as statements:
+        made = _Tiles(product).write(outputs[0], root or dot)
+    return Stage(tuple(statements), made.grid, made.block, made.shared)
+
+
+class _Tiles:
+    """Writes the kernel of a product."""
+
+    def __init__(self, product: Product) -> None:
+        self.product, self.body = product, product.body
+        large = min(product.rows, product.columns) >= LARGE
+        self.each = EACH if large else 1
+        self.width = SIDE * self.each
+        self.kind = wide(product.type)
+        self.zero = literal(product.type, product.type.dtype.type(0))
+        # A row is one longer, so that threads that write columns ask different banks.
+        self.pitch = self.width + 1
+
+    def write(self, output: Name, root: Instruction) -> Stage:
+        """All statements."""
+        body, product, each = self.body, self.product, self.each
+        down, across = (-(-n // self.width) for n in (product.rows, product.columns))
+        block = body.let("s64", "block", Name("blockIdx.x"))
+        batch = Sum(0)
+        if product.batch > 1:
+            name = body.let("s64", "batch", Name("blockIdx.x") / (down * across))
+            batch = counter(name.name, product.batch)
+            block = body.let("s64", "tile", block % (down * across))
+        self.first = (
+            body.let("s64", "first_row", Group(block / across) * self.width),
+            body.let("s64", "first_column", Group(block % across) * self.width),
+        )
+        self.x = body.let("s64", "x", Name("threadIdx.x") % SIDE)
+        self.y = body.let("s64", "y", Name("threadIdx.x") / SIDE)
+        self.tiles = [Name(body.name("left")), Name(body.name("right"))]
+        sums = body.variable(self.kind, "sums", size=each * each)
+        with body.loops(["s"], [each * each]) as (s,):
+            body.assign(item(sums, s), self.zero)
+        deep = body.name("deep")
+        with body.block() as strip:
+            for side in range(2):
+                self._bring(side, batch, Name(deep))
+            body.add(BARRIER)
+            self._multiply(sums)
+            body.add(BARRIER)
+        body.add(For(deep, product.depth, tuple(strip), step=DEEP))
+        self._put(sums, batch, output, root)
+        shared = tuple((self.kind, t.name, DEEP * self.pitch) for t in self.tiles)
+        return Stage((), (product.batch * down * across, 1, 1), (SIDE * SIDE, 1, 1), shared)
+
+    def _bring(self, side: int, batch: Sum, deep: Name) -> None:
+        """Bring a tile of an operand into shared memory; what lies outside of it is zero."""
+        body, product = self.body, self.product
+        size = (product.rows, product.columns)[side]
+        fast = DEEP if product.is_deep_last(side) else self.width
+        with body.loops(["e"], [self.each]) as (e,):
+            number = body.let("s64", "number", _added(Name("threadIdx.x"), e * (SIDE * SIDE)))
+            quick, slow = Group(number % fast), Group(number / fast)
+            k, m = (quick, slow) if product.is_deep_last(side) else (slow, quick)
+            at_deep = body.let("s64", "k", deep + k)
+            at_free = body.let("s64", "row" if side == 0 else "column", self.first[side] + m)
+            value = body.variable(self.kind, "value", self.zero)
+            conditions = [
+                binary("<", at, n)
+                for at, n, step in ((at_deep, product.depth, DEEP), (at_free, size, self.width))
+                if n % step
+            ]
+            with body.when(conjoined(conditions) if conditions else None):
+                free, depth = counter(at_free.name, size), counter(at_deep.name, product.depth)
+                body.assign(value, product.element(side, batch, free, depth))
+            body.assign(item(self.tiles[side], k * self.pitch + m), value)
+
+    def _multiply(self, sums: Name) -> None:
+        """Add the products of two tiles."""
+        body, each = self.body, self.each
+        left, right = self.tiles
+        with body.loops(["k"], [DEEP]) as (k,):
+            row = body.let("s64", "at", _added(Literal(0), k * self.pitch))
+            with body.loops(["m", "n"], [each, each]) as (m, n):
+                x = item(left, _added(row + self.y, m * SIDE))
+                y = item(right, _added(row + self.x, n * SIDE))
+                given = [body.let(self.kind, "factor", factor) for factor in (x, y)]
+                kind, total = self.product.type, item(sums, m * each + n)
+                times = expression("multiply", kind, *given, wraps=False)
+                assert times is not None
+                product = body.let(self.kind, "product", times)
+                made = expression("add", kind, total, product, wraps=False)
+                assert made is not None
+                body.assign(total, made)
+
+    def _put(self, sums: Name, batch: Sum, output: Name, root: Instruction) -> None:
+        """Store the sums, after what is done to them."""
+        body, product, each = self.body, self.product, self.each
+        with body.loops(["m", "n"], [each, each]) as (m, n):
+            row = body.let("s64", "row", _added(self.first[0] + self.y, m * SIDE))
+            column = body.let("s64", "column", _added(self.first[1] + self.x, n * SIDE))
+            conditions = [
+                binary("<", at, size)
+                for at, size in ((row, product.rows), (column, product.columns))
+                if size % self.width
+            ]
+            with body.block() as stored:
+                at = product.index(
+                    batch, counter(row.name, product.rows), counter(column.name, product.columns)
+                )
+                total = body.let(self.kind, "sum", item(sums, m * each + n))
+                made = product.result(total)
+                kind = wide(product.dot.shape.element_type)
+                value = body.let(kind, product.dot.name, made)
+                before = body.environment.scalars.get(product.dot)
+                body.environment.scalars[product.dot] = (value,)
+                number = linear(at, root.shape.dims)
+                element = body.element(root, at)
+                stored_as = body.stored(root.shape.element_type, element)
+                body.assign(item(output, number), stored_as)
+                if before is None:
+                    del body.environment.scalars[product.dot]
+            if conditions:
+                when(body, conjoined(conditions), stored)
+            else:
+                body.add(*stored)
+
+
+def _added(value: Expr, more: Sum) -> Expr:
+    """A number and a multiple of a loop's counter."""
+    if more == Sum(0):
+        return value
+    if value == Literal(0):
+        return spelled_out(more)
+    return spelled_out(more, value)
+
+
+def epilogue_of(root: Instruction) -> Instruction | None:
+    """The only product that a fusion's root is an elementwise function of; or None."""
+    dots = set[int]()
+    found: Instruction | None = None
+    stack, seen = [root], {root}
+    while stack:
+        instr = stack.pop()
+        if instr.opcode == "dot":
+            dots.add(id(instr))
+            found = instr
+            continue
+        for operand in instr.operands:
+            if operand not in seen:
+                seen.add(operand)
+                stack.append(operand)
+    if found is None or len(dots) != 1 or root is found:
+        return None
+    return found if _only_elementwise(root, found) else None
+
+
+def _only_elementwise(root: Instruction, dot: Instruction) -> bool:
+    """Whether all ways from a root to a product keep its index."""
+    depends: dict[Instruction, bool] = {dot: True}
+    order: list[Instruction] = []
+    stack = [root]
+    while stack:
+        instr = stack[-1]
+        missing = [o for o in instr.operands if o not in depends]
+        if missing and instr is not dot:
+            stack += missing
+            continue
+        stack.pop()
+        if instr not in depends:
+            depends[instr] = any(depends[o] for o in instr.operands)
+            order.append(instr)
+    return all(_keeps_index(i, dot) for i in order if depends[i])
+
+
+def _keeps_index(instr: Instruction, dot: Instruction) -> bool:
+    scalar = isinstance(emits_cuda.get(instr.opcode), Scalar)
+    return scalar and instr.shape.is_array and instr.shape.dims == dot.shape.dims

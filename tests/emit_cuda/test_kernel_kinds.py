@@ -1,0 +1,154 @@
+"""Kernels whose threads work together: equal to the interpreter, and no mistake in checked mode."""
+
+import random
+
+import pytest
+from cuda_batches import Batch
+
+import emit_cuda
+import hlo
+from hlo_tools.generate.values import tame
+
+CALLED = """
+add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
+max { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] maximum(a, b) }
+any { a = pred[] parameter(0)  b = pred[] parameter(1)  ROOT s = pred[] or(a, b) }
+sum { a = s32[] parameter(0)  b = s32[] parameter(1)  ROOT s = s32[] add(a, b) }
+first {
+  a = f32[] parameter(0)  i = s32[] parameter(1)  b = f32[] parameter(2)  j = s32[] parameter(3)
+  larger = pred[] compare(a, b), direction=GT
+  is_nan = pred[] compare(a, a), direction=NE
+  more = pred[] or(larger, is_nan)
+  same = pred[] compare(a, b), direction=EQ
+  before = pred[] compare(i, j), direction=LT
+  tied = pred[] and(same, before)
+  left = pred[] or(more, tied)
+  x = f32[] select(left, a, b)
+  k = s32[] select(left, i, j)
+  ROOT r = (f32[], s32[]) tuple(x, k)
+}
+dense {
+  x = f32[150,70] parameter(0)
+  w = f32[70,133] parameter(1)
+  b = f32[133] parameter(2)
+  d = f32[150,133] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  bias = f32[150,133] broadcast(b), dimensions={1}
+  ROOT a = f32[150,133] add(d, bias)
+}
+"""
+# The body of a module, and how many threads its kernel has in a block, along x and y.
+KINDS = {
+    "long rows": (
+        (
+            "x = f32[3,2000] parameter(0)  o = f32[] constant(1.5)"
+            "  ROOT r = f32[3] reduce(x, o), dimensions={1}, to_apply=add"
+        ),
+        128,
+    ),
+    "one row": (
+        (
+            "x = f32[5,1000] parameter(0)  o = f32[] constant(-inf)"
+            "  ROOT r = f32[] reduce(x, o), dimensions={0,1}, to_apply=max"
+        ),
+        512,
+    ),
+    "short rows": (
+        (
+            "x = f32[2,7,11] parameter(0)  o = f32[] constant(0)"
+            "  ROOT r = f32[2,7] reduce(x, o), dimensions={2}, to_apply=max"
+        ),
+        128,
+    ),
+    "rows of several dimensions": (
+        (
+            "x = s32[4,5,40] parameter(0)  o = s32[] constant(3)"
+            "  ROOT r = s32[5] reduce(x, o), dimensions={0,2}, to_apply=sum"
+        ),
+        128,
+    ),
+    "columns": (
+        (
+            "x = f32[2,100,45] parameter(0)  o = f32[] constant(1)"
+            "  ROOT r = f32[2,45] reduce(x, o), dimensions={1}, to_apply=add"
+        ),
+        1024,
+    ),
+    "truth values": (
+        (
+            "x = f32[300] parameter(0)  n = pred[300] compare(x, x), direction=LT"
+            "  o = pred[] constant(false)"
+            "  ROOT r = pred[] reduce(n, o), dimensions={0}, to_apply=any"
+        ),
+        128,
+    ),
+    "the first largest": (
+        (
+            "x = f32[3,200] parameter(0)  i = s32[3,200] iota(), iota_dimension=1"
+            "  o = f32[] constant(-inf)  z = s32[] constant(0)"
+            "  ROOT r = (f32[3], s32[3]) reduce(x, i, o, z), dimensions={1}, to_apply=first"
+        ),
+        128,
+    ),
+    "transpose": (
+        (
+            "x = bf16[3,40,5,33] parameter(0)"
+            "  ROOT r = bf16[33,3,5,40] transpose(x), dimensions={3,0,2,1}"
+        ),
+        128,
+    ),
+    "product of matrices": (
+        (
+            "x = f32[130,20] parameter(0)  y = f32[140,20] parameter(1)"
+            "  ROOT r = f32[130,140] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={1}"
+        ),
+        256,
+    ),
+    "product in batches": (
+        (
+            "x = bf16[3,17,20] parameter(0)  y = bf16[3,17,9] parameter(1)"
+            "  ROOT r = bf16[3,20,9] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0},"
+            " lhs_contracting_dims={1}, rhs_contracting_dims={1}"
+        ),
+        256,
+    ),
+    "product of complex numbers": (
+        (
+            "x = c64[20,9] parameter(0)  y = c64[9,12] parameter(1)"
+            "  ROOT r = c64[20,12] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+        ),
+        256,
+    ),
+    "product with an epilogue": (
+        (
+            "x = f32[150,70] parameter(0)  w = f32[70,133] parameter(1)  b = f32[133] parameter(2)"
+            "  ROOT r = f32[150,133] fusion(x, w, b), kind=kCustom, calls=dense"
+        ),
+        256,
+    ),
+}
+
+
+def module_of(body):
+    return hlo.parse(f"HloModule kinds\n{CALLED}\nENTRY main {{ {body} }}")
+
+
+def batch_of(bodies):
+    batch = Batch()
+    for number, body in enumerate(bodies):
+        module = module_of(body)
+        batch.add(module, [tame(p.shape, random.Random(number)) for p in module.entry.parameters])
+    return batch
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_threads_work_together(name):
+    body, threads = KINDS[name]
+    source = emit_cuda.emit(module_of(body)).source
+    assert f"__launch_bounds__({threads})" in source, source
+    assert "__shfl_down_sync" in source or "__shared__" in source, source
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_they_give_what_the_interpreter_gives(checked):
+    found = batch_of([body for body, _ in KINDS.values()]).differences(checked=checked)
+    assert not found, f"{len(found)} differ, among them {found[0]}"
