@@ -55,7 +55,7 @@ def typed(array: Array, shape: Shape) -> Array:
 
 
 def load(path: str, prefix: str) -> list[Array]:
-    """The arrays of a `.npy` or `.npz` file in order.
+    """The arrays of a `.npy` or `.npz` file, or of a snapshot of XLA's, in order.
 
     Parameters
     ----------
@@ -66,6 +66,10 @@ def load(path: str, prefix: str) -> list[Array]:
     HloError
         HLO200 if the file can't be read, HLO202 if it holds no arrays.
     """
+    if path.endswith((".pb", ".pbtxt")):
+        from hlo_tools.protobuf.reading import arguments_of  # noqa: PLC0415  few need it
+
+        return arguments_of(path)
     try:
         with Path(path).open("rb") as file:
             loaded = np.load(file, allow_pickle=False)

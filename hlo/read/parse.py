@@ -28,6 +28,7 @@ from hlo.read.fast.instructions import FastInstructions
 from hlo.read.fast.reader import FastReader
 from hlo.read.header_text import read_header, read_stack_frames
 from hlo.read.instruction_text import InstructionText
+from hlo.read.other_language import other_language
 from hlo.read.stack_frames import FrameTables
 from hlo.read.syntax import InstructionSyntax, Item, Piece
 from hlo.support.garbage import no_collection
@@ -72,7 +73,12 @@ def parse(text: str, name: str = "<string>", *, fast: bool = True) -> Module:
                 return _FastModuleText(FastReader(source)).read()
             except (UnusualError, HloError):
                 pass  # the grammar reads it, or says what is wrong with it
-        return _ModuleText(GrammarReader(source)).read()
+        try:
+            return _ModuleText(GrammarReader(source)).read()
+        except HloError as error:
+            if hint := other_language(text):
+                raise error.noting(hint) from None
+            raise
 
 
 reads_modules(parse)

@@ -119,3 +119,22 @@ def test_what_is_no_recovery_table_is_refused(table: str, message: str) -> None:
     with pytest.raises(hlo.HloError, match=message) as caught:
         hlo.parse(text)
     assert caught.value.span is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("module @jit_f attributes {mhlo.num_partitions = 1 : i32} {\n}", "MLIR"),
+        ("#loc = loc(unknown)\nmodule @jit_f {\n}", "MLIR"),
+        ("module {\n  func.func @main() {\n", "MLIR"),
+        ("{ lambda ; a:f32[2]. let b:f32[2] = sin a in (b,) }", "jaxpr"),
+        ("; ModuleID = 'x'\nsource_filename = \"x\"\n", "LLVM"),
+        ("HloModule m\n\nmodule {", ""),
+        ("let me see", ""),
+    ],
+)
+def test_other_languages_are_told(text: str, hint: str) -> None:
+    with pytest.raises(hlo.HloError) as caught:
+        hlo.parse(text)
+    notes = " ".join(caught.value.notes)
+    assert (hint in notes) if hint else ("not HLO" not in notes)

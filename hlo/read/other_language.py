@@ -1,0 +1,30 @@
+"""Tells texts that are not HLO, but that people take for it, and how to get HLO instead."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_START: Final = r"\A(?:\s|//[^\n]*\n|#[^\n]*\n)*"
+_MLIR = re.compile(
+    _START + r"(?:module(?:\s+@[\w.$-]+)?\s*(?:attributes\b|\{)|func\.func\b|\"builtin)"
+)
+_JAXPR = re.compile(_START + r"(?:let\b[^\n]*\n|\{\s*lambda\b)")
+_LLVM = re.compile(r"\A(?:;[^\n]*\n|\s)*(?:source_filename|target (?:datalayout|triple)|define )")
+_HINTS: Final = (
+    (
+        _MLIR,
+        'this is MLIR (StableHLO), not HLO: JAX\'s lowered.as_text("hlo") gives HLO',
+    ),
+    (
+        _JAXPR,
+        'this is a jaxpr, not HLO: jax.jit(f).lower(*arguments).as_text("hlo") gives HLO',
+    ),
+    (_LLVM, "this is LLVM IR, which XLA makes of HLO: --xla_dump_hlo_as_text dumps the HLO"),
+)
+
+
+def other_language(text: str) -> str:
+    """A hint for a text in another language; "" if none is known."""
+    beginning = text[:4000]
+    return next((hint for pattern, hint in _HINTS if pattern.match(beginning)), "")

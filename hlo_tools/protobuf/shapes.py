@@ -1,0 +1,164 @@
+"""Shapes, literals and shardings of XLA's messages as HLO text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hlo.errors.error import HloError
+from hlo.types.element_type import ELEMENT_TYPES
+from hlo.types.literal import Literal, literal
+from hlo.types.shape import Shape, array, tuple_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Element types whose names in the messages are others than in text.
+_NAMES = {"OPAQUE_TYPE": "opaque", "TUPLE": "tuple"}
+# What a literal's elements are in, for types that are not packed into bytes.
+_REPEATED = {"pred", "s32", "s64", "u32", "u64", "f32", "f64", "c64", "c128"}
+
+
+def braced(numbers: Iterable[Any]) -> str:
+    """Numbers as text: `{1,2}`."""
+    return f"{{{','.join(map(str, numbers))}}}"
+
+
+def type_name(shape: Any) -> str:
+    """The name of an element type in text."""
+    numbers = shape.DESCRIPTOR.fields_by_name["element_type"].enum_type.values_by_number
+    if shape.element_type not in numbers or not shape.element_type:
+        raise HloError("HLO201", f"the file has an element type {shape.element_type}")
+    name: str = numbers[shape.element_type].name
+    return _NAMES.get(name, name.lower())
+
+
+def shape_text(shape: Any) -> str:
+    """A shape with its layout."""
+    name = type_name(shape)
+    if name == "tuple":
+        return f"({', '.join(map(shape_text, shape.tuple_shapes))})"
+    if name == "buffer":
+        return f"b({shape_text(shape.tuple_shapes[0])})"
+    if name in ("token", "opaque"):
+        return f"{name}[]"
+    dynamic = list(shape.is_dynamic_dimension) or [False] * len(shape.dimensions)
+    dims = [
+        ("<=" if is_dynamic and size >= 0 else "") + (str(size) if size >= 0 else "?")
+        for size, is_dynamic in zip(shape.dimensions, dynamic, strict=True)
+    ]
+    return f"{name}[{','.join(dims)}]{layout_text(shape)}"
+
+
+def layout_text(shape: Any) -> str:
+    """A layout as it follows dimensions: `{1,0:T(8,128)S(1)}`; "" for none."""
+    if not shape.HasField("layout"):
+        return ""
+    layout = shape.layout
+    marks = "".join(f"({','.join(map(str, tile.dimensions))})" for tile in layout.tiles)
+    marks = f"T{marks}" if marks else ""
+    if layout.tail_padding_alignment_in_elements > 1:
+        marks += f"L({layout.tail_padding_alignment_in_elements})"
+    if layout.element_size_in_bits:
+        marks += f"E({layout.element_size_in_bits})"
+    if layout.memory_space:
+        marks += f"S({layout.memory_space})"
+    for split in layout.split_configs:
+        marks += f"SC({split.dimension}:{','.join(map(str, split.split_indices))})"
+    order = ",".join(map(str, layout.minor_to_major))
+    if not order and not marks:
+        return ""
+    return f"{{{order}:{marks}}}" if marks else f"{{{order}}}"
+
+
+def literal_of(message: Any) -> Literal:
+    """The value of a message.
+
+    Raises
+    ------
+    HloError
+        HLO201 if it has more or fewer elements than its shape.
+    """
+    name = type_name(message.shape)
+    if name == "tuple":
+        elements = [literal_of(each) for each in message.tuple_literals]
+        return literal(tuple(e.value for e in elements), tuple_of(*(e.shape for e in elements)))
+    if name == "token":
+        return literal(None)
+    shape: Shape = array(ELEMENT_TYPES[name], tuple(message.shape.dimensions))
+    dtype = shape.element_type.dtype
+    field = getattr(message, f"{name}s")
+    if name in _REPEATED:
+        parts = np.asarray(field, shape.element_type.real.dtype if name[0] == "c" else dtype)
+        made: Any = parts.view(dtype) if name[0] == "c" else parts
+    else:
+        made = np.frombuffer(field, dtype)
+    if made.size != shape.size:
+        raise HloError("HLO201", f"a literal of {shape} has {made.size} elements")
+    return literal(made.reshape(shape.dims), shape)
+
+
+# Fields of metadata in the order in which XLA prints them.
+_METADATA = (
+    *("op_type", "op_name", "source_file", "source_line", "source_end_line", "source_column"),
+    *("source_end_column", "size_of_generated_code_in_bytes", "deduplicated_name"),
+    *("scheduling_name", "stack_frame_id"),
+)
+
+
+def quoted(text: str) -> str:
+    """A string with the escapes of C."""
+    marks = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "'": "\\'"}
+    return f'"{"".join(marks.get(c, c) for c in text)}"'
+
+
+def metadata_text(metadata: Any) -> str:
+    """The fields of metadata that are given, without braces."""
+    told: list[str] = []
+    for name in _METADATA:
+        value = getattr(metadata, name)
+        if value:
+            told.append(f"{name}={quoted(value) if isinstance(value, str) else value}")
+    return " ".join(told)
+
+
+def sharding_text(sharding: Any) -> str:
+    """A sharding in braces.
+
+    Raises
+    ------
+    HloError
+        HLO201 for a kind that is not read.
+    """
+    kinds = sharding.DESCRIPTOR.fields_by_name["type"].enum_type.values_by_number
+    kind = kinds[sharding.type].name if sharding.type in kinds else "?"
+    group = ""
+    if sharding.is_shard_group:
+        group = f" shard_{'like' if sharding.shard_group_type else 'as'} {sharding.shard_group_id}"
+    told = [metadata_text(each) for each in sharding.metadata]
+    if told:
+        many = f"{{{', '.join(f'{{{each}}}' for each in told)}}}"
+        group += f" metadata={many if len(told) > 1 else f'{{{told[0]}}}'}"
+    if kind == "TUPLE":
+        return f"{{{', '.join(map(sharding_text, sharding.tuple_shardings))}}}"
+    if kind == "MAXIMAL":
+        devices = list(sharding.tile_assignment_devices) or [0]
+        return f"{{maximal device={devices[0]}{group}}}"
+    if kind in ("REPLICATED", "MANUAL", "UNKNOWN", "UNREDUCED"):
+        return f"{{{kind.lower()}{group}}}"
+    if kind != "OTHER" or not sharding.tile_assignment_dimensions:
+        raise HloError("HLO201", "the file has a sharding that is not read")
+    dims = ",".join(map(str, sharding.tile_assignment_dimensions))
+    if sharding.iota_reshape_dims:
+        devices = f"<=[{','.join(map(str, sharding.iota_reshape_dims))}]"
+        turned = list(sharding.iota_transpose_perm)
+        if turned != sorted(turned):
+            devices += f"T({','.join(map(str, turned))})"
+    else:
+        devices = ",".join(map(str, sharding.tile_assignment_devices))
+    last = " last_tile_dim_replicate" if sharding.replicate_on_last_tile_dim else ""
+    if sharding.last_tile_dims:
+        names = ",".join(kinds[t].name.lower() for t in sharding.last_tile_dims)
+        last = f" last_tile_dims={{{names}}}"
+    return f"{{devices=[{dims}]{devices}{last}{group}}}"

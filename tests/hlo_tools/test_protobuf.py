@@ -1,0 +1,168 @@
+"""Modules in XLA's own files: messages, snapshots, folders of dumps."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hlo as language
+from hlo.diff import diff
+from hlo.write.print import Options
+from hlo_tools.protobuf.reading import read_message
+from hlo_tools.protobuf.schema import SCHEMA, message
+
+pytest.importorskip("google.protobuf")
+from google.protobuf import text_format
+
+MODELS = Path(__file__).parents[1] / "models"
+# All of a module but names of source files, whose numbers XLA gives anew when it prints.
+NOT_TOLD = ("allow_spmd", "alias_passthrough_params", "num_partitions")  # by the message
+MEANING = Options().without("print_metadata")
+TEXT = """HloModule m, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }
+
+%add (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %c = f32[] add(%a, %b)
+}
+
+%yes (y.0: f32[4]) -> f32[4] {
+  %y.0 = f32[4]{0} parameter(0)
+  ROOT %y.1 = f32[4]{0} negate(%y.0)
+}
+
+%no (n.0: f32[4]) -> f32[4] {
+  ROOT %n.0 = f32[4]{0} parameter(0)
+}
+
+%condition (s.0: (s32[], f32[4])) -> pred[] {
+  %s.0 = (s32[], f32[4]{0}) parameter(0)
+  %s.1 = s32[] get-tuple-element(%s.0), index=0
+  %s.2 = s32[] constant(3)
+  ROOT %s.3 = pred[] compare(%s.1, %s.2), direction=LT
+}
+
+%body (t.0: (s32[], f32[4])) -> (s32[], f32[4]) {
+  ROOT %t.0 = (s32[], f32[4]{0}) parameter(0)
+}
+
+ENTRY %e (x: f32[4], z: bf16[2,8]) -> f32[4] {
+  %x = f32[4]{0} parameter(0), sharding={devices=[2]0,1}
+  %z = bf16[2,8]{0,1} parameter(1), frontend_attributes={key="va\\"lue"}
+  %i = s32[2,2]{1,0} constant({ { 1, -2 }, { 3, 4 } })
+  %h = bf16[3]{0} constant({nan, -inf, 0.5})
+  %l = pred[2]{0} constant({false, true})
+  %q = s4[3]{0} constant({-8, 0, 7})
+  %p = pred[] constant(true)
+  %k = c64[2]{0} constant({(1, 2), (-1, nan)})
+  %br = f32[4]{0} conditional(%p, %x, %x), true_computation=%yes, false_computation=%no
+  %n = s32[] constant(0)
+  %t = (s32[], f32[4]{0}) tuple(%n, %br)
+  %w = (s32[], f32[4]{0}) while(%t), condition=%condition, body=%body
+  %g = f32[4]{0} get-tuple-element(%w), index=1
+  %f = f32[] constant(-1.5)
+  %d = f32[9]{0} pad(%g, %f), padding=1_1_1
+  %u = f32[3]{0} slice(%d), slice={[1:8:3]}
+  %v = f32[] reduce(%u, %f), dimensions={0}, to_apply=%add
+  %rw = f32[4]{0} reduce-window(%d, %f), window={size=3 stride=2}, to_apply=%add
+  %m = f32[4]{0} broadcast(%v), dimensions={}
+  %cc = f32[4]{0} custom-call(%m), custom_call_target="a\\"b", api_version=API_VERSION_TYPED_FFI
+  ROOT %r = f32[4]{0} add(%cc, %rw), control-predecessors={%z}, backend_config={"a":[1]}
+}
+"""
+
+
+def message_of(text: str) -> bytes:
+    """What XLA writes for a text."""
+    hlo = pytest.importorskip("jaxlib._hlo")
+    return hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto()
+
+
+def changes(before: language.Module, after: language.Module) -> list[str]:
+    found = [c for section in diff(before, after, MEANING) for c in section.changes]
+    kept = [c for c in found if not str(c.before).startswith(NOT_TOLD)]
+    return [str(c) for c in kept]
+
+
+@pytest.mark.parametrize("text", [TEXT], ids=["opcodes"])
+def test_a_message_says_what_its_text_says(text: str) -> None:
+    assert changes(language.parse(text), read_message(message_of(text), "m.pb")) == []
+
+
+@pytest.mark.parametrize("path", sorted(MODELS.glob("*.hlo")), ids=lambda p: p.stem)
+def test_models_are_read_from_messages(path: Path) -> None:
+    text = path.read_text()
+    assert changes(language.parse(text), read_message(message_of(text), "m.pb")) == []
+
+
+def test_a_compiled_module_of_jax_is_run(hlo, tmp_path: Path) -> None:
+    jax = pytest.importorskip("jax")
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    compiled = jax.jit(lambda x: jax.nn.softmax(x @ x.T)).lower(x).compile()
+    raw = compiled.runtime_executable().hlo_modules()[0].as_serialized_hlo_module_proto()
+    (tmp_path / "m.hlo.pb").write_bytes(raw)
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "want.npy", np.asarray(compiled(x)))
+    words = ("--input", tmp_path / "x.npy", "--expect", tmp_path / "want.npy", "--quiet")
+    result = hlo("run", tmp_path / "m.hlo.pb", *words)
+    assert result.status == 0, result
+    # The same through a pipe, where there is no name to tell by.
+    assert hlo("print", "-", stdin=raw).out == hlo("print", tmp_path / "m.hlo.pb").out
+
+
+def test_snapshots_have_arguments(hlo, tmp_path: Path) -> None:
+    snapshot = message("HloSnapshot")()
+    text = "ENTRY e { x = f32[2] parameter(0) ROOT y = f32[2] negate(x) }"
+    snapshot.hlo.hlo_module.ParseFromString(message_of(text))
+    argument = snapshot.arguments.add()
+    argument.shape.element_type = 11
+    argument.shape.dimensions.append(2)
+    argument.f32s.extend([1, -2])
+    for name, content in {
+        "s.pb": snapshot.SerializeToString(),
+        "s.pbtxt": text_format.MessageToString(snapshot).encode(),
+        "m.pb": snapshot.hlo.SerializeToString(),
+    }.items():
+        (tmp_path / name).write_bytes(content)
+    for name in ("s.pb", "s.pbtxt"):
+        result = hlo("run", tmp_path / name, "--input", tmp_path / name)
+        assert result.out == "f32[2] [-1.,  2.]\n"
+    assert hlo("run", tmp_path / "m.pb", "--input", tmp_path / "s.pb").out == result.out
+    wrong = hlo("run", tmp_path / "m.pb", "--input", tmp_path / "m.pb")
+    assert "is no snapshot: it has no arguments" in wrong.err
+
+
+def test_a_folder_of_dumps_stands_for_its_module(hlo, tmp_path: Path) -> None:
+    assert "without a module before optimizations" in hlo("print", tmp_path).err
+    module = "ENTRY e { ROOT x = f32[] parameter(0) }"
+    for end in ("before_optimizations.txt", "cpu_after_optimizations.txt"):
+        (tmp_path / f"module_0000.m.{end}").write_text(module)
+    assert "parameter(0)" in hlo("print", tmp_path).out
+    (tmp_path / "module_0001.k.before_optimizations.txt").write_text(module)
+    wrong = hlo("print", tmp_path)
+    assert (wrong.status, wrong.out) == (2, "")
+    assert "has 2 modules" in wrong.err
+    assert "name one: module_0001.k.before_optimizations.txt" in wrong.err
+
+
+def test_what_is_broken_is_refused() -> None:
+    raw = message_of("ENTRY e { ROOT x = f32[2] constant({1, 2}) }")
+    for wrong in (raw[: len(raw) // 2], b"\0", b"", raw.replace(b"constant", b"canstant")):
+        with pytest.raises(language.HloError):
+            read_message(wrong, "m.pb")
+    made = message("HloModuleProto").FromString(raw)
+    made.computations[0].instructions[0].literal.f32s.append(3)
+    with pytest.raises(language.HloError, match="has 3 elements"):
+        read_message(made.SerializeToString(), "m.pb")
+    made.computations[0].instructions[0].operand_ids.append(77)
+    with pytest.raises(language.HloError, match="uses 77, which its computation has not"):
+        read_message(made.SerializeToString(), "m.pb")
+
+
+def test_the_schema_is_a_real_one(tmp_path: Path) -> None:
+    """The file is in the language of protocol buffers, and not only in what is read of it."""
+    pytest.importorskip("grpc_tools")
+    command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{SCHEMA.parent}", f"-o{tmp_path}/x"]
+    assert subprocess.run([*command, SCHEMA.name], check=False).returncode == 0
