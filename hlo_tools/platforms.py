@@ -74,10 +74,14 @@ def _compile_to_cuda(
     per_device: Sequence[Sequence[Any]],
     observe: Callable[[Event], None] | None,  # noqa: ARG001  it is not observable
 ) -> list[Any]:
+    return _load_cuda(device, module)(per_device)
+
+
+def _load_cuda(device: Literal["gpu", "host"], module: Module) -> Loaded:
     import emit_cuda  # noqa: PLC0415
 
     executable = emit_cuda.compile(module, device)
-    return [executable(*arguments) for arguments in per_device]
+    return lambda per_device: [executable(*arguments) for arguments in per_device]
 
 
 PLATFORMS: Final = {
@@ -85,10 +89,15 @@ PLATFORMS: Final = {
         "the reference interpreter, in NumPy", _interpret, observable=True, limited=True
     ),
     "c": Platform("optimized, emitted as C and compiled for the CPU", _compile_to_c, load=_load_c),
-    "cuda": Platform("emitted as CUDA C, run on a GPU", partial(_compile_to_cuda, "gpu")),
+    "cuda": Platform(
+        "emitted as CUDA C, run on a GPU",
+        partial(_compile_to_cuda, "gpu"),
+        load=partial(_load_cuda, "gpu"),
+    ),
     "cuda-host": Platform(
         "the same CUDA C, run on the processor with a model of its threads",
         partial(_compile_to_cuda, "host"),
+        load=partial(_load_cuda, "host"),
     ),
 }
 

@@ -10,6 +10,7 @@ import pytest
 
 import optimizer
 from hlo_tools import cli
+from hlo_tools.platforms import PLATFORMS
 
 ADD = b"""HloModule m
 
@@ -75,8 +76,8 @@ NAMES = [
     "opt - --print-after fusoin",
     "opt - --passes csee",
     "opt - --skip 1000",
-    "run - --platform cuda",
-    "run - --reference cuda-host",
+    "run - --platform cudda",
+    "run - --reference vulkan",
     "rules nonsense",
     "rules --why - --at nonsense",
     "rules --promise BITS bf17",
@@ -130,11 +131,15 @@ def test_names_are_suggested(hlo) -> None:
     assert "did you mean `algebraic-simplifier`?" in wrong
     wrong = hlo("opt", "-", "--pases", "cse", stdin=ADD).err
     assert "did you mean `--passes`?" in wrong
-    assert "there are: interpreter, c" in hlo("run", "-", "--platform", "cuda", stdin=ADD).err
+    assert "there are: interpreter, c" in hlo("run", "-", "--platform", "xyzzy", stdin=ADD).err
 
 
 def test_platforms_that_are_offered_run(hlo) -> None:
-    assert "cuda" not in hlo("run", "--help").out
+    for platform in PLATFORMS:
+        assert platform in hlo("run", "--help").out
+        result = hlo("run", "-", "--platform", platform, "--fill", 1, stdin=ADD)
+        # Or they say what is missing, such as a GPU.
+        assert result.out == "f32[2] [2., 2.]\n" or "error[HLO" in result.err
 
 
 def test_a_wrong_verb_is_blamed_before_its_files(hlo, softmax: Path) -> None:

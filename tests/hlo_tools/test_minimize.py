@@ -175,7 +175,7 @@ def test_two_platforms(hlo, softmax: Path) -> None:
         ("--nan --says x", "--says has no effect without --command"),
         ("--nan --reference c", "--reference has no effect without --platform"),
         ("--passes nonsense", "there is no pass `nonsense`"),
-        ("--platform cuda", "there is no platform `cuda`"),
+        ("--platform vulkan", "there is no platform `vulkan`"),
     ],
 )
 def test_senseless_words_are_refused(hlo, softmax: Path, words: str, told: str) -> None:
