@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _KERNEL = re.compile(
     r"__global__\s+(?:static\s+)?(?:void\s+)?(?:__launch_bounds__\s*\([^)]*\)\s*)?(?:void\s+)?"
     r"(\w+)\s*\("
 )
+# A line of the comment above an emitted kernel.
+_INSTRUCTION = re.compile(r"// (?:ROOT )?%([\w.\-]+) = ")
 _TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
 
@@ -49,11 +55,30 @@ class CudaFile:
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
     def about(self, number: int) -> str:
-        """The HLO instruction that a line belongs to: the nearest comment `// hlo: ...` above."""
-        for line in reversed(self.text.splitlines()[:number]):
-            if "// hlo:" in line:
-                return line.partition("// hlo:")[2].strip()
+        """The HLO instruction that a line computes; empty if no comment tells.
+
+        That is the nearest `// hlo: ...` above. In emitted files it is an instruction of the
+        comment above the kernel: the one whose name a word of the line has, else the last.
+        """
+        above = self.text.splitlines()[:number]
+        for k in range(len(above) - 1, -1, -1):
+            if "// hlo:" in above[k]:
+                return above[k].partition("// hlo:")[2].strip()
+            if _INSTRUCTION.match(above[k]):
+                return _instruction_of(above[-1], above[: k + 1])
         return ""
+
+
+def _instruction_of(line: str, above: Sequence[str]) -> str:
+    """The instruction of a line, of those that the last comment lines above its kernel list."""
+    listed: dict[str, str] = {}
+    for comment in reversed(above):
+        match = _INSTRUCTION.match(comment)
+        if not match:
+            break
+        listed[re.sub(r"\W", "_", match[1])] = comment.removeprefix("// ")
+    named = (listed[word] for word in re.findall(r"\w+", line) if word in listed)
+    return next(named, next(iter(listed.values())))
 
 
 def _is_template(code: str, position: int) -> bool:

@@ -1,4 +1,4 @@
-"""`hlo run --profile` and `--sanitize`: what a compiled module took, and what it did wrong."""
+"""`hlo run --profile`, `--sanitize`, `--checked`: what a module took, and what it did wrong."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+import emit_cuda
 import optimizer
 from emit_c.executable.profile import profile
 from emit_c.executable.sanitize import sanitize
+from emit_cuda.host.device import HostDevice
 from hlo.errors.error import HloError
 from hlo.wording import counted
 from hlo_tools.console import console
@@ -51,6 +53,22 @@ def run_profiled(
         if trace:
             write_text(trace, found.trace())
     return values
+
+
+def run_checked(module: Module, inputs: Sequence[Sequence[Any]], *, seed: int = 0) -> list[Any]:
+    """Run a module's CUDA kernels on the processor, and watch every access to memory.
+
+    Parameters
+    ----------
+    seed : of the order in which threads and blocks run; 0 leaves them in order.
+
+    Raises
+    ------
+    HloError
+        HLO193 if a kernel makes a mistake.
+    """
+    executable = emit_cuda.compile(module, HostDevice(checked=True, seed=seed))
+    return [executable(*arguments) for arguments in inputs]
 
 
 def run_sanitized(module: Module, inputs: Sequence[Sequence[Any]]) -> list[Any]:

@@ -388,6 +388,10 @@ void *__tsan_memcpy(void *to, const void *from, size_t n) {
     access(from, n, READS, CODE, 1), access(to, n, WRITES, CODE, 1);
     return memcpy(to, from, n);
 }
+void *__tsan_memmove(void *to, const void *from, size_t n) {
+    access(from, n, READS, CODE, 1), access(to, n, WRITES, CODE, 1);
+    return memmove(to, from, n);
+}
 void *__tsan_memset(void *to, int byte, size_t n) {
     access(to, n, WRITES, CODE, 1);
     return memset(to, byte, n);

@@ -269,8 +269,12 @@ template <> struct Word<8> { using Type = uint64_t; };
 // Replaces the value at an address by a function of it, in one step; gives the value that was there.
 template <class T, class F>
 CUDA_UNCHECKED T update(T *address, F next, int line, Update kind = READ_MODIFY_WRITE) {
-    using W = typename Word<sizeof(T)>::Type;
     atomic_access(address, sizeof(T), kind, line);
+#ifdef CUDA_ON_HOST_CHECKED  // on one processor thread, where nobody comes between
+    T old = *address;
+    *address = next(old);
+#else
+    using W = typename Word<sizeof(T)>::Type;
     W *place = (W *)address, was = __atomic_load_n(place, __ATOMIC_RELAXED), will;
     T old, made;
     do {
@@ -279,6 +283,7 @@ CUDA_UNCHECKED T update(T *address, F next, int line, Update kind = READ_MODIFY_
         __builtin_memcpy(&will, &made, sizeof will);
     } while (!__atomic_compare_exchange_n(place, &was, will, false, __ATOMIC_SEQ_CST,
                                           __ATOMIC_RELAXED));
+#endif
     return old;
 }
 // Parameters of this type take no part in finding out what T is.

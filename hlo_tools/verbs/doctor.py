@@ -99,6 +99,10 @@ def examine() -> Iterator[Finding]:
         yield Finding("C compiler", c_compiler())
     except HloError as error:
         yield Finding("C compiler", "", f"compiles what emit_c writes; {error.message}")
+    try:
+        yield Finding("C++ compiler", cpp_compiler())
+    except HloError as error:
+        yield Finding("C++ compiler", "", f"runs CUDA C on the processor; {error.message}")
     yield Finding(
         "Python.h",
         python_header(),
@@ -142,6 +146,19 @@ def c_compiler() -> str:
         HLO180 if there is none, or what $CC names is none.
     """
     command = compiler.find_compiler()
+    compiler.told(command)
+    return str(shutil.which(command[0]))
+
+
+def cpp_compiler() -> str:
+    """The path of the C++ compiler with which CUDA C runs on the processor.
+
+    Raises
+    ------
+    HloError
+        HLO180 if there is none, or what $CXX names is none.
+    """
+    command = compiler.find_cpp_compiler()
     compiler.told(command)
     return str(shutil.which(command[0]))
 

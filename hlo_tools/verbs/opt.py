@@ -60,6 +60,10 @@ class Tell(Silent):
         print(event, file=sys.stderr)
 
 
+# Stages of the CUDA backend.
+_OF_CUDA = ("cuda", "ptx", "sass")
+
+
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
@@ -92,10 +96,11 @@ def add_arguments(parser: Parser) -> None:
     parser.only_with(INPUT_OPTIONS, "--check-values", "--trace")
     parser.add_argument(
         "--stage",
-        choices=("hlo", "buffers", "loops", "c", "cuda", "dot", "svg"),
+        choices=("hlo", "buffers", "loops", "c", "cuda", "ptx", "sass", "dot", "svg"),
         default="hlo",
         help="print the module, where its arrays lie, its kernels' loops after each pass over them "
-        "(--until one of these), its C, its CUDA C, or a picture as of `hlo graph`",
+        "(--until one of these), its C, its CUDA C, what NVIDIA's compilers make of that, or a "
+        "picture as of `hlo graph`",
     )
     parser.add_argument(
         "--kernel", metavar="NAME", help="print the loops of this instruction's kernel only"
@@ -115,6 +120,9 @@ def add_arguments(parser: Parser) -> None:
         action="store_true",
         help="with --stage c: scalar loops as one would write them by hand, without kernel passes",
     )
+    parser.add_argument(
+        "--arch", metavar="SM", help="with --stage ptx or sass: a GPU, as sm_80 (default sm_90)"
+    )
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write to a file")
 
 
@@ -125,7 +133,9 @@ def run(arguments: Namespace) -> int:
         raise HloError("HLO204", "--kernel asks for --stage loops")
     if arguments.plain and arguments.stage != "c":
         raise HloError("HLO204", "--plain asks for --stage c")
-    if arguments.stage == "cuda":
+    if arguments.arch and arguments.stage not in ("ptx", "sass"):
+        raise HloError("HLO204", "--arch asks for --stage ptx or sass")
+    if arguments.stage in _OF_CUDA:
         arguments.target = "gpu"
     timer = Timer()
     texts = [optimized_text(module, arguments, timer) for module in modules]
@@ -178,10 +188,8 @@ def text_of(module: Module, arguments: Namespace, until: str | None) -> str:
         return report(assigned(module))
     if stage in ("dot", "svg"):
         return drawn(module, form=stage)
-    if stage == "cuda":
-        import emit_cuda  # noqa: PLC0415
-
-        return emit_cuda.emit(static_form(module)).source
+    if stage in _OF_CUDA:
+        return cuda_text(static_form(module), stage, arguments.arch or "sm_90")
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
 
@@ -191,6 +199,17 @@ def text_of(module: Module, arguments: Namespace, until: str | None) -> str:
 
         return loops(static, arguments.kernel, until)
     return emit_c.emit(static, plain=arguments.plain).source
+
+
+def cuda_text(module: Module, stage: str, architecture: str) -> str:
+    """The CUDA C of a module, its PTX or its SASS."""
+    import emit_cuda  # noqa: PLC0415
+    from emit_cuda import nvrtc  # noqa: PLC0415
+
+    source = emit_cuda.emit(module).source
+    if stage == "ptx":
+        return nvrtc.ptx(source, architecture)
+    return source if stage == "cuda" else nvrtc.sass(nvrtc.compile(source, architecture).code)
 
 
 def observers(

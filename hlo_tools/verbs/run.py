@@ -96,6 +96,12 @@ def add_arguments(parser: Parser) -> None:
         help="beside it, the module without this pass; may be given again",
     )
     parser.add_argument(
+        "--checked",
+        action="store_true",
+        help="with --platform cuda-host: find races, and accesses out of bounds, of the kernels; "
+        "--seed shuffles their threads",
+    )
+    parser.add_argument(
         "--max-turns",
         type=at_least(0),
         metavar="N",
@@ -107,6 +113,8 @@ def add_arguments(parser: Parser) -> None:
     parser.only_with(("--threads",), "--platform c", "--reference c")
     watching = ("--profile", "--profile-trace", "--sanitize", "--mode", "--ablate")
     parser.only_with(watching, "--platform c")
+    parser.only_with(("--checked",), "--platform cuda-host")
+    parser.not_with("--checked", "--repeat")
     observed = ("--trace", "--stop-at-nan", "--stop-at-inf")
     for watch in ("--repeat", "--mode", "--ablate"):
         parser.not_with(watch, *watching[:3], *observed)
@@ -243,12 +251,14 @@ def tell_of_elided(module: Module) -> None:
 def watched_runner(
     arguments: Namespace,
 ) -> Callable[[Module, Sequence[Sequence[Any]]], list[Value]] | None:
-    """What runs a module for a profile, or with sanitizers; None if neither is asked for."""
+    """What runs a module for a profile, or with sanitizers or checks; None if none is asked for."""
     profiles = arguments.profile or arguments.profile_trace
-    if not profiles and not arguments.sanitize:
+    if not profiles and not arguments.sanitize and not arguments.checked:
         return None
-    from hlo_tools.watching import run_profiled, run_sanitized  # noqa: PLC0415
+    from hlo_tools.watching import run_checked, run_profiled, run_sanitized  # noqa: PLC0415
 
+    if arguments.checked:
+        return partial(run_checked, seed=arguments.seed)
     if arguments.sanitize:
         return run_sanitized
     return partial(run_profiled, trace=arguments.profile_trace)

@@ -5,6 +5,7 @@ import pytest
 
 import hlo
 from emit_cuda import host
+from emit_cuda.cuda_file import CudaFile
 
 
 def launch(source, kernel, grid, block, arrays, scalars=(), shared=0, **options):
@@ -91,3 +92,18 @@ def test_a_buffer_inside_of_an_allocation_has_its_own_bounds():
         )
     assert caught.value.code == "HLO193"
     assert "reads 4 bytes at byte 1024 of x" in caught.value.notes[0]
+
+
+def test_a_line_of_an_emitted_kernel_has_its_instruction():
+    text = """// %add.4 = f32[8] add(%x, %y)
+// %tanh = f32[8] tanh(%add.4)
+extern "C" __global__ void tanh_kernel(float *tanh_1, const float *x, const float *y) {
+  const float add_4 = x[threadIdx.x] + y[threadIdx.x];
+  tanh_1[threadIdx.x] = tanhf(add_4 * 1);
+  tanh_1[8] = 0;
+}
+"""
+    file = CudaFile(text)
+    assert file.about(4) == "%add.4 = f32[8] add(%x, %y)"
+    assert file.about(6) == "%tanh = f32[8] tanh(%add.4)"
+    assert CudaFile("int x;").about(1) == ""

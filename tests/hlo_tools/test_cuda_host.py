@@ -5,8 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from emit_cuda import nvrtc
 from hlo_tools.cli import main
 
+SOFTMAX = Path(__file__).parents[1] / "models" / "softmax_layer.hlo"
 FAULTS = Path(__file__).parents[1] / "emit_cuda" / "faults"
 ADD = """
 __global__ void add(const float *x, float *y, int n, float c) {
@@ -78,3 +80,27 @@ def test_a_launch_in_the_file_is_no_part_of_a_kernel(hlo_cuda):
     status, shown = hlo_cuda(ADD + "int main() { add<<<1, 2>>>(0, 0, 0, 0); }")
     assert status == 2
     assert "leave the file's main() out" in shown
+
+
+def test_a_modules_kernels_are_clean_in_checked_mode():
+    words = ["--platform", "cuda-host", "--checked", "--seed", "3", "--reference", "interpreter"]
+    assert main(["run", str(SOFTMAX), *words, "--quiet"]) == 0
+
+
+def test_checked_mode_is_of_the_processor(capsys):
+    with pytest.raises(SystemExit):
+        main(["run", str(SOFTMAX), "--platform", "c", "--checked"])
+    assert "--checked has no effect without --platform cuda-host" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
+def test_ptx_of_a_module(capsys):
+    assert main(["opt", str(SOFTMAX), "--stage", "ptx", "--arch", "sm_80"]) == 0
+    shown = capsys.readouterr().out
+    assert ".target sm_80" in shown
+    assert ".entry multiply_kernel(" in shown
+
+
+def test_an_architecture_is_for_ptx_and_sass(capsys):
+    assert main(["opt", str(SOFTMAX), "--arch", "sm_80"]) == 2
+    assert "--arch asks for --stage ptx or sass" in capsys.readouterr().err
