@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import os
+from contextlib import nullcontext
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -117,6 +119,7 @@ class Library:
         self.checked = checked
         self.path = path
         self._functions = ctypes.CDLL(str(path))
+        self._alone = Lock()
         self._kernels: dict[str, _Kernel] = {}
         table = (_Kernel * (1 << 16)).in_dll(self._functions, "cuda_on_host_kernels")
         for row in table:
@@ -192,7 +195,9 @@ class Library:
             regions,
             found,
         )
-        count = self._functions.cuda_on_host_launch(ctypes.byref(launch))
+        # The checker watches one launch of a library at a time.
+        with self._alone if self.checked else nullcontext():
+            count = self._functions.cuda_on_host_launch(ctypes.byref(launch))
         made = findings(
             found[:count], kernel, self.file, self.path, [region.name for region in memory]
         )

@@ -516,5 +516,6 @@ extern "C" __attribute__((visibility("default"))) int cuda_on_host_launch(Launch
     work();
     for (std::thread &other : others) other.join();
     if (checked) checker_ends();
+    fflush(stdout);  // what kernels have printed
     return launch->found;
 }

@@ -7,6 +7,7 @@ cubin.code, cubin.usage["add_kernel"].registers
 from emit_cuda.nvrtc.compiling import Compiled, Usage, ptx
 from emit_cuda.nvrtc.compiling import cubin as compile  # noqa: A004 - so it is named
 from emit_cuda.nvrtc.library import missing
+from emit_cuda.nvrtc.occupancy import Occupancy, occupancy
 from emit_cuda.nvrtc.sass import sass
 
-__all__ = ["Compiled", "Usage", "compile", "missing", "ptx", "sass"]
+__all__ = ["Compiled", "Occupancy", "Usage", "compile", "missing", "occupancy", "ptx", "sass"]

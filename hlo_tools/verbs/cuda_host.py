@@ -18,13 +18,14 @@ The exit status is 1 if it finds any.
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from emit_cuda import host
+from emit_cuda import host, nvrtc
 from emit_cuda.host.apart import apart, shared_array
 from hlo.errors.error import HloError
 from hlo.read.load import read_bytes
@@ -79,6 +80,11 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--seed", metavar="N", type=at_least(0), default=0, help="shuffles threads and blocks"
     )
+    parser.add_argument(
+        "--explain-launch",
+        metavar="SM",
+        help="tell what the launch would take of a GPU, as sm_90: registers, memory, occupancy",
+    )
     parser.only_with(["--seed"], "--checked")
 
 
@@ -92,6 +98,8 @@ def run(arguments: Namespace) -> int:
         text, name=name, checked=arguments.checked, kernels=_instances(arguments.kernel)
     )
     kernel = arguments.kernel or _only(library, name)
+    if arguments.explain_launch:
+        print(explained(text, name, kernel, arguments))
     parameters = library.kernels.get(kernel, ())
     arrays: dict[int, NDArray[Any]] = {}
     outputs: list[int] = []
@@ -130,6 +138,31 @@ def run(arguments: Namespace) -> int:
     if arguments.checked:
         print(f"\n{counted(len(found), 'mistake')} found" if found else "checked: no mistake found")
     return FOUND if found else FINE
+
+
+def explained(text: str, name: str, kernel: str, arguments: Namespace) -> str:
+    """What a launch would take of a GPU: a line of sizes, and one of occupancy.
+
+    Raises
+    ------
+    HloError
+        HLO190 if NVRTC refuses the file, HLO191 if no block fits, HLO195 if there is no NVRTC.
+    """
+    architecture: str = arguments.explain_launch
+    made = nvrtc.compile(text, architecture, name=name)
+    if kernel not in made.usage:
+        message = f"NVRTC tells nothing of {kernel}: of templates it knows no instances"
+        raise HloError("HLO191", message)
+    usage, threads = made.usage[kernel], math.prod(arguments.block)
+    full = nvrtc.occupancy(usage, threads, arguments.shared, architecture)
+    spills = f", {usage.spilled_bytes} bytes spilled" if usage.spilled_bytes else ""
+    return (
+        f"{kernel} on {architecture}: {math.prod(arguments.grid)} blocks of {threads} threads; "
+        f"{usage.registers} registers a thread{spills}, "
+        f"{usage.shared_bytes + arguments.shared} bytes of shared memory a block\n"
+        f"a multiprocessor holds {counted(full.blocks, 'block')}, {full.warps} of "
+        f"{full.most_warps} warps ({full.share:.0%}); limited by {' and '.join(full.limits)}"
+    )
 
 
 def _instances(kernel: str | None) -> Sequence[str]:

@@ -1,5 +1,7 @@
 """CUDA C on the processor computes what it computes on a GPU."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -107,3 +109,18 @@ extern "C" __global__ void tanh_kernel(float *tanh_1, const float *x, const floa
     assert file.about(4) == "%add.4 = f32[8] add(%x, %y)"
     assert file.about(6) == "%tanh = f32[8] tanh(%add.4)"
     assert CudaFile("int x;").about(1) == ""
+
+
+def test_threads_may_launch_at_once():
+    library = host.compile(BLOCK_SUM, checked=True)
+    x = np.ones(256, np.float32)
+
+    def call(_):
+        sums = np.empty(1, np.float32)
+        memory = [host.Memory(a.ctypes.data, a.nbytes, "array") for a in (x, sums)]
+        given = (x.ctypes.data, sums.ctypes.data, np.int32(256))
+        found = library.launch("block_sum", (1, 1, 1), (256, 1, 1), 0, given, memory=memory)
+        return found == () and sums[0] == 256
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(call, range(20)))

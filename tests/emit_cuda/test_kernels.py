@@ -11,7 +11,8 @@ from ml_dtypes import bfloat16
 
 from emit_cuda import host, nvrtc
 
-BOTH = pytest.mark.parametrize("checked", [False, True])
+# Without checks, kernels of the same kinds run in other tests as well.
+BOTH = pytest.mark.parametrize("checked", [pytest.param(False, marks=pytest.mark.slow), True])
 RANDOM = np.random.default_rng(0)
 
 

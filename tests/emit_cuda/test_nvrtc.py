@@ -45,6 +45,31 @@ extern "C" __global__ void f(float *x) {
     assert nvrtc.compile(source).usage["f"].shared_bytes == 32 * 33 * 4
 
 
+@pytest.mark.parametrize(
+    ("registers", "shared", "threads", "blocks", "limits"),
+    [
+        # As NVIDIA's occupancy calculator has it for an H100.
+        (32, 0, 256, 8, ("warps", "registers")),
+        (40, 0, 256, 6, ("registers",)),
+        (255, 0, 256, 1, ("registers",)),
+        (16, 0, 32, 32, ("blocks",)),
+        (32, 48 << 10, 128, 4, ("shared memory",)),
+    ],
+)
+def test_occupancy_of_an_h100(registers, shared, threads, blocks, limits):
+    usage = nvrtc.Usage(registers, shared, 0, 0)
+    full = nvrtc.occupancy(usage, threads)
+    assert (full.blocks, full.limits) == (blocks, limits)
+    assert full.warps == blocks * threads // 32
+
+
+def test_a_block_that_does_not_fit_is_refused():
+    with pytest.raises(hlo.HloError, match="no block of 1024 threads fits: too many registers"):
+        nvrtc.occupancy(nvrtc.Usage(128, 0, 0, 0), 1024)
+    with pytest.raises(hlo.HloError, match="no architecture 'sm_1'"):
+        nvrtc.occupancy(nvrtc.Usage(128, 0, 0, 0), 32, architecture="sm_1")
+
+
 def test_ptx_is_text():
     assert ".visible .entry add(" in nvrtc.ptx(ADD)
 

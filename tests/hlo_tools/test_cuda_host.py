@@ -76,6 +76,22 @@ def test_a_launch_that_does_not_fit_is_refused(hlo_cuda, words, message):
     assert message in shown
 
 
+def test_what_a_kernel_prints_is_shown(tmp_path, capfd):
+    path = tmp_path / "hello.cu"
+    path.write_text('__global__ void hello() { printf("hello from thread %u\\n", threadIdx.x); }')
+    assert main(["cuda-host", str(path), "--block", "2"]) == 0
+    assert "hello from thread 0\nhello from thread 1\n" in capfd.readouterr().out
+
+
+@pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
+def test_a_launch_is_explained(hlo_cuda):
+    words = "--grid 4 --block 256 --arg f32[1000] --arg f32[1000] --arg 1000 --arg 0"
+    status, shown = hlo_cuda(ADD, *words.split(), "--explain-launch", "sm_90")
+    assert status == 0
+    assert "add on sm_90: 4 blocks of 256 threads; " in shown
+    assert "a multiprocessor holds 8 blocks, 64 of 64 warps (100%); limited by warps" in shown
+
+
 def test_a_launch_in_the_file_is_no_part_of_a_kernel(hlo_cuda):
     status, shown = hlo_cuda(ADD + "int main() { add<<<1, 2>>>(0, 0, 0, 0); }")
     assert status == 2
