@@ -18,6 +18,8 @@ run: .venv/runs
 	@echo; echo "It becomes C, which is compiled, called, and compared with XLA and the interpreter:"
 	@$(BIN)/hlo run $(MODEL).hlo --platform c --input $(MODEL).npz --expect $(MODEL).npz --quiet
 	@$(BIN)/hlo run $(MODEL).hlo --platform c --input $(MODEL).npz --reference interpreter --quiet
+	@echo; echo "And CUDA, whose kernels run here on the processor, with a model of a GPU's threads:"
+	@$(BIN)/hlo run $(MODEL).hlo --platform cuda-host --input $(MODEL).npz --expect $(MODEL).npz --quiet
 	@echo; echo "Every rewrite, with its rule, its proof and the values, for a browser:"
 	@$(BIN)/hlo view $(MODEL).hlo -o build/attention.html
 	@echo; echo "What next? Read tutorials/01-a-compiler-in-one-page.md, open build/attention.html, or try"

@@ -70,7 +70,7 @@ def test_make_run_tells_the_story(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ["make", "-n", "run"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     commands = re.findall(r"^\.venv/bin/(hlo .*)$", told, re.MULTILINE)
-    assert len(commands) == 6
+    assert len(commands) == 7
     monkeypatch.chdir(ROOT)
     for command in commands:
         printed = run_command(command.partition(" 2>&1")[0].replace("build/", f"{tmp_path}/"))

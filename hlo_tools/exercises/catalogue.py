@@ -6,12 +6,12 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
-from hlo_tools.exercises import emitting, loops, meaning, memory, reading, rewriting, whole
+from hlo_tools.exercises import emitting, kernels, loops, meaning, memory, reading, rewriting, whole
 
 if TYPE_CHECKING:
     from hlo_tools.exercises.exercise import Exercise
 
-FILES = (reading, meaning, rewriting, loops, memory, emitting, whole)
+FILES = (reading, meaning, rewriting, loops, memory, emitting, whole, kernels)
 EXERCISES: dict[int, Exercise] = {e.number: e for file in FILES for e in file.EXERCISES}
 
 

@@ -94,7 +94,7 @@ class Exercise:
     wants : the names that an answer defines, with the project's own.
     replaces : where the project's own stands, as `file:name`.
     check : what is wrong with an answer; None if nothing is.
-    suffix : of an answer's file: ".py", or ".hlo" where the answer is a module.
+    suffix : of an answer's file: ".py"; ".hlo" where it is a module, ".cu" where it is a kernel.
     """
 
     number: int
@@ -131,7 +131,7 @@ class Exercise:
         if not path.is_file():
             raise HloError("HLO200", f"cannot read {path}: there is no such file")
         path = path.resolve()
-        if self.suffix == ".hlo":
+        if self.suffix != ".py":
             (name,) = self.wants
             return Answer({name: path.read_text()}, path, path.read_text())
         values = cast("dict[str, Any]", vars(load(path)))

@@ -18,7 +18,9 @@ WRONG = [
     if path.suffix == exercise.suffix
 ]
 # A compiler or a long search takes a while; one of the others' wrong answers is tried in each run.
-QUICK = {path for i, path in enumerate(WRONG) if i % 3 == (i // 3) % 3}
+QUICK = {p for i, p in enumerate(WRONG) if i % 3 == (i // 3) % 3 and p.suffix != ".cu"}
+# Kernels of CUDA are compiled with all that watches them.
+COMPILED = {n for n, e in EXERCISES.items() if e.suffix == ".cu"}
 
 
 def promised(path: Path) -> str:
@@ -26,7 +28,9 @@ def promised(path: Path) -> str:
     return path.read_text().partition("\n")[0].partition("message: ")[2]
 
 
-@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize(
+    "number", [pytest.param(n, marks=pytest.mark.slow) if n in COMPILED else n for n in NUMBERS]
+)
 def test_the_projects_own_is_right(number: int) -> None:
     exercise = EXERCISES[number]
     found = exercise.find(exercise.own(), Effort(examples=30))

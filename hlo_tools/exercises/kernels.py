@@ -1,0 +1,201 @@
+"""Exercises of chapter 11: kernels of CUDA C, run on the processor by a model of its threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import emit_cuda
+import hlo
+from emit_cuda import host
+from emit_cuda.host.apart import apart, shared_array
+from hlo.errors.error import HloError
+from hlo_tools.exercises.exercise import Exercise
+from hlo_tools.exercises.finding import UNWRITTEN, Finding, unwritten, value_text
+from interpreter.numbers.compare import ROUNDING, compare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from hlo_tools.exercises.exercise import Answer, Effort
+
+    Array = NDArray[Any]
+
+# Threads of a block in all of these exercises.
+BLOCK = 64
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One call of a kernel.
+
+    Attributes
+    ----------
+    inputs : arrays; they come first among the arguments.
+    result : shape of the array that comes next.
+    sizes : numbers that come last.
+    """
+
+    grid: tuple[int, int, int]
+    inputs: tuple[Array, ...]
+    result: tuple[int, ...]
+    sizes: tuple[int, ...]
+    block: tuple[int, int, int] = (BLOCK, 1, 1)
+
+
+def numbers(*dims: int) -> Array:
+    """Small whole numbers as floats: their sums are exact, in any order."""
+    count = np.arange(int(np.prod(dims)))
+    return ((count * 7) % 11 - 5).astype(np.float32).reshape(dims)
+
+
+def sums_of(n: int) -> Launch:
+    """Two vectors of n numbers, a thread for each."""
+    return Launch((-(-n // BLOCK), 1, 1), (numbers(n), numbers(n) + 1), (n,), (n,))
+
+
+def rows_of(rows: int, columns: int) -> Launch:
+    """A matrix, a block for each row."""
+    return Launch((rows, 1, 1), (numbers(rows, columns),), (rows,), (columns,))
+
+
+def tiles_of(rows: int, columns: int) -> Launch:
+    """A matrix, a block for each tile of 8 times 8."""
+    grid = (-(-columns // 8), -(-rows // 8), 1)
+    x = numbers(rows, columns)
+    return Launch(grid, (x,), (columns, rows), (rows, columns), (8, 8, 1))
+
+
+def check_kernel(
+    name: str,
+    launches: tuple[Launch, ...],
+    want: Callable[..., Array],
+    text: str,
+) -> Callable[[Answer, Effort], Finding | None]:
+    """How a kernel is checked: run, compared, and watched for races and stray addresses.
+
+    Parameters
+    ----------
+    text : a module that means the same; the project's own kernels for it are the solution.
+    """
+
+    def check(answer: Answer, _: Effort) -> Finding | None:
+        source = answer["kernel"]
+        if source is None:
+            return check_own(text)
+        if UNWRITTEN in source:
+            return unwritten(name)
+        file = answer.path.name if answer.path else "answer.cu"
+        try:
+            library = host.compile(source, name=file, checked=True)
+        except HloError as error:
+            return Finding("error", f"{name} does not compile", str(error))
+        if name not in library.kernels:
+            return Finding("missing", f"there is no kernel {name} in it")
+        for launch in launches:
+            if found := run_launch(library, name, launch, want):
+                return found
+        return None
+
+    return check
+
+
+def run_launch(
+    library: host.Library, name: str, launch: Launch, want: Callable[..., Array]
+) -> Finding | None:
+    """What is wrong with one call."""
+    arrays = [shared(x) for x in launch.inputs]
+    result = shared_array(launch.result, np.dtype(np.float32))
+    memory = [
+        host.Memory(a.ctypes.data, a.nbytes, f"argument {n + 1}")
+        for n, a in enumerate([*arrays, result])
+    ]
+    given: list[Any] = [a.ctypes.data for a in [*arrays, result]]
+    given += [np.int32(size) for size in launch.sizes]
+    shown = f"// grid {launch.grid}, block {launch.block}, sizes {launch.sizes}"
+    try:
+        found = apart(
+            lambda: library.launch(name, launch.grid, launch.block, 0, given, memory=memory, seed=1)
+        )
+    except HloError as error:
+        return Finding("error", f"{name} does not run", f"{shown}\n\n{error}")
+    if found:
+        return Finding("wrong", f"{name}: {found[0].fault}", f"{shown}\n\n{found[0]}")
+    wanted = want(*launch.inputs)
+    if compare(result, wanted, ROUNDING):
+        told = f"// expected  {value_text(wanted)}\n// yours     {value_text(result)}"
+        return Finding("wrong", f"{name} gives another result", f"{shown}\n\n{told}")
+    return None
+
+
+def shared(array: Array) -> Array:
+    """A copy that another process sees, too."""
+    made = shared_array(array.shape, array.dtype)
+    made[...] = array
+    return made
+
+
+def check_own(text: str) -> Finding | None:
+    """The project's own kernels for a module, watched."""
+    module = hlo.parse(text)
+    given = [numbers(*p.shape.dims) for p in module.entry.parameters]
+    made = emit_cuda.compile(module, device="host", checked=True)
+    from interpreter.engine.evaluate import evaluate  # noqa: PLC0415
+
+    differs = compare(made(*given), evaluate(module, *given), ROUNDING)
+    return Finding("wrong", f"the project's own kernel: {differs}") if differs else None
+
+
+SUM = """ENTRY main {
+  x = f32[100] parameter(0)
+  y = f32[100] parameter(1)
+  ROOT z = f32[100] add(x, y)
+}"""
+ROWS = """sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+ENTRY main {
+  x = f32[3,100] parameter(0)
+  zero = f32[] constant(0)
+  ROOT s = f32[3] reduce(x, zero), dimensions={1}, to_apply=sum
+}"""
+TURNED = """ENTRY main {
+  x = f32[20,13] parameter(0)
+  ROOT y = f32[13,20] transpose(x), dimensions={1,0}
+}"""
+
+
+def add_rows(x: Array) -> Array:
+    """The sum of each row."""
+    return x.sum(axis=1)
+
+
+def turned(x: Array) -> Array:
+    """Rows as columns."""
+    return x.T
+
+
+EXERCISES = (
+    Exercise(
+        37, "add two vectors on a GPU", 11, "easy",
+        {"kernel": lambda: None}, "emit_cuda/kernels/loop.py:",
+        check_kernel("add", (sums_of(64), sums_of(100)), np.add, SUM), ".cu",
+    ),
+    Exercise(
+        38, "add up rows, a block for each", 11, "medium",
+        {"kernel": lambda: None}, "emit_cuda/kernels/loop.py:",
+        check_kernel("row_sums", (rows_of(2, 64), rows_of(3, 200), rows_of(2, 5)), add_rows, ROWS),
+        ".cu",
+    ),
+    Exercise(
+        39, "transpose through a tile", 11, "hard",
+        {"kernel": lambda: None}, "emit_cuda/kernels/loop.py:",
+        check_kernel("transpose", (tiles_of(8, 8), tiles_of(20, 13)), turned, TURNED), ".cu",
+    ),
+)  # fmt: skip
