@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 MODEL := tests/models/attention
 
-.PHONY: run test pycuda everywhere fuzz harnesses docs proofs bless bless-course bench clean
+.PHONY: run test pycuda everywhere fuzz harnesses docs proofs bless bless-course notebooks site bench clean
 
 # The whole story: attention, dumped from JAX, is verified, interpreted and compiled, and gives what
 # XLA gives.
@@ -71,6 +71,15 @@ bless: .venv/tests
 # Rewrites what chapters and pages show: look at what changed.
 bless-course: .venv/tests
 	$(BIN)/pytest --bless -q tests/course/test_chapters.py tests/course/test_docs.py
+
+# The chapters as notebooks, in build/notebooks; and all pages as a site, in build/site.
+notebooks: .venv/runs
+	$(BIN)/python tutorials/export.py notebooks build/notebooks
+
+site: .venv/runs
+	$(BIN)/python -m pip install --quiet --editable '.[site]'
+	$(BIN)/python tutorials/export.py pages build/pages
+	$(BIN)/zensical build --config-file build/zensical.toml
 
 bench: .venv/benchmarks
 	$(BIN)/python -m benchmarks.parse

@@ -40,7 +40,13 @@ def test_files_that_a_page_names_exist(path: Path) -> None:
 def test_lists_are_fresh(page: str) -> None:
     made = {"opcodes": reference.opcode_list, "rules": reference.rule_list,
             "passes": reference.pass_list}[page]()  # fmt: skip
-    assert (DOCS / f"{page}.md").read_text() == made, "run `make docs`"
+    there = (DOCS / f"{page}.md").read_text()
+    assert without_evidence(there) == without_evidence(made), "run `make docs`"
+
+
+def without_evidence(text: str) -> str:
+    """A page without what was shown of rules: that changes when they are proved again."""
+    return re.sub(r"\| (proved|partly|sampled|not run yet) \|", "|", text)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,38 @@
+"""Chapters become notebooks that hold all that the chapters run, and pages without dead links."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from course.blocks import COURSE
+from course.test_chapters import CHAPTERS
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    for what in ("notebooks", "pages"):
+        command = [sys.executable, str(COURSE / "export.py"), what, str(folder / what)]
+        subprocess.run(command, check=True)
+    return folder
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_notebook_has_every_command(path: Path, made: Path) -> None:
+    cells = json.loads((made / "notebooks" / f"{path.stem}.ipynb").read_text())["cells"]
+    code = "\n".join(cell["source"] for cell in cells if cell["cell_type"] == "code")
+    lines = path.read_text().splitlines()
+    assert all(f"!{line[2:]}" in code for line in lines if line.startswith("$ "))
+    assert all(line[4:] in code for line in lines if line.startswith(">>> "))
+    compiled = [c["source"] for c in cells if c["cell_type"] == "code"]
+    for source in compiled:
+        if not source.startswith(("!", "%%")):
+            compile(source, path.name, "exec")
+
+
+def test_pages_are_gathered_with_their_links(made: Path) -> None:
+    assert (made / "pages" / "index.md").exists()
+    assert {path.name for path in CHAPTERS} <= {p.name for p in (made / "pages").rglob("*.md")}
+    assert (made / "zensical.toml").exists()

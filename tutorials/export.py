@@ -1,0 +1,146 @@
+"""Writes the chapters as notebooks, and gathers all pages for a site.
+
+    python tutorials/export.py notebooks FOLDER     an .ipynb for each chapter
+    python tutorials/export.py pages FOLDER         what a site is built of, its links checked
+
+A notebook runs as it is, in a Jupyter whose Python has `hlo`: files are written by `%%writefile`,
+commands run by `!hlo`, and sessions of Python are cells.
+"""
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+BLOCK = re.compile(r"(?P<said><!-- (?P<word>\w+): (?P<rest>[^\n]*?) -->\n)?"
+                   r"```(?P<language>\w+)\n(?P<source>.*?)```\n", re.DOTALL)  # fmt: skip
+START = "import os\n\nos.environ.update(NO_COLOR='1', COLUMNS='100')"
+LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\n]*)\]\((?P<target>[^)#\s:]+)\)")
+SETTINGS = """[project]
+site_name = "PyHLO"
+docs_dir = "{pages}"
+site_dir = "site"
+
+[project.theme]
+font = false
+"""
+FOLD = re.compile(r"</?(details|summary)>")
+
+
+def notebook(text: str) -> dict[str, Any]:
+    """The notebook of a chapter."""
+    cells = [code(START), *cells_of(text)]
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number}"
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}, "cells": cells}
+
+
+def cells_of(text: str) -> Iterator[dict[str, Any]]:
+    """Prose and code in turn."""
+    end = 0
+    for found in BLOCK.finditer(text):
+        yield from prose(text[end : found.start()])
+        end = found.end()
+        made = runnable(
+            found["word"] or "", found["rest"] or "", found["language"], found["source"]
+        )
+        if made is None:
+            yield from prose(f"```{found['language']}\n{found['source']}```\n")
+        else:
+            yield from made
+    yield from prose(text[end:])
+
+
+def runnable(word: str, rest: str, language: str, source: str) -> list[dict[str, Any]] | None:
+    """The cells that a block becomes; None if it is only shown."""
+    if word == "file":
+        return [code(f"%%writefile {rest}\n{source.rstrip()}")]
+    if word == "quote":
+        return None
+    if language == "console":
+        lines = [line[2:] for line in source.splitlines() if line.startswith("$ ")]
+        return [code("\n".join(f"!{line}" for line in lines))]
+    if language == "python" and source.startswith(">>>"):
+        # What raises has a cell of its own, so that what follows runs.
+        parts = re.split(r"(?m)^Traceback.*\n(?:    .*\n)*.*\n", source)
+        last = len(parts) - 1
+        return [code("\n".join(typed(part)), raises=n < last) for n, part in enumerate(parts)]
+    return [code(source.rstrip())] if language == "python" else None
+
+
+def typed(session: str) -> list[str]:
+    """What somebody types in a session."""
+    return [line[4:] for line in session.splitlines() if line.startswith((">>>", "..."))]
+
+
+def code(source: str, *, raises: bool = False) -> dict[str, Any]:
+    """A cell that runs."""
+    tags = {"tags": ["raises-exception"]} if raises else {}
+    made = {"cell_type": "code", "metadata": tags, "source": source}
+    return {**made, "execution_count": None, "outputs": []}
+
+
+def prose(text: str) -> Iterator[dict[str, Any]]:
+    """A cell to read, if there is anything in it."""
+    shown = FOLD.sub("", text).strip()
+    if shown:
+        yield {"cell_type": "markdown", "metadata": {}, "source": shown}
+
+
+def write_notebooks(folder: Path) -> None:
+    """A notebook for each chapter, with the models and exercises beside them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in sorted(HERE.glob("[0-9]*.md")):
+        made = notebook(path.read_text())
+        (folder / f"{path.stem}.ipynb").write_text(json.dumps(made, indent=1) + "\n")
+    for name in ("models", "exercises", "pictures"):
+        shutil.copytree(HERE / name, folder / name, dirs_exist_ok=True)
+
+
+def kept(link: re.Match[str], page: Path) -> str:
+    """A link, or its text alone where it leads to a file that is no page."""
+    target = (page.parent / link["target"]).resolve()
+    source = target.exists() and target.suffix not in (".md", ".svg", ".png")
+    return link["text"] if source else link[0]
+
+
+def write_pages(folder: Path) -> None:
+    """All pages of tutorials/ and docs/, the README first, and no link that leads nowhere."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name in ("tutorials", "docs"):
+        for path in sorted((ROOT / name).rglob("*")):
+            if path.suffix in (".md", ".svg", ".png") and "exercises" not in path.parts:
+                target = folder / path.relative_to(ROOT)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, target)
+                if path.suffix == ".md":
+                    target.write_text(LINK.sub(lambda m, at=path: kept(m, at), path.read_text()))
+    for name, target in (("README.md", "index.md"), ("CONTRIBUTING.md", "CONTRIBUTING.md")):
+        text = (ROOT / name).read_text().replace("(LICENSE)", "(index.md)")
+        (folder / target).write_text(text)
+    # In a block, `f[i](x)` is no link.
+    texts = {
+        path: re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
+        for path in sorted(folder.rglob("*.md"))
+    }
+    settings = SETTINGS.format(pages=folder.name)
+    (folder.parent / "zensical.toml").write_text(settings)
+    broken = [
+        f"{path.relative_to(folder)}: {link}"
+        for path, text in texts.items()
+        for link in re.findall(r"\]\(([^)#\s]+)", text)
+        if "://" not in link and not (path.parent / link).exists()
+    ]
+    if broken:
+        sys.exit("\n".join(["links that lead nowhere:", *broken]))
+
+
+if __name__ == "__main__":
+    {"notebooks": write_notebooks, "pages": write_pages}[sys.argv[1]](Path(sys.argv[2]))
