@@ -13,6 +13,8 @@ from emit_cuda.kernels.sharing import key_of
 from emit_cuda.kernels.spelling import all_in_cuda, words_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from codegen.elements.kernel import Kernel
     from emit_cuda.code.names import Names
     from emit_cuda.kernels.stages import Stage
@@ -37,12 +39,14 @@ class KernelFile:
     Attributes
     ----------
     texts : by name.
+    meant : by name, the HLO name that each identifier of the kernel stands for.
     words : the functions and types that they use, for the prelude.
     """
 
     def __init__(self, names: Names) -> None:
         self.names = names
         self.texts: dict[str, str] = {}
+        self.meant: dict[str, Mapping[str, str]] = {}
         self.words: dict[str, None] = {}
         self._names: dict[Any, str] = {}
 
@@ -65,6 +69,7 @@ class KernelFile:
         key = key_of(list(used.values()), statements), stage.block, stage.shared
         if key not in self._names:
             name = self._names[key] = self.names.unique(wanted, "kernel")
+            self.meant[name] = kernel.names.meant
             parameters = ", ".join(f"{a.kind}{a.name}" for a in used.values())
             shared = "".join(map(_declared, stage.shared))
             threads = stage.block[0] * stage.block[1] * stage.block[2]

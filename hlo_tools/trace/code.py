@@ -1,15 +1,15 @@
-"""The C of an optimized module, with the instructions that each line is about."""
+"""The C or CUDA C of an optimized module, with the instructions that each line is about."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from optimizer.dynamic_padder.boundary import static_form
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from hlo.instruction import Module
 
@@ -18,7 +18,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True)
 class CodeLine:
-    """A line of C, and the names of the instructions whose values it reads or makes."""
+    """A line of code, and the names of the instructions whose values it reads or makes."""
 
     text: str
     names: tuple[str, ...]
@@ -59,6 +59,59 @@ def c_sections(module: Module) -> list[Section]:
     return sections
 
 
+def cuda_sections(module: Module) -> list[Section]:
+    """The CUDA C of a module.
+
+    Raises
+    ------
+    HloError
+        HLO181 if it can't be emitted.
+    """
+    import emit_cuda  # noqa: PLC0415
+    from emit_cuda.code.names import Names  # noqa: PLC0415
+    from emit_cuda.kernels.file import KernelFile  # noqa: PLC0415
+
+    static, kernels = static_form(module), KernelFile(Names())
+    program = emit_cuda.emit(static, kernels)
+    known = {instr.name for instr in static.instructions()}
+    first = next(iter(kernels.texts.values()), "")
+    source = kernels.source("")
+    head = source[: source.find(first)] if first else source
+    sections = [Section("prelude", tuple(_lines(head.lstrip("\n"), {}, known)))]
+    for name, text in kernels.texts.items():
+        sections.append(Section(name, tuple(_lines(text, kernels.meant[name], known))))
+    return [*sections, Section("steps", tuple(_step_lines(program.steps, known)))]
+
+
+def _step_lines(steps: Iterable[Any], known: set[str], depth: int = 0) -> Iterator[CodeLine]:
+    """What runs kernels, a line each; what is inside of loops and branches, further right."""
+    margin = "  " * depth
+    for step in steps:
+        values = {field.name: getattr(step, field.name) for field in fields(step)}
+        inner = {name: value for name, value in values.items() if is_steps(value)}
+        if "kernel" in values:
+            grid, block = (",".join(map(str, values[key])) for key in ("grid", "block"))
+            about: str = values["about"]
+            text = f"{values['kernel']}<<<({grid}), ({block})>>>"
+            yield CodeLine(margin + text, (about,) if about in known else ())
+        else:
+            yield CodeLine(f"{margin}{type(step).__name__.lower()}", ())
+        for name, value in inner.items():
+            yield CodeLine(f"{margin}  {name}:", ())
+            nested = value if is_dataclass(value[0]) else [each for some in value for each in some]
+            yield from _step_lines(nested, known, depth + 2)
+
+
+def is_steps(value: Any) -> bool:
+    """Whether a field of a step holds steps, or lists of steps: it is no place in memory."""
+    if not isinstance(value, tuple) or not value:
+        return False
+    first = cast("tuple[Any, ...]", value)[0]
+    if isinstance(first, tuple):
+        return is_steps(first)
+    return is_dataclass(first) and not hasattr(first, "memory")
+
+
 def _agreeing(tables: list[Mapping[str, str]]) -> dict[str, str]:
     """What identifiers mean in several functions, where all say the same."""
     merged: dict[str, str] = {}
@@ -78,5 +131,8 @@ def _lines(text: str, meant: Mapping[str, str], known: set[str]) -> Iterator[Cod
         yield CodeLine(line, tuple(name for name in dict.fromkeys(names) if name in known))
 
 
-# Who writes the code of a module, by language.
-LANGUAGES: Final[dict[str, Callable[[Module], list[Section]]]] = {"C": c_sections}
+# Who writes the code of a module that is optimized for a target, by language.
+LANGUAGES: Final[dict[str, dict[str, Callable[[Module], list[Section]]]]] = {
+    "cpu": {"C": c_sections},
+    "gpu": {"CUDA": cuda_sections},
+}

@@ -44,7 +44,7 @@ class Document:
     Parameters
     ----------
     values : what instructions compute on an input; None where that is not wanted.
-    target : for which the passes are: of the CPU's loops and C are shown, of the GPU's the time.
+    target : for which the passes are: "cpu" adds loops and C, "gpu" CUDA and the time there.
     """
 
     def __init__(
@@ -179,9 +179,9 @@ class Document:
         data: dict[str, Any] = {"kernels": [], "code": [], "memory": None, "timeline": []}
         if self.recording.fault is not None:
             return data
-        made: dict[str, Callable[[Module], Any]] = {"memory": memory}
+        made: dict[str, Callable[[Module], Any]] = {"memory": memory, "code": self._code}
         if self.target == "cpu":
-            made |= {"kernels": self._kernels, "code": self._code}
+            made["kernels"] = self._kernels
         else:
             made["timeline"] = self._timeline
         for key, make in made.items():
@@ -215,7 +215,7 @@ class Document:
         """The files that are emitted, by language."""
         number = self.rows.names.number
         made: list[dict[str, Any]] = []
-        for language, sections_of in LANGUAGES.items():
+        for language, sections_of in LANGUAGES[self.target].items():
             sections = [
                 {
                     "title": section.title,

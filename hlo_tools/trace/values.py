@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlo.errors.error import HloError
 from hlo_tools.arrays import leaves, random_array, tree
 from hlo_tools.show import printable
 from interpreter import evaluate
@@ -39,10 +40,15 @@ class Values:
     """The values of a module's instructions on the first device, for some inputs.
 
     An instruction of a loop, or of a computation that is called again, has its last value.
+
+    Parameters
+    ----------
+    inputs : makes the arguments of each device.
+    most : how many instructions may be evaluated in one run; None for any number.
     """
 
-    def __init__(self, inputs: Callable[[], Inputs]) -> None:
-        self._make_inputs = inputs
+    def __init__(self, inputs: Callable[[], Inputs], most: int | None = None) -> None:
+        self._make_inputs, self._most = inputs, most
         self._inputs: Inputs | None = None
         self._kept: OrderedDict[Module, Mapping[str, Value]] = OrderedDict()
 
@@ -54,11 +60,23 @@ class Values:
         return self._inputs
 
     def of(self, module: Module) -> Mapping[str, Value]:
-        """The value of each instruction that was evaluated, by name."""
+        """The value of each instruction that was evaluated, by name.
+
+        Raises
+        ------
+        HloError
+            HLO124 if a run goes on for too long.
+        """
         if module not in self._kept:
             found: dict[str, Value] = {}
+            count = 0
 
             def observe(event: Event) -> None:
+                nonlocal count
+                count += 1
+                if count == self._most:
+                    message = f"a run evaluates more than {count:,} instructions"
+                    raise HloError("HLO124", message, event.instr.span)
                 if event.device.number == 0:
                     found[event.instr.name] = event.value
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from hlo_tools.trace.values import Values
     from optimizer.log import Pass
 
+# Instructions of loops that are evaluated for the values of a trace.
+MOST_EVALUATED = 300_000
 # Instructions up to which a trace has values unless it is asked for them.
 FEW = 3000
 

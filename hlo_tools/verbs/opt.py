@@ -17,7 +17,7 @@ from hlo_tools.graphs.drawing import drawn
 from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, make_inputs
 from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline, pass_in
 from hlo_tools.trace.values import Values
-from hlo_tools.trace.write import is_small, trace_data, trace_text
+from hlo_tools.trace.write import MOST_EVALUATED, is_small, trace_data, trace_text
 from hlo_tools.views.picture import picture
 from optimizer.dynamic_padder.boundary import static_form
 from optimizer.log import Event, Log, Observer, Silent
@@ -170,7 +170,9 @@ def optimized_text(module: Module, arguments: Namespace, timer: Timer) -> str:
 
 def traced(module: Module, passes: Pass, arguments: Namespace) -> dict[str, Any]:
     """The trace of a module, with values if it is small; with all up to a pass that fails."""
-    values = Values(lambda: make_inputs(module, arguments)) if is_small(module) else None
+    values = (
+        Values(lambda: make_inputs(module, arguments), MOST_EVALUATED) if is_small(module) else None
+    )
     return trace_data(module, passes, values, target=arguments.target)
 
 

@@ -19,7 +19,7 @@ from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, make_inputs
 from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline
 from hlo_tools.trace.document import FORMAT, VERSION
 from hlo_tools.trace.values import Values
-from hlo_tools.trace.write import FEW, is_small, trace_data
+from hlo_tools.trace.write import FEW, MOST_EVALUATED, is_small, trace_data
 from hlo_tools.view.page import page
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def traced(arguments: Namespace) -> dict[str, Any]:
     """The trace of the module that the command line names."""
     module = read_sound_module(arguments.file)
     wanted = arguments.values or (is_small(module) and not arguments.no_values)
-    values = Values(lambda: make_inputs(module, arguments)) if wanted else None
+    values = Values(lambda: make_inputs(module, arguments), MOST_EVALUATED) if wanted else None
     return trace_data(module, chosen_pipeline(arguments), values, target=arguments.target)
 
 

@@ -155,3 +155,36 @@ def test_verb_writes_the_document(hlo, tmp_path) -> None:
     assert result.status == 2
     assert "ZeroDivisionError" in json.loads(file.read_text())["fault"]
     assert "--fuel" in hlo("opt", path, "--trace", file, "--fuel", 1).err
+
+
+def test_cuda_is_linked_to_its_instructions() -> None:
+    module = language.load(ROOT / "sessions" / "mean_of_sum.hlo")
+    recording = record(module, optimizer.pipeline("gpu"))
+    data = Document(recording, target="gpu").as_data()
+    (code,) = data["code"]
+    assert code["language"] == "CUDA"
+    lines = {
+        data["texts"][line].strip(): [data["names"][n] for n in found]
+        for section in code["sections"]
+        for line, found in zip(section["lines"], section["names"], strict=True)
+    }
+    assert lines["const f32 mul_4 = x_2 * x_2;"] == ["mul.4", "x.1"]
+    launches = {text: names for text, names in lines.items() if "<<<(" in text}
+    assert launches
+    assert all(names for names in launches.values())
+    assert data["timeline"]
+
+
+def test_values_of_endless_loops_are_left_out() -> None:
+    module = language.parse(
+        "HloModule m\n\nc {\n y = s32[] parameter(0)\n ROOT yes = pred[] constant(true)\n}\n"
+        "b {\n z = s32[] parameter(0)\n ROOT n = s32[] negate(z)\n}\n"
+        "ENTRY e {\n x = s32[] parameter(0)\n"
+        " ROOT w = s32[] while(x), condition=c, body=b\n}\n"
+    )
+    values = Values(lambda: random_inputs(module), 5000)
+    recording = record(module, optimizer.parse_pipeline("cse"))
+    data = Document(recording, values).as_data()
+    assert data["values"] == []
+    assert "no values: " in data["notes"][0]
+    assert "a run evaluates more than 5,000 instructions" in data["notes"][0]
