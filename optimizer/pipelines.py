@@ -22,7 +22,6 @@ from optimizer.diagnostics.propagate_call_metadata import PropagateCallMetadata
 from optimizer.dynamic_padder.dynamic_padder import DynamicPadder
 from optimizer.expanders import stages
 from optimizer.expanders.precision.explicit_precision import ExplicitPrecision
-from optimizer.expanders.sorting.stable_sort_expander import StableSortExpander
 from optimizer.fusion.horizontal_input_fusion import HorizontalInputFusion
 from optimizer.fusion.horizontal_loop_fusion import HorizontalLoopFusion
 from optimizer.fusion.instruction_fusion import InstructionFusion
@@ -33,7 +32,6 @@ from optimizer.gpu.latency_hiding_scheduler import LatencyHidingScheduler
 from optimizer.layout.layout_assignment import LayoutAssignment
 from optimizer.layout.layout_normalization import LayoutNormalization
 from optimizer.layout.move_copy_to_users import MoveCopyToUsers
-from optimizer.layout.reshape_decomposer import ReshapeDecomposer
 from optimizer.libraries.dot_library_rewriter import DotLibraryRewriter
 from optimizer.log import Log
 from optimizer.loops.while_loop_constant_sinking import WhileLoopConstantSinking
@@ -44,7 +42,7 @@ from optimizer.loops.while_loop_unroller import WhileLoopUnroller
 from optimizer.memory.copy_insertion import CopyInsertion
 from optimizer.memory.optimize_input_output_buffer_alias import OptimizeInputOutputBufferAlias
 from optimizer.observers import Verify
-from optimizer.passes import Fixpoint, Pipeline
+from optimizer.passes import Fixpoint, Pipeline, find
 from optimizer.scheduling.memory_scheduler import HloMemoryScheduler
 from optimizer.simplification.algebraic_simplifier import AlgebraicSimplifier
 from optimizer.simplification.constant_folding import ConstantFolding
@@ -120,7 +118,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             CallInliner(),
             # Our CPU kernels compute running folds step by step, XLA's in blocks.
             *stages.kept(stages.PARALLEL if target == "gpu" else (), strict=strict),
-            *([StableSortExpander()] if target == "gpu" else []),
+            *([find("stable-sort-expander")()] if target == "gpu" else []),
             ConditionalCanonicalizer(),
             simplification,
             # Turns of a short loop over large arrays become one kernel, as the five of Threefry.
@@ -185,7 +183,7 @@ def layouts(target: Target, *, strict: bool = False) -> tuple[Pass, ...]:
         "simplification after layout assignment",
         (
             AlgebraicSimplifier(strict=strict, layout_sensitive=True),
-            ReshapeDecomposer(),
+            find("reshape-decomposer")(),
             ZeroSizedHloElimination(),
             # What was a copy between layouts is a transpose now, which XLA's passes don't see.
             *stages.kept(stages.RELAID, strict=strict),

@@ -3,13 +3,18 @@
 An expansion is a function of a `Site`, the instruction and where names come from, and returns the
 root of what takes its place, or None where it leaves the instruction alone. New instructions get
 names and the metadata of the old one; its sharding goes to the replacement, and so do its control
-dependencies.
+dependencies. An expansion becomes a pass by its decorator:
+
+    @expander("logistic-expander", "logistic", xla="xla/hlo/transforms/logistic_expander.cc")
+    def logistic(site: Site) -> Instruction:
+        ...
 
 Instructions with dimensions of run-time size are left alone: they are the dynamic padder's work.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +23,8 @@ from hlo.instruction import Computation, Instruction
 from hlo.types.element_type import S32
 from hlo.types.shape import array
 from hlo.walk import names_of, post_order, rebuild
+from interpreter.numbers.compare import BITS
+from optimizer.passes import register
 from optimizer.rewriting.make import make, splat
 from optimizer.rewriting.settle import rebuild_unfused
 
@@ -28,6 +35,7 @@ if TYPE_CHECKING:
     from hlo.names import NameSupply
     from hlo.types.element_type import ElementType
     from hlo.types.shape import Shape
+    from interpreter.numbers.compare import Promise
     from optimizer.log import Log
 
     Expansion = Callable[["Site"], Instruction | None]
@@ -101,6 +109,37 @@ def element(whole: Instruction, index: int) -> Instruction:
 def elements(whole: Instruction) -> list[Instruction]:
     """All elements of a tuple."""
     return [element(whole, i) for i in range(len(whole.shape.elements))]
+
+
+def expander(
+    name: str, *opcodes: str, xla: str = "", promise: Promise = BITS
+) -> Callable[[Expansion], Expansion]:
+    """Make a pass of the decorated expansion of some opcodes.
+
+    Parameters
+    ----------
+    name : of the pass, XLA's.
+    xla : the file of XLA that does the same; it becomes the reference of the pass.
+    promise : what is equal before and after.
+    """
+
+    def enter(expansion: Expansion) -> Expansion:
+        def run(_self: object, module: Module, log: Log) -> Module:
+            return expand(module, log, dict.fromkeys(opcodes, expansion))
+
+        doc = expansion.__doc__ or ""
+        fields = {
+            "__doc__": f"{doc}\n\nReferences\n----------\nXLA, {xla}." if xla else doc,
+            "__module__": expansion.__module__,
+            "name": name,
+            "promise": promise,
+            "run": run,
+        }
+        title = "".join(word[:1].upper() + word[1:] for word in re.split("[-_]", name))
+        register(dataclass(frozen=True)(type(title, (), fields)))
+        return expansion
+
+    return enter
 
 
 def expand(module: Module, log: Log, expansions: Mapping[str, Expansion]) -> Module:

@@ -5,34 +5,19 @@ opt-barrier(x)   =>   x
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import Site, expand
-from optimizer.passes import register
+from optimizer.expanders.op_expander import Site, expander
 
 if TYPE_CHECKING:
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class OptimizationBarrierExpander:
-    """Replaces barriers by what they guard. Only for the end of a pipeline.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/expanders/optimization_barrier_expander.cc`.
-    """
-
-    name = "cse_barrier_expander"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without barriers."""
-        return expand(module, log, {"opt-barrier": remove_barrier})
-
-
+@expander(
+    "cse_barrier_expander",
+    "opt-barrier",
+    xla="xla/hlo/transforms/expanders/optimization_barrier_expander.cc",
+)
 def remove_barrier(site: Site) -> Instruction:
-    """The operand."""
+    """Replaces barriers by what they guard. Only for the end of a pipeline."""
     return site.instr.operands[0]

@@ -1,4 +1,4 @@
-"""Where in the standard pipelines the expanders stand: XLA's places for them.
+"""Where in the standard pipelines the expanders stand, by name: XLA's places for them.
 
 Some of XLA's are not among them, though they are passes here too:
 
@@ -24,80 +24,54 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interpreter.numbers.compare import BITS
-from optimizer.expanders.dots.batch_dot_simplification import BatchDotSimplification
-from optimizer.expanders.dots.dot_decomposer import DotDecomposer
-from optimizer.expanders.dots.dot_strength_reduction import DotStrengthReduction
-from optimizer.expanders.dots.ragged_dot_rewriter import RaggedDotRewriter
-from optimizer.expanders.dots.scaled_dot_rewriter import ScaledDotRewriter
-from optimizer.expanders.dots.transpose_folding import TransposeFolding
-from optimizer.expanders.gathers.batched_gather_scatter_normalizer import (
-    BatchedGatherScatterNormalizer,
-)
-from optimizer.expanders.gathers.dynamic_index_splitter import DynamicIndexSplitter
-from optimizer.expanders.gathers.gather_expander import GatherExpander
-from optimizer.expanders.gathers.gather_simplifier import GatherSimplifier
-from optimizer.expanders.gathers.scatter_expander import ScatterExpander
-from optimizer.expanders.gathers.scatter_simplifier import ScatterSimplifier
-from optimizer.expanders.linear_algebra.batchnorm_expander import BatchNormExpander
-from optimizer.expanders.linear_algebra.cholesky_expander import CholeskyExpander
-from optimizer.expanders.linear_algebra.triangular_solve_expander import TriangularSolveExpander
-from optimizer.expanders.optimization_barrier_expander import OptimizationBarrierExpander
-from optimizer.expanders.precision.bitcast_dtypes_expander import BitcastDtypesExpander
-from optimizer.expanders.precision.logistic_expander import LogisticExpander
-from optimizer.expanders.precision.result_caster import ResultCaster
-from optimizer.expanders.random.rng_expander import RngExpander
-from optimizer.expanders.random.stochastic_convert_decomposer import StochasticConvertDecomposer
-from optimizer.expanders.reductions.associative_scan_rewriter import AssociativeScanRewriter
-from optimizer.expanders.reductions.reduce_window_rewriter import ReduceWindowRewriter
-from optimizer.expanders.reductions.scan_expander import ScanExpander
-from optimizer.expanders.reductions.select_and_scatter_expander import SelectAndScatterExpander
-from optimizer.expanders.sorting.topk_rewriter import TopkRewriter
+from optimizer.pipeline_text import parse_pipeline
 
 if TYPE_CHECKING:
     from optimizer.log import Pass
 
 # Before anything is simplified.
-BEFORE: tuple[Pass, ...] = (
+BEFORE: tuple[str, ...] = (
     # XLA's CPU refuses both opcodes, its GPU rewrites them; here every target does.
-    RaggedDotRewriter(),
-    ScaledDotRewriter(),
-    BatchedGatherScatterNormalizer(),
-    ResultCaster(),
-    DotDecomposer(),
-    RngExpander(),
-    DynamicIndexSplitter(),
+    "ragged-dot-rewriter",
+    "scaled-dot-rewriter",
+    "batched_gather_scatter_normalizer",
+    "result_caster",
+    "dot_decomposer",
+    "rng-expander",
+    "dynamic-index-splitter",
     # XLA expands random bits and comparisons in total order and decomposes topk here. Our kernels
     # do all of them as they are, and know by the comparison how a sort can be done.
-    CholeskyExpander(),
-    TriangularSolveExpander(),
-    StochasticConvertDecomposer(),
-    BatchDotSimplification(),
-    DotDecomposer(),
-    BatchNormExpander(),
-    LogisticExpander(),
-    AssociativeScanRewriter(),
-    ScanExpander(),
+    "cholesky_expander",
+    "triangular_solve_expander",
+    "stochastic_convert_decomposer",
+    "batch-dot-simplification",
+    "dot_decomposer",
+    "batchnorm_expander",
+    "logistic-expander",
+    "associative-scan-rewriter",
+    "scan_expander",
 )
 # Then, where many threads are to share the work of one fold.
-PARALLEL: tuple[Pass, ...] = (ReduceWindowRewriter(),)
+PARALLEL: tuple[str, ...] = ("reduce-window-rewriter",)
 # In every round of simplification.
-DURING: tuple[Pass, ...] = (GatherExpander(simple=True), GatherSimplifier())
+DURING: tuple[str, ...] = ("gather_expander{simple=true}", "gather_simplifier")
 # Between simplification and a second time of it.
-BETWEEN: tuple[Pass, ...] = (
-    SelectAndScatterExpander(),
-    ScatterExpander(simple=True),
-    ScatterSimplifier(),
+BETWEEN: tuple[str, ...] = (
+    "select_and_scatter_expander",
+    "scatter_expander{simple=true}",
+    "scatter_simplifier",
 )
 # Likewise, where products of vectors are better fused than handed to a library.
-VECTORS: tuple[Pass, ...] = (DotStrengthReduction(),)
+VECTORS: tuple[str, ...] = ("dot-strength-reduction",)
 # After it, before the last CSE.
-AFTER: tuple[Pass, ...] = (BitcastDtypesExpander(), TopkRewriter(), TransposeFolding())
+AFTER: tuple[str, ...] = ("bitcast_dtypes_expander", "topk-rewriter", "transpose-folding")
 # When layouts have become transposes.
-RELAID: tuple[Pass, ...] = (TransposeFolding(),)
+RELAID: tuple[str, ...] = ("transpose-folding",)
 # At the very end.
-LAST: tuple[Pass, ...] = (OptimizationBarrierExpander(),)
+LAST: tuple[str, ...] = ("cse_barrier_expander",)
 
 
-def kept(passes: tuple[Pass, ...], *, strict: bool) -> tuple[Pass, ...]:
-    """The passes that may run: all of them, or those that keep every bit."""
+def kept(names: tuple[str, ...], *, strict: bool) -> tuple[Pass, ...]:
+    """The passes of some names that may run: all of them, or those that keep every bit."""
+    passes = [parse_pipeline(name).passes[0] for name in names]
     return tuple(p for p in passes if not strict or getattr(p, "promise", BITS) == BITS)

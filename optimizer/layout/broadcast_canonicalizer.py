@@ -8,38 +8,23 @@ A broadcast that does not transpose repeats runs of memory, which is what emitte
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from optimizer.expanders.op_expander import Site, expand
-from optimizer.passes import register
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import Broadcast
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class BroadcastCanonicalizer:
-    """Puts a transpose in front of broadcasts whose dimensions are not in order.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/simplifiers/broadcast_canonicalizer.cc`.
-    """
-
-    name = "broadcast_canonicalizer"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module whose broadcasts keep the order of dimensions."""
-        return expand(module, log, {"broadcast": sort_dimensions})
-
-
+@expander(
+    "broadcast_canonicalizer",
+    "broadcast",
+    xla="xla/hlo/transforms/simplifiers/broadcast_canonicalizer.cc",
+)
 def sort_dimensions(site: Site) -> Instruction | None:
-    """The broadcast of a transpose."""
+    """Puts a transpose in front of broadcasts whose dimensions are not in order."""
     instr = site.instr
     dims = cast("Broadcast", instr.attrs).dimensions
     order = sorted(range(len(dims)), key=dims.__getitem__)

@@ -8,39 +8,20 @@ What emits a reduction then walks through operand and result alike; a copy does 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.layout.flow import result_order
 from optimizer.layout.orders import order_of, with_order
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class ReduceDecomposer:
-    """Puts a copy behind reductions that change the order of dimensions.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/expanders/reduce_decomposer.cc`.
-    """
-
-    name = "reduce-decomposer"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module whose reductions keep the order of what they keep."""
-        return expand(module, log, {"reduce": reduce_in_place})
-
-
+@expander("reduce-decomposer", "reduce", xla="xla/hlo/transforms/expanders/reduce_decomposer.cc")
 def reduce_in_place(site: Site) -> Instruction | None:
-    """The reduction in its operand's order, copied."""
+    """Puts a copy behind reductions that change the order of dimensions."""
     instr = site.instr
     if not instr.shape.is_array:
         return None

@@ -8,39 +8,20 @@ Row-major arrays never need a copy: a reshape keeps row-major numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.layout.orders import order_of, reshaped, rows, same_memory, with_order
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.instruction import Instruction, Module
+    from hlo.instruction import Instruction
     from hlo.types.shape import Shape
-    from optimizer.log import Log
 
 
-@register
-@dataclass(frozen=True)
-class ReshapeDecomposer:
-    """Replaces reshapes by bitcasts.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/expanders/reshape_decomposer.cc`.
-    """
-
-    name = "reshape-decomposer"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without reshapes."""
-        return expand(module, log, {"reshape": decompose_reshape})
-
-
+@expander("reshape-decomposer", "reshape", xla="xla/hlo/transforms/expanders/reshape_decomposer.cc")
 def decompose_reshape(site: Site) -> Instruction:
-    """A bitcast; with a copy behind it, before it, or both, where layouts do not match."""
+    """Replaces reshapes by bitcasts."""
     operand, shape = site.instr.operands[0], site.instr.shape
     forward = reshaped(operand.shape.dims, order_of(operand.shape), shape.dims)
     if forward is not None:

@@ -9,44 +9,29 @@ and {0,2,1} or {2,1,0} with more around it. Only row-major arrays, so after layo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, cast
 
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.layout.renumber import is_row_major
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo.attributes import Dimensions
-    from hlo.instruction import Instruction, Module
+    from hlo.instruction import Instruction
     from hlo.types.shape import Shape
-    from optimizer.log import Log
 
 
-@register
-@dataclass(frozen=True)
-class TransposeDimensionGrouper:
-    """Merges dimensions of transposes that stay neighbours.
-
-    References
-    ----------
-    XLA, `xla/service/gpu/transforms/transpose_dimension_grouper.cc`.
-    """
-
-    name = "transpose-dimension-grouper"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module whose transposes have no dimensions that move together."""
-        return expand(module, log, {"transpose": group_dimensions})
-
-
+@expander(
+    "transpose-dimension-grouper",
+    "transpose",
+    xla="xla/service/gpu/transforms/transpose_dimension_grouper.cc",
+)
 def group_dimensions(site: Site) -> Instruction | None:
-    """The transpose of grouped dimensions, between bitcasts."""
+    """Merges dimensions of transposes that stay neighbours."""
     instr, operand = site.instr, site.instr.operands[0]
     if not (is_row_major(instr.shape) and is_row_major(operand.shape)) or 0 in instr.shape.dims:
         return None

@@ -6,42 +6,28 @@ the result: the order that Eigen, the library behind XLA's CPU, wants.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from hlo.types.values import ConvDims
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.gathers.index_vectors import inverse
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import permuted
-from optimizer.passes import register
 
 if TYPE_CHECKING:
     from hlo.attributes import Convolution
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class ConvCanonicalization:
-    """Transposes the operands and results of convolutions into the canonical order.
-
-    References
-    ----------
-    XLA, `xla/service/cpu/conv_canonicalization.cc`.
-    """
-
-    name = "convolution-canonicalization"
-    promise = ROUNDING
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module whose convolutions have the canonical order."""
-        return expand(module, log, {"convolution": canonical_order})
-
-
+@expander(
+    "convolution-canonicalization",
+    "convolution",
+    promise=ROUNDING,
+    xla="xla/service/cpu/conv_canonicalization.cc",
+)
 def canonical_order(site: Site) -> Instruction | None:
-    """The convolution in the canonical order, between transposes."""
+    """Transposes the operands and results of convolutions into the canonical order."""
     instr = site.instr
     attrs, (image, kernel) = cast("Convolution", instr.attrs), instr.operands
     labels = attrs.dim_labels

@@ -8,45 +8,31 @@ padded meets one place of the kernel, and gives one place of the result.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from hlo.types.values import ConvDims
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.batch_dot_simplification import renumbered, without
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import to_dims
-from optimizer.passes import register
 
 if TYPE_CHECKING:
     from hlo.attributes import Convolution
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 # As many spatial dimensions have libraries of their own.
 USUAL = 3
 
 
-@register
-@dataclass(frozen=True)
-class Convolution4DExpander:
-    """Removes degenerate spatial dimensions of convolutions that have many.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/expanders/convolution_4d_expander.cc`.
-    """
-
-    name = "convolution_4d_expander"
-    promise = ROUNDING
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module whose convolutions have fewer spatial dimensions."""
-        return expand(module, log, {"convolution": drop_degenerate_spatial})
-
-
+@expander(
+    "convolution_4d_expander",
+    "convolution",
+    promise=ROUNDING,
+    xla="xla/hlo/transforms/expanders/convolution_4d_expander.cc",
+)
 def drop_degenerate_spatial(site: Site) -> Instruction | None:
-    """The convolution of reshaped operands, reshaped."""
+    """Removes degenerate spatial dimensions of convolutions that have many."""
     instr = site.instr
     attrs, (image, kernel) = cast("Convolution", instr.attrs), instr.operands
     labels, window = attrs.dim_labels, attrs.window

@@ -8,38 +8,23 @@ infinite, but never 0; in s8 it could wrap around to that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.types.element_type import F16, PRED
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import to_type
-from optimizer.passes import register
 
 if TYPE_CHECKING:
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class ConvolutionPredExpander:
-    """Replaces convolutions of preds by convolutions of floats.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/expanders/convolution_pred_expander.cc`.
-    """
-
-    name = "convolution-pred-expander"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without convolutions of preds."""
-        return expand(module, log, {"convolution": convolve_floats})
-
-
+@expander(
+    "convolution-pred-expander",
+    "convolution",
+    xla="xla/hlo/transforms/expanders/convolution_pred_expander.cc",
+)
 def convolve_floats(site: Site) -> Instruction | None:
-    """The convolution in f16, between converts."""
+    """Replaces convolutions of preds by convolutions of floats."""
     instr = site.instr
     if any(i.shape.element_type is not PRED for i in (instr, *instr.operands)):
         return None

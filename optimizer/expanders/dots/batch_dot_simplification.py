@@ -5,40 +5,26 @@ dot(f32[1,m,k] x, f32[1,k,n] y)   =>   reshape(dot(reshape(x), reshape(y)))
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import to_dims
-from optimizer.passes import register
 
 if TYPE_CHECKING:
     from hlo.attributes import DotDims
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class BatchDotSimplification:
-    """Removes degenerate batch dimensions of dots.
-
-    References
-    ----------
-    XLA, `xla/service/batch_dot_simplification.cc`.
-    """
-
-    name = "batch-dot-simplification"
-    promise = ROUNDING
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module whose dots have no batch dimensions of size 1."""
-        return expand(module, log, {"dot": drop_degenerate_batch})
-
-
+@expander(
+    "batch-dot-simplification",
+    "dot",
+    promise=ROUNDING,
+    xla="xla/service/batch_dot_simplification.cc",
+)
 def drop_degenerate_batch(site: Site) -> Instruction | None:
-    """The dot of reshaped operands, reshaped."""
+    """Removes degenerate batch dimensions of dots."""
     instr = site.instr
     attrs, (lhs, rhs) = cast("DotDims", instr.attrs), instr.operands
     pairs = list(zip(attrs.lhs_batch_dims, attrs.rhs_batch_dims, strict=True))

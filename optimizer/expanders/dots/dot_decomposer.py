@@ -9,37 +9,16 @@ The sums have the same terms; but libraries may add them up in another order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import permuted, size_of, to_dims
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import DotDims
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
-
-
-@register
-@dataclass(frozen=True)
-class DotDecomposer:
-    """Replaces dots by dots of the canonical form.
-
-    References
-    ----------
-    XLA, `xla/service/dot_decomposer.cc`.
-    """
-
-    name = "dot_decomposer"
-    promise = ROUNDING
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module whose dots all have the canonical form."""
-        return expand(module, log, {"dot": canonical_dot})
+    from hlo.instruction import Instruction
 
 
 def is_canonical(instr: Instruction) -> bool:
@@ -54,8 +33,9 @@ def is_canonical(instr: Instruction) -> bool:
     )
 
 
+@expander("dot_decomposer", "dot", promise=ROUNDING, xla="xla/service/dot_decomposer.cc")
 def canonical_dot(site: Site) -> Instruction | None:
-    """The same sums by a dot of the canonical form."""
+    """Replaces dots by dots of the canonical form."""
     instr = site.instr
     if is_canonical(instr):
         return None

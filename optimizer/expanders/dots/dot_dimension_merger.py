@@ -6,40 +6,26 @@ dot(f32[2,3,m,k] x, f32[2,3,k,n] y)
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import size_of, to_dims
-from optimizer.passes import register
 
 if TYPE_CHECKING:
     from hlo.attributes import DotDims
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class DotDimensionMerger:
+@expander(
+    "dot_dimension_merger", "dot", promise=ROUNDING, xla="xla/service/dot_dimension_merger.cc"
+)
+def merge_batch(site: Site) -> Instruction | None:
     """Merges batch dimensions.
 
-    References
-    ----------
-    XLA, `xla/service/dot_dimension_merger.cc`.
+    The dot of reshaped operands, reshaped; None unless both have the batch in one piece.
     """
-
-    name = "dot_dimension_merger"
-    promise = ROUNDING
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module whose dots have one batch dimension where they had neighbours."""
-        return expand(module, log, {"dot": merge_batch})
-
-
-def merge_batch(site: Site) -> Instruction | None:
-    """The dot of reshaped operands, reshaped; None unless both have the batch in one piece."""
     instr = site.instr
     attrs, (lhs, rhs) = cast("DotDims", instr.attrs), instr.operands
     sides = (attrs.lhs_batch_dims, attrs.rhs_batch_dims)

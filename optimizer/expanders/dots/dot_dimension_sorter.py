@@ -7,39 +7,27 @@ The sum has the same terms. In that order they become one dimension without a tr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expand
-from optimizer.passes import register
+from optimizer.expanders.op_expander import Site, expander
 
 if TYPE_CHECKING:
     from hlo.attributes import DotDims
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class DotDimensionSorter:
+@expander(
+    "dot_dimension_sorter",
+    "dot",
+    promise=ROUNDING,
+    xla="xla/service/gpu/transforms/dot_dimension_sorter.cc",
+)
+def sort_contracting(site: Site) -> Instruction | None:
     """Sorts contracting dimensions that are neighbours.
 
-    References
-    ----------
-    XLA, `xla/service/gpu/transforms/dot_dimension_sorter.cc`.
-    """
-
-    name = "dot_dimension_sorter"
-    promise = ROUNDING
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module whose dots list neighbouring contracting dimensions in order."""
-        return expand(module, log, {"dot": sort_contracting})
-
-
-def sort_contracting(site: Site) -> Instruction | None:
-    """The dot with its contracting dimensions sorted by those of one operand, in pairs.
+    The dot with its contracting dimensions sorted by those of one operand, in pairs.
 
     None if that does not help: because they are sorted, because no operand has them in one piece,
     or because the other operand has, and in order already.

@@ -8,26 +8,22 @@ of vectors only once, and so it can be fused with what is around it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.dot_decomposer import free_dims
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import folded, number, permuted, to_type, wide
 from optimizer.expanders.precision.operand_upcaster import fits
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import DotDims
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class DotStrengthReduction:
+@expander("dot-strength-reduction", "dot", promise=ROUNDING)
+def multiply_and_sum(site: Site) -> Instruction | None:
     """Replaces dots that have no free dimensions by multiply and reduce.
 
     References
@@ -35,17 +31,6 @@ class DotStrengthReduction:
     XLA, `xla/hlo/transforms/simplifiers/dot_strength_reduction.cc` and DotStrengthReduction in
     the algebraic simplifier.
     """
-
-    name = "dot-strength-reduction"
-    promise = ROUNDING
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module whose dots have free dimensions."""
-        return expand(module, log, {"dot": multiply_and_sum})
-
-
-def multiply_and_sum(site: Site) -> Instruction | None:
-    """The sums of the products, in the type in which the dot adds."""
     instr = site.instr
     attrs, (lhs, rhs) = cast("DotDims", instr.attrs), instr.operands
     left = (*attrs.lhs_batch_dims, *attrs.lhs_contracting_dims)

@@ -7,41 +7,23 @@ A compiler of matrix products then needs no case for vectors.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.dot_decomposer import free_dims
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import to_dims
-from optimizer.passes import register
 
 if TYPE_CHECKING:
     from hlo.attributes import DotDims
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class GemvRewriter:
-    """Gives vectors in dots a dimension of size 1.
-
-    References
-    ----------
-    XLA, `xla/service/gpu/transforms/gemv_rewriter.cc`.
-    """
-
-    name = "gemv-rewriter"
-    promise = ROUNDING
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without products of matrices and vectors."""
-        return expand(module, log, {"dot": multiply_matrices})
-
-
+@expander(
+    "gemv-rewriter", "dot", promise=ROUNDING, xla="xla/service/gpu/transforms/gemv_rewriter.cc"
+)
 def multiply_matrices(site: Site) -> Instruction | None:
-    """The dot with the dimension that one operand lacks, without it again in the result."""
+    """Gives vectors in dots a dimension of size 1."""
     instr = site.instr
     attrs, (lhs, rhs) = cast("DotDims", instr.attrs), instr.operands
     left = free_dims(lhs, attrs.lhs_batch_dims, attrs.lhs_contracting_dims)

@@ -12,44 +12,29 @@ The result has the same terms, summed up in another order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from hlo.types.element_type import S64
 from hlo.types.values import WindowDim
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.dot_decomposer import free_dims
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import counting, folded, full, number, permuted, spread, to_type
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import RaggedDotDims
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class RaggedDotRewriter:
-    """Replaces ragged-dot by dot and masks.
-
-    References
-    ----------
-    XLA, `xla/service/gpu/transforms/ragged_dot_rewriter.cc`.
-    """
-
-    name = "ragged-dot-rewriter"
-    promise = ROUNDING
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without ragged-dot."""
-        return expand(module, log, {"ragged-dot": dot_of_groups})
-
-
+@expander(
+    "ragged-dot-rewriter",
+    "ragged-dot",
+    promise=ROUNDING,
+    xla="xla/service/gpu/transforms/ragged_dot_rewriter.cc",
+)
 def dot_of_groups(site: Site) -> Instruction:
-    """The dot that the role of the ragged dimension asks for."""
+    """Replaces ragged-dot by dot and masks."""
     attrs = cast("RaggedDotDims", site.instr.attrs)
     ragged = attrs.lhs_ragged_dims[0]
     if ragged in attrs.lhs_batch_dims:

@@ -7,42 +7,27 @@ Elements and scales of all block formats have so few digits that their product i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from hlo.types.element_type import F32
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import spread, to_dims, to_type, wide
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import DotDims
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class ScaledDotRewriter:
-    """Replaces scaled-dot by dot.
-
-    References
-    ----------
-    XLA, `xla/service/gpu/transforms/scaled_dot_rewriter.cc`.
-    """
-
-    name = "scaled-dot-rewriter"
-    promise = ROUNDING
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without scaled-dot."""
-        return expand(module, log, {"scaled-dot": dot_of_scaled})
-
-
+@expander(
+    "scaled-dot-rewriter",
+    "scaled-dot",
+    promise=ROUNDING,
+    xla="xla/service/gpu/transforms/scaled_dot_rewriter.cc",
+)
 def dot_of_scaled(site: Site) -> Instruction:
-    """The dot of the operands times their scales."""
+    """Replaces scaled-dot by dot."""
     lhs, rhs, lhs_scale, rhs_scale = site.instr.operands
     attrs = cast("DotDims", site.instr.attrs)
     return make(

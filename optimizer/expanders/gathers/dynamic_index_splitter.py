@@ -5,38 +5,23 @@ dynamic-slice(x, s32[2] v)   =>   dynamic-slice(x, v[0], v[1])
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import cut, to_dims
-from optimizer.passes import register
 
 if TYPE_CHECKING:
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class DynamicIndexSplitter:
-    """Splits the index vectors of dynamic-slice and dynamic-update-slice.
-
-    References
-    ----------
-    XLA, `xla/service/dynamic_index_splitter.cc`.
-    """
-
-    name = "dynamic-index-splitter"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module in which dynamic slices start at scalars."""
-        splits = {"dynamic-slice": split_index, "dynamic-update-slice": split_index}
-        return expand(module, log, splits)
-
-
+@expander(
+    "dynamic-index-splitter",
+    "dynamic-slice",
+    "dynamic-update-slice",
+    xla="xla/service/dynamic_index_splitter.cc",
+)
 def split_index(site: Site) -> Instruction | None:
-    """The same slice, with a scalar for each element of the index vector."""
+    """Splits the index vectors of dynamic-slice and dynamic-update-slice."""
     instr = site.instr
     first = 1 if instr.opcode == "dynamic-slice" else 2
     if len(instr.operands) == first or instr.operands[first].shape.rank != 1:

@@ -8,37 +8,17 @@ offset_dims={1,2,...}. Transposes and reshapes around the gather make up the dif
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_gather
 from optimizer.expanders.gathers.index_vectors import interleaved, inverse, rows_of
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import permuted, to_dims
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import Gather
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
-
-
-@register
-@dataclass(frozen=True)
-class GatherSimplifier:
-    """Replaces gathers by gathers of the canonical form.
-
-    References
-    ----------
-    XLA, `xla/service/gather_simplifier.cc`.
-    """
-
-    name = "gather_simplifier"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module whose gathers all have the canonical form."""
-        return expand(module, log, {"gather": canonical_gather})
+    from hlo.instruction import Instruction
 
 
 def is_canonical(instr: Instruction) -> bool:
@@ -54,8 +34,9 @@ def is_canonical(instr: Instruction) -> bool:
     )
 
 
+@expander("gather_simplifier", "gather", xla="xla/service/gather_simplifier.cc")
 def canonical_gather(site: Site) -> Instruction | None:
-    """The same elements by a gather of the canonical form."""
+    """Replaces gathers by gathers of the canonical form."""
     if is_canonical(site.instr):
         return None
     instr = without_batching_gather(site.instr)

@@ -10,7 +10,6 @@ to run. Sorted, all that belongs together is neighbours, and log(n) steps fold i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, cast
 
@@ -23,7 +22,7 @@ from optimizer.expanders.apply import applied, is_elementwise
 from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_scatter
 from optimizer.expanders.gathers.index_vectors import rows_of
 from optimizer.expanders.gathers.scatter_expander import inside, updates_in_rows
-from optimizer.expanders.op_expander import Site, element, expand
+from optimizer.expanders.op_expander import Site, element, expander
 from optimizer.expanders.parts import (
     counting,
     cut,
@@ -36,37 +35,24 @@ from optimizer.expanders.parts import (
     to_dims,
     to_type,
 )
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import Scatter
-    from hlo.instruction import Computation, Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Computation, Instruction
 
 
-@register
-@dataclass(frozen=True)
-class ScatterDeterminismExpander:
+@expander(
+    "scatter_determinism_expander",
+    "scatter",
+    promise=ROUNDING,
+    xla="xla/service/scatter_determinism_expander.cc",
+)
+def scatter_once(site: Site) -> Instruction | None:
     """Replaces scatters by scatters that write to no place twice.
 
     Only of one array, by an associative operation, and of windows that can't overlap in part.
-
-    References
-    ----------
-    XLA, `xla/service/scatter_determinism_expander.cc`.
     """
-
-    name = "scatter_determinism_expander"
-    promise = ROUNDING
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module whose scatters have one update a place."""
-        return expand(module, log, {"scatter": scatter_once})
-
-
-def scatter_once(site: Site) -> Instruction | None:
-    """The scatter of combined updates."""
     if not can_combine(site.instr):
         return None
     instr = without_batching_scatter(site.instr)

@@ -8,38 +8,18 @@ update_window_dims={1,2,...}. Transposes and reshapes around the scatter make up
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_scatter
 from optimizer.expanders.gathers.index_vectors import inverse, rows_of
 from optimizer.expanders.gathers.scatter_expander import updates_in_rows
-from optimizer.expanders.op_expander import Site, elements, expand
+from optimizer.expanders.op_expander import Site, elements, expander
 from optimizer.expanders.parts import permuted, to_dims
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import Scatter
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
-
-
-@register
-@dataclass(frozen=True)
-class ScatterSimplifier:
-    """Replaces scatters by scatters of the canonical form.
-
-    References
-    ----------
-    XLA, `xla/service/scatter_simplifier.cc`.
-    """
-
-    name = "scatter_simplifier"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module whose scatters all have the canonical form."""
-        return expand(module, log, {"scatter": canonical_scatter})
+    from hlo.instruction import Instruction
 
 
 def is_canonical(instr: Instruction) -> bool:
@@ -56,8 +36,9 @@ def is_canonical(instr: Instruction) -> bool:
     )
 
 
+@expander("scatter_simplifier", "scatter", xla="xla/service/scatter_simplifier.cc")
 def canonical_scatter(site: Site) -> Instruction | None:
-    """The same updates by a scatter of the canonical form."""
+    """Replaces scatters by scatters of the canonical form."""
     # A window does not fit into a dimension of size 0, unless it is left out.
     if is_canonical(site.instr) or 0 in site.instr.operands[0].shape.dims:
         return None

@@ -12,7 +12,6 @@ XLA factors blocks of 128 columns like this, and what is right of a block by pro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from hlo.types.element_type import PRED, S32
@@ -24,37 +23,23 @@ from optimizer.expanders.linear_algebra.matrices import (
     product,
     with_block,
 )
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import counting, full, number, spread, to_dims, to_type, wide
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import Cholesky
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class CholeskyExpander:
-    """Replaces cholesky by a loop over columns.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/expanders/cholesky_expander.cc`.
-    """
-
-    name = "cholesky_expander"
-    promise = ROUNDING
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without cholesky."""
-        return expand(module, log, {"cholesky": factor_by_columns})
-
-
+@expander(
+    "cholesky_expander",
+    "cholesky",
+    promise=ROUNDING,
+    xla="xla/hlo/transforms/expanders/cholesky_expander.cc",
+)
 def factor_by_columns(site: Site) -> Instruction:
-    """The factor, or NaN."""
+    """Replaces cholesky by a loop over columns."""
     lower = cast("Cholesky", site.instr.attrs).lower
     operand = wide(site.instr.operands[0])
     matrices = operand if lower else conjugate(flipped(operand))

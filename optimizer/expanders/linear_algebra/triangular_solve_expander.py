@@ -11,7 +11,6 @@ XLA inverts blocks on the diagonal like this, and does the rest by products of m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from interpreter.numbers.compare import ROUNDING
@@ -23,37 +22,23 @@ from optimizer.expanders.linear_algebra.matrices import (
     product,
     with_block,
 )
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import full, spread, to_dims, to_type, wide
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import TriangularSolve
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class TriangularSolveExpander:
-    """Replaces triangular-solve by a loop over rows.
-
-    References
-    ----------
-    XLA, `xla/service/triangular_solve_expander.cc`.
-    """
-
-    name = "triangular_solve_expander"
-    promise = ROUNDING
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without triangular-solve."""
-        return expand(module, log, {"triangular-solve": solve})
-
-
+@expander(
+    "triangular_solve_expander",
+    "triangular-solve",
+    promise=ROUNDING,
+    xla="xla/service/triangular_solve_expander.cc",
+)
 def solve(site: Site) -> Instruction | None:
-    """The solution, by way of a system with a lower triangle on the left."""
+    """Replaces triangular-solve by a loop over rows."""
     attrs = cast("TriangularSolve", site.instr.attrs)
     system, sides = map(wide, site.instr.operands)
     if 0 in sides.shape.dims:

@@ -8,10 +8,9 @@ The element with index 0 holds the lowest bits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import (
     UNSIGNED,
     bits_of,
@@ -21,33 +20,19 @@ from optimizer.expanders.parts import (
     spread,
     to_type,
 )
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class BitcastDtypesExpander:
-    """Replaces bitcast-converts between types of different width by shifts.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/expanders/bitcast_dtypes_expander.cc`.
-    """
-
-    name = "bitcast_dtypes_expander"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module whose bitcast-converts keep the width."""
-        return expand(module, log, {"bitcast-convert": shift_bits})
-
-
+@expander(
+    "bitcast_dtypes_expander",
+    "bitcast-convert",
+    xla="xla/hlo/transforms/expanders/bitcast_dtypes_expander.cc",
+)
 def shift_bits(site: Site) -> Instruction | None:
-    """The result's bits, shifted to their place or out of the operand's."""
+    """Replaces bitcast-converts between types of different width by shifts."""
     instr = site.instr
     operand, target = instr.operands[0], instr.shape.element_type
     source = operand.shape.element_type

@@ -10,40 +10,23 @@ overflows, as it should: it is computed without sign.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from hlo.types.element_type import S32, S64, U32, U64
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import bits_of, less, wide
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import Compare
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class ComparisonExpander:
-    """Replaces comparisons of floats in total order by comparisons of integers.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/expanders/comparison_expander.cc`.
-    """
-
-    name = "comparison-expander"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without comparisons of floats in total order."""
-        return expand(module, log, {"compare": total_order_by_integers})
-
-
+@expander(
+    "comparison-expander", "compare", xla="xla/hlo/transforms/expanders/comparison_expander.cc"
+)
 def total_order_by_integers(site: Site) -> Instruction | None:
-    """The comparison of the operands' ranks."""
+    """Replaces comparisons of floats in total order by comparisons of integers."""
     attrs = cast("Compare", site.instr.attrs)
     operands = site.instr.operands
     if attrs.type != "TOTALORDER" or not operands[0].shape.element_type.is_floating:

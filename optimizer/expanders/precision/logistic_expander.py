@@ -8,38 +8,19 @@ computed in f32 and rounded once, which is what XLA's FloatNormalization makes o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import to_type, wide
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class LogisticExpander:
-    """Replaces logistic by negate, exponential, add and divide.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/expanders/logistic_expander.cc`.
-    """
-
-    name = "logistic-expander"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without logistic."""
-        return expand(module, log, {"logistic": logistic})
-
-
+@expander("logistic-expander", "logistic", xla="xla/hlo/transforms/expanders/logistic_expander.cc")
 def logistic(site: Site) -> Instruction:
-    """One over one plus the exponential."""
+    """Replaces logistic by negate, exponential, add and divide."""
     instr = site.instr
     x = wide(instr.operands[0])
     bottom = make("add", 1, make("exponential", make("negate", x)))

@@ -7,38 +7,19 @@ A product of two s8 does not fit into s8, so the types of operands and result me
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import to_type
-from optimizer.passes import register
 
 if TYPE_CHECKING:
-    from hlo.instruction import Instruction, Module
+    from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
-    from optimizer.log import Log
 
 
-@register
-@dataclass(frozen=True)
-class OperandUpcaster:
-    """Makes the operands of dots and convolutions as wide as the result.
-
-    References
-    ----------
-    XLA, `xla/service/operand_upcaster.cc`.
-    """
-
-    name = "operand_upcaster"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module whose dots and convolutions have no operands narrower than the result."""
-        return expand(module, log, {"dot": widen_operands, "convolution": widen_operands})
-
-
+@expander("operand_upcaster", "dot", "convolution", xla="xla/service/operand_upcaster.cc")
 def widen_operands(site: Site) -> Instruction | None:
-    """The same product over converted operands."""
+    """Makes the operands of dots and convolutions as wide as the result."""
     instr = site.instr
     target = instr.shape.element_type
     types = [operand.shape.element_type for operand in instr.operands]

@@ -7,38 +7,19 @@ Integers count as narrower than any floats.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import to_type
 from optimizer.expanders.precision.operand_upcaster import fits
-from optimizer.passes import register
 
 if TYPE_CHECKING:
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class ResultCaster:
-    """Splits dots and convolutions with a narrower result into the product and a convert.
-
-    References
-    ----------
-    XLA, `xla/service/result_caster.cc`.
-    """
-
-    name = "result_caster"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module whose dots and convolutions have no result narrower than the operands."""
-        return expand(module, log, {"dot": cast_result, "convolution": cast_result})
-
-
+@expander("result_caster", "dot", "convolution", xla="xla/service/result_caster.cc")
 def cast_result(site: Site) -> Instruction | None:
-    """The product in the operands' type, converted."""
+    """Splits dots and convolutions with a narrower result into the product and a convert."""
     instr = site.instr
     wide, target = instr.operands[0].shape.element_type, instr.shape.element_type
     same = all(operand.shape.element_type is wide for operand in instr.operands)

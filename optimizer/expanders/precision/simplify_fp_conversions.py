@@ -11,42 +11,27 @@ only if `xla_allow_excess_precision` says that it may. No standard pipeline here
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import to_type
-from optimizer.passes import register
 
 if TYPE_CHECKING:
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 # What a number loses that is rounded to a float of two mantissa bits, in the last places of f64.
 LOSSY = ROUNDING.within(2**51)
 
 
-@register
-@dataclass(frozen=True)
-class SimplifyFPConversions:
-    """Replaces converts of converts by one, or none.
-
-    References
-    ----------
-    XLA, `xla/service/simplify_fp_conversions.cc`.
-    """
-
-    name = "simplify-fp-conversions"
-    promise = LOSSY
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without chains of float converts."""
-        return expand(module, log, {"convert": skip_intermediate})
-
-
+@expander(
+    "simplify-fp-conversions",
+    "convert",
+    promise=LOSSY,
+    xla="xla/service/simplify_fp_conversions.cc",
+)
 def skip_intermediate(site: Site) -> Instruction | None:
-    """The convert of what a chain of converts began with."""
+    """Replaces converts of converts by one, or none."""
     start, length = site.instr, 0
     while start.opcode == "convert" and start.shape.element_type.is_floating:
         start, length = start.operands[0], length + 1

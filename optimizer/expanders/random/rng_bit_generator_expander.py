@@ -7,12 +7,11 @@ The state is a key and a counter of one or two words of 64 bits, the low one fir
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from hlo.types.element_type import U64
 from hlo.types.shape import array
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import UNSIGNED, bits_of, cut, joined, to_dims, to_type
 from optimizer.expanders.random.rng_bits import (
     advanced,
@@ -21,34 +20,20 @@ from optimizer.expanders.random.rng_bits import (
     threefry_bits,
     threefry_steps,
 )
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import RngBitGenerator
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class RngBitGeneratorExpander:
-    """Replaces rng-bit-generator by the arithmetic of Threefry or Philox.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/expanders/rng_bit_generator_expander.cc`.
-    """
-
-    name = "rng-bit-generator-expander"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without rng-bit-generator."""
-        return expand(module, log, {"rng-bit-generator": scramble_counters})
-
-
+@expander(
+    "rng-bit-generator-expander",
+    "rng-bit-generator",
+    xla="xla/hlo/transforms/expanders/rng_bit_generator_expander.cc",
+)
 def scramble_counters(site: Site) -> Instruction | None:
-    """The next state and the bits."""
+    """Replaces rng-bit-generator by the arithmetic of Threefry or Philox."""
     instr, state = site.instr, site.instr.operands[0]
     if not instr.shape.is_tuple:
         return None

@@ -10,7 +10,6 @@ XLA draws the key in every compilation anew; here it is always the interpreter's
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import pi
 from typing import TYPE_CHECKING, cast
 
@@ -18,7 +17,7 @@ from hlo.types.element_type import U64
 from hlo.types.shape import array
 from interpreter.numbers.widths import float_format
 from interpreter.random import DEVICE_KEY, halved
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import (
     UNSIGNED,
     bits_of,
@@ -31,34 +30,16 @@ from optimizer.expanders.parts import (
     wide,
 )
 from optimizer.expanders.random.rng_bits import interleaved, philox_bits
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import Rng
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class RngExpander:
-    """Replaces rng by rng-get-and-update-state and arithmetic.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/expanders/rng_expander.cc`.
-    """
-
-    name = "rng-expander"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without rng."""
-        return expand(module, log, {"rng": draw})
-
-
+@expander("rng-expander", "rng", xla="xla/hlo/transforms/expanders/rng_expander.cc")
 def draw(site: Site) -> Instruction | None:
-    """Random numbers of the wanted distribution."""
+    """Replaces rng by rng-get-and-update-state and arithmetic."""
     shape, (a, b) = site.instr.shape, site.instr.operands
     element_type = shape.element_type
     if 0 in shape.dims:

@@ -9,38 +9,23 @@ largest whole one. convert saturates, and takes NaN to 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import less, to_type, wide
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class StochasticConvertDecomposer:
-    """Replaces stochastic-convert by arithmetic and a convert.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/expanders/stochastic_convert_decomposer.cc`.
-    """
-
-    name = "stochastic_convert_decomposer"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without stochastic-convert."""
-        return expand(module, log, {"stochastic-convert": round_by_bits})
-
-
+@expander(
+    "stochastic_convert_decomposer",
+    "stochastic-convert",
+    xla="xla/hlo/transforms/expanders/stochastic_convert_decomposer.cc",
+)
 def round_by_bits(site: Site) -> Instruction | None:
-    """The nearest whole numbers below or above, as the random bits say."""
+    """Replaces stochastic-convert by arithmetic and a convert."""
     target = site.instr.shape.element_type
     if not target.is_integer:
         return None

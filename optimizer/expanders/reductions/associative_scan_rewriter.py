@@ -8,44 +8,29 @@ Only scans whose computation is one associative operation, of which both results
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from hlo.types.values import WindowDim
 from interpreter.monoid import MONOIDS
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import cut, number, spread, to_dims
 from optimizer.expanders.reductions.reduce_window_rewriter import to_end, to_start
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import Scan
-    from hlo.instruction import Computation, Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Computation, Instruction
 
 
-@register
-@dataclass(frozen=True)
-class AssociativeScanRewriter:
-    """Replaces associative scans by reduce-window.
-
-    References
-    ----------
-    XLA, `xla/service/associative_scan_rewriter.cc`.
-    """
-
-    name = "associative-scan-rewriter"
-    promise = ROUNDING
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module whose scans all need their order."""
-        return expand(module, log, {"scan": window_to_the_start})
-
-
+@expander(
+    "associative-scan-rewriter",
+    "scan",
+    promise=ROUNDING,
+    xla="xla/service/associative_scan_rewriter.cc",
+)
 def window_to_the_start(site: Site) -> Instruction | None:
-    """The running folds, and the last of them."""
+    """Replaces associative scans by reduce-window."""
     instr, attrs = site.instr, cast("Scan", site.instr.attrs)
     opcode = folded_opcode(instr.called[0])
     if not (attrs.is_associative and attrs.num_carries == 1 and len(instr.operands) == 2):

@@ -5,44 +5,30 @@ reduce(f32[1,8,1,4] x), dimensions={1}   =>   reshape(reduce(f32[8,4] reshape(x)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.batch_dot_simplification import renumbered, without
-from optimizer.expanders.op_expander import Site, element, expand
+from optimizer.expanders.op_expander import Site, element, expander
 from optimizer.expanders.parts import to_dims
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import Dimensions
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class ReductionDegenerateDimRemover:
+@expander(
+    "reduction-degenerate-dim-remover",
+    "reduce",
+    promise=ROUNDING,
+    xla="xla/service/gpu/transforms/reduction_degenerate_dim_remover.cc",
+)
+def drop_degenerate(site: Site) -> Instruction | None:
     """Removes dimensions of size 1 of reductions.
 
     One of such dimensions alone stays: its initial value need not be neutral.
-
-    References
-    ----------
-    XLA, `xla/service/gpu/transforms/reduction_degenerate_dim_remover.cc`.
     """
-
-    name = "reduction-degenerate-dim-remover"
-    promise = ROUNDING
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module whose reductions have no dimensions of size 1."""
-        return expand(module, log, {"reduce": drop_degenerate})
-
-
-def drop_degenerate(site: Site) -> Instruction | None:
-    """The reduction of reshaped operands, reshaped."""
     instr, count = site.instr, len(site.instr.operands) // 2
     dims = instr.operands[0].shape.dims
     gone = {d for d, n in enumerate(dims) if n == 1}

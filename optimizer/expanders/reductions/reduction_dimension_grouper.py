@@ -5,41 +5,26 @@ reduce(f32[2,3,4] x), dimensions={0,1}   =>   reduce(f32[6,4] reshape(x)), dimen
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import to_dims
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import Dimensions
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class ReductionDimensionGrouper:
-    """Makes one dimension of neighbours that are reduced.
-
-    References
-    ----------
-    XLA, `xla/service/gpu/transforms/reduction_dimension_grouper.cc`.
-    """
-
-    name = "reduction-dimension-grouper"
-    promise = ROUNDING
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module in which no reduced dimensions are neighbours."""
-        return expand(module, log, {"reduce": group_reduced})
-
-
+@expander(
+    "reduction-dimension-grouper",
+    "reduce",
+    promise=ROUNDING,
+    xla="xla/service/gpu/transforms/reduction_dimension_grouper.cc",
+)
 def group_reduced(site: Site) -> Instruction | None:
-    """The reduction of reshaped operands."""
+    """Makes one dimension of neighbours that are reduced."""
     instr, count = site.instr, len(site.instr.operands) // 2
     reduced = set(cast("Dimensions", instr.attrs).dimensions)
     dims: list[int] = []

@@ -5,39 +5,20 @@ scan(x, c), to_apply=f   =>   for i in 0, 1, ..., n - 1:   y, c = f(x[i], c);   
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from optimizer.expanders.op_expander import Site, elements, expand
+from optimizer.expanders.op_expander import Site, elements, expander
 from optimizer.expanders.parts import number, to_dims
-from optimizer.passes import register
 from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
     from hlo.attributes import Scan
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class ScanExpander:
-    """Replaces scan by while.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/expanders/scan_expander.cc`.
-    """
-
-    name = "scan_expander"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without scan."""
-        return expand(module, log, {"scan": loop_over_slices})
-
-
+@expander("scan_expander", "scan", xla="xla/hlo/transforms/expanders/scan_expander.cc")
 def loop_over_slices(site: Site) -> Instruction:
-    """The outputs and the last carries of the loop."""
+    """Replaces scan by while."""
     instr, attrs = site.instr, cast("Scan", site.instr.attrs)
     axis, inputs = attrs.dimensions[0], len(instr.operands) - attrs.num_carries
     count = instr.operands[0].shape.dims[axis]

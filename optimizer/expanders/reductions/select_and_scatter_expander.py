@@ -10,42 +10,27 @@ which no scatter writes to.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from hlo.types.element_type import S32
 from hlo.types.shape import array
 from optimizer.calls.clone import inlined
-from optimizer.expanders.op_expander import Site, elements, expand
+from optimizer.expanders.op_expander import Site, elements, expander
 from optimizer.expanders.parts import counting, joined, less, number, spread, to_dims
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import Windowed
-    from hlo.instruction import Computation, Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Computation, Instruction
 
 
-@register
-@dataclass(frozen=True)
-class SelectAndScatterExpander:
-    """Replaces select-and-scatter by reduce-window and scatter.
-
-    References
-    ----------
-    XLA, `xla/service/select_and_scatter_expander.cc`.
-    """
-
-    name = "select_and_scatter_expander"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without select-and-scatter."""
-        return expand(module, log, {"select-and-scatter": find_and_scatter})
-
-
+@expander(
+    "select_and_scatter_expander",
+    "select-and-scatter",
+    xla="xla/service/select_and_scatter_expander.cc",
+)
 def find_and_scatter(site: Site) -> Instruction | None:
-    """The scatter of the source to the places that are found."""
+    """Replaces select-and-scatter by reduce-window and scatter."""
     operand, source, initial = site.instr.operands
     window = cast("Windowed", site.instr.attrs).window
     rank, dims = operand.shape.rank, operand.shape.dims

@@ -10,42 +10,23 @@ where less_or_first(a, b, i, j) = select(less(a, b) == less(b, a), i < j, less(a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from hlo.types.element_type import S32, S64
 from hlo.types.shape import array
 from optimizer.calls.clone import inlined
-from optimizer.expanders.op_expander import Site, elements, expand
+from optimizer.expanders.op_expander import Site, elements, expander
 from optimizer.expanders.parts import counting
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import Sort
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class StableSortExpander:
-    """Replaces stable sorts by sorts of elements that are never equal.
-
-    References
-    ----------
-    XLA, `xla/service/stable_sort_expander.cc`.
-    """
-
-    name = "stable-sort-expander"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without stable sorts."""
-        return expand(module, log, {"sort": numbered_sort})
-
-
+@expander("stable-sort-expander", "sort", xla="xla/service/stable_sort_expander.cc")
 def numbered_sort(site: Site) -> Instruction | None:
-    """The sort with the places of the elements as one more operand, which decides ties."""
+    """Replaces stable sorts by sorts of elements that are never equal."""
     instr, attrs = site.instr, cast("Sort", site.instr.attrs)
     if not attrs.is_stable:
         return None

@@ -7,41 +7,22 @@ The sort is stable, and the places rise at the start, so equal elements come by 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from hlo.types.element_type import S32
 from hlo.types.shape import array
-from optimizer.expanders.op_expander import Site, elements, expand
+from optimizer.expanders.op_expander import Site, elements, expander
 from optimizer.expanders.parts import counting, cut
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import TopK
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class TopkDecomposer:
-    """Replaces topk by sort and slice.
-
-    References
-    ----------
-    XLA, `xla/service/topk_rewriter.cc`, class TopkDecomposer.
-    """
-
-    name = "topk-decomposer"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without topk."""
-        return expand(module, log, {"topk": sort_and_slice})
-
-
+@expander("topk-decomposer", "topk", xla="xla/service/topk_rewriter.cc, class TopkDecomposer")
 def sort_and_slice(site: Site) -> Instruction:
-    """The first k of the sorted values, and of the places that were sorted along."""
+    """Replaces topk by sort and slice."""
     attrs, operand = cast("TopK", site.instr.attrs), site.instr.operands[0]
     element_type, axis = operand.shape.element_type, operand.shape.rank - 1
     direction = "GT" if attrs.largest else "LT"
