@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial, update_wrapper
+from inspect import cleandoc, signature
 from typing import TYPE_CHECKING
 
 from hlo.attributes.annotations import Annotations
@@ -121,19 +123,26 @@ def expander(
     name : of the pass, XLA's.
     xla : the file of XLA that does the same; it becomes the reference of the pass.
     promise : what is equal before and after.
+
+    What the expansion takes by name alone are the options of the pass.
     """
 
     def enter(expansion: Expansion) -> Expansion:
-        def run(_self: object, module: Module, log: Log) -> Module:
-            return expand(module, log, dict.fromkeys(opcodes, expansion))
+        _, *options = signature(expansion).parameters.values()
 
-        doc = expansion.__doc__ or ""
+        def run(self: object, module: Module, log: Log) -> Module:
+            chosen = partial(expansion, **{o.name: getattr(self, o.name) for o in options})
+            return expand(module, log, dict.fromkeys(opcodes, update_wrapper(chosen, expansion)))
+
+        doc = cleandoc(expansion.__doc__ or "")
         fields = {
-            "__doc__": f"{doc}\n\nReferences\n----------\nXLA, {xla}." if xla else doc,
+            "__doc__": f"{doc}\n\nReferences\n----------\nXLA, `{xla}`." if xla else doc,
             "__module__": expansion.__module__,
             "name": name,
             "promise": promise,
             "run": run,
+            "__annotations__": {o.name: o.annotation for o in options},
+            **{o.name: o.default for o in options},
         }
         title = "".join(word[:1].upper() + word[1:] for word in re.split("[-_]", name))
         register(dataclass(frozen=True)(type(title, (), fields)))

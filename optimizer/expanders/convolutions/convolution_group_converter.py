@@ -10,53 +10,39 @@ other groups' input; then an infinity in one group makes NaN in all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import cut, joined, permuted, to_dims
-from optimizer.passes import register
 
 if TYPE_CHECKING:
     from hlo.attributes import Convolution
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class ConvolutionGroupConverter:
+@expander(
+    "convolution-group-converter",
+    "convolution",
+    promise=ROUNDING,
+    xla="xla/hlo/transforms/expanders/convolution_group_converter.cc",
+)
+def ungroup(site: Site, *, limit: int = 16, batch_groups_only: bool = False) -> Instruction | None:
     """Replaces grouped convolutions by ungrouped ones.
 
-    Attributes
+    Parameters
     ----------
     limit : as many feature groups are split at most: each is a convolution of its own.
     batch_groups_only : leave feature groups alone.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/expanders/convolution_group_converter.cc`.
     """
-
-    name = "convolution-group-converter"
-    promise = ROUNDING
-    limit: int = 16
-    batch_groups_only: bool = False
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module whose convolutions have no batch groups, and few feature groups."""
-
-        def ungroup(site: Site) -> Instruction | None:
-            instr, attrs = site.instr, cast("Convolution", site.instr.attrs)
-            if attrs.batch_group_count > 1:
-                instr = by_features(instr)
-                attrs = cast("Convolution", instr.attrs)
-            if 1 < attrs.feature_group_count <= self.limit and not self.batch_groups_only:
-                return one_by_one(instr)
-            return None if instr is site.instr else instr
-
-        return expand(module, log, {"convolution": ungroup})
+    instr, attrs = site.instr, cast("Convolution", site.instr.attrs)
+    if attrs.batch_group_count > 1:
+        instr = by_features(instr)
+        attrs = cast("Convolution", instr.attrs)
+    if 1 < attrs.feature_group_count <= limit and not batch_groups_only:
+        return one_by_one(instr)
+    return None if instr is site.instr else instr
 
 
 def by_features(instr: Instruction) -> Instruction:

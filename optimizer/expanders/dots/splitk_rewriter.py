@@ -7,21 +7,19 @@ The pieces are a batch. Where k is no multiple of s, the last one is padded with
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil, log2
 from typing import TYPE_CHECKING, cast
 
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.dot_decomposer import free_dims
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import folded, number, padded, size_of, to_dims, to_type, wide
 from optimizer.expanders.precision.operand_upcaster import fits
-from optimizer.passes import register
 
 if TYPE_CHECKING:
     from hlo.attributes import DotDims
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 # Operations for 32 bytes of memory, below which a dot waits for memory.
 BALANCED = 240
@@ -32,34 +30,21 @@ MOST_PIECES = 128
 TILE = (64, 128)
 
 
-@register
-@dataclass(frozen=True)
-class SplitkRewriter:
+@expander(
+    "splitk-rewriter", "dot", promise=ROUNDING, xla="xla/service/gpu/transforms/splitk_rewriter.cc"
+)
+def split_sums(site: Site, *, cores: int = 132) -> Instruction | None:
     """Splits dots that have few results, but long sums.
 
-    Dots with batch dimensions stay as they are: a batch is what a dot is split into.
+    Dots with batch dimensions stay as they are: a batch is what a dot is split into. The constants
+    are XLA's.
 
-    Attributes
+    Parameters
     ----------
     cores : processors of the device; an H200 has 132.
-
-    References
-    ----------
-    XLA, `xla/service/gpu/transforms/splitk_rewriter.cc`, whose constants these are.
     """
-
-    name = "splitk-rewriter"
-    promise = ROUNDING
-    cores: int = 132
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module with dots of shorter sums."""
-
-        def split_sums(site: Site) -> Instruction | None:
-            pieces = pieces_of(site.instr, self.cores) if can_be_split(site.instr) else 1
-            return split(site, pieces) if pieces > 1 else None
-
-        return expand(module, log, {"dot": split_sums})
+    pieces = pieces_of(site.instr, cores) if can_be_split(site.instr) else 1
+    return split(site, pieces) if pieces > 1 else None
 
 
 def can_be_split(dot: Instruction) -> bool:

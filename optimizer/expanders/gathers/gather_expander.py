@@ -7,55 +7,28 @@ Gather and dynamic-slice move a start that is out of range alike.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_gather
 from optimizer.expanders.gathers.index_vectors import interleaved, row_at, rows_of, starts_of
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import permuted, to_dims
 from optimizer.expanders.reductions.scan_expander import put_at
-from optimizer.passes import register
 from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
     from hlo.attributes import Gather
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class GatherExpander:
+@expander("gather_expander", "gather", xla="xla/service/gather_expander.cc")
+def gather_by_slices(site: Site, *, simple: bool = False) -> Instruction | None:
     """Replaces gathers by dynamic slices.
 
-    Attributes
+    Parameters
     ----------
     simple : only those gathers that need no loop.
-
-    References
-    ----------
-    XLA, `xla/service/gather_expander.cc`.
     """
-
-    name = "gather_expander"
-    simple: bool = False
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without gathers."""
-        expansion = gather_one_slice if self.simple else gather_by_slices
-        return expand(module, log, {"gather": expansion})
-
-
-def gather_one_slice(site: Site) -> Instruction | None:
-    """The slice of a gather that has one index vector."""
-    attrs = cast("Gather", site.instr.attrs)
-    _, batch = rows_of(site.instr.operands[1], attrs.index_vector_dim)
-    return gather_by_slices(site) if set(batch) <= {1} else None
-
-
-def gather_by_slices(site: Site) -> Instruction | None:
-    """The slices at all index vectors, one behind the other, and then in the wanted order."""
     instr = without_batching_gather(site.instr)
     operand, indices = instr.operands
     attrs = cast("Gather", instr.attrs)
@@ -63,6 +36,8 @@ def gather_by_slices(site: Site) -> Instruction | None:
         return None
     rows, batch = rows_of(indices, attrs.index_vector_dim)
     count, rank = rows.shape.dims[0], operand.shape.rank
+    if simple and count > 1:
+        return None
     sizes = attrs.slice_sizes
     kept = tuple(sizes[d] for d in range(rank) if d not in attrs.collapsed_slice_dims)
 

@@ -8,58 +8,31 @@ Dynamic slices are moved where they lie outside; then what is written back is wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from hlo.types.element_type import S32
 from optimizer.expanders.apply import applied, is_elementwise
 from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_scatter
 from optimizer.expanders.gathers.index_vectors import row_at, rows_of, starts_of
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import permuted, spread, to_dims, to_type
-from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo.attributes import Scatter
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class ScatterExpander:
+@expander("scatter_expander", "scatter", xla="xla/service/scatter_expander.cc")
+def scatter_by_updates(site: Site, *, simple: bool = False) -> Instruction | None:
     """Replaces scatters by dynamic slices.
 
-    Attributes
+    Parameters
     ----------
     simple : only those scatters that need no loop.
-
-    References
-    ----------
-    XLA, `xla/service/scatter_expander.cc`.
     """
-
-    name = "scatter_expander"
-    simple: bool = False
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without scatters."""
-        expansion = scatter_one_update if self.simple else scatter_by_updates
-        return expand(module, log, {"scatter": expansion})
-
-
-def scatter_one_update(site: Site) -> Instruction | None:
-    """The update of a scatter that has one index vector."""
-    attrs, operands = cast("Scatter", site.instr.attrs), site.instr.operands
-    _, batch = rows_of(operands[len(operands) // 2], attrs.index_vector_dim)
-    return scatter_by_updates(site) if set(batch) <= {1} else None
-
-
-def scatter_by_updates(site: Site) -> Instruction | None:
-    """The operands after all updates, one after the other."""
     instr = without_batching_scatter(site.instr)
     attrs, body = cast("Scatter", instr.attrs), instr.called[0]
     half = len(instr.operands) // 2
@@ -69,6 +42,8 @@ def scatter_by_updates(site: Site) -> Instruction | None:
         return None
     rows, _ = rows_of(instr.operands[half], attrs.index_vector_dim)
     count = rows.shape.dims[0]
+    if simple and count > 1:
+        return None
     updates = [updates_in_rows(u, attrs, count) for u in all_updates]
     window = iter(updates[0].shape.dims[1:])
     sizes = tuple(1 if d in attrs.inserted_window_dims else next(window) for d in range(len(dims)))

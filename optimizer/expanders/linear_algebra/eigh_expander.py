@@ -16,7 +16,6 @@ XLA rotates n/2 pairs at a time, and stops when little is left off the diagonal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, cast
 
@@ -33,22 +32,19 @@ from optimizer.expanders.linear_algebra.matrices import (
     flipped,
     with_block,
 )
-from optimizer.expanders.op_expander import Site, element, expand
+from optimizer.expanders.op_expander import Site, element, expander
 from optimizer.expanders.parts import counting, cut, folded, full, number, spread, to_dims
-from optimizer.passes import register
 from optimizer.rewriting.make import constant, make
 
 if TYPE_CHECKING:
     from hlo.attributes import CustomCall
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 SWEEPS = 10
 
 
-@register
-@dataclass(frozen=True)
-class EighExpander:
+@expander("eigh_expander", "custom-call", promise=ROUNDING)
+def apart(site: Site) -> Instruction | None:
     """Replaces the custom call `Eigh` by a loop over pairs of rows and columns.
 
     No standard pipeline runs it: our backends hand it to LAPACK.
@@ -58,20 +54,10 @@ class EighExpander:
     XLA, `xla/hlo/transforms/expanders/eigh_expander.cc`; G. H. Golub, C. F. Van Loan, "Matrix
     Computations", section 8.5.
     """
-
-    name = "eigh_expander"
-    promise = ROUNDING
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without such calls."""
-
-        def apart(site: Site) -> Instruction | None:
-            if cast("CustomCall", site.instr.attrs).custom_call_target != "Eigh":
-                return None
-            check_call(site.instr)
-            return None if 0 in site.instr.operands[0].shape.dims else rotated_away(site)
-
-        return expand(module, log, {"custom-call": apart})
+    if cast("CustomCall", site.instr.attrs).custom_call_target != "Eigh":
+        return None
+    check_call(site.instr)
+    return None if 0 in site.instr.operands[0].shape.dims else rotated_away(site)
 
 
 def rotated_away(site: Site) -> Instruction:

@@ -12,7 +12,6 @@ is Q. XLA works in blocks of 128 columns; the steps within a block are these.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from hlo.types.element_type import S32
@@ -26,20 +25,17 @@ from optimizer.expanders.linear_algebra.matrices import (
     product,
     with_block,
 )
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import counting, equal, folded, full, number, spread, to_dims
-from optimizer.passes import register
 from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
     from hlo.attributes import CustomCall
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class QrExpander:
+@expander("qr_expander", "custom-call", promise=ROUNDING)
+def apart(site: Site) -> Instruction | None:
     """Replaces the custom calls `Qr` and `ProductOfElementaryHouseholderReflectors` by loops.
 
     No standard pipeline runs it: our backends hand both to LAPACK.
@@ -48,23 +44,13 @@ class QrExpander:
     ----------
     XLA, `xla/hlo/transforms/expanders/qr_expander.cc`; LAPACK, `geqr2` and `org2r`.
     """
-
-    name = "qr_expander"
-    promise = ROUNDING
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module without such calls."""
-
-        def apart(site: Site) -> Instruction | None:
-            target = cast("CustomCall", site.instr.attrs).custom_call_target
-            factor = {"Qr": reflections, "ProductOfElementaryHouseholderReflectors": multiplied}
-            if target not in factor:
-                return None
-            check_call(site.instr)
-            empty = 0 in site.instr.operands[0].shape.dims
-            return None if empty else factor[target](site)
-
-        return expand(module, log, {"custom-call": apart})
+    target = cast("CustomCall", site.instr.attrs).custom_call_target
+    factor = {"Qr": reflections, "ProductOfElementaryHouseholderReflectors": multiplied}
+    if target not in factor:
+        return None
+    check_call(site.instr)
+    empty = 0 in site.instr.operands[0].shape.dims
+    return None if empty else factor[target](site)
 
 
 def reflections(site: Site) -> Instruction:

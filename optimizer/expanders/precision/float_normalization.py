@@ -10,18 +10,16 @@ kept.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from hlo.opcode import OPCODES
 from hlo.types.element_type import ELEMENT_TYPES, F32, ElementType
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import to_type
-from optimizer.passes import register
 
 if TYPE_CHECKING:
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 # Elementwise opcodes that every backend has for every type, since they compute nothing, or whose
 # meaning depends on the very type.
@@ -39,36 +37,24 @@ SUPPORTED: dict[str, frozenset[str]] = {
 }
 
 
-@register
-@dataclass(frozen=True)
-class FloatNormalization:
+@expander("float-normalization", *COMPUTES, xla="xla/service/float_normalization.cc")
+def compute_in_f32(site: Site, *, backend: str = "cpu") -> Instruction | None:
     """Surrounds computing instructions of unsupported small floats with converts.
 
-    Attributes
+    XLA makes one pass of each type.
+
+    Parameters
     ----------
     backend : a row of SUPPORTED.
-
-    References
-    ----------
-    XLA, `xla/service/float_normalization.cc`, which makes one pass of each type.
     """
+    return widened(site.instr, unsupported_by(backend))
 
-    name = "float-normalization"
-    backend: str = "cpu"
 
-    def run(self, module: Module, log: Log) -> Module:
-        """The module that computes in supported types only."""
-        supported = SUPPORTED[self.backend]
-        unsupported = {
-            t
-            for t in ELEMENT_TYPES.values()
-            if t.is_floating and t.bits <= 16 and t.name not in supported
-        }
-
-        def compute_in_f32(site: Site) -> Instruction | None:
-            return widened(site.instr, unsupported)
-
-        return expand(module, log, dict.fromkeys(COMPUTES, compute_in_f32))
+@cache
+def unsupported_by(backend: str) -> set[ElementType]:
+    """The small floats in which a backend has no arithmetic."""
+    small = {t for t in ELEMENT_TYPES.values() if t.is_floating and t.bits <= 16}
+    return {t for t in small if t.name not in SUPPORTED[backend]}
 
 
 def widened(instr: Instruction, unsupported: set[ElementType]) -> Instruction | None:

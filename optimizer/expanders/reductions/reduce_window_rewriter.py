@@ -11,48 +11,34 @@ is computed in blocks again if it is long.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from hlo.types.values import WindowDim
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import cut, padded, spread, to_dims
-from optimizer.passes import register
 from optimizer.reducers import leaves_alone
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import Windowed
-    from hlo.instruction import Computation, Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Computation, Instruction
 
 
-@register
-@dataclass(frozen=True)
-class ReduceWindowRewriter:
+@expander(
+    "reduce-window-rewriter",
+    "reduce-window",
+    promise=ROUNDING,
+    xla="xla/service/reduce_window_rewriter.cc, TryOptimizeCumSumOrProd",
+)
+def fold_in_blocks(site: Site, *, base_length: int = 32) -> Instruction | None:
     """Computes running folds of long dimensions in blocks.
 
-    Attributes
+    Parameters
     ----------
     base_length : elements a block; shorter dimensions are left alone.
-
-    References
-    ----------
-    XLA, `xla/service/reduce_window_rewriter.cc`, TryOptimizeCumSumOrProd.
     """
-
-    name = "reduce-window-rewriter"
-    promise = ROUNDING
-    base_length: int = 32
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module whose windows that reach to an end are short."""
-
-        def fold_in_blocks(site: Site) -> Instruction | None:
-            return Runs(site, self.base_length).rewritten()
-
-        return expand(module, log, {"reduce-window": fold_in_blocks})
+    return Runs(site, base_length).rewritten()
 
 
 class Runs:

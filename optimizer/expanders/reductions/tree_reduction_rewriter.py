@@ -8,63 +8,44 @@ groups of w elements it has w log(n) / log(w).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from hlo.types.values import WindowDim
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expand
-from optimizer.passes import register
+from optimizer.expanders.op_expander import Site, expander
 from optimizer.reducers import leaves_alone
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from hlo.attributes import Dimensions
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class TreeReductionRewriter:
+@expander(
+    "tree_reduction_rewriter",
+    "reduce",
+    promise=ROUNDING,
+    xla="xla/service/tree_reduction_rewriter.cc",
+)
+def reduce_in_groups(site: Site, *, window: int = 32) -> Instruction | None:
     """Splits reductions of long dimensions.
 
-    Attributes
+    Parameters
     ----------
     window : elements that are reduced at once.
-
-    References
-    ----------
-    XLA, `xla/service/tree_reduction_rewriter.cc`.
     """
-
-    name = "tree_reduction_rewriter"
-    promise = ROUNDING
-    window: int = 32
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module whose reductions are all of short dimensions."""
-
-        def reduce_in_groups(site: Site) -> Instruction | None:
-            return reduced(site, self.window)
-
-        return expand(module, log, {"reduce": reduce_in_groups})
-
-
-def reduced(site: Site, limit: int) -> Instruction | None:
-    """The reduction of what groups are reduced to, again until all dimensions are short."""
     instr = site.instr
     if len(instr.operands) != 2:
         return None
     (x, initial), axes = instr.operands, cast("Dimensions", instr.attrs).dimensions
     if not leaves_alone(initial, instr.called[0], zero_sign=True):
         return None
-    while any(x.shape.dims[d] > limit for d in axes):
-        window = tuple(
-            grouped(n, limit) if d in axes and n > limit else WindowDim(1)
+    while any(x.shape.dims[d] > window for d in axes):
+        windows = tuple(
+            grouped(n, window) if d in axes and n > window else WindowDim(1)
             for d, n in enumerate(x.shape.dims)
         )
-        x = make("reduce-window", x, initial, window=window, called=instr.called)
+        x = make("reduce-window", x, initial, window=windows, called=instr.called)
     return None if x is instr.operands[0] else instr.with_(operands=(x, initial))
 
 
