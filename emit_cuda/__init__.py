@@ -4,8 +4,9 @@ The same text goes up four rungs: NVRTC compiles it to a cubin, `host` runs it o
 with a model of CUDA's threads, PyCUDA drives it, and a GPU runs it.
 
 The rooms, in the order in which they are best read: `code` (names, and the functions that kernels
-call), `table` (what CUDA does otherwise than all emitters), `kernels` (what a launch does),
-`program` (a whole module: steps, memory, control flow), `devices`, `host` and `gpu` (what runs it).
+call), `opcodes` and `table` (what CUDA does otherwise than all emitters), `kernels` (what a launch
+does), `program` (a whole module: steps, memory, control flow), `devices`, `host` and `gpu` (what
+runs it).
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from codegen.elements.table import Element, Entry, Kernel, Scalar
 from codegen.opcodes import elements
 from codegen.opcodes.ordering import write_sort, write_topk
 from codegen.opcodes.scalar import WRAPPING, write_elementwise
+from emit_cuda.opcodes.scattering import write_scatter_in_parallel
 from hlo.table import OpTable
 
 if TYPE_CHECKING:
@@ -45,5 +46,6 @@ def write_constant(body: Body, instr: Instruction, index: Index) -> Expr:
 for _opcode in WRAPPING:
     emits_cuda.define(_opcode, Scalar(partial(write_elementwise, _opcode, wraps=False)))
 emits_cuda.define("constant", Element(write_constant))
+emits_cuda.define("scatter", Kernel(write_scatter_in_parallel))
 emits_cuda.define("sort", Kernel(partial(write_sort, in_chunks=False), in_memory=()))
 emits_cuda.define("topk", Kernel(partial(write_topk, in_chunks=False), in_memory=()))

@@ -25,13 +25,15 @@ from codegen.opcodes.movement import vector_index, window_start
 from codegen.statements import If
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from codegen.elements.body import Body
     from codegen.indexing import Index
     from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
+
+    Combine = Callable[[Body, Instruction, Sequence[Name], Index, Index], None]
 
 # The most parts into which the windows of a scatter are cut, for threads to share, and the fewest
 # elements of one: all indices are gone through for each part.
@@ -63,10 +65,16 @@ def write_dynamic_update_slice(body: Body, instr: Instruction, outputs: Sequence
         put(body, outputs[0], operand.shape, at, value)
 
 
-def write_scatter(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
+def write_scatter(
+    body: Body, instr: Instruction, outputs: Sequence[Name], combine: Combine | None = None
+) -> None:
     """The operands, then the updates combined into them, one after the other.
 
     A window that does not lie in the operand whole is dropped.
+
+    Parameters
+    ----------
+    combine : combines elements of the updates, in any order and at the same time.
     """
     attrs: a.Scatter = instr.attrs  # type: ignore[assignment]
     half = len(instr.operands) // 2
@@ -87,15 +95,17 @@ def write_scatter(body: Body, instr: Instruction, outputs: Sequence[Name]) -> No
     outside = [n if d not in attrs.update_window_dims else 1 for d, n in enumerate(update_dims)]
     rank = range(len(update_dims))
     last = len(update_dims) - 1
-    whole = any(
+    whole = combine is None and any(
         places.get(d) == last and d not in attrs.scatter_dims_to_operand_dims for d in window
     )
     parts = _parts(inside[last]) if whole else 1
     if whole:
         inside[last] //= parts
+    if combine is not None:
+        outside, inside = list(update_dims), [1] * len(update_dims)
     with (
         body.loops(["part"], [parts], parallel=True) as (part,),
-        body.loops([f"u{d}" for d in rank], outside) as place,
+        body.loops([f"u{d}" for d in rank], outside, parallel=combine is not None) as place,
     ):
         batch = [part for d, part in enumerate(place) if d not in attrs.update_window_dims]
         starts = [Sum(0)] * len(dims)
@@ -117,8 +127,8 @@ def write_scatter(body: Body, instr: Instruction, outputs: Sequence[Name]) -> No
         ):
             offset = (*inner[:-1], part * inside[last] + inner[last]) if whole else inner
             index = tuple(p + o for p, o in zip(place, offset, strict=True))
-            at = [s + offset[places[d]] if d in places else s for d, s in enumerate(starts)]
-            _combine(body, instr, outputs, tuple(at), index)
+            at = [s + index[places[d]] if d in places else s for d, s in enumerate(starts)]
+            (combine or combine_elements)(body, instr, outputs, tuple(at), index)
 
 
 def _parts(n: int) -> int:
@@ -131,7 +141,7 @@ def _parts(n: int) -> int:
     return max(k for k in counts if n % k == 0)
 
 
-def _combine(
+def combine_elements(
     body: Body, instr: Instruction, outputs: Sequence[Name], at: Index, index: Index
 ) -> None:
     """Combine the elements of a scatter's updates at an index into those of its results."""

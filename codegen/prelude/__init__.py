@@ -32,10 +32,11 @@ class Prelude:
     Parameters
     ----------
     folders : where the files are; what a later one defines replaces what an earlier one does.
+    tables_as_bits : the language has no literals of infinity and NaN.
     """
 
-    def __init__(self, *folders: Path) -> None:
-        self.folders = folders
+    def __init__(self, *folders: Path, tables_as_bits: bool = False) -> None:
+        self.folders, self.tables_as_bits = folders, tables_as_bits
         self._defined: dict[str, tuple[str, str] | None] = {}
 
     @cached_property
@@ -61,7 +62,8 @@ class Prelude:
         for prefix in ("load_", "store_", "narrow_"):
             if name.startswith(prefix) and name.removeprefix(prefix) in OTHERS:
                 type_name = name.removeprefix(prefix)
-                return f"conversions_{type_name}", conversions(ELEMENT_TYPES[type_name])
+                made = conversions(ELEMENT_TYPES[type_name], as_bits=self.tables_as_bits)
+                return f"conversions_{type_name}", made
         for type_name in _ALL_TYPES:
             template = self.paragraphs.get(name.removesuffix(type_name) + "$T")
             if template and name.endswith("_" + type_name):

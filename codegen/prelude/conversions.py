@@ -22,10 +22,11 @@ OTHERS = tuple(
 )  # stored as their bytes
 
 
-def conversions(element_type: ElementType) -> str:
+def conversions(element_type: ElementType, *, as_bits: bool = False) -> str:
     """The C functions that load, store and narrow a type, but for bf16 and f16, whose are written.
 
-    The 8-bit floats and smaller ones are loaded from a table of all their values.
+    The 8-bit floats and smaller ones are loaded from a table of all their values, or of the bits of
+    these.
     """
     name = element_type.name
     if not element_type.is_floating:
@@ -39,7 +40,8 @@ def conversions(element_type: ElementType) -> str:
         )
     if element_type.bits == 16:
         return _narrow(name, "f32")
-    return f"{_values(element_type)}\n{_encode(element_type)}\n{_narrow(name, 'f32')}"
+    values = _values_as_bits(element_type) if as_bits else _values(element_type)
+    return f"{values}\n{_encode(element_type)}\n{_narrow(name, 'f32')}"
 
 
 def _narrow(name: str, kind: str) -> str:
@@ -59,6 +61,21 @@ def _values(element_type: ElementType) -> str:
         f"static const f32 values_{name}[{len(rows)}] = {{\n  {table}}};\n\n"
         f"static inline f32 load_{name}({name} x) {{\n"
         f"  return values_{name}[x & {len(rows) - 1}];\n}}\n"
+    )
+
+
+def _values_as_bits(element_type: ElementType) -> str:
+    """The same table in a language without literals of infinity and NaN."""
+    width = float_format(element_type.dtype).bits
+    codes = np.arange(2**width, dtype=np.uint8).view(element_type.dtype)
+    rows = [f"0x{bits:08x}u" for bits in codes.astype(np.float32).view(np.uint32).tolist()]
+    lines = [", ".join(rows[i : i + 8]) for i in range(0, len(rows), 8)]
+    table = ",\n  ".join(lines)
+    name = element_type.name
+    return (
+        f"static const u32 values_{name}[{len(rows)}] = {{\n  {table}}};\n\n"
+        f"static inline f32 load_{name}({name} x) {{\n"
+        f"  return from_bits_f32(values_{name}[x & {len(rows) - 1}]);\n}}\n"
     )
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from codegen.elements.kernel import Kernel
     from codegen.elements.names import Names
     from codegen.elements.table import Entry
+    from codegen.expressions import Name
     from codegen.program.buffers import Memory
     from codegen.statements import Statement
     from hlo import attributes as a
@@ -108,6 +109,15 @@ class Schedule:
     def write_elements(self, scope: Scope, instr: Instruction, pointers: Pointers) -> None:
         """A kernel that computes an instruction element by element."""
         raise NotImplementedError
+
+    def write_special(
+        self,
+        kernel: Kernel,  # noqa: ARG002
+        instr: Instruction,  # noqa: ARG002
+        outputs: Sequence[Name],  # noqa: ARG002
+    ) -> bool:
+        """Write a whole array by a kernel of the emitter's own; whether that was done."""
+        return False
 
     def write_together(self, inner: Scope, instr: Instruction, target: object) -> bool:  # noqa: ARG002
         """Write all results of a fusion by one kernel; whether that was done."""
@@ -339,10 +349,12 @@ class Schedule:
         kernel = self.new_kernel(scope)
         pairs = zip(shapes, leaves(tree, instr.shape), strict=True)
         outputs = [kernel.output(s, str(p), instr.name) for s, p in pairs if s.is_array]
+        scope.values[instr] = tree
+        if self.write_special(kernel, instr, outputs):
+            return
         needed = entry.write(kernel.body, instr, outputs)
         self.give_scratch(kernel, needed or 0)
         self.call_kernel(kernel, instr, tuple(kernel.writer.blocks[0]))
-        scope.values[instr] = tree
 
 
 def _aim(scope: Scope, root: Instruction, target: object) -> None:

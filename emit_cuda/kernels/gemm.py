@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.body import Body
+    from codegen.elements.kernel import Kernel
     from codegen.indexing import Index
-    from emit_cuda.kernels.kernel import Kernel
     from hlo import attributes as a
     from hlo.instruction import Instruction
 

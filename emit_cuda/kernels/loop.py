@@ -12,8 +12,8 @@ from emit_cuda.kernels.stages import Stage, alone, each_thread
 
 if TYPE_CHECKING:
     from codegen.elements.body import Values
+    from codegen.elements.kernel import Kernel
     from codegen.expressions import Name
-    from emit_cuda.kernels.kernel import Kernel
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
 

@@ -26,8 +26,8 @@ from emit_cuda.kernels.stages import Stage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codegen.elements.kernel import Kernel
     from emit_cuda.kernels.folding import SharedFold
-    from emit_cuda.kernels.kernel import Kernel
     from hlo import attributes as a
     from hlo.instruction import Instruction
 
@@ -71,7 +71,8 @@ def _rows(fold: SharedFold, count: int, outputs: Sequence[Name]) -> Stage:
     body = fold.body
     kept, reduced = fold.sizes()
     rows, group = prod(kept), threads_for(count)
-    block = max(group, PACKED)
+    # The warps of a block can fold one row together, but several rows only apart.
+    block = PACKED if group <= WARP else group
     packed = block // group
     first = Name("blockIdx.x") if packed == 1 else Name("blockIdx.x") * packed
     if packed > 1:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.body import Body
+    from codegen.elements.kernel import Kernel
     from codegen.indexing import Index, Sum
     from codegen.statements import Statement
-    from emit_cuda.kernels.kernel import Kernel
     from hlo import attributes as a
     from hlo.instruction import Instruction
 

@@ -12,6 +12,7 @@ from emit_cuda.kernels.gemm import epilogue_of, gemm_stage
 from emit_cuda.kernels.kernel import Kernel
 from emit_cuda.kernels.loop import loop_stage
 from emit_cuda.kernels.reduction import reduction_stage
+from emit_cuda.kernels.sorting import sort_stage
 from emit_cuda.kernels.stages import CopyStage, stages
 from emit_cuda.kernels.transposing import transpose_stage
 from emit_cuda.program.steps import Copy, Launch
@@ -33,9 +34,10 @@ if TYPE_CHECKING:
 
 
 # Kernels that are faster than loops over elements, where they fit.
-KINDS: dict[str, Callable[[Kernel, Instruction, Sequence[Name]], Stage | None]] = {
+KINDS: dict[str, Callable[[shared.Kernel, Instruction, Sequence[Name]], Stage | None]] = {
     "dot": gemm_stage,
     "reduce": reduction_stage,
+    "sort": sort_stage,
     "transpose": transpose_stage,
 }
 
@@ -102,6 +104,16 @@ class CudaSchedule(Schedule):
         write = KINDS.get(instr.opcode)
         stage = write(kernel, instr, outputs) if write else None
         self.launch(kernel, instr, [stage or loop_stage(kernel, [(instr, outputs)])])
+
+    def write_special(
+        self, kernel: shared.Kernel, instr: Instruction, outputs: Sequence[Name]
+    ) -> bool:
+        """Write a whole array by a kernel of the instruction's kind, if that fits."""
+        write = KINDS.get(instr.opcode)
+        stage = write(kernel, instr, outputs) if write else None
+        if stage is not None:
+            self.launch(kernel, instr, [stage])
+        return stage is not None
 
     def write_together(self, inner: Scope, instr: Instruction, target: object) -> bool:
         """One kernel for all results of a fusion, where they have a loop in common.

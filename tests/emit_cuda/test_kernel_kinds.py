@@ -7,6 +7,7 @@ from cuda_batches import Batch
 
 import emit_cuda
 import hlo
+from emit_cuda import nvrtc
 from hlo_tools.generate.values import tame
 
 CALLED = """
@@ -14,6 +15,10 @@ add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
 max { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] maximum(a, b) }
 any { a = pred[] parameter(0)  b = pred[] parameter(1)  ROOT s = pred[] or(a, b) }
 sum { a = s32[] parameter(0)  b = s32[] parameter(1)  ROOT s = s32[] add(a, b) }
+falling {
+  a = bf16[] parameter(0)  b = bf16[] parameter(1)  i = s32[] parameter(2)  j = s32[] parameter(3)
+  ROOT more = pred[] compare(a, b), direction=GT
+}
 first {
   a = f32[] parameter(0)  i = s32[] parameter(1)  b = f32[] parameter(2)  j = s32[] parameter(3)
   larger = pred[] compare(a, b), direction=GT
@@ -44,6 +49,13 @@ KINDS = {
             "  ROOT r = f32[3] reduce(x, o), dimensions={1}, to_apply=add"
         ),
         128,
+    ),
+    "rows of two warps": (
+        (
+            "x = f32[3,1000] parameter(0)  o = f32[] constant(0)"
+            "  ROOT r = f32[3] reduce(x, o), dimensions={1}, to_apply=add"
+        ),
+        64,
     ),
     "one row": (
         (
@@ -86,6 +98,23 @@ KINDS = {
             "x = f32[3,200] parameter(0)  i = s32[3,200] iota(), iota_dimension=1"
             "  o = f32[] constant(-inf)  z = s32[] constant(0)"
             "  ROOT r = (f32[3], s32[3]) reduce(x, i, o, z), dimensions={1}, to_apply=first"
+        ),
+        128,
+    ),
+    "sort of pairs": (
+        (
+            "x = bf16[3,50] parameter(0)  i = s32[3,50] iota(), iota_dimension=1"
+            "  ROOT r = (bf16[3,50], s32[3,50]) sort(x, i), dimensions={1}, is_stable=true,"
+            " to_apply=falling"
+        ),
+        32,
+    ),
+    "scatter": (
+        (
+            "x = f32[9,20] parameter(0)  i = s32[40,1] parameter(1)  u = f32[40,20] parameter(2)"
+            "  ROOT r = f32[9,20] scatter(x, i, u), update_window_dims={1},"
+            " inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1,"
+            " to_apply=add"
         ),
         128,
     ),
@@ -145,10 +174,18 @@ def test_threads_work_together(name):
     body, threads = KINDS[name]
     source = emit_cuda.emit(module_of(body)).source
     assert f"__launch_bounds__({threads})" in source, source
-    assert "__shfl_down_sync" in source or "__shared__" in source, source
+    words = ("__shfl_down_sync", "__shared__", "atomicAdd")
+    assert any(word in source for word in words), source
 
 
 @pytest.mark.parametrize("checked", [False, True])
 def test_they_give_what_the_interpreter_gives(checked):
     found = batch_of([body for body, _ in KINDS.values()]).differences(checked=checked)
     assert not found, f"{len(found)} differ, among them {found[0]}"
+
+
+@pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_100"])
+def test_they_compile_for_a_gpu(architecture):
+    source = batch_of([body for body, _ in KINDS.values()]).kernels.source("")
+    assert len(nvrtc.compile(source, architecture).usage) >= len(KINDS)

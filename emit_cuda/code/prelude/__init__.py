@@ -17,7 +17,7 @@ from codegen.prelude import HERE, Prelude, typedefs_of_others, without_comments,
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-PRELUDE = Prelude(HERE, Path(__file__).parent)
+PRELUDE = Prelude(HERE, Path(__file__).parent, tables_as_bits=True)
 TYPEDEFS = """\
 typedef signed char s8;
 typedef short s16;

@@ -1,0 +1,1 @@
+"""What CUDA writes otherwise than all emitters: the entries of its table."""
