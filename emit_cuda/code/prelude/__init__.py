@@ -42,6 +42,7 @@ BUILTINS = {
     "inff": "infinity_f32",
     "nan": "quiet_nan_f64",
     "nanf": "quiet_nan_f32",
+    "bit_cast": "__builtin_bit_cast",  # of C++ itself, and a constant
 }
 _OF_COMPLEX = re.compile(
     r"c(acos|acosh|asin|asinh|atan|atanh|cos|cosh|exp|log|sin|sinh|tan|tanh)(f?)"

@@ -16,20 +16,21 @@ static __device__ inline f64 from_bits_f64(u64 bits) {
   return __longlong_as_double((s64)bits);
 }
 
-static __device__ inline f32 infinity_f32() {
-  return __uint_as_float(0x7f800000u);
+// Constants, so that tables of constants may have them.
+static __device__ constexpr f32 infinity_f32() {
+  return __builtin_bit_cast(f32, 0x7f800000u);
 }
 
-static __device__ inline f64 infinity_f64() {
-  return __longlong_as_double(0x7ff0000000000000);
+static __device__ constexpr f64 infinity_f64() {
+  return __builtin_bit_cast(f64, 0x7ff0000000000000ll);
 }
 
-static __device__ inline f32 quiet_nan_f32() {
-  return __uint_as_float(0x7fc00000u);
+static __device__ constexpr f32 quiet_nan_f32() {
+  return __builtin_bit_cast(f32, 0x7fc00000u);
 }
 
-static __device__ inline f64 quiet_nan_f64() {
-  return __longlong_as_double(0x7ff8000000000000);
+static __device__ constexpr f64 quiet_nan_f64() {
+  return __builtin_bit_cast(f64, 0x7ff8000000000000ll);
 }
 
 // A product that is rounded before it is added to: no file is compiled with contractions.
