@@ -1,5 +1,6 @@
 """The exercises are tested: the stub is unfinished, the project's own is right, wrong ones fail."""
 
+import io
 from pathlib import Path
 
 import pytest
@@ -109,3 +110,15 @@ def test_the_command_lists_tells_and_prints_stubs(capsys: pytest.CaptureFixture[
     assert main(["exercise", "99"]) == 2
     assert "there is no exercise 99" in capsys.readouterr().err
     assert main(["exercise", "6", "nowhere.py"]) == 2
+
+
+def test_a_debugger_stops_in_what_is_wrong(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = EXERCISES[30].folder / "wrong" / "all_at_zero.py"
+    monkeypatch.setattr("sys.stdin", io.StringIO("p len(blocks)\nq\n"))
+    with unspoilt(wrong.parent):
+        assert main(["exercise", "30", str(wrong), "--pdb"]) == 1
+    told = capsys.readouterr().out
+    assert "-> return [0] * len(blocks)" in told
+    assert "(Pdb) 2" in told
