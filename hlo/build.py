@@ -13,24 +13,26 @@ A builder names instructions and infers their shapes:
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from hlo.attributes import attribute_specs
 from hlo.attributes.annotations import NO_ANNOTATIONS
-from hlo.errors.error import HloError
+from hlo.errors.error import HloError, did_you_mean
 from hlo.infer import infer
 from hlo.instruction import Computation, Header, Instruction, Module
 from hlo.names import NameSupply
 from hlo.opcode import OPCODES
-from hlo.types.shape import tuple_of
+from hlo.types.shape import Shape, tuple_of
 from hlo.types.values import ComputationLayout
 from hlo.walk import called_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hlo.attributes import Attrs
     from hlo.attributes.annotations import Annotations
     from hlo.types.literal import Literal
-    from hlo.types.shape import Shape
 
 # What opcodes that need no shape see as their declared one.
 _UNDECLARED = tuple_of()
@@ -58,19 +60,42 @@ def instruction(
     Raises
     ------
     HloError
-        if the shape can't be inferred, for the reasons that `hlo.infer.infer` gives.
+        HLO007 if there is no such opcode, HLO005 if it has no such attribute; and if the shape
+        can't be inferred, for the reasons that `hlo.infer.infer` gives.
     """
     made = Instruction(
         name,
         opcode,
         shape or _UNDECLARED,
         tuple(operands),
-        OPCODES[opcode].attrs(**attrs),
+        _attributes(opcode, attrs),
         tuple(called),
         tuple(control_predecessors),
         annotations,
     )
     return made if shape is not None else made.with_(shape=infer(made))
+
+
+def _attributes(opcode: str, given: dict[str, Any]) -> Attrs:
+    """The attributes of an opcode, from fields by name."""
+    row = OPCODES.get(opcode)
+    if row is None:
+        notes = did_you_mean(opcode, OPCODES)
+        raise HloError("HLO007", f"there is no opcode `{opcode}`", notes=notes)
+    try:
+        return row.attrs(**given)
+    except TypeError:
+        known = [field.name for field in fields(row.attrs)]
+        wrong = [name for name in given if name not in known]
+        if wrong:
+            message = f"{opcode} has no attribute `{wrong[0]}`"
+            notes = did_you_mean(wrong[0], known) or [f"it has: {', '.join(known) or 'none'}"]
+        else:
+            specs = attribute_specs(row.attrs).values()
+            missing = [s.field for s in specs if s.required and s.field not in given]
+            message = f"{opcode} needs `{', '.join(missing) or ', '.join(known)}`"
+            notes = [f"`hlo ops {opcode}` tells of its attributes"]
+        raise HloError("HLO005", message, notes=notes) from None
 
 
 class Builder:
@@ -89,7 +114,16 @@ class Builder:
         self._instructions: list[Instruction] = []
 
     def parameter(self, shape: Shape, name: str | None = None) -> Instruction:
-        """The next parameter."""
+        """The next parameter.
+
+        Raises
+        ------
+        TypeError
+            if the shape is none.
+        """
+        if not isinstance(shape, Shape):  # pyright: ignore[reportUnnecessaryIsInstance]
+            told = f"a shape is needed, not {type(shape).__name__} {shape!r}"
+            raise TypeError(f"{told}; hlo.types.shape.array(F32, (2, 3)) makes one")
         number = sum(1 for i in self._instructions if i.opcode == "parameter")
         return self.add("parameter", shape=shape, number=number, name=name or f"parameter.{number}")
 
@@ -100,7 +134,17 @@ class Builder:
     def add(
         self, opcode: str, *operands: Instruction, name: str | None = None, **rest: Any
     ) -> Instruction:
-        """Append an instruction; `rest` is as in `instruction`."""
+        """Append an instruction; `rest` is as in `instruction`.
+
+        Raises
+        ------
+        TypeError
+            if an operand is no instruction.
+        """
+        for operand in operands:
+            if not isinstance(operand, Instruction):  # pyright: ignore[reportUnnecessaryIsInstance]
+                told = f"an operand of {opcode} is {type(operand).__name__} {operand!r}"
+                raise TypeError(f"{told}, not an instruction; constant(literal(...)) makes one")
         made = instruction(opcode, operands, name=self.names.unique(name or opcode), **rest)
         self._instructions.append(made)
         return made

@@ -16,10 +16,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
 from hlo_tools.arguments import at_least
 from hlo_tools.checking.search import Tally, search, smallest
+from hlo_tools.console import console
 from hlo_tools.files import read_sound_module
 from hlo_tools.own_passes import Own, Promising, find_pass
 from hlo_tools.tolerances import (
@@ -75,7 +74,7 @@ def run(arguments: Namespace) -> int:
         checked = checked.inner  # what it raises is told with the module on which it does
     if is_tolerance_chosen(arguments):
         checked = Promising(checked, chosen_tolerance(arguments))
-    with Console(stderr=True).status(f"checking {checked.name}") as status:
+    with console(stderr=True).status(f"checking {checked.name}") as status:
         show = progress(checked, arguments.examples + len(arguments.files), status)
         found, tally = search(
             checked, arguments.examples, arguments.seed, given_modules(arguments.files), show

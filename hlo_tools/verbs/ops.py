@@ -1,7 +1,10 @@
 """List the opcodes of HLO, or show one of them with its attributes.
 
 The columns behind the summary say which tables know the opcode: `infers` its result's shape,
-`evaluates` its value, `emits_c` its C.
+`evaluates` its value, `emits_c` its C. Of a single opcode, the file and line are told where each of
+them is defined:
+
+    hlo ops reduce
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hlo.attributes import attribute_specs
 from hlo.errors.error import HloError, did_you_mean
 from hlo.opcode import OPCODES, TRAITS, Opcode
+from hlo_tools.places import defined
 from hlo_tools.tables import load_tables
 
 if TYPE_CHECKING:
@@ -83,7 +87,8 @@ def description(row: Opcode, tables: Tables) -> list[str]:
     lines.append("")
     for name, table in tables.items():
         reason = table.not_supported.get(row.name, "")
-        lines.append(f"{name}: {mark(table, row.name)}" + (f", {reason}" if reason else ""))
+        told = reason or (defined(table.get(row.name)) if row.name in table else "")
+        lines.append(f"{name}: {mark(table, row.name)}" + (f", {told}" if told else ""))
     return lines
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import optimizer
 from hlo.errors.error import HloError, did_you_mean
 from hlo_tools.own_passes import GROUP
+from hlo_tools.places import defined
 from optimizer.pipeline_text import option_defaults
 
 if TYPE_CHECKING:
@@ -43,10 +44,11 @@ def run(arguments: Namespace) -> int:
         raise HloError("HLO204", f"no pass has `{word}` in its name or summary", notes=notes)
     width = max(map(len, shown))
     for name, summary in shown.items():
-        print(f"{name:{width}}  {summary}")
-        if name not in optimizer.PASSES:
+        pass_class = optimizer.PASSES.get(name)
+        place = f"  ({defined(pass_class)})" if pass_class else ""
+        print(f"{name:{width}}  {summary}{place}")
+        if pass_class is None:
             continue
-        pass_class = optimizer.PASSES[name]
         for option, default in option_defaults(pass_class).items():
             spelled = str(default).lower() if isinstance(default, bool) else default
             print(f"{'':{width}}    {option}={spelled}")

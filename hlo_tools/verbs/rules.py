@@ -24,6 +24,7 @@ from hlo.errors.error import HloError, did_you_mean
 from hlo.walk import users
 from hlo.wording import counted
 from hlo_tools.files import read_sound_module
+from hlo_tools.places import spell_place
 from hlo_tools.proofs.own_rules import find_rules, names_a_file
 from hlo_tools.proofs.record import Evidence, evidence_of, read_record, write_record
 from interpreter.numbers.compare import PROMISES
@@ -97,7 +98,8 @@ def _listed(arguments: Namespace) -> list[Rule]:
 
 def _line(rule: Rule, word: str) -> str:
     xla = f"    XLA: {rule.xla}" if rule.xla else ""
-    return f"{rule.promise_name:{max(map(len, PROMISES))}}  {word:7}  {rule}{xla}"
+    place = spell_place(rule.place)
+    return f"{rule.promise_name:{max(map(len, PROMISES))}}  {word:7}  {rule}{xla}    {place}"
 
 
 def _below(evidence: Evidence) -> str:

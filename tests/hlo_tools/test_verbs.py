@@ -216,3 +216,19 @@ def test_doctor_says_why_the_cache_is_not_used(hlo, monkeypatch, tmp_path: Path)
     shown = hlo("doctor", "--cache")
     assert shown.status == 2
     assert "is not used: others can write to it: chmod 700" in shown.out
+
+
+def test_where_opcodes_passes_and_rules_are_defined(hlo) -> None:
+    root = Path(__file__).parents[2]
+
+    def line(text: str, file: str) -> str:
+        number = int(re.search(rf"{file}:(\d+)", text)[1])
+        return (root / file).read_text().splitlines()[number - 1]
+
+    told = hlo("ops", "reduce").out
+    assert "reduce" in line(told, "hlo/infer/reduction.py")
+    assert "interpreter/fold.py:" in told
+    told = hlo("passes", "dce").out
+    assert "def run" in line(told, "optimizer/cleanup/dce.py")
+    told = hlo("rules", "add(x, 0) => x").out
+    assert "Rule(add(x, 0), x" in line(told, "optimizer/rules/add.py")

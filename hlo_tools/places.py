@@ -1,0 +1,31 @@
+"""Where something is defined, for people: `optimizer/rules/add.py:31`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hlo_tools.rooms import HOME
+from optimizer.log import place_of
+
+if TYPE_CHECKING:
+    from optimizer.log import Place
+
+
+def spell_place(place: Place) -> str:
+    """A file, as seen from PyHLO's own folder, and a line; "" if it is not known."""
+    if not place.file:
+        return ""
+    path = Path(place.file)
+    shown = path.relative_to(HOME) if path.is_relative_to(HOME) else path
+    return f"{shown}:{place.line}"
+
+
+def defined(entry: Any) -> str:
+    """Where a function, or a function inside of an entry of a table, is written."""
+    if isinstance(entry, type):
+        entry = getattr(entry, "run", entry)
+    for candidate in (entry, getattr(entry, "function", None), getattr(entry, "func", None)):
+        if callable(candidate) and (found := spell_place(place_of(candidate))):
+            return found
+    return ""

@@ -1,0 +1,44 @@
+"""What builders say of what makes no sense."""
+
+import pytest
+
+from hlo import HloError
+from hlo.build import Builder
+from hlo.types.element_type import F32
+from hlo.types.shape import array
+
+
+@pytest.fixture
+def builder() -> Builder:
+    return Builder("e")
+
+
+def test_a_shape_is_no_text(builder: Builder) -> None:
+    with pytest.raises(TypeError, match=r"a shape is needed, not str 'f32\[2\]'; .*array\(F32"):
+        builder.parameter("f32[2]")
+
+
+def test_an_operand_is_no_number(builder: Builder) -> None:
+    x = builder.parameter(array(F32, (2,)))
+    with pytest.raises(TypeError, match="an operand of add is int 1, not an instruction"):
+        builder.add("add", x, 1)
+
+
+@pytest.mark.parametrize(
+    ("opcode", "attrs", "told"),
+    [
+        ("addd", {}, "there is no opcode `addd`"),
+        ("transpose", {"permutation": (1, 0)}, "transpose has no attribute `permutation`"),
+        ("transpose", {}, "transpose needs `dimensions`"),
+        ("transpose", {"dimension": (1, 0)}, "did you mean `dimensions`?"),
+        ("iota", {"shape": array(F32, (2,))}, "iota needs `iota_dimension`"),
+    ],
+)
+def test_opcodes_and_attributes_that_are_not(
+    builder: Builder, opcode: str, attrs: dict, told: str
+) -> None:
+    x = builder.parameter(array(F32, (2, 3)))
+    with pytest.raises(HloError) as caught:
+        builder.add(opcode, *([] if opcode == "iota" else [x]), **attrs)
+    assert told in str(caught.value)
+    assert caught.value.code in ("HLO005", "HLO007")
