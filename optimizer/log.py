@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from hlo.infer.precision import mixed_precision
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -168,7 +170,26 @@ class Log:
         old : the instruction that is replaced or removed.
         new : new instructions and, last, the one that takes its place; none if it is removed.
         by, bindings : as in `Event`.
+
+        Returns
+        -------
+        bool
+            False also if the old one mixes floats of several precisions: what holds of an opcode
+            does not hold of that, until `explicit-precision` has put conversions beside it.
         """
+        if new and mixed_precision(old) is not None:
+            return False
+        return self.allow(rule, old, *new, by=by, bindings=bindings)
+
+    def allow(
+        self,
+        rule: str,
+        old: Instruction,
+        *new: Instruction,
+        by: Placed | Callable[..., Any] | None = None,
+        bindings: Mapping[str, Any] = NOTHING_BOUND,
+    ) -> bool:
+        """As `rewrite`, also where the old instruction mixes precisions."""
         spent = self.fuel is not None and self.fuel <= 0
         if spent or (rule, old.name) in self.denied:
             return False
@@ -189,7 +210,9 @@ class Log:
     def place_in_pass(self) -> Place:
         """The line of the running pass's own file that asks for a rewrite, or else of who asks."""
         frame = inspect.currentframe()
-        asking = frame = frame and frame.f_back and frame.f_back.f_back
+        while frame is not None and frame.f_code.co_filename == __file__:
+            frame = frame.f_back
+        asking = frame
         own = place_of(type(innermost(self.running[-1])).run).file if self.running else ""
         while frame is not None and frame.f_code.co_filename != own:
             frame = frame.f_back

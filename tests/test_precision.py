@@ -9,6 +9,7 @@ import interpreter
 import optimizer
 from hlo.types.element_type import BF16
 from interpreter.numbers.compare import BITS, ROUNDING, compare
+from optimizer import parse_pipeline
 
 COMPUTATIONS = """
 sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
@@ -225,3 +226,38 @@ def in_f32(value):
 
 def leaves(value):
     return [x for part in value for x in leaves(part)] if isinstance(value, tuple) else [value]
+
+
+# Passes that read an instruction as if it computed in the type of its result.
+TRUSTING = {
+    "algebraic-simplifier": "b = bf16[6] broadcast(t), dimensions={}\nROOT r = f32[6] divide(x, b)",
+    "reshape-decomposer": "ROOT r = bf16[2,3] reshape(x)",
+    "reshape-mover": "a = bf16[2,3] reshape(x)\nROOT r = f32[2,3] exponential(a)",
+    "map-inline": MIXED["map"],
+}
+
+
+@pytest.mark.parametrize("name", TRUSTING)
+def test_passes_leave_mixed_precision_alone(name):
+    text = f"{REDUCERS}ENTRY e {{ x = f32[6] parameter(0)  t = bf16[] parameter(1)\n"
+    said = hlo.parse(f"{text}{TRUSTING[name]} }}")
+    given = [np.linspace(1, 2, 6, dtype="f4"), np.asarray(1.1, BF16.dtype)]
+    after = parse_pipeline(name).run(said)
+    hlo.verify(after)
+    assert compare(interpreter.evaluate(said, *given), interpreter.evaluate(after, *given)) is None
+    explicit = parse_pipeline(f"explicit-precision,{name}").run(said)
+    assert explicit is not said
+
+
+@pytest.mark.parametrize("kinds", [("bf16", "c128"), ("c64", "f64"), ("f32", "f64"), ("s8", "c64")])
+def test_scales_and_elements_meet_in_a_type_that_holds_both(kinds):
+    element, scale = kinds
+    scaled = hlo.parse(f"""ENTRY e {{
+  x = {element}[2,4] parameter(0)
+  s = {scale}[2,1] parameter(1)
+  ROOT d = c128[2,2] scaled-dot(x, x, s, s), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}
+}}""")
+    given = [np.full(p.shape.dims, 3, p.shape.element_type.dtype) for p in scaled.entry.parameters]
+    want = interpreter.evaluate(scaled, *given)
+    assert want.tolist() == [[324, 324], [324, 324]]
+    assert emit_c.compile(scaled)(*given).tolist() == want.tolist()

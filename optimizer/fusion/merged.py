@@ -135,7 +135,11 @@ def _kernel_of(instr: Instruction, users: Users) -> Kernel | None:
 
 def _single(instr: Instruction) -> Kernel:
     """An instruction with the numbers that it needs."""
-    copies = {o: o.with_() for o in instr.operands if o.opcode == "constant" and o.shape.size == 1}
+    copies = {
+        o: o.with_(control_predecessors=())
+        for o in instr.operands
+        if o.opcode == "constant" and o.shape.size == 1
+    }
     made = instr.with_(operands=tuple([copies.get(o, o) for o in instr.operands]))
     return Kernel((instr,), (*copies.values(), made), {instr: made})
 

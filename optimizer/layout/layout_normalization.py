@@ -128,7 +128,9 @@ class Normalizer:
         """An instruction that yields the same bytes, row-major."""
         opcode = instr.opcode
         if opcode == "constant":
-            return instr.with_(shape=in_memory(instr.shape), attrs=_in_memory(instr))
+            before = tuple(self.done[p] for p in instr.control_predecessors)
+            shape, attrs = in_memory(instr.shape), _in_memory(instr)
+            return instr.with_(shape=shape, attrs=attrs, control_predecessors=before)
         operands = list(map(self.in_memory, instr.operands))
         if opcode in ("copy", "transpose"):
             return self.moved(instr, operands[0])

@@ -109,7 +109,7 @@ def epilogue(
 
 def is_spread(operand: Instruction) -> bool:
     """Whether an operand is a number or a row for all rows: the library spreads it itself."""
-    if operand.opcode != "broadcast":
+    if operand.opcode != "broadcast" or operand.operands[0].control_predecessors:
         return False
     last = operand.shape.rank - 1
     return value_of(operand) is not None or operand.attrs.dimensions == (last,)  # type: ignore[attr-defined]

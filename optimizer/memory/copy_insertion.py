@@ -199,8 +199,9 @@ class Sweep:
 
     @cached_property
     def used_once(self) -> set[str]:
-        """The names of what one instruction uses, once, or only the caller."""
-        uses = Counter(o.name for i in self.old.instructions for o in i.operands)
+        """The names of what one instruction uses or waits for, once, or only the caller."""
+        needs = ((*i.operands, *i.control_predecessors) for i in self.old.instructions)
+        uses = Counter(o.name for needed in needs for o in needed)
         uses[self.old.root.name] += 1
         return {name for name, count in uses.items() if count == 1}
 
@@ -287,7 +288,8 @@ class Sweep:
         old = self._element(known, index)
         if not any(i[: len(index)] == index for i in done):
             return old
-        is_free = is_free and old.opcode == "tuple" and old.name in self.used_once
+        plain = old.opcode == "tuple" and not old.control_predecessors
+        is_free = is_free and plain and old.name in self.used_once
         parts = [
             self._assembled(known, done, (*index, n), is_free=is_free)
             for n in range(len(old.shape.elements))

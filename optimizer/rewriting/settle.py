@@ -59,7 +59,9 @@ def _exchanged_once(module: Module, log: Log, word: str, exchanged: Exchange) ->
     def change(computation: Computation) -> Computation:
         plan: Plan = {}
         using = users(computation)
-        alone = {i for i, found in using.items() if len(found) == 1 and i is not computation.root}
+        awaited = {p for i in computation.instructions for p in i.control_predecessors}
+        awaited.add(computation.root)
+        alone = {i for i, found in using.items() if len(found) == 1 and i not in awaited}
         for instr in computation.instructions:
             if instr.control_predecessors or any(o in plan for o in instr.operands):
                 continue

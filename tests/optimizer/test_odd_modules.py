@@ -22,6 +22,10 @@ ENTRY e {
   ROOT m = f32[] map(c), dimensions={}, to_apply=same
 }
 """
+FACTOR_OF_NOTHING = """
+HloModule m
+ENTRY e { x = f32[2,0,0] parameter(0)  ROOT c = f32[2,0,0] cholesky(x), lower=true }
+"""
 COLUMN_MAJOR_TOPK = """
 HloModule m
 ENTRY e {
@@ -208,6 +212,7 @@ ENTRY e {
         ("layout-normalization", COLUMN_MAJOR_TOPK),
         ("cpu-parallel-task-assigner", NOTED_IN_ANOTHER_FORM),
         ("async-wrapper", SHARDED),
+        ("cholesky_expander", FACTOR_OF_NOTHING),
         ("horizontal-loop-fusion", SHARDED_ON_ONE_DEVICE),
         ("multi-output-fusion", HALF_OF_A_KERNEL_IS_DEAD),
         ("while_loop_unroller", FUSED_IN_A_LOOP),

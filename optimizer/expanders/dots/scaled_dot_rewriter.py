@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from hlo.types.element_type import F32
+import numpy as np
+
+from hlo.types.element_type import F32, element_type_of
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import spread, to_dims, to_type, wide
@@ -18,6 +20,7 @@ from optimizer.rewriting.make import make
 if TYPE_CHECKING:
     from hlo.attributes import DotDims
     from hlo.instruction import Instruction
+    from hlo.types.element_type import ElementType
 
 
 @expander(
@@ -47,6 +50,9 @@ def dot_of_scaled(site: Site) -> Instruction:
 def scaled(operand: Instruction, scale: Instruction) -> Instruction:
     """An operand times its scales."""
     dims, factor, numbers = operand.shape.dims, floating(scale), floating(operand)
+    common = np.result_type(factor.shape.element_type.dtype, numbers.shape.element_type.dtype)
+    kind = cast("ElementType", element_type_of(common))
+    factor, numbers = to_type(factor, kind), to_type(numbers, kind)
     if not scale.shape.rank:
         return make("multiply", numbers, spread(factor, dims))
     # Every dimension is split into blocks and what lies in a block; the scale knows the blocks.

@@ -44,6 +44,8 @@ def factor_by_columns(site: Site) -> Instruction:
     operand = wide(site.instr.operands[0])
     matrices = operand if lower else conjugate(flipped(operand))
     n, batch = matrices.shape.dims[-1], matrices.shape.dims[:-2]
+    if n == 0:
+        return full(0, site.instr)
     positive = spread(number(True, PRED), (*batch, 1, 1))
 
     def step(

@@ -32,4 +32,4 @@ class ExplicitPrecision:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module whose instructions say the types of what they compute."""
-        return explicit_precision(module, partial(log.rewrite, "explicit_precision"))
+        return explicit_precision(module, partial(log.allow, "explicit_precision"))
