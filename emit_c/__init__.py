@@ -28,6 +28,7 @@ from emit_c.program.units import Units
 from emit_c.table import emits_c
 from hlo.support.garbage import no_collection
 from hlo.verify import trust, verify
+from interpreter.engine.elided import warn_of_elided
 from interpreter.engine.memory import refuse_elided
 from interpreter.precision import with_explicit_precision
 from optimizer.dynamic_padder.boundary import to_static
@@ -36,7 +37,7 @@ from optimizer.dynamic_padder.padding import is_dynamic
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from emit_c.executable.built import View
+    from emit_c.executable.built import Built, View
     from hlo.instruction import Instruction, Module
 
 # Files define their opcodes when they are imported.
@@ -112,6 +113,7 @@ def compile(  # noqa: A001 - so it is named
     """
     sound: set[Instruction] = set()
     verify(module, sound)
+    warn_of_elided(module)
     refuse_elided(module)
     make = partial(
         _compile, module, sound, optimize=optimize, donate=donate, remember=remember, plain=plain
@@ -139,8 +141,8 @@ def _compile(
         program = emit(static.module, plain=plain)
         return DynamicExecutable(module, static, build(program), lambda: program.source)
     key = remembered.key_of(module, optimize, plain) if remember else ""
-    built = remembered.recall(key) if remember else None
-    if built is None:
+
+    def fresh() -> Built:
         with compilers() as running:
             # A module that the cache does not know is most likely new, so compilers may begin with
             # parts of it before it is known whether its library is there.
@@ -150,12 +152,24 @@ def _compile(
             built = build(program, views, running)
         if remember:
             remembered.remember(key, built)
-    strided = StridedExecutable if built.views else Executable
-    return strided(
-        module.entry,
-        built,
-        lambda: _written(module, sound, optimize=optimize, plain=plain)[0].source,
-    )
+        return built
+
+    def loaded(built: Built) -> Executable:
+        strided = StridedExecutable if built.views else Executable
+        return strided(
+            module.entry,
+            built,
+            lambda: _written(module, sound, optimize=optimize, plain=plain)[0].source,
+        )
+
+    built = (remembered.recall(key) if remember else None) or fresh()
+    try:
+        return loaded(built)
+    except OSError:
+        if built.library.exists():
+            raise
+        # Since it was found, another process has made room in the cache.
+        return loaded(fresh())
 
 
 def _busy_compilers(module: Module) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hlo.attributes import Attrs, Constant, Parameter, attribute_specs
 from hlo.instruction import Header, called_keys, writes_instructions, writes_modules
+from hlo.opcode import OPCODES
 from hlo.read.header_text import HEADER_ATTRIBUTES
 from hlo.write.literal_print import print_literal
 from hlo.write.print_order import computation_order, fused_computations, instruction_order
@@ -278,13 +279,15 @@ def wrapped_instruction(start: Instruction) -> Instruction | None:
     """What an async-start runs, if it is one instruction applied to the operands, in order.
 
     XLA asks only that there is nothing else but parameters, and so loses in print which of them
-    the instruction uses.
+    the instruction uses. Nor does it mind that `copy-start` is an opcode of its own, as which it
+    reads the text again.
     """
     computation = start.called[0]
     root = computation.root
     alone = len(computation.instructions) == len(root.operands) + 1
     same = root.operands == computation.parameters and len(root.operands) == len(start.operands)
-    return root if alone and same else None
+    ambiguous = f"{root.opcode}-start" in OPCODES
+    return root if alone and same and not ambiguous else None
 
 
 def _wrapped_and_start(wrapped: Instruction, start: Instruction) -> tuple[Instruction, Instruction]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from argparse import Namespace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
@@ -29,12 +30,12 @@ from hlo_tools.tolerances import (
     chosen_tolerance,
     spell_tolerance,
 )
+from interpreter.engine.elided import ElidedConstantWarning, elided_text
 from interpreter.numbers.compare import compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hlo.attributes import Constant
     from hlo.instruction import Module
     from hlo_tools.arguments import Parser
     from interpreter.numbers.compare import Promise
@@ -234,18 +235,10 @@ def show(values: Sequence[Value]) -> None:
 
 def tell_of_elided(module: Module) -> None:
     """Say on standard error that constants are left out of the text, and so stand for others."""
-    elided = [
-        instr.name
-        for instr in module.instructions()
-        if instr.opcode == "constant" and cast("Constant", instr.attrs).literal.elided
-    ]
-    if elided:
-        others = f" and {len(elided) - 1} more" if elided[1:] else ""
-        print(
-            f"hlo: the text leaves out the value of {elided[0]}{others} (`{{...}}`); numbers are "
-            "made up, as XLA does. XLA_FLAGS=--xla_dump_large_constants writes the value",
-            file=sys.stderr,
-        )
+    if message := elided_text(module):
+        print(f"hlo: {message}", file=sys.stderr)
+    # It is said once, in the words of the command line.
+    warnings.filterwarnings("ignore", category=ElidedConstantWarning)
 
 
 def watched_runner(

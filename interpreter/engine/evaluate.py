@@ -11,6 +11,7 @@ from hlo.errors.error import HloError
 from hlo.verify import verify_once
 from interpreter.engine.arguments import checked_arguments
 from interpreter.engine.device import Device
+from interpreter.engine.elided import warn_of_elided
 from interpreter.engine.frame import Event, Frame, quiet
 from interpreter.engine.lockstep import Lockstep
 from interpreter.engine.memory import refuse_too_large
@@ -57,6 +58,7 @@ def evaluate(
         instruction has no meaning for its operands.
     """
     verify_once(module)
+    warn_of_elided(module)
     all_arguments: list[Any] = [arguments] if per_device is None else list(per_device)
     lockstep = _grid(module, len(all_arguments))
     module = with_explicit_precision(module)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hlo.attributes import Constant
 from hlo.errors.error import HloError
+from interpreter.engine.elided import is_elided
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,14 +63,9 @@ def _computation_peak(computation: Computation, peaks: dict[Computation, int]) -
 
 
 def _own_bytes(instr: Instruction) -> int:
-    own = 0 if instr.opcode in _NO_MEMORY and not _is_made_up(instr) else _numpy_bytes(instr.shape)
+    own = 0 if instr.opcode in _NO_MEMORY and not is_elided(instr) else _numpy_bytes(instr.shape)
     copied = [o for o in instr.operands if o.opcode in _VIEWS] if instr.opcode in _COPYING else []
     return own + sum(_numpy_bytes(o.shape) for o in copied)
-
-
-def _is_made_up(instr: Instruction) -> bool:
-    """Whether an instruction is a constant that the text elides, whose numbers are made up."""
-    return isinstance(instr.attrs, Constant) and instr.attrs.literal.elided
 
 
 def _numpy_bytes(shape: Shape) -> int:
@@ -109,7 +104,7 @@ def refuse_elided(module: Module) -> None:
     HloError
         HLO113, as `refuse_too_large`.
     """
-    needed = sum(_numpy_bytes(i.shape) for i in module.instructions() if _is_made_up(i))
+    needed = sum(_numpy_bytes(i.shape) for i in module.instructions() if is_elided(i))
     refuse_bytes(module.name, module.instructions(), needed)
 
 

@@ -152,6 +152,22 @@ def test_a_library_that_is_gone_is_compiled_again():
     assert again.library.exists()
 
 
+@pytest.mark.usefixtures("programs")
+def test_a_library_that_vanishes_once_it_was_found_is_compiled_again(monkeypatch):
+    y, x = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones(9000, np.float32)
+    want = emit_c.compile(hlo.parse(TEXT))(x, y)
+    recall = remembered.recall
+
+    def recalled(key):
+        found = recall(key)
+        found.library.unlink()
+        return found
+
+    monkeypatch.setattr(remembered, "recall", recalled)
+    got = emit_c.compile(hlo.parse(TEXT))(x, y)
+    assert [part.tolist() for part in got] == [part.tolist() for part in want]
+
+
 def test_large_constants_are_not_written_twice(programs, monkeypatch):
     monkeypatch.setattr(remembered, "MOST_CONSTANT_BYTES", 35_999)
     emit_c.compile(hlo.parse(TEXT))
