@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, cast
 from hlo.instruction import Computation
 from hlo.types.shape import tuple_of
 from hlo.walk import called_first
-from optimizer.dynamic_padder.padding import changes_sizes, in_order, padded
+from optimizer.dynamic_padder.padding import (
+    changes_sizes,
+    in_order,
+    padded,
+    waiting_as_before,
+)
 from optimizer.dynamic_padder.rules import need, rule, unruled
 from optimizer.dynamic_padder.values import Padded, Tree, instruction_of, padded_leaves
 from optimizer.expanders.parts import number
@@ -70,7 +75,8 @@ def _converted(
     else:
         root = instruction_of(found)
     order = in_order([Padded(parameter), *trees.values(), Padded(root)])
-    return Computation(computation.name, tuple(order), root, computation.execution_thread)
+    made = Computation(computation.name, tuple(order), root, computation.execution_thread)
+    return waiting_as_before(made, trees)
 
 
 def _results(

@@ -27,7 +27,7 @@ from optimizer.log import Log
 from optimizer.rewriting.make import make, value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from hlo import attributes as a
     from hlo.instruction import Instruction, Module
@@ -86,7 +86,7 @@ def pad(module: Module) -> Module:
             trees[instr] = padded(plain, [trees[o] for o in instr.operands])
     root = _yielded(trees[entry.root], entry.root.shape)
     order = in_order([*map(Padded, entry.parameters), *trees.values(), Padded(root)])
-    whole = uniquely_named(Computation(entry.name, tuple(order), root))
+    whole = uniquely_named(waiting_as_before(Computation(entry.name, tuple(order), root), trees))
     return build_module(whole, module.name, module.header)
 
 
@@ -148,6 +148,30 @@ def in_order(trees: Iterable[Tree]) -> list[Instruction]:
                 if root not in order:
                     order.update(dict.fromkeys(new_below(root, order)))
     return list(order)
+
+
+def waiting_as_before(computation: Computation, trees: Mapping[Instruction, Tree]) -> Computation:
+    """The computation with the control dependencies of that whose values stand in the trees.
+
+    What makes a value waits for the values that its instruction waited for.
+    """
+    awaited: dict[Instruction, list[Instruction]] = {}
+    for old, tree in trees.items():
+        before = [leaf.value for p in old.control_predecessors for leaf in padded_leaves(trees[p])]
+        for leaf in padded_leaves(tree):
+            awaited.setdefault(leaf.value, before)
+    if not any(awaited.values()):
+        return computation
+    made: dict[Instruction, Instruction] = {}
+    for instr in computation.instructions:
+        # One value may stand for several; it does not wait for those that are made of it.
+        before = [made[p] for p in awaited.get(instr, ()) if p in made]
+        operands = tuple(made[o] for o in instr.operands)
+        made[instr] = instr.with_(
+            operands=operands, control_predecessors=tuple(dict.fromkeys(before))
+        )
+    instructions = tuple(made.values())
+    return replace(computation, instructions=instructions, root=made[computation.root])
 
 
 def uniquely_named(entry: Computation) -> Computation:
