@@ -151,12 +151,15 @@ def expander(
     return enter
 
 
-def expand(module: Module, log: Log, expansions: Mapping[str, Expansion]) -> Module:
+def expand(
+    module: Module, log: Log, expansions: Mapping[str, Expansion], *, mixed: bool = False
+) -> Module:
     """Expand instructions everywhere, but in fused computations.
 
     Parameters
     ----------
     expansions : by the opcode that they expand.
+    mixed : whether they also know what instructions mean that mix floats of several precisions.
 
     Returns
     -------
@@ -166,6 +169,7 @@ def expand(module: Module, log: Log, expansions: Mapping[str, Expansion]) -> Mod
     if all(c.opcodes.isdisjoint(expansions) for c in module.computations):
         return module
     names = names_of(module)
+    may = log.allow if mixed else log.rewrite
 
     def change(computation: Computation) -> Computation:
         plan: dict[Instruction, Instruction] = {}
@@ -181,7 +185,7 @@ def expand(module: Module, log: Log, expansions: Mapping[str, Expansion]) -> Mod
                 # There would be nothing left that has to wait.
                 continue
             new = adopted(root, instr, there, names)
-            if log.rewrite(expansion.__name__, instr, *new, by=expansion):
+            if may(expansion.__name__, instr, *new, by=expansion):
                 plan[instr] = new[-1]
         return rebuild(computation, plan)
 

@@ -47,7 +47,7 @@ class BatchNormExpander:
             "batch-norm-training": training,
             "batch-norm-grad": gradient,
         }
-        return expand(module, log, expansions)
+        return expand(module, log, expansions, mixed=True)
 
 
 class Features:
