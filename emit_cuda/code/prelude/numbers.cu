@@ -65,3 +65,11 @@ static __device__ inline $C mulhi_unsigned_$T($C x, $C y) {
 
 // The state of the device's own generator of random numbers.
 static __device__ u64 random_state[2];
+
+// Numbers of rows become columns: number `from[c * from_column + r]` goes to `to[r * to_row + c]`.
+static __device__ inline void hlo_transpose_u64(u64 *to, const u64 *from, s64 rows, s64 columns,
+                                                s64 to_row, s64 from_column) {
+  for (s64 c = 0; c < columns; c++) {
+    for (s64 r = 0; r < rows; r++) to[r * to_row + c] = from[c * from_column + r];
+  }
+}
