@@ -16,6 +16,7 @@ from hlo_tools.trace.write import trace_data
 from hlo_tools.view.page import page
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium")
+from selenium.common.exceptions import StaleElementReferenceException  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 
@@ -91,6 +92,17 @@ class Viewer:
     def press(self, *keys: str) -> None:
         self.body.send_keys(*keys)
 
+    def click(self, css: str, text: str = "") -> None:
+        """Click the first element with a text; lists may be drawn anew meanwhile."""
+        for _ in range(20):
+            try:
+                next(e for e in self.all(css) if e.is_displayed() and text in e.text).click()
+            except (StaleElementReferenceException, StopIteration):
+                time.sleep(0.1)
+            else:
+                return
+        pytest.fail(f"nothing to click on: {css} {text}")
+
     def run(self, script: str):
         return self.browser.execute_script(script)
 
@@ -144,12 +156,12 @@ def test_link_opens_the_same_place(browser, folder, mnist) -> None:
 
 def test_clicks_choose_instructions_and_their_history_leads_to_the_source(mnist) -> None:
     mnist.run("viewer.go({pass: viewer.trace.changing[2], step: 15})")
-    mnist.all("#after .row.came .name.defined")[0].click()
+    mnist.click("#after .row.came .name.defined")
     title = mnist.text("#details h2")
     assert title.startswith("%")
     assert any("make.py:" in line for line in mnist.texts(".history .origin"))
     assert mnist.all("#details .graph-scroll .node")
-    mnist.all("#details dl.facts dd .name")[0].click()
+    mnist.click("#details dl.facts dd .name")
     assert mnist.text("#details h2") != title
     mnist.press(Keys.ESCAPE)
     assert "Choose an instruction" in mnist.text("#details")
@@ -158,8 +170,7 @@ def test_clicks_choose_instructions_and_their_history_leads_to_the_source(mnist)
 def test_unchanged_lines_unfold(mnist) -> None:
     mnist.run("viewer.go({pass: viewer.trace.changing[2], step: 3})")
     before = mnist.run("return viewer.change.shown.length")
-    fold = next(f for f in mnist.all("#before .row.fold") if f.is_displayed())
-    fold.click()
+    mnist.click("#before .row.fold")
     opened = mnist.run("return viewer.change.shown.length")
     assert opened > before
     mnist.press("e")
@@ -171,8 +182,7 @@ def test_code_and_module_are_linked_both_ways(mean) -> None:
     mean.run("viewer.go({name: viewer.trace.nameNumber.get('mul.5'), tab: 'C'})")
     assert any("const f32 mul_5" in line for line in mean.texts("#code-lines .row.chosen"))
     assert "%mul.5" in mean.text("#code-module .row.chosen")
-    line = next(r for r in mean.all("#code-lines .row.linked") if "const f32 add_1" in r.text)
-    line.click()
+    mean.click("#code-lines .row.linked", "const f32 add_1")
     assert mean.text("#details h2") == "%add.1"
     assert "%add.1" in mean.text("#code-module .row.chosen")
     assert "%fused_computation" in mean.text("#details dl.facts")
