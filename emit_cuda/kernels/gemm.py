@@ -3,17 +3,18 @@
 Each block computes a tile of the result, from a strip of tiles of the left operand and one of the
 right one, which its threads bring into shared memory, tile after tile. Each thread adds up several
 products of its own, in the order of the contraction, so that sums are those of a plain loop. What
-is done to the product elementwise (the *epilogue*) is done before it is stored.
+is done to the product elementwise (the *epilogue*) is done before it is stored. A convolution is
+a product of matrices, too: see `emit_cuda.kernels.products`.
 """
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.elements.table import Scalar
-from codegen.elements.types import literal, narrowed, wide
+from codegen.elements.types import literal, wide
 from codegen.expressions import (
+    NEVER,
     Expr,
     Group,
     Literal,
@@ -24,20 +25,18 @@ from codegen.expressions import (
     spelled_out,
 )
 from codegen.indexing import Sum, counter, linear
-from codegen.opcodes.products import product_type
-from codegen.opcodes.scalar import converted, expression
+from codegen.opcodes.scalar import expression
 from codegen.statements import For
-from emit_cuda.kernels.folding import BARRIER, place, when
+from emit_cuda.kernels.folding import BARRIER, when
+from emit_cuda.kernels.products import PRODUCTS
 from emit_cuda.kernels.stages import Stage
 from emit_cuda.table import emits_cuda
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codegen.elements.body import Body
     from codegen.elements.kernel import Kernel
-    from codegen.indexing import Index
-    from hlo import attributes as a
+    from emit_cuda.kernels.products import Product
     from hlo.instruction import Instruction
 
 # Threads along each side of a block, and elements of the contraction that a tile has.
@@ -48,59 +47,6 @@ EACH, LARGE = 4, 128
 LEAST = 8
 
 
-class Product:
-    """A dot product as one of matrices: `batch` of `rows` x `depth` by `depth` x `columns`."""
-
-    def __init__(self, body: Body, dot: Instruction) -> None:
-        attrs: a.DotDims = dot.attrs  # type: ignore[assignment]
-        self.body, self.dot, self.type = body, dot, product_type(dot)
-        lhs, rhs = (o.shape.dims for o in dot.operands)
-        self.batches = [lhs[d] for d in attrs.lhs_batch_dims]
-        self.depths = [lhs[d] for d in attrs.lhs_contracting_dims]
-        self.sides = (
-            (attrs.lhs_batch_dims, attrs.lhs_contracting_dims, _free(attrs, lhs, left=True)),
-            (attrs.rhs_batch_dims, attrs.rhs_contracting_dims, _free(attrs, rhs, left=False)),
-        )
-        self.frees = [[lhs[d] for d in self.sides[0][2]], [rhs[d] for d in self.sides[1][2]]]
-        self.batch, self.depth = prod(self.batches), prod(self.depths)
-        self.rows, self.columns = map(prod, self.frees)
-
-    def is_deep_last(self, side: int) -> bool:
-        """Whether neighbours along the contraction are neighbours in an operand's memory."""
-        return self.dot.operands[side].shape.rank - 1 in self.sides[side][1]
-
-    def element(self, side: int, batch: Sum, free: Sum, deep: Sum) -> Expr:
-        """An element of an operand, in the type in which products are added up."""
-        batches, contracting, frees = self.sides[side]
-        at = dict(zip(batches, place(batch, self.batches), strict=True))
-        at |= dict(zip(contracting, place(deep, self.depths), strict=True))
-        at |= dict(zip(frees, place(free, self.frees[side]), strict=True))
-        operand = self.dot.operands[side]
-        source = operand.shape.element_type
-        value = self.body.element(operand, tuple(at[d] for d in range(len(at))))
-        return value if self.type.name == wide(source) else converted(value, source, self.type)
-
-    def result(self, total: Expr) -> Expr:
-        """A sum of products in the result's type."""
-        target = self.dot.shape.element_type
-        if wide(target) == self.type.name:
-            return narrowed(target, total)
-        return converted(total, self.type, target)
-
-    def index(self, batch: Sum, row: Sum, column: Sum) -> Index:
-        """The index of an element of the result."""
-        left, right = self.frees
-        return (*place(batch, self.batches), *place(row, left), *place(column, right))
-
-
-def _free(attrs: a.DotDims, dims: Sequence[int], *, left: bool) -> list[int]:
-    if left:
-        used = (*attrs.lhs_batch_dims, *attrs.lhs_contracting_dims)
-    else:
-        used = (*attrs.rhs_batch_dims, *attrs.rhs_contracting_dims)
-    return [d for d in range(len(dims)) if d not in used]
-
-
 def gemm_stage(
     kernel: Kernel, dot: Instruction, outputs: Sequence[Name], root: Instruction | None = None
 ) -> Stage | None:
@@ -108,9 +54,10 @@ def gemm_stage(
 
     Parameters
     ----------
+    dot : a dot product or a convolution.
     root : an elementwise function of the product, which is stored in its place.
     """
-    product = Product(kernel.body, dot)
+    product = PRODUCTS[dot.opcode](kernel.body, dot)
     if product.type.kind == "pred" or 0 in (product.batch, product.depth):
         return None
     if min(product.rows, product.columns, product.depth) < LEAST:
@@ -184,7 +131,10 @@ class _Tiles:
             ]
             with body.when(conjoined(conditions) if conditions else None):
                 free, depth = counter(at_free.name, size), counter(at_deep.name, product.depth)
-                body.assign(value, product.element(side, batch, free, depth))
+                condition, index = product.operand(side, batch, free, depth)
+                if condition != NEVER:
+                    with body.when(condition):
+                        body.assign(value, product.element(side, index))
             body.assign(item(self.tiles[side], k * self.pitch + m), value)
 
     def _multiply(self, sums: Name) -> None:
@@ -254,7 +204,7 @@ def epilogue_of(root: Instruction) -> Instruction | None:
     stack, seen = [root], {root}
     while stack:
         instr = stack.pop()
-        if instr.opcode == "dot":
+        if instr.opcode in PRODUCTS:
             dots.add(id(instr))
             found = instr
             continue

@@ -11,6 +11,7 @@ from codegen.program.trees import leaves
 from emit_cuda.kernels.gemm import epilogue_of, gemm_stage
 from emit_cuda.kernels.kernel import Kernel
 from emit_cuda.kernels.loop import loop_stage
+from emit_cuda.kernels.products import PRODUCTS
 from emit_cuda.kernels.reduction import reduction_stage
 from emit_cuda.kernels.sorting import sort_stage
 from emit_cuda.kernels.stages import CopyStage, stages
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 # Kernels that are faster than loops over elements, where they fit.
 KINDS: dict[str, Callable[[shared.Kernel, Instruction, Sequence[Name]], Stage | None]] = {
-    "dot": gemm_stage,
+    **dict.fromkeys(PRODUCTS, gemm_stage),
     "reduce": reduction_stage,
     "sort": sort_stage,
     "transpose": transpose_stage,

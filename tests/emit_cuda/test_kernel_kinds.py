@@ -40,6 +40,14 @@ dense {
   bias = f32[150,133] broadcast(b), dimensions={1}
   ROOT a = f32[150,133] add(d, bias)
 }
+rectified {
+  x = f32[2,9,8,5] parameter(0)
+  w = f32[3,2,5,10] parameter(1)
+  c = f32[2,9,7,10] convolution(x, w), window={size=3x2 pad=1_1x0_0}, dim_labels=b01f_01io->b01f
+  zero = f32[] constant(0)
+  zeros = f32[2,9,7,10] broadcast(zero), dimensions={}
+  ROOT r = f32[2,9,7,10] maximum(c, zeros)
+}
 """
 # The body of a module, and how many threads its kernel has in a block, along x and y.
 KINDS = {
@@ -151,6 +159,31 @@ KINDS = {
         (
             "x = f32[150,70] parameter(0)  w = f32[70,133] parameter(1)  b = f32[133] parameter(2)"
             "  ROOT r = f32[150,133] fusion(x, w, b), kind=kCustom, calls=dense"
+        ),
+        256,
+    ),
+    "convolution with an epilogue": (
+        (
+            "x = f32[2,9,8,5] parameter(0)  w = f32[3,2,5,10] parameter(1)"
+            "  ROOT r = f32[2,9,7,10] fusion(x, w), kind=kCustom, calls=rectified"
+        ),
+        256,
+    ),
+    "convolution with all that a window has": (
+        (
+            "x = f32[2,6,7,8] parameter(0)  w = f32[16,3,3,2] parameter(1)"
+            "  ROOT r = f32[2,16,10,8] convolution(x, w), dim_labels=bf01_oi01->bf01,"
+            " feature_group_count=2,"
+            " window={size=3x2 stride=2x1 pad=4_4x-1_3 lhs_dilate=2x1 rhs_dilate=1x2"
+            " rhs_reversal=1x0}"
+        ),
+        256,
+    ),
+    "gradient of a convolution's kernel": (
+        (
+            "x = bf16[6,20,4] parameter(0)  w = bf16[5,4,24] parameter(1)"
+            "  ROOT r = bf16[16,3,24] convolution(x, w), window={size=5},"
+            " dim_labels=b0f_0io->0bf, batch_group_count=2"
         ),
         256,
     ),

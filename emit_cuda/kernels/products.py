@@ -1,0 +1,196 @@
+"""Dot products and convolutions as products of matrices: where each element of a matrix lies.
+
+A convolution is one by *implicit GEMM*: the rows are the places of the output, the columns output
+features, and the contraction is over the window and the input features. The matrix of windows is
+in no memory: what lies in the padding, or between dilated elements, is zero.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from math import prod
+from typing import TYPE_CHECKING
+
+from codegen.elements.types import narrowed, wide
+from codegen.indexing import Sum
+from codegen.opcodes.folding import window_place
+from codegen.opcodes.products import element_as, product_type
+from codegen.opcodes.scalar import converted
+from emit_cuda.kernels.folding import place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from codegen.elements.body import Body
+    from codegen.expressions import Expr
+    from codegen.indexing import Index
+    from hlo import attributes as a
+    from hlo.instruction import Instruction
+
+
+class Product(ABC):
+    """Products of matrices: `batch` of `rows` x `depth` by `depth` x `columns`.
+
+    Parameters
+    ----------
+    batches, frees, depths : sizes of the dimensions that a batch, the rows and the columns, and the
+        contraction are made of.
+
+    Attributes
+    ----------
+    type : in which products are added up.
+    """
+
+    def __init__(
+        self,
+        body: Body,
+        dot: Instruction,
+        batches: Sequence[int],
+        frees: tuple[Sequence[int], Sequence[int]],
+        depths: Sequence[int],
+    ) -> None:
+        self.body, self.dot, self.type = body, dot, product_type(dot)
+        self.batches, self.frees, self.depths = batches, frees, depths
+        self.batch, self.depth = prod(batches), prod(depths)
+        self.rows, self.columns = map(prod, frees)
+
+    @abstractmethod
+    def is_deep_last(self, side: int) -> bool:
+        """Whether neighbours along the contraction are neighbours in an operand's memory."""
+
+    @abstractmethod
+    def operand(self, side: int, batch: Sum, free: Sum, deep: Sum) -> tuple[Expr | None, Index]:
+        """Where an element of a matrix is in an operand, and the condition that it is there.
+
+        Returns
+        -------
+        tuple
+            the condition, None where it always holds, and the index; elsewhere it is zero.
+        """
+
+    @abstractmethod
+    def index(self, batch: Sum, row: Sum, column: Sum) -> Index:
+        """The index of an element of the result."""
+
+    def element(self, side: int, index: Index) -> Expr:
+        """An element of an operand, in the type in which products are added up."""
+        return element_as(self.body, self.dot.operands[side], index, self.type)
+
+    def result(self, total: Expr) -> Expr:
+        """A sum of products in the result's type."""
+        target = self.dot.shape.element_type
+        if wide(target) == self.type.name:
+            return narrowed(target, total)
+        return converted(total, self.type, target)
+
+
+class Dot(Product):
+    """A dot product as one of matrices."""
+
+    def __init__(self, body: Body, dot: Instruction) -> None:
+        attrs: a.DotDims = dot.attrs  # type: ignore[assignment]
+        lhs, rhs = (o.shape.dims for o in dot.operands)
+        left = attrs.lhs_batch_dims, attrs.lhs_contracting_dims
+        right = attrs.rhs_batch_dims, attrs.rhs_contracting_dims
+        self.sides = ((*left, _free(lhs, *left)), (*right, _free(rhs, *right)))
+        super().__init__(
+            body,
+            dot,
+            [lhs[d] for d in attrs.lhs_batch_dims],
+            ([lhs[d] for d in self.sides[0][2]], [rhs[d] for d in self.sides[1][2]]),
+            [lhs[d] for d in attrs.lhs_contracting_dims],
+        )
+
+    def is_deep_last(self, side: int) -> bool:
+        """Whether an operand's last dimension is contracted."""
+        return self.dot.operands[side].shape.rank - 1 in self.sides[side][1]
+
+    def operand(self, side: int, batch: Sum, free: Sum, deep: Sum) -> tuple[None, Index]:
+        """Where an element of a matrix is in an operand."""
+        batches, contracting, frees = self.sides[side]
+        at = dict(zip(batches, place(batch, self.batches), strict=True))
+        at |= dict(zip(contracting, place(deep, self.depths), strict=True))
+        at |= dict(zip(frees, place(free, self.frees[side]), strict=True))
+        return None, tuple(at[d] for d in range(len(at)))
+
+    def index(self, batch: Sum, row: Sum, column: Sum) -> Index:
+        """The index of an element of the result: batch, rows, columns."""
+        left, right = self.frees
+        return (*place(batch, self.batches), *place(row, left), *place(column, right))
+
+
+def _free(dims: Sequence[int], *used: Sequence[int]) -> list[int]:
+    return [d for d in range(len(dims)) if not any(d in each for each in used)]
+
+
+class Convolution(Product):
+    """A convolution as a product of matrices, one for each group.
+
+    The contraction goes through the kernel as it lies in memory.
+    """
+
+    def __init__(self, body: Body, convolution: Instruction) -> None:
+        attrs: a.Convolution = convolution.attrs  # type: ignore[assignment]
+        self.attrs, self.labels = attrs, attrs.dim_labels
+        kernel, output = convolution.operands[1].shape.dims, convolution.shape.dims
+        groups = max(attrs.feature_group_count, attrs.batch_group_count)
+        self.group_size = kernel[self.labels.kernel_output_feature] // groups
+        self.contracted = _free(kernel, [self.labels.kernel_output_feature])
+        self.places = self.labels.output_batch, *self.labels.output_spatial
+        super().__init__(
+            body,
+            convolution,
+            [groups],
+            ([output[d] for d in self.places], [self.group_size]),
+            [kernel[d] for d in self.contracted],
+        )
+
+    def is_deep_last(self, side: int) -> bool:
+        """Whether features are last in the input and the contraction, or last in the kernel."""
+        last = self.dot.operands[side].shape.rank - 1
+        if side == 1:
+            return last != self.labels.kernel_output_feature
+        feature = self.labels.kernel_input_feature
+        return last == self.labels.input_feature and self.contracted[-1] == feature
+
+    def operand(self, side: int, batch: Sum, free: Sum, deep: Sum) -> tuple[Expr | None, Index]:
+        """Where an element of a matrix is in the input or the kernel; zero is in neither."""
+        labels, kernel = self.labels, self.dot.operands[1].shape.dims
+        inside = dict(zip(self.contracted, place(deep, self.depths), strict=True))
+        if side == 1:
+            inside[labels.kernel_output_feature] = batch * self.group_size + free
+            return None, tuple(inside[d] for d in range(len(kernel)))
+        inputs, window = self.dot.operands[0].shape.dims, self.attrs.window
+        image, *spatial = place(free, self.frees[0])
+        feature = inside[labels.kernel_input_feature]
+        if self.attrs.feature_group_count > 1:
+            feature = feature + batch * kernel[labels.kernel_input_feature]
+        if self.attrs.batch_group_count > 1:
+            size = inputs[labels.input_batch] // self.attrs.batch_group_count
+            image = image + batch * size
+        steps = tuple(
+            inside[d] * -1 + (w.size - 1) if w.reversal else inside[d]
+            for d, w in zip(labels.kernel_spatial, window, strict=True)
+        )
+        sizes = [inputs[d] for d in labels.input_spatial]
+        condition, at = window_place(tuple(spatial), steps, sizes, window)
+        index = [Sum(0)] * len(inputs)
+        index[labels.input_batch], index[labels.input_feature] = image, feature
+        for d, part in zip(labels.input_spatial, at, strict=True):
+            index[d] = part
+        return condition, tuple(index)
+
+    def index(self, batch: Sum, row: Sum, column: Sum) -> Index:
+        """The index of an element of the result."""
+        index = [Sum(0)] * self.dot.shape.rank
+        for d, part in zip(self.places, place(row, self.frees[0]), strict=True):
+            index[d] = part
+        index[self.labels.output_feature] = batch * self.group_size + column
+        return tuple(index)
+
+
+# What can be computed in tiles, by opcode.
+PRODUCTS: dict[str, Callable[[Body, Instruction], Product]] = {
+    "convolution": Convolution,
+    "dot": Dot,
+}
