@@ -28,6 +28,7 @@ TRAITS: Final = {
     "async": "starts, updates or ends something that runs meanwhile",
     "device": "the value depends on the device, or on state that the device keeps",
     "control": "decides which computation runs, or how often",
+    "sequential": "runs each of its computations as a program of its own, not for each element",
     "contraction": "sums products over dimensions of its operands",
     "reduction": "folds elements into fewer",
 }
@@ -81,6 +82,11 @@ def _op(
     if unknown := marks - TRAITS.keys():
         raise ValueError(f"{name}: unknown traits {sorted(unknown)}")
     OPCODES[name] = Opcode(name, arity, attrs, tuple(called.split()), marks, summary)
+
+
+def having(trait: str) -> frozenset[str]:
+    """The names of the opcodes with a trait."""
+    return frozenset(row.name for row in OPCODES.values() if trait in row.traits)
 
 
 # fmt: off
@@ -198,12 +204,12 @@ _op("rng-bit-generator", 1, "random bits that follow from a state, and the next 
 _op("rng-get-and-update-state", 0, "reads and advances the device's random state", "device effect leaf", a.RngGetAndUpdateState)
 
 # Control
-_op("call",           None, "runs a computation",                                 "control", a.Call, "to_apply")
-_op("conditional",    None, "runs one of several computations",                   "control", a.Attrs, "true_computation false_computation branch_computations*")
-_op("while",             1, "runs the body as long as the condition holds",       "control", a.Attrs, "condition body")
+_op("call",           None, "runs a computation",                                 "control sequential", a.Call, "to_apply")
+_op("conditional",    None, "runs one of several computations",                   "control sequential", a.Attrs, "true_computation false_computation branch_computations*")
+_op("while",             1, "runs the body as long as the condition holds",       "control sequential", a.Attrs, "condition body")
 _op("fusion",         None, "runs the fused computation as one kernel",           "", a.Fusion, "calls")
 _op("custom-call",    None, "runs a function that is registered under a name",    "", a.CustomCall, "to_apply called_computations*")
-_op("async-start",    None, "begins to run a computation",                        "async", a.AsyncStart, "calls")
+_op("async-start",    None, "begins to run a computation",                        "async sequential", a.AsyncStart, "calls")
 _op("async-update",   None, "a step on the way to async-done",                    "async")
 _op("async-done",        1, "waits for the computation and yields its result",    "async")
 _op("copy-start",        1, "begins to copy",                                     "async", a.CopyStart)
@@ -239,3 +245,6 @@ _op("recv-done",         1, "waits for what is received",                       
 _op("send",              2, "begins to send through a channel",                   "device effect async", a.Channel)
 _op("send-done",         1, "waits until it is sent",                             "device effect async", a.Channel)
 # fmt: on
+
+ELEMENTWISE: Final = having("elementwise")
+SEQUENTIAL: Final = having("sequential")

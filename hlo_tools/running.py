@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 import ml_dtypes
 import numpy as np
 
+from hlo.opcode import SEQUENTIAL
 from hlo.walk import called_first
 from interpreter.engine.arguments import checked_arguments
 from interpreter.engine.device import Device
@@ -179,7 +180,7 @@ def running(module: Module) -> list[Computation]:
 
 
 # What runs its computations once as they are, rather than for each element.
-RUNNING = frozenset({"call", "conditional", "while", "fusion", "async-start"})
+RUNNING = SEQUENTIAL | {"fusion"}
 
 
 def computes(instr: Instruction) -> bool:

@@ -18,9 +18,9 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.opcode import SEQUENTIAL
 from hlo.walk import users
 from optimizer.analysis.dataflow import Value
-from optimizer.analysis.timeline import SEQUENTIAL
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction

@@ -26,8 +26,6 @@ EXACT = frozenset({
     "get-tuple-element", "infeed", "opt-barrier", "outfeed", "parameter", "recv", "recv-done",
     "send", "send-done", "tuple", "while",
 })
-# Opcodes whose element type is chosen, for a more exact or a wider result.
-CHOSEN = frozenset({"convolution", "dot", "ragged-dot", "scaled-dot"})
 # Opcodes that are about element types.
 _CONVERSIONS = frozenset({"bitcast", "bitcast-convert", "convert", "stochastic-convert"})
 # fmt: on
@@ -50,7 +48,7 @@ class Precision(NamedTuple):
 
 def mixed_precision(instr: Instruction) -> Precision | None:
     """The types in which an instruction computes, if they are not all what its text says."""
-    if instr.opcode in EXACT or instr.opcode in CHOSEN or instr.opcode in _CONVERSIONS:
+    if instr.opcode in EXACT or "contraction" in instr.row.traits or instr.opcode in _CONVERSIONS:
         return None
     if "async" in instr.row.traits or not _is_mixed(instr):
         return None

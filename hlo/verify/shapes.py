@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hlo.errors.error import HloError
 from hlo.infer import infer
 from hlo.infer.checks import compatible
-from hlo.infer.precision import CHOSEN, EXACT
+from hlo.infer.precision import EXACT
 from hlo.infer.size import expect_bounded
 from hlo.types.shape import UNBOUNDED, Shape
 from hlo.verify.scope import refuse
@@ -40,7 +40,7 @@ def verify_shape(instr: Instruction, known: set[int]) -> None:
     inferred = infer(instr)
     if compatible(declared, inferred, precision=instr.opcode in EXACT):
         return
-    chosen = instr.opcode in CHOSEN and declared.is_array
+    chosen = "contraction" in instr.row.traits and declared.is_array
     if chosen and compatible(declared, inferred.with_type(declared.element_type)):
         _verify_chosen_type(instr, declared, inferred)
         return

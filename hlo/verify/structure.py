@@ -9,14 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
+from hlo.opcode import SEQUENTIAL
 from hlo.verify.scope import refuse
 
 if TYPE_CHECKING:
     from hlo.attributes import Parameter
     from hlo.instruction import Computation, Instruction, Module
-
-# Opcodes that may run a computation that another execution thread owns.
-_CROSS_THREADS = frozenset({"async-start", "call", "fusion", "while", "conditional"})
 
 
 def verify_structure(module: Module) -> None:
@@ -91,7 +89,7 @@ def _verify_order(instr: Instruction, seen: set[Instruction]) -> None:
 
 
 def _verify_thread(computation: Computation, instr: Instruction) -> None:
-    if instr.opcode in _CROSS_THREADS:
+    if instr.opcode in SEQUENTIAL or instr.opcode == "fusion":
         return
     for callee in instr.called:
         if callee.execution_thread != computation.execution_thread:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from hlo.opcode import SEQUENTIAL
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -65,7 +67,7 @@ def cost(instr: Instruction) -> Cost:
     """What one run of an instruction takes; a loop counts as one turn, a conditional as all."""
     if instr.opcode in FREE:
         return Cost(bytes_read=(0,) * len(instr.operands))
-    if instr.opcode in _CALLERS:
+    if instr.opcode in SEQUENTIAL:
         return _called(instr)
     flops, transcendentals = operations(instr)
     read, written = _bytes(instr)
@@ -155,7 +157,6 @@ _OPERATIONS: dict[str, Callable[[Instruction], tuple[int, int]]] = {
     "select-and-scatter": _select_and_scatter,
     "sort": _sort,
 }
-_CALLERS = frozenset({"call", "conditional", "while", "async-start"})
 
 
 def _called(instr: Instruction) -> Cost:
@@ -264,7 +265,7 @@ def kernels(module: Module) -> int:
             continue
         seen[computation] = None
         for instr in computation.instructions:
-            if instr.opcode in _CALLERS:
+            if instr.opcode in SEQUENTIAL:
                 stack += instr.called
             elif instr.opcode not in FREE and instr.opcode != "reshape":
                 count += 1

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
+from hlo.opcode import SEQUENTIAL
 from hlo.types.shape import UNBOUNDED
 from hlo.walk import called_first
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
 
-# They run their computations as sequences of instructions, each with memory of its own.
-SEQUENTIAL = frozenset({"async-start", "call", "conditional", "while"})
 _MANY = "it leaves a module as it is that would become too large"
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.opcode import SEQUENTIAL
 from hlo.walk import rebuild, rebuild_module
-from optimizer.calls.flatten_call_graph import SEQUENTIAL
 from optimizer.identity import Identity
 from optimizer.passes import register
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.opcode import SEQUENTIAL
 from hlo.walk import names_of, rebuild, rebuild_module
 from optimizer.calls.clone import cloned
 from optimizer.calls.unfolding import LIMIT, explodes
@@ -18,8 +19,6 @@ from optimizer.passes import register
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
     from optimizer.log import Log
-
-SEQUENTIAL = frozenset({"call", "conditional", "while", "async-start"})
 
 
 @register

@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.opcode import SEQUENTIAL
 from hlo.walk import names_of, rebuild, rebuild_module
-from optimizer.calls.flatten_call_graph import SEQUENTIAL
 from optimizer.effects import dead, without
 from optimizer.fusion.build import fused
 from optimizer.fusion.groups import Planner

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from hlo.opcode import OPCODES
+from hlo import opcode
 from optimizer.analysis.cost import TRANSCENDENTAL
 
 if TYPE_CHECKING:
     from hlo.attributes import Windowed
     from hlo.instruction import Instruction
 
-ELEMENTWISE = frozenset(n for n, op in OPCODES.items() if op.elementwise) - {"stochastic-convert"}
+ELEMENTWISE = opcode.ELEMENTWISE - {"stochastic-convert"}
 # They only say where an element comes from: index arithmetic, in a kernel.
 MOVEMENT = frozenset(
     {

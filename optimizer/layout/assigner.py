@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
     from optimizer.layout.policy import LayoutPolicy
 
-_SEQUENTIAL = frozenset({"while", "conditional", "call"})
 # Their layouts are part of what they mean, or are known to somebody outside.
 AS_WRITTEN = frozenset(
     {
@@ -63,7 +62,7 @@ class Assigner:
                 self.lay_out(computation, *entry_shapes(self.module))
                 continue
             calling = calls[computation]
-            if not any(call.opcode in _SEQUENTIAL for call in calling):
+            if not any("control" in call.row.traits for call in calling):
                 continue  # applied to scalars, or fused
             alone = all(len(calls[callee]) == 1 for call in calling for callee in call.called)
             if not alone:
@@ -101,7 +100,7 @@ class Assigner:
             if instr.opcode in AS_WRITTEN:
                 given[instr] = instr.shape, "as-written"
                 wanted[instr] = as_written(instr)
-            elif instr.opcode in _SEQUENTIAL:
+            elif "control" in instr.row.traits:
                 wanted[instr], result_shape = self.border(instr)
                 given[instr] = result_shape, "callee"
             elif is_decided_copy(instr):

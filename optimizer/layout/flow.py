@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from hlo.opcode import OPCODES
+from hlo.opcode import ELEMENTWISE
 from optimizer.layout.orders import (
     Order,
     reshaped,
@@ -31,7 +31,7 @@ _ALIKE = frozenset(
         *("all-reduce", "bitcast-convert", "concatenate", "copy", "dynamic-slice"),
         *("dynamic-update-slice", "map", "pad", "reduce-window", "reverse", "select-and-scatter"),
         *("set-dimension-size", "slice", "sort"),
-        *(name for name, row in OPCODES.items() if row.elementwise),
+        *ELEMENTWISE,
     }
 )
 CARRIERS = frozenset({"broadcast", "reduce", "reshape", "transpose"})

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from hlo.notebook import shown_in_notebooks
+from hlo.opcode import SEQUENTIAL
 from hlo.walk import called_first
 from optimizer.analysis.alias import DEFAULT
 from optimizer.analysis.dataflow import Value
-from optimizer.analysis.timeline import SEQUENTIAL
 from optimizer.memory.buffers import Buffer, Buffers
 from optimizer.memory.heap import Block, Heap, pack
 

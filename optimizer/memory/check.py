@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
-from optimizer.analysis.timeline import SEQUENTIAL
+from hlo.opcode import SEQUENTIAL
 from optimizer.memory.marks import Memory
 
 if TYPE_CHECKING:
