@@ -48,47 +48,6 @@ def picked(items: Sequence[int], dims: Sequence[int]) -> Dims:
     return tuple(items[d] for d in dims)
 
 
-def reshaped_groups(before: Dims, after: Dims) -> list[tuple[Dims, Dims]]:
-    """Which neighbouring dimensions a reshape turns into which, in the smallest groups.
-
-    Returns
-    -------
-    list
-        pairs of dimensions before and dimensions after with the same number of elements, in order;
-        a dimension of size 1 may come from nowhere or go there. No groups if there is no element.
-
-    >>> reshaped_groups((2, 3, 4), (6, 1, 4))
-    [((0, 1), (0,)), ((), (1,)), ((2,), (2,))]
-    """
-    groups: list[tuple[Dims, Dims]] = []
-    if 0 in before or 0 in after:
-        return groups
-    i = j = 0
-    while i < len(before) or j < len(after):
-        first, second = i, j
-        have = before[i] if i < len(before) else 0
-        want = after[j] if j < len(after) else 0
-        i, j = i + (have != 0), j + (want != 0)
-        if have != want and have == 1:
-            j = second
-        elif have != want and want == 1:
-            i = first
-        else:
-            while have != want:
-                if have < want:
-                    have, i = have * before[i], i + 1
-                else:
-                    want, j = want * after[j], j + 1
-        groups.append((tuple(range(first, i)), tuple(range(second, j))))
-    return groups
-
-
-def unchanged(before: Dims, after: Dims) -> dict[int, int]:
-    """The dimensions that a reshape leaves as they are, each with its place afterwards."""
-    groups = reshaped_groups(before, after)
-    return {old[0]: new[0] for old, new in groups if len(old) == len(new) == 1}
-
-
 def is_splat_of(instr: Instruction, scalar: Instruction) -> bool:
     """Whether an instruction repeats a scalar everywhere, or is that scalar."""
     if instr is scalar:

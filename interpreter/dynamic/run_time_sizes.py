@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.errors.error import HloError
+from hlo.types.grouping import common_factors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -141,24 +142,13 @@ def reshaped(sizes: Sequence[int], before: Shape, after: Shape, preferred: int =
     XLA, DynamicDimensionInferenceVisitor::HandleReshape, CommonFactors.
     """
     made = list(after.dims)
-    for left, right in shared_factors(before.dims, after.dims):
+    for left, right in common_factors(before.dims, after.dims):
         there = prod(sizes[d] for d in left)
         dynamic = [d for d in right if after.dynamic_at(d)]
         if dynamic and there != prod(made[d] for d in right):
             at = preferred if preferred in dynamic else dynamic[0]
             made[at] = there // prod(made[d] for d in right if d != at)
     return made
-
-
-def shared_factors(before: Sequence[int], after: Sequence[int]) -> Iterator[tuple[range, range]]:
-    """Groups of dimensions, as small as possible, that multiply to the same; no size may be 0."""
-    i = j = 0
-    while i < len(before) or j < len(after):
-        m = n = 1
-        while (left := prod(before[i : i + m])) != (right := prod(after[j : j + n])):
-            m, n = (m + 1, n) if left < right else (m, n + 1)
-        yield range(i, min(i + m, len(before))), range(j, min(j + n, len(after)))
-        i, j = i + m, j + n
 
 
 def filled(array: Array, shape: Shape) -> Array:

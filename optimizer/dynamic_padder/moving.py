@@ -7,8 +7,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from hlo.types.element_type import S32
+from hlo.types.grouping import common_factors
 from hlo.types.values import PaddingDim
-from interpreter.dynamic.run_time_sizes import shared_factors
 from optimizer.dynamic_padder.indexed import wide
 from optimizer.dynamic_padder.rules import Sizes, bounded, common, need, remade, rule, within
 from optimizer.dynamic_padder.values import Padded, static
@@ -29,7 +29,7 @@ def reshape(instr: Instruction, operand: Padded) -> Padded:
     before, after = operand.value.shape.dims, instr.shape.dims
     sizes: Sizes = {}
     in_place = True
-    groups = shared_factors(before, after) if instr.shape.size else ()
+    groups = common_factors(before, after) if instr.shape.size else ()
     for left, right in groups:
         sized = [d for d in left if d in operand.sizes]
         if not sized:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hlo.types.grouping import groups_of_many
 from hlo.types.shape import row_major
 
 if TYPE_CHECKING:
@@ -79,12 +80,12 @@ def reshaped(dims: Dims, order: Order, to: Dims) -> Order | None:
     """
     if 0 in dims:
         return rows(len(to))
-    groups = _groups(dims, to)
+    groups = groups_of_many(dims, to)
     memory = [dim for dim in reversed(order) if dims[dim] != 1]
     result: list[int] = []
     while memory:
         before, after = next(group for group in groups if memory[0] in group[0])
-        if memory[: len(before)] != before:
+        if tuple(memory[: len(before)]) != before:
             return None
         del memory[: len(before)]
         result += after
@@ -93,22 +94,3 @@ def reshaped(dims: Dims, order: Order, to: Dims) -> Order | None:
             # Where it stands does not matter; there, it keeps a row-major order row-major.
             result.insert(result.index(dim - 1) + 1 if dim else 0, dim)
     return tuple(reversed(result))
-
-
-def _groups(dims: Dims, to: Dims) -> list[tuple[list[int], list[int]]]:
-    """Pairs of runs of dimensions, without those of size 1, that hold equally many elements."""
-    left = [d for d, size in enumerate(dims) if size != 1]
-    right = [d for d, size in enumerate(to) if size != 1]
-    groups: list[tuple[list[int], list[int]]] = []
-    while left:
-        before, after = [left.pop(0)], [right.pop(0)]
-        count, wanted = dims[before[0]], to[after[0]]
-        while count != wanted:
-            if count < wanted:
-                before.append(left.pop(0))
-                count *= dims[before[-1]]
-            else:
-                after.append(right.pop(0))
-                wanted *= to[after[-1]]
-        groups.append((before, after))
-    return groups

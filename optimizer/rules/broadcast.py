@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.dimensions import Dims, inverse, reshaped_groups, static
+from hlo.types.grouping import reshaped_groups
+from optimizer.dimensions import Dims, inverse, static
 from optimizer.rewriting.guards import is_identity, same_shape
 from optimizer.rewriting.make import constant, make, value_of
 from optimizer.rewriting.pattern import a, broadcast, iota, p, q, reshape, transpose, x

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo.types.grouping import reshaped_groups
 from hlo.types.values import SliceDim
-from optimizer.dimensions import Dims, Operands, reshaped_groups, static
+from optimizer.dimensions import Dims, Operands, static
 from optimizer.rewriting.guards import is_integer, one_use, same_shape
 from optimizer.rewriting.make import splat, value_of
 from optimizer.rewriting.pattern import (

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hlo.types.grouping import reshaped_groups
 from interpreter.monoid import MONOIDS
 from interpreter.numbers.compare import BITS, ROUNDING
-from optimizer.dimensions import Dims, Operands, reshaped_groups, static, without
+from optimizer.dimensions import Dims, Operands, static, without
 from optimizer.reducers import (
     in_any_order,
     is_known,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.dimensions import Dims, reshaped_groups, static, unchanged
+from hlo.types.grouping import reshaped_groups, unchanged
+from optimizer.dimensions import Dims, static
 from optimizer.rewriting.guards import is_integer, same_shape
 from optimizer.rewriting.make import make, splat
 from optimizer.rewriting.pattern import a, add, broadcast, iota, multiply, p, reshape, x

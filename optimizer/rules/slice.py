@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from hlo.types.grouping import reshaped_groups
 from hlo.types.values import SliceDim
-from optimizer.dimensions import Dims, reshaped_groups, static
+from optimizer.dimensions import Dims, static
 from optimizer.rewriting.guards import one_use, same_shape
 from optimizer.rewriting.make import make, value_of
 from optimizer.rewriting.pattern import (
