@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.types.shape import array
-from hlo.walk import names_of, rebuild, rebuild_module
+from hlo.walk import names_of
 from optimizer.passes import register
 from optimizer.rewriting.make import make
+from optimizer.rewriting.settle import replace_each
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
@@ -41,16 +42,11 @@ class MapInliner:
         """The module without maps of elementwise bodies."""
         names = names_of(module)
 
-        def change(computation: Computation) -> Computation:
-            plan: dict[Instruction, Instruction] = {}
-            for instr in computation.instructions:
-                if instr.opcode == "map" and is_elementwise(instr.called[0]):
-                    new = over_arrays(instr, names)
-                    if log.rewrite("inline", instr, new):
-                        plan[instr] = new
-            return rebuild(computation, plan)
+        def inlined(instr: Instruction) -> Instruction | None:
+            simple = instr.opcode == "map" and is_elementwise(instr.called[0])
+            return over_arrays(instr, names) if simple else None
 
-        return rebuild_module(module, change)
+        return replace_each(module, log, "inline", inlined)
 
 
 def is_elementwise(body: Computation) -> bool:

@@ -13,9 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hlo.walk import called_first, callers, rebuild, rebuild_module
+from hlo.walk import called_first, callers
 from optimizer.origin import op_name, renamed, under
 from optimizer.passes import register
+from optimizer.rewriting.settle import replace_each
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
@@ -45,18 +46,13 @@ class PropagateCallMetadata:
             return module
         paths = whole_paths(module)
 
-        def change(computation: Computation) -> Computation:
-            plan = {
-                instr: new
-                for instr in computation.instructions
-                if instr.name in paths
-                for notes in [renamed(instr.annotations, paths[instr.name])]
-                for new in [instr.with_(annotations=notes)]
-                if log.rewrite("prefix", instr, new)
-            }
-            return rebuild(computation, plan)
+        def prefixed(instr: Instruction) -> Instruction | None:
+            path = paths.get(instr.name)
+            if path is None:
+                return None
+            return instr.with_(annotations=renamed(instr.annotations, path))
 
-        return rebuild_module(module, change)
+        return replace_each(module, log, "prefix", prefixed)
 
 
 def whole_paths(module: Module) -> dict[str, str]:

@@ -14,14 +14,13 @@ from dataclasses import dataclass, replace
 from math import isqrt
 from typing import TYPE_CHECKING
 
-from hlo.walk import rebuild
 from optimizer.analysis.cost import FREE, cost
 from optimizer.passes import register
-from optimizer.rewriting.settle import rebuild_unfused
+from optimizer.rewriting.settle import rebuild_unfused, replace_each
 from optimizer.settings import settings
 
 if TYPE_CHECKING:
-    from hlo.instruction import Computation, Instruction, Module
+    from hlo.instruction import Instruction, Module
     from optimizer.log import Log
 
 # They run as they are, or are divided by what they call.
@@ -54,24 +53,19 @@ class ParallelTaskAssigner:
     def run(self, module: Module, log: Log) -> Module:
         """The module with notes."""
 
-        def change(computation: Computation) -> Computation:
-            plan: dict[Instruction, Instruction] = {}
-            for instr in computation.instructions:
-                parts = partitions(instr, parallelism(instr, self.threads))
-                old = instr.annotations.backend_config
-                if not parts or "outer_dimension_partitions" in old:
-                    continue
-                noted = {"outer_dimension_partitions": list(map(str, parts))}
-                known = settings(old)
-                if known is None:
-                    continue
-                text = json.dumps(noted | known, separators=(",", ":"))
-                new = instr.with_(annotations=replace(instr.annotations, backend_config=text))
-                if log.rewrite("partition", instr, new):
-                    plan[instr] = new
-            return rebuild(computation, plan)
+        def noted(instr: Instruction) -> Instruction | None:
+            parts = partitions(instr, parallelism(instr, self.threads))
+            old = instr.annotations.backend_config
+            if not parts or "outer_dimension_partitions" in old:
+                return None
+            known = settings(old)
+            if known is None:
+                return None
+            config = {"outer_dimension_partitions": list(map(str, parts)), **known}
+            text = json.dumps(config, separators=(",", ":"))
+            return instr.with_(annotations=replace(instr.annotations, backend_config=text))
 
-        return rebuild_unfused(module, change)
+        return replace_each(module, log, "partition", noted, rebuild_unfused)
 
 
 def parallelism(instr: Instruction, threads: int) -> int:

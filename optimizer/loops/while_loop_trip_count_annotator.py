@@ -9,14 +9,14 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hlo.walk import rebuild, rebuild_module
 from optimizer.loops.state import loop_of
 from optimizer.loops.trip_count import counter_of, induction_index, trip_count
 from optimizer.passes import register
+from optimizer.rewriting.settle import replace_each
 from optimizer.settings import settings
 
 if TYPE_CHECKING:
-    from hlo.instruction import Computation, Instruction, Module
+    from hlo.instruction import Instruction, Module
     from optimizer.log import Log
     from optimizer.loops.state import Loop
 
@@ -36,22 +36,20 @@ class WhileLoopTripCountAnnotator:
     def run(self, module: Module, log: Log) -> Module:
         """The module with notes at its loops."""
 
-        def change(computation: Computation) -> Computation:
-            plan: dict[Instruction, Instruction] = {}
-            for loop in filter(None, map(loop_of, computation.instructions)):
-                instr, facts = loop.instr, known_facts(loop)
-                # What was known before may be hidden now, as where a fusion counts. It still holds,
-                # for passes that change how often a loop runs take its notes away.
-                noted = settings(instr.annotations.backend_config) or {}
-                if noted | facts == noted:
-                    continue
-                config = json.dumps(noted | facts, separators=(",", ":"))
-                new = instr.with_(annotations=replace(instr.annotations, backend_config=config))
-                if log.rewrite("annotate", instr, new):
-                    plan[instr] = new
-            return rebuild(computation, plan)
+        def annotated(instr: Instruction) -> Instruction | None:
+            loop = loop_of(instr)
+            if loop is None:
+                return None
+            facts = known_facts(loop)
+            # What was known before may be hidden now, as where a fusion counts. It still holds,
+            # for passes that change how often a loop runs take its notes away.
+            noted = settings(instr.annotations.backend_config) or {}
+            if noted | facts == noted:
+                return None
+            config = json.dumps(noted | facts, separators=(",", ":"))
+            return instr.with_(annotations=replace(instr.annotations, backend_config=config))
 
-        return rebuild_module(module, change)
+        return replace_each(module, log, "annotate", annotated)
 
 
 def known_facts(loop: Loop) -> dict[str, Any]:

@@ -41,6 +41,33 @@ def rebuild_unfused(module: Module, change: Callable[[Computation], Computation]
     return rebuild_module(module, lambda c: c if c.name in fused else change(c))
 
 
+def replace_each(
+    module: Module,
+    log: Log,
+    word: str,
+    replacement: Callable[[Instruction], Instruction | None],
+    over: Callable[[Module, Callable[[Computation], Computation]], Module] = rebuild_module,
+) -> Module:
+    """A module in which instructions are replaced, each by itself.
+
+    Parameters
+    ----------
+    word : what a rewrite is called.
+    replacement : of an instruction, with its name and annotations; None leaves it alone.
+    over : which computations are changed: all, or with `rebuild_unfused` those that are no kernels.
+    """
+
+    def change(computation: Computation) -> Computation:
+        plan: Plan = {}
+        for instr in computation.instructions:
+            new = replacement(instr)
+            if new is not None and log.rewrite(word, instr, new, by=replacement):
+                plan[instr] = new
+        return rebuild(computation, plan)
+
+    return over(module, change)
+
+
 def exchange(module: Module, log: Log, word: str, exchanged: Exchange) -> Module:
     """A module in which instructions have changed places with their operands, as far as they go.
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hlo.walk import names_of, rebuild, rebuild_module
+from hlo.walk import names_of
 from optimizer.effects import has_effect
 from optimizer.passes import register
 from optimizer.rewriting.make import constant
+from optimizer.rewriting.settle import replace_each
 
 if TYPE_CHECKING:
-    from hlo.instruction import Computation, Instruction, Module
+    from hlo.instruction import Instruction, Module
     from optimizer.log import Log
 
 
@@ -41,22 +42,17 @@ class ZeroSizedHloElimination:
         """The module in which only constants and parameters are empty."""
         names = names_of(module)
 
-        def change(computation: Computation) -> Computation:
-            plan: dict[Instruction, Instruction] = {}
-            for instr in computation.instructions:
-                shape = instr.shape
-                empty = shape.is_array and shape.size == 0 and not shape.is_dynamic
-                if not empty or instr.opcode in ("parameter", "constant") or has_effect(instr):
-                    continue
-                if prod(shape.dims[: shape.dims.index(0)]) > LONGEST:
-                    continue
-                # What a backend was told of the instruction says nothing of a constant.
-                annotations = instr.annotations.inherited(instr.annotations.sharding)
-                new = constant(np.zeros(shape.dims, shape.element_type.dtype)).with_(
-                    name=names.unique("constant"), shape=shape, annotations=annotations
-                )
-                if log.rewrite("empty", instr, new):
-                    plan[instr] = new
-            return rebuild(computation, plan)
+        def emptied(instr: Instruction) -> Instruction | None:
+            shape = instr.shape
+            empty = shape.is_array and shape.size == 0 and not shape.is_dynamic
+            if not empty or instr.opcode in ("parameter", "constant") or has_effect(instr):
+                return None
+            if prod(shape.dims[: shape.dims.index(0)]) > LONGEST:
+                return None
+            # What a backend was told of the instruction says nothing of a constant.
+            annotations = instr.annotations.inherited(instr.annotations.sharding)
+            return constant(np.zeros(shape.dims, shape.element_type.dtype)).with_(
+                name=names.unique("constant"), shape=shape, annotations=annotations
+            )
 
-        return rebuild_module(module, change)
+        return replace_each(module, log, "empty", emptied)
