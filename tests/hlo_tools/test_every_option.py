@@ -162,8 +162,9 @@ EFFECTS = {
 }
 # Options whose effects other tests show, for they need more than a module.
 ELSEWHERE = {
-    "run": {"--threads", "--sanitize"},  # test_watching.py
+    "run": {"--threads", "--sanitize", "--checked"},  # test_watching.py
     "opt": {
+        "--arch",
         "--seed",
         "--fill",
         "--replicas",
