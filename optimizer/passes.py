@@ -17,6 +17,8 @@ How to add one:
 2. Decide, then rebuild once: collect a plan (old instruction to new one), ask `log.rewrite(...)`
    for each entry, and carry it out with `hlo.walk.rebuild`. Return the same module where nothing
    changes; the helpers do.
+   A pass that replaces instructions of some opcodes, each by itself, is one function, which
+   `optimizer.expanders.op_expander.expander` decorates.
 3. Put it into the pipelines of `optimizer/pipelines.py` where XLA has it. `PASSES` finds it by
    itself: importing `optimizer` imports every file of it.
 4. Add golden cases, `tests/cases/<pass>/<case>.hlo`. The general tests find it by themselves: the

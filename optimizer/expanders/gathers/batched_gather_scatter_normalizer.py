@@ -8,45 +8,28 @@ gather(x, i), batching dim 0   =>   gather(x, concatenate(iota, i)), start_index
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from optimizer.expanders.gathers.index_vectors import with_batch_places
-from optimizer.expanders.op_expander import Site, expand
-from optimizer.passes import register
+from optimizer.expanders.op_expander import Site, expander
 
 if TYPE_CHECKING:
     from hlo import attributes as a
-    from hlo.instruction import Instruction, Module
-    from optimizer.log import Log
+    from hlo.instruction import Instruction
 
 
-@register
-@dataclass(frozen=True)
-class BatchedGatherScatterNormalizer:
-    """Replaces gathers and scatters with batching dimensions by ones without.
-
-    References
-    ----------
-    XLA, `xla/service/batched_gather_scatter_normalizer.cc`.
-    """
-
-    name = "batched_gather_scatter_normalizer"
-
-    def run(self, module: Module, log: Log) -> Module:
-        """The module in which no gather or scatter has batching dimensions."""
-        expansions = {"gather": normalize_gather, "scatter": normalize_scatter}
-        return expand(module, log, expansions)
-
-
-def normalize_gather(site: Site) -> Instruction:
-    """The same gather without batching dimensions."""
-    return without_batching_gather(site.instr)
-
-
-def normalize_scatter(site: Site) -> Instruction:
-    """The same scatter without batching dimensions."""
-    return without_batching_scatter(site.instr)
+@expander(
+    "batched_gather_scatter_normalizer",
+    "gather",
+    "scatter",
+    xla="xla/service/batched_gather_scatter_normalizer.cc",
+)
+def normalize(site: Site) -> Instruction:
+    """Replaces gathers and scatters with batching dimensions by ones without."""
+    instr = site.instr
+    gathers = instr.opcode == "gather"
+    return without_batching_gather(instr) if gathers else without_batching_scatter(instr)
 
 
 def without_batching_gather(instr: Instruction) -> Instruction:
