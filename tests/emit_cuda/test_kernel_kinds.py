@@ -8,6 +8,8 @@ from cuda_batches import Batch
 import emit_cuda
 import hlo
 from emit_cuda import nvrtc
+from emit_cuda.kernels import gemm
+from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.values import tame
 
 CALLED = """
@@ -222,3 +224,20 @@ def test_they_give_what_the_interpreter_gives(checked):
 def test_they_compile_for_a_gpu(architecture):
     source = batch_of([body for body, _ in KINDS.values()]).kernels.source("")
     assert len(nvrtc.compile(source, architecture).usage) >= len(KINDS)
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(12), pytest.param(range(12, 100), marks=pytest.mark.slow)], ids=["few", "many"]
+)
+@pytest.mark.parametrize("checked", [False, True])
+def test_random_products_in_tiles(monkeypatch, seeds, checked):
+    """Products of all dimension numbers and types, which would be too small for tiles."""
+    monkeypatch.setattr(gemm, "LEAST", 1)
+    batch = Batch()
+    for seed in seeds:
+        opcode = ("convolution", "dot")[seed % 2]
+        module = random_module(random.Random(seed), size=3, favoured=[opcode])
+        batch.add(module, [tame(p.shape, random.Random(seed)) for p in module.entry.parameters])
+    assert "__shared__" in batch.kernels.source("")
+    found = batch.differences(checked=checked)
+    assert not found, f"{len(found)} differ, among them {found[0]}"
