@@ -63,12 +63,16 @@ def opcode_list() -> str:
     return "\n".join(lines) + "\n"
 
 
+# Tables of which a page tells whether they know an opcode.
+SHOWN = ("infers", "evaluates", "emits_c", "emits_cuda")
+
+
 def opcode_page(name: str) -> str:
     """What the tables know of an opcode, and an example that was run."""
     row = OPCODES[name]
     parts = [f"# {name}\n\n{MADE}{name}: {row.summary}."]
-    tables = {n: t for n, t in load_tables().items() if n in ("infers", "evaluates", "emits_c")}
-    told = "\n".join(description(row, tables)[2:])
+    tables = {n: t for n, t in load_tables().items() if n in SHOWN}
+    told = "\n".join(description(row, tables, places=False)[2:])
     parts.append(f"```text\n{told.rstrip()}\n```")
     if formulas := list(formulas_of(name)):
         parts.append("\n".join(["| numbers | in NumPy |", "| --- | --- |", *formulas]))

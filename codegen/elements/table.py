@@ -74,9 +74,12 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Expand:
-    """`write(site)` gives another instruction that takes its place, before anything is emitted."""
+    """`write(site)` gives another instruction that takes its place, before anything is emitted.
 
-    write: Callable[[Site], Instruction]
+    It gives None for an instruction that stays.
+    """
+
+    write: Callable[[Site], Instruction | None]
 
 
 Entry = Scalar | Element | Kernel | Schedule | Expand

@@ -70,8 +70,13 @@ def count(table: OpTable[Any]) -> int:
     return sum(opcode in table for opcode in OPCODES)
 
 
-def description(row: Opcode, tables: Tables) -> list[str]:
-    """One opcode: what it means, its traits, computations, attributes and tables."""
+def description(row: Opcode, tables: Tables, *, places: bool = True) -> list[str]:
+    """One opcode: what it means, its traits, computations, attributes and tables.
+
+    Parameters
+    ----------
+    places : tell the file and line where each table defines it.
+    """
     arity = "any number" if row.arity is None else str(row.arity)
     lines = [f"{row.name}: {row.summary}", "", f"operands: {arity}"]
     lines += [f"{trait}: {TRAITS[trait]}" for trait in sorted(row.traits)]
@@ -87,7 +92,7 @@ def description(row: Opcode, tables: Tables) -> list[str]:
     lines.append("")
     for name, table in tables.items():
         reason = table.not_supported.get(row.name, "")
-        told = reason or (defined(table.get(row.name)) if row.name in table else "")
+        told = reason or (defined(table.get(row.name)) if places and row.name in table else "")
         lines.append(f"{name}: {mark(table, row.name)}" + (f", {told}" if told else ""))
     return lines
 

@@ -180,7 +180,7 @@ def test_bad_numbers_in_the_input_do_not_stop_it(hlo, softmax: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (["--platform", "cuda"], "HLO204"),
+        (["--platform", "cudda"], "HLO204"),
         (["--reference", "interpretre"], "HLO204"),
         (["--platform", "c", "--trace", "t"], "HLO203"),
         (["--input", "absent.npy"], "HLO200"),
