@@ -24,7 +24,7 @@ def spell_place(place: Place) -> str:
 def defined(entry: Any) -> str:
     """Where a function, or a function inside of an entry of a table, is written."""
     if isinstance(entry, type):
-        entry = getattr(entry, "run", entry)
+        entry = getattr(entry, "expansion", getattr(entry, "run", entry))
     for candidate in (entry, getattr(entry, "function", None), getattr(entry, "func", None)):
         if callable(candidate) and (found := spell_place(place_of(candidate))):
             return found

@@ -22,6 +22,7 @@ from hlo.types.element_type import S32
 from hlo.types.shape import array
 from hlo.types.values import ComputationLayout
 from hlo.walk import called_first
+from interpreter.custom_calls.signatures import check_call
 from optimizer.dynamic_padder.padding import (
     PAD,
     SLICE,
@@ -66,7 +67,7 @@ def to_static(module: Module) -> Static:
     Raises
     ------
     HloError
-        HLO181 if it is not padded, and can't be.
+        HLO181 if it is not padded, and can't be; HLO122 if a custom call's shapes do not fit.
     """
     if not is_padded(module):
         module = pad(module)
@@ -80,6 +81,8 @@ def to_static(module: Module) -> Static:
             control_predecessors=tuple(made[o] for o in instr.control_predecessors),
             shape=static(instr.shape),
         )
+        if _calls(instr, SLICE) or _calls(instr, PAD):
+            check_call(instr)
         if _calls(instr, SLICE) and instr.shape.is_dynamic:
             new = new.operands[0]
         elif _calls(instr, PAD) and instr.operands[0] in given:

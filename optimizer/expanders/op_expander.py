@@ -141,6 +141,7 @@ def expander(
             "name": name,
             "promise": promise,
             "run": run,
+            "expansion": staticmethod(expansion),
             "__annotations__": {o.name: o.annotation for o in options},
             **{o.name: o.default for o in options},
         }
