@@ -12,9 +12,15 @@ def plain() -> bool:
     return bool(os.environ.get("NO_COLOR"))
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A console that breaks no lines, and marks no numbers."""
-    if plain():
-        # Without colours rich would still write bold.
-        return Console(stderr=stderr, highlight=False, soft_wrap=True, color_system=None)
-    return Console(stderr=stderr, highlight=False, soft_wrap=True)
+def console(*, stderr: bool = False, width: int | None = None) -> Console:
+    """A console that breaks no lines, and marks no numbers.
+
+    Parameters
+    ----------
+    width : of tables; as wide as the terminal if None.
+    """
+    # Without colours rich would still write bold.
+    colours = None if plain() else "auto"
+    return Console(
+        stderr=stderr, highlight=False, soft_wrap=True, color_system=colours, width=width
+    )

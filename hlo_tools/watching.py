@@ -49,7 +49,7 @@ def run_profiled(
         terminal = console()
         terminal.print(summary(found))
         width = max(terminal.width, LEAST_WIDTH) if terminal.is_terminal else WHOLE_WIDTH
-        terminal.print(table(found), soft_wrap=False, width=width)
+        console(width=width).print(table(found), soft_wrap=False)
         if trace:
             write_text(trace, found.trace())
     return values
