@@ -216,6 +216,8 @@ def _loop_lines(loop: For) -> Iterator[str]:
     if loop.simd:
         folded = "".join(f" reduction({op} : {name})" for op, name in loop.reductions)
         yield f"#pragma omp simd{folded}"
+    if loop.unroll:
+        yield "#pragma unroll"
     i = loop.name
     step = f"{i}++" if loop.step == 1 else f"{i} += {_bound(loop.step)}"
     start, stop = _bound(loop.start), _bound(loop.stop)

@@ -58,6 +58,7 @@ class For:
         at once in the lanes of a vector.
     reductions : what is folded over the iterations: (`+`, `total`).
     turns : about how many there are, where the bounds do not say it.
+    unroll : each turn is to have code of its own, so that small arrays stay in registers.
     parallel : its iterations do not depend on each other at all, so that several may run at once on
         several threads. They read what they like, write each to elements of its own, and assign to
         no variable that is declared outside of the loop. Memory that an iteration uses for itself
@@ -74,6 +75,7 @@ class For:
     reductions: tuple[tuple[str, str], ...] = ()
     parallel: bool = False
     turns: int | None = None
+    unroll: bool = False
 
 
 @dataclass(frozen=True, slots=True)

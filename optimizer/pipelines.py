@@ -27,6 +27,7 @@ from optimizer.fusion.horizontal_loop_fusion import HorizontalLoopFusion
 from optimizer.fusion.instruction_fusion import InstructionFusion
 from optimizer.fusion.multi_output_fusion import MultiOutputFusion
 from optimizer.fusion.priority_fusion import PriorityFusion
+from optimizer.fusion.softmax_rewriter_triton import SoftmaxRewriterTriton
 from optimizer.gpu.async_collective_creator import AsyncCollectiveCreator
 from optimizer.gpu.latency_hiding_scheduler import LatencyHidingScheduler
 from optimizer.layout.layout_assignment import LayoutAssignment
@@ -153,6 +154,7 @@ def fusions(target: Target) -> tuple[Pass, ...]:
         return InstructionFusion(target), MultiOutputFusion(target), TupleSimplifier()
     return (
         DotLibraryRewriter(target),
+        SoftmaxRewriterTriton(),
         PriorityFusion(),
         MultiOutputFusion(target),
         HorizontalLoopFusion(),

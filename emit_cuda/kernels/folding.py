@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.folds import all_joined, joined, neutral
 from codegen.elements.types import store
-from codegen.expressions import Apply, Cast, Expr, Literal, Name, Op, item
+from codegen.expressions import Apply, Cast, Expr, Literal, Name, Op, binary, item
 from codegen.indexing import delinear
 from codegen.opcodes.folding import ExtremeFold, fold_of
 from codegen.statements import Assign, Call, If, Let, Statement, Variable
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 WARP = 32
+# Arrays in the memory that a block's threads share: type, name, elements.
+Shared = tuple[tuple[str, str, int], ...]
 BARRIER = Call("__syncthreads", ())
 # The types that threads can hand each other; others go as the wider one.
 _SHUFFLED = {"s8": "s32", "u8": "s32", "pred": "s32", "s16": "s32", "u16": "s32"}
@@ -70,31 +72,62 @@ class SharedFold:
         kinds: dict[Expr, str] = {Name(name): kind for kind, name in self.variables}
         return tuple(Assign(s.target, _wrapped(kinds.get(s.target), s.value)) for s in made)
 
-    def join_warp(self, width: int) -> None:
-        """Fold the variables of so many neighbours; the first of them has the result."""
+    def join_warp(self, width: int, *, everywhere: bool = False) -> None:
+        """Fold the variables of so many neighbours; the first of them has the result, or all."""
         body, step = self.body, width // 2
+        shuffle = "__shfl_xor_sync" if everywhere else "__shfl_down_sync"
         while step:
             others = [
-                body.let(kind, "other", self._shuffled(kind, name, step, width))
+                body.let(kind, "other", self._shuffled(shuffle, kind, name, step, width))
                 for kind, name in self.variables
             ]
             body.add(*self.join(others))
             step //= 2
 
-    def _shuffled(self, kind: str, name: str, step: int, width: int) -> Expr:
+    def _shuffled(self, shuffle: str, kind: str, name: str, step: int, width: int) -> Expr:
         wide = _SHUFFLED.get(kind, kind)
         value: Expr = Name(name) if wide == kind else Cast(wide, Name(name))
         mask = Literal(0xFFFFFFFF, "u32", hexadecimal=True)
-        call = Apply("__shfl_down_sync", (mask, value, Literal(step), Literal(width)))
+        call = Apply(shuffle, (mask, value, Literal(step), Literal(width)))
         return call if wide == kind else Cast(kind, call)
 
-    def store(self, outputs: Sequence[Name], number: Sum) -> None:
-        """Write the results of all threads, which this one has."""
+    def join_block(self, warps: int, *, everywhere: bool = False) -> Shared:
+        """Fold the variables of all warps of a block; gives the shared memory for that.
+
+        The first thread has the result then, or all have it.
+
+        Parameters
+        ----------
+        warps : how many there are, a power of two.
+        """
+        body = self.body
+        arrays = [(kind, body.name("warps"), warps) for kind, _ in self.variables]
+        lane, warp = Name("threadIdx.x") % WARP, Name("threadIdx.x") / WARP
+        pairs = list(zip(arrays, self.variables, strict=True))
+        first = [Assign(item(Name(a), warp), Name(v)) for (_, a, _), (_, v) in pairs]
+        when(body, binary("==", lane, 0), first)
+        body.add(BARRIER)
+        with body.block() as last:
+            for (_, array, _), (_, name) in pairs:
+                body.assign(Name(name), item(Name(array), Name("threadIdx.x") % warps))
+            self.join_warp(warps, everywhere=everywhere)
+        if everywhere:
+            body.add(*last)
+        else:
+            when(body, binary("<", Name("threadIdx.x"), WARP), last)
+        return tuple(arrays)
+
+    def finish(self) -> list[Expr]:
+        """The results of all threads, which this one has."""
         if not isinstance(self.fold, ExtremeFold):
             for (kind, name), operation in zip(self.variables, self.operations, strict=True):
                 total = joined(operation, self.starts[name], Name(name))
                 self.body.assign(Name(name), _wrapped(kind, total))
-        for output, type_, value in zip(outputs, self.fold.types, self.fold.results, strict=True):
+        return list(self.fold.results)
+
+    def store(self, outputs: Sequence[Name], number: Sum) -> None:
+        """Write the results."""
+        for output, type_, value in zip(outputs, self.fold.types, self.finish(), strict=True):
             self.body.assign(item(output, number), store(type_, value))
 
     def sizes(self) -> tuple[list[int], list[int]]:
@@ -136,8 +169,3 @@ def when(body: Body, condition: Expr, statements: Sequence[Statement]) -> None:
 def place(number: Sum, sizes: Sequence[int]) -> Index:
     """The index of a number in dimensions of some sizes, of which there may be none."""
     return delinear(number, sizes) if sizes else ()
-
-
-def assign(target: Expr, value: Expr) -> Assign:
-    """An assignment."""
-    return Assign(target, value)

@@ -9,6 +9,7 @@ a product of matrices, too: see `emit_cuda.kernels.products`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.elements.table import Scalar
@@ -64,7 +65,8 @@ def gemm_stage(
         return None
     with kernel.body.block() as statements:
         made = _Tiles(product).write(outputs[0], root or dot)
-    return Stage(tuple(statements), made.grid, made.block, made.shared)
+    kind = "product" if dot.opcode == "dot" else "convolution"
+    return replace(made, statements=tuple(statements), kind=kind)
 
 
 class _Tiles:

@@ -13,21 +13,21 @@ XLA, `xla/backends/gpu/codegen/emitters/reduction.cc`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.elements.folds import neutral
 from codegen.expressions import Choose, Literal, Name, binary, conjoined, item
 from codegen.indexing import Sum, counter, linear
 from codegen.statements import For
-from emit_cuda.kernels.folding import BARRIER, WARP, assign, place, shared_fold, when
+from emit_cuda.kernels.folding import BARRIER, WARP, place, shared_fold, when
 from emit_cuda.kernels.stages import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.kernel import Kernel
-    from emit_cuda.kernels.folding import SharedFold
+    from emit_cuda.kernels.folding import Shared, SharedFold
     from hlo import attributes as a
     from hlo.instruction import Instruction
 
@@ -54,7 +54,7 @@ def reduction_stage(kernel: Kernel, instr: Instruction, outputs: Sequence[Name])
         return None
     with kernel.body.block() as statements:
         made = _rows(fold, count, outputs) if by_rows else _columns(fold, count, outputs)
-    return Stage(tuple(statements), made.grid, made.block, made.shared)
+    return replace(made, statements=tuple(statements))
 
 
 def threads_for(row: int) -> int:
@@ -92,9 +92,9 @@ def _rows(fold: SharedFold, count: int, outputs: Sequence[Name]) -> Stage:
         fold.add(place(number, kept), place(counter(name, count), reduced))
     body.add(For(name, count, tuple(inside), start=lane, step=group))
     fold.join_warp(min(group, WARP))
-    shared: tuple[tuple[str, str, int], ...] = ()
+    shared: Shared = ()
     if group > WARP:
-        shared = _join_warps(fold, group // WARP)
+        shared = fold.join_block(group // WARP)
     with body.block() as stored:
         fold.store(outputs, number)
     mine = [binary("==", lane, 0)]
@@ -102,35 +102,7 @@ def _rows(fold: SharedFold, count: int, outputs: Sequence[Name]) -> Stage:
         real = Name("blockIdx.x") * packed + Name("threadIdx.x") / group
         mine.append(binary("<", real, rows))
     when(body, conjoined(mine), stored)
-    return Stage((), (-(-rows // packed), 1, 1), (block, 1, 1), shared)
-
-
-def _join_warps(fold: SharedFold, warps: int) -> tuple[tuple[str, str, int], ...]:
-    """Let the first warp of a block fold what the first threads of all warps have."""
-    body = fold.body
-    arrays = [(kind, body.name("warps"), warps) for kind, _ in fold.variables]
-    lane, warp = Name("threadIdx.x") % WARP, Name("threadIdx.x") / WARP
-    when(
-        body,
-        binary("==", lane, 0),
-        [
-            assign(item(Name(array), warp), Name(name))
-            for (_, array, _), (_, name) in zip(arrays, fold.variables, strict=True)
-        ],
-    )
-    body.add(BARRIER)
-    with body.block() as last:
-        for (kind, array, _), (_, name), operation in zip(
-            arrays, fold.variables, fold.operations, strict=True
-        ):
-            nothing = neutral(operation, kind)
-            assert nothing is not None
-            theirs = item(Name(array), Name("threadIdx.x"))
-            inside = binary("<", Name("threadIdx.x"), warps)
-            body.assign(Name(name), Choose(inside, theirs, nothing))
-        fold.join_warp(WARP)
-    when(body, binary("<", Name("threadIdx.x"), WARP), last)
-    return tuple(arrays)
+    return Stage((), (-(-rows // packed), 1, 1), (block, 1, 1), shared, kind="row reduction")
 
 
 def _columns(fold: SharedFold, count: int, outputs: Sequence[Name]) -> Stage:
@@ -170,4 +142,5 @@ def _columns(fold: SharedFold, count: int, outputs: Sequence[Name]) -> Stage:
         fold.store(outputs, linear(at, kept))
     mine = [binary("==", x, 0), *([binary("<", theirs, columns)] if ragged else [])]
     when(body, conjoined(mine), stored)
-    return Stage((), (others * tiles, 1, 1), (WARP, WARP, 1), tuple(arrays))
+    grid = others * tiles, 1, 1
+    return Stage((), grid, (WARP, WARP, 1), tuple(arrays), kind="column reduction")

@@ -53,7 +53,7 @@ def sort_stage(kernel: Kernel, instr: Instruction, outputs: Sequence[Name]) -> S
         row.sort()
         row.write(outputs)
     rows = prod(dims) // n
-    return Stage(tuple(statements), (rows, 1, 1), (row.threads, 1, 1), row.shared)
+    return Stage(tuple(statements), (rows, 1, 1), (row.threads, 1, 1), row.shared, kind="sort")
 
 
 class _Row:

@@ -51,11 +51,11 @@ def mapped(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
         return tuple(mapped(s, change) for s in statements)
 
     match statement:
-        case For(name, stop, body, start, step):
+        case For(name, stop, body, start, step, unroll=unroll):
             stop, start, step = (
                 n if isinstance(n, int) else change(n) for n in (stop, start, step)
             )
-            return For(name, stop, inside(body), start, step)
+            return For(name, stop, inside(body), start, step, unroll=unroll)
         case If(condition, then, otherwise):
             return If(change(condition), inside(then), inside(otherwise))
         case Forever(body):

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 BLOCK, WARP = 128, 32
 # Bytes that all threads of a launch may need for themselves.
 MOST_OWN = 1 << 26
+# What one thread does, as nothing that it does may be shared, or as it is next to nothing.
+ALONE = "one thread"
+PARALLEL = "parallel loops"
 _COPIES = {"__builtin_memcpy", "copy_many"}
 
 
@@ -44,6 +47,7 @@ class Stage:
 
     Attributes
     ----------
+    kind : of kernel, as in the table of `docs/cuda.md`.
     shared : arrays in the memory that a block's threads share: type, name, elements.
     own_bytes : memory that all threads together need for themselves.
     """
@@ -53,6 +57,7 @@ class Stage:
     block: Dim3
     shared: tuple[tuple[str, str, int], ...] = ()
     own_bytes: int = 0
+    kind: str = "loop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,7 @@ Launches = Sequence[Stage | CopyStage]
 def alone(statements: Sequence[Statement], own_bytes: int = 0) -> Stage:
     """A launch of one thread."""
     own = (Variable("u8 *", "own", Name("own_memory")),) if own_bytes else ()
-    return Stage((*own, *statements), (1, 1, 1), (1, 1, 1), own_bytes=own_bytes)
+    return Stage((*own, *statements), (1, 1, 1), (1, 1, 1), (), own_bytes, ALONE)
 
 
 def thread_number(block: int, kind: str = "s64") -> Expr:
@@ -172,7 +177,7 @@ def _grid(statement: Statement, values: Sequence[Let | Variable], own_bytes: int
     ]
     turn = (*places, *body)
     if not own_bytes:
-        made = each_thread("turn", total, turn)
+        made = replace(each_thread("turn", total, turn), kind=PARALLEL)
         return replace(made, statements=(*needed(values, made.statements), *made.statements))
     threads = max(1, min(total, MOST_OWN // own_bytes))
     block = block_for(threads)
@@ -184,7 +189,8 @@ def _grid(statement: Statement, values: Sequence[Let | Variable], own_bytes: int
         *needed(values, [loop]),
         loop,
     )
-    return Stage(made, (blocks, 1, 1), (block, 1, 1), own_bytes=blocks * block * own_bytes)
+    size = blocks * block * own_bytes
+    return Stage(made, (blocks, 1, 1), (block, 1, 1), own_bytes=size, kind=PARALLEL)
 
 
 def _nest(statement: Statement) -> tuple[list[For], tuple[Statement, ...]]:

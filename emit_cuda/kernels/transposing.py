@@ -54,7 +54,7 @@ def transpose_stage(kernel: Kernel, instr: Instruction, outputs: Sequence[Name])
         tiles = _Tiles(body, instr, sides, tuple(outer), (down, across))
         tiles.write(outputs[0])
     shared = ((instr.shape.element_type.name, tiles.tile.name, WARP * (WARP + 1)),)
-    return Stage(tuple(statements), (prod(grid), 1, 1), (WARP, ROWS, 1), shared)
+    return Stage(tuple(statements), (prod(grid), 1, 1), (WARP, ROWS, 1), shared, kind="transpose")
 
 
 class _Tiles:

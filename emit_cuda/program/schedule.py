@@ -13,12 +13,14 @@ from emit_cuda.kernels.kernel import Kernel
 from emit_cuda.kernels.loop import loop_stage
 from emit_cuda.kernels.products import PRODUCTS
 from emit_cuda.kernels.reduction import reduction_stage
+from emit_cuda.kernels.rows import row_stage
 from emit_cuda.kernels.sorting import sort_stage
 from emit_cuda.kernels.stages import CopyStage, stages
 from emit_cuda.kernels.transposing import transpose_stage
 from emit_cuda.program.steps import Copy, Launch
 from emit_cuda.program.together import results_together
 from emit_cuda.table import emits_cuda
+from optimizer.fusion.rows import rows_of_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -91,7 +93,7 @@ class CudaSchedule(Schedule):
                 place = self.local(stage.own_bytes, "own_memory")
                 kernel.arguments[place] = Argument("u8 *", "own_memory", place)
             name, used = self.module.kernels.add(kernel, instr.name, comment, stage)
-            launch = Launch(name, stage.grid, stage.block, tuple(used), instr.name)
+            launch = Launch(name, stage.grid, stage.block, tuple(used), instr.name, stage.kind)
             self.step(launch, uses=used)
             if stage.own_bytes:
                 del kernel.arguments[place]  # pyright: ignore[reportPossiblyUnboundVariable]
@@ -122,6 +124,8 @@ class CudaSchedule(Schedule):
         So has an elementwise function of a product, which is applied before that is stored.
         """
         root = instr.called[0].root
+        if self._write_rows(inner, instr, target):
+            return True
         dot = epilogue_of(root)
         if dot is not None and all(o.opcode == "parameter" for o in dot.operands):
             kernel = self.new_kernel(inner)
@@ -138,6 +142,21 @@ class CudaSchedule(Schedule):
         together = [(r, _outputs(kernel, r, [pointer])) for r, pointer in pairs]
         self.launch(kernel, instr, [loop_stage(kernel, together)])
         return True
+
+    def _write_rows(self, inner: Scope, instr: Instruction, target: object) -> bool:
+        """One kernel for a fusion that works row by row; whether it is one."""
+        called = instr.called[0]
+        rows = rows_of_all(called)
+        if rows is None:
+            return False
+        kernel = self.new_kernel(inner)
+        results = called.root.operands if called.root.opcode == "tuple" else (called.root,)
+        pairs = zip(results, leaves(target, instr.shape), strict=True)
+        outputs = [(r, _outputs(kernel, r, [pointer])[0]) for r, pointer in pairs]
+        stage = row_stage(kernel, rows, called, outputs)
+        if stage is not None:
+            self.launch(kernel, instr, [stage])
+        return stage is not None
 
 
 def _outputs(kernel: Kernel, instr: Instruction, pointers: Pointers) -> list[Name]:

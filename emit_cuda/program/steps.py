@@ -37,6 +37,7 @@ class Launch:
     Attributes
     ----------
     about : the instruction that it computes.
+    kind : of kernel: how it shares its work among threads.
     """
 
     kernel: str
@@ -44,6 +45,7 @@ class Launch:
     block: Dim3
     arguments: tuple[Where, ...]
     about: str = ""
+    kind: str = "loop"
 
 
 @dataclass(frozen=True, slots=True)

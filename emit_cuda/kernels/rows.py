@@ -1,0 +1,218 @@
+"""Softmax, layer norm and their kind: a group of threads owns a row, and reads it once.
+
+Between two folds all threads wait for the first one's result. So the kernel is a row of *passes*:
+in each, threads go through their elements of the row, and compute what the folds before it allow.
+What a later pass needs again stays in registers: each thread meets the same elements in each pass.
+Of rows too long for that all is computed again from what is in memory.
+
+References
+----------
+XLA, `xla/backends/gpu/codegen/emitters/reduction.cc` (`MultiRowReductionFusion`) and
+`xla/service/gpu/transforms/softmax_rewriter_triton.cc`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from codegen.elements.types import wide
+from codegen.expressions import Choose, Literal, Name, binary, indexed, item
+from codegen.indexing import counter, linear
+from codegen.statements import For, live
+from emit_cuda.kernels.folding import WARP, place, shared_fold, when
+from emit_cuda.kernels.reduction import PACKED, threads_for
+from emit_cuda.kernels.stages import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codegen.elements.kernel import Kernel
+    from codegen.indexing import Index
+    from emit_cuda.kernels.folding import Shared
+    from hlo.instruction import Computation, Instruction
+    from optimizer.fusion.rows import Rows
+
+    Outputs = Sequence[tuple[Instruction, Name]]
+
+# Registers that a thread may spend on elements which a later pass needs, of at most 255.
+MOST_KEPT = 96
+
+
+@dataclass(frozen=True)
+class Passes:
+    """When a computation's values are computed.
+
+    Attributes
+    ----------
+    folds : the reduces that each pass folds for.
+    stores : the wide results that it stores.
+    narrow : the elements of rows that are known before each pass.
+    kept : values that a later pass reads again, with the pass that computes them.
+    """
+
+    folds: tuple[tuple[Instruction, ...], ...]
+    stores: tuple[tuple[Instruction, ...], ...]
+    narrow: tuple[tuple[Instruction, ...], ...]
+    kept: dict[Instruction, int]
+
+
+def passes_of(rows: Rows, computation: Computation, results: Sequence[Instruction]) -> Passes:
+    """When what is computed: each value in the first pass that can."""
+    first: dict[Instruction, int] = {}
+    for instr in computation.instructions:
+        before = max((first[o] for o in instr.operands), default=0)
+        first[instr] = before + rows.folds(instr)
+    count = 1 + max(first.values())
+    folds = [i for i in computation.instructions if rows.folds(i)]
+    wides = [r for r in dict.fromkeys(results) if rows.is_wide(r)]
+    made = Passes(
+        tuple(tuple(f for f in folds if first[f] == p + 1) for p in range(count)),
+        tuple(tuple(w for w in wides if first[w] == p) for p in range(count)),
+        tuple(
+            tuple(i for i in first if rows.is_narrow(i) and not rows.folds(i) and first[i] == p)
+            for p in range(count)
+        ),
+        {},
+    )
+    computed: dict[Instruction, int] = {}
+    for number in range(count):
+        stack = [o for f in made.folds[number] for o in f.operands] + list(made.stores[number])
+        while stack:
+            instr = stack.pop()
+            if not rows.is_wide(instr) or instr.opcode in ("broadcast", "iota", "constant"):
+                continue
+            if computed.setdefault(instr, number) == number:
+                stack += instr.operands
+            else:
+                made.kept[instr] = computed[instr]
+    return made
+
+
+def row_stage(
+    kernel: Kernel,
+    rows: Rows,
+    computation: Computation,
+    outputs: Sequence[tuple[Instruction, Name]],
+) -> Stage | None:
+    """A launch that computes a fusion row by row; None where a fold can't be shared.
+
+    Parameters
+    ----------
+    outputs : what the fusion yields, with the kernel's pointers to where it is stored.
+    """
+    folds = [i for i in computation.instructions if rows.folds(i)]
+    with kernel.body.block():
+        if any(shared_fold(kernel.body, fold) is None for fold in folds):
+            return None
+    with kernel.body.block() as statements:
+        row = _Row(kernel, rows, passes_of(rows, computation, [r for r, _ in outputs]), outputs)
+        row.write()
+    grid = -(-rows.count // row.packed), 1, 1
+    block = row.packed * row.group, 1, 1
+    return Stage(live(statements), grid, block, row.shared, kind="rows")
+
+
+class _Row:
+    """Writes what a group of threads does with its row."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        rows: Rows,
+        passes: Passes,
+        outputs: Outputs,
+    ) -> None:
+        body = self.body = kernel.body
+        self.rows, self.passes, self.outputs = rows, passes, outputs
+        self.group = threads_for(rows.size)
+        self.packed = max(1, PACKED // self.group) if self.group <= WARP else 1
+        self.each = -(-rows.size // self.group)
+        self.shared: Shared = ()
+        asked = Name("blockIdx.x") if self.packed == 1 else Name("blockIdx.x") * self.packed
+        if self.packed > 1:
+            asked = asked + Name("threadIdx.x") / self.group
+        real = body.let("s64", "row", asked)
+        self.mine = None
+        if rows.count % self.packed:
+            # All threads of a warp must come to the shuffles.
+            self.mine = binary("<", real, rows.count)
+            last = Choose(self.mine, real, Literal(rows.count - 1))
+            real = body.let("s64", "row", last)
+        self.number = counter(real.name, rows.count)
+        self.at = place(self.number, rows.kept)
+        lane = Name("threadIdx.x") % self.group if self.packed > 1 else Name("threadIdx.x")
+        self.lane = body.let("s64", "lane", lane)
+        self.kept: dict[Instruction, Name] = {}
+        words = {i: -(-i.shape.element_type.bytes // 4) for i in passes.kept}
+        if self.each * sum(words.values()) <= MOST_KEPT:
+            for instr in passes.kept:
+                kind, known = wide(instr.shape.element_type), body.environment.aliases.get(instr)
+                name = f"{(known[1] if known else instr).name}_kept"
+                self.kept[instr] = body.variable(kind, name, size=self.each)
+
+    def write(self) -> None:
+        """All passes, and then the results of rows."""
+        body, scalars = self.body, self.body.environment.scalars
+        for number, folds in enumerate(self.passes.folds):
+            for instr in self.passes.narrow[number]:
+                body.element(instr, self.at)
+            if folds or self.passes.stores[number]:
+                self._pass(number, folds)
+        with body.block() as stored:
+            for instr, pointer in self.outputs:
+                if self.rows.is_narrow(instr):
+                    value = body.stored(instr.shape.element_type, body.element(instr, self.at))
+                    body.assign(item(pointer, self.number), value)
+        if stored:
+            with body.when(self.mine):
+                when(body, binary("==", self.lane, 0), stored)
+        for instr in [*self.kept, *(f for folds in self.passes.folds for f in folds)]:
+            scalars.pop(instr, None)
+
+    def _pass(self, number: int, instructions: Sequence[Instruction]) -> None:
+        """Go through the row once, and fold."""
+        body, rows, scalars = self.body, self.rows, self.body.environment.scalars
+        folds = [shared_fold(body, instr) for instr in instructions]
+        for fold in folds:
+            assert fold is not None
+            fold.begin()
+        k = body.name("k")
+        with body.block() as turn:
+            step = counter(k, self.each) * self.group + counter(self.lane.name, self.group)
+            r = body.let("s64", "r", indexed(step))
+            within = counter(r.name, rows.size)
+            index = (*self.at, *place(within, rows.row))
+            with body.block() as inside:
+                for instr, array in self.kept.items():
+                    if self.passes.kept[instr] < number:
+                        scalars[instr] = (item(array, Name(k)),)
+                for fold in folds:
+                    assert fold is not None
+                    fold.add(self.at, place(within, rows.row))
+                self._store(number, index)
+                for instr, array in self.kept.items():
+                    if self.passes.kept[instr] == number:
+                        body.assign(item(array, Name(k)), body.element(instr, index))
+            if self.each * self.group != rows.size:
+                when(body, binary("<", r, rows.size), live(inside))
+            else:
+                body.add(*live(inside))
+        body.add(For(k, self.each, tuple(turn), unroll=bool(self.kept)))
+        for fold, instr in zip(folds, instructions, strict=True):
+            assert fold is not None
+            fold.join_warp(min(self.group, WARP), everywhere=True)
+            if self.group > WARP:
+                self.shared += fold.join_block(self.group // WARP, everywhere=True)
+            kind = wide(instr.shape.element_type)
+            scalars[instr] = tuple(body.let(kind, instr.name, v) for v in fold.finish())
+
+    def _store(self, number: int, index: Index) -> None:
+        """Store the elements of wide results."""
+        body = self.body
+        pairs = [(i, p) for i, p in self.outputs if i in self.passes.stores[number]]
+        made = [(i, p, body.element(i, index)) for i, p in pairs]
+        with body.when(self.mine if made else None):
+            for instr, pointer, value in made:
+                place_ = item(pointer, linear(index, instr.shape.dims))
+                body.assign(place_, body.stored(instr.shape.element_type, value))

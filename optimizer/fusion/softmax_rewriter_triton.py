@@ -1,0 +1,95 @@
+"""Puts what goes through the rows of an array several times into one kernel, with a row a block.
+
+    m = f32[8] reduce(x, -inf), to_apply=max
+    b = f32[8,99] broadcast(m)                   fused { m, b, e, s, c and d }
+    e = f32[8,99] exponential(x - b)        =>   ROOT d = f32[8,99] fusion(x), kind=kCustom
+    s = f32[8] reduce(e, 0), to_apply=add
+    c = f32[8,99] broadcast(s)
+    ROOT d = f32[8,99] divide(e, c)
+
+A softmax reads its rows three times, and a layer norm as often, if each fold is a kernel. One block
+of threads that keeps its row reads it once. XLA hands such diamonds (a fold, spread over the row
+that was folded) to Triton; here whatever works row by row may be between them and around, and have
+several results (`optimizer.fusion.rows`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hlo.attributes import GetTupleElement
+from hlo.instruction import Instruction
+from hlo.walk import names_of, rebuild, rebuild_module, users
+from optimizer.effects import ordered
+from optimizer.fusion.build import fused
+from optimizer.fusion.instruction_fusion import sequential_computations, without_fused
+from optimizer.fusion.policy import GPU
+from optimizer.fusion.rows import groups_of_rows, with_leaves
+from optimizer.passes import register
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo.instruction import Computation, Module
+    from hlo.names import NameSupply
+    from optimizer.log import Log
+
+
+@register
+@dataclass(frozen=True)
+class SoftmaxRewriterTriton:
+    """Fuses softmax, layer norm and their kind into one kernel each.
+
+    References
+    ----------
+    XLA, `xla/service/gpu/transforms/softmax_rewriter_triton.cc`.
+    """
+
+    name = "triton-softmax-rewriter"
+
+    def run(self, module: Module, log: Log) -> Module:
+        """The module with a fusion for each group of instructions that work row by row."""
+        names = names_of(module)
+        sequential = {c.name for c in sequential_computations(module)}
+
+        def change(computation: Computation) -> Computation:
+            if computation.name not in sequential:
+                return computation
+            plan: dict[Instruction, Instruction] = {}
+            gone: set[str] = set()
+            for group in groups_of_rows(computation, ordered(computation)):
+                outputs = _outputs(group, computation)
+                if not outputs:
+                    continue  # nobody needs it
+                made, values = _as_fusion(group, outputs, names)
+                kernel = len(made.operands) + len(values) <= GPU.operands
+                if kernel and log.rewrite("rows", group[-1], made):
+                    plan |= values
+                    gone.update(member.name for member in group)
+            return without_fused(rebuild(computation, plan), gone) if plan else computation
+
+        return rebuild_module(module, change)
+
+
+def _outputs(group: Sequence[Instruction], computation: Computation) -> list[Instruction]:
+    """The members of a group that others use."""
+    inside, using = set(group), users(computation)
+    root = computation.root
+    return [i for i in group if i is root or any(u not in inside for u in using[i])]
+
+
+def _as_fusion(
+    group: Sequence[Instruction], outputs: Sequence[Instruction], names: NameSupply
+) -> tuple[Instruction, dict[Instruction, Instruction]]:
+    """A group as a fusion, and what takes the place of its members' values."""
+    made = fused(with_leaves(group), outputs, names, set(group), "kCustom")
+    if len(outputs) == 1:
+        return made, {outputs[0]: made}
+    return made, {
+        output: Instruction(
+            names.unique("get-tuple-element"), "get-tuple-element", output.shape, (made,),
+            GetTupleElement(index=number), annotations=output.annotations,
+        )
+        for number, output in enumerate(outputs)
+    }  # fmt: skip
