@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING
 
 import emit_c
 from hlo import HloError
+from hlo_tools.arrays import leaves
 from tests.fuzz.judge import (
     Case,
     Mistake,
     Skipped,
     can_be_merged,
     compiled,
+    copied,
+    donates,
     guarded,
     judge,
     prepared,
     read,
+    unchanged,
 )
 from tests.fuzz.merge import merged
 from tests.fuzz.mutate import module_of, text_of
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # Modules whose C is compiled together.
-TOGETHER = 24
+TOGETHER = 32
 _COUNT_OF = {
     "crash": "crashes",
     "hang": "hangs",
@@ -130,11 +134,9 @@ class Attempt:
 
     def compile(self, case: Case) -> None:
         """Run the C of a case by itself."""
-        header = case.module.header
-        donate = bool(header.input_output_alias or header.buffer_donor)
         compiled(case)
         self.counts.add("compilations")
-        if donate:
+        if donates(case):
             compiled(case, donate=True)
             self.counts.add("compilations")
             self.counts.add("of them donating")
@@ -154,14 +156,18 @@ class Attempt:
             if len(numbers) == 1:
                 self.alone(numbers[0], cases[numbers[0]])
                 continue
+            donating = [number for number in numbers if donates(cases[number])]
             try:
-                wrong = run_together([cases[number] for number in numbers])
+                wrong = run_together(cases, numbers)
+                if donating:
+                    wrong |= run_together(cases, donating, donate=True)
             except (HloError, Mistake):
                 queue[:0] = halves(numbers)
                 continue
-            self.counts.add("compilations")
+            self.counts.add("compilations", 2 if donating else 1)
             self.counts.add("run three ways", len(numbers) - len(wrong))
-            queue[:0] = [[numbers[i]] for i in wrong]
+            self.counts.add("of them donating", len({*donating} - wrong))
+            queue[:0] = [[number] for number in sorted(wrong)]
 
     def alone(self, number: int, case: Case) -> None:
         """Run the C of one case that failed with others."""
@@ -189,22 +195,30 @@ def halves(numbers: list[int]) -> list[list[int]]:
     return [numbers[:middle], numbers[middle:]]
 
 
-def run_together(cases: list[Case]) -> list[int]:
-    """Compile modules as one, run it, and compare all values; gives the positions of wrong ones.
+def run_together(cases: dict[int, Case], numbers: list[int], *, donate: bool = False) -> set[int]:
+    """Compile modules as one, run it, and compare all values; gives the numbers of wrong ones.
 
     Raises
     ------
     Mistake, HloError
     """
-    optimized = [case.optimized for case in cases if case.optimized]
+    chosen = [cases[number] for number in numbers]
+    optimized = [case.optimized for case in chosen if case.optimized]
     with guarded("compile", 30):
-        executable = emit_c.compile(merged(optimized), optimize=False, remember=False)
+        executable = emit_c.compile(
+            merged(optimized), optimize=False, donate=donate, remember=False
+        )
+    given = [copied(case) for case in chosen]
     with guarded("run"):
-        values = executable(*[a for case in cases for a in case.arguments])
-    wrong: list[int] = []
-    for i, (case, value) in enumerate(zip(cases, values, strict=True)):
+        values = executable(*[a for arguments in given for a in arguments])
+    wrong: set[int] = set()
+    for number, arguments, value in zip(numbers, given, values, strict=True):
+        case = cases[number]
         try:
             judge(case, value, "C")
+            if not donate:
+                before = [array.tobytes() for a in case.arguments for array in leaves(a)]
+                unchanged(replace(case, arguments=arguments), before, "C")
         except Mistake:
-            wrong.append(i)
+            wrong.add(number)
     return wrong

@@ -214,7 +214,7 @@ def compiled(case: Case, *, donate: bool = False) -> None:
     Mistake, Skipped
     """
     assert case.optimized is not None
-    given = [_copy(argument) for argument in case.arguments]
+    given = copied(case)
     before = [array.tobytes() for argument in given for array in leaves(argument)]
     try:
         with guarded("compile", 3 * SECONDS):
@@ -230,6 +230,11 @@ def compiled(case: Case, *, donate: bool = False) -> None:
     if not donate:
         unchanged(replace(case, arguments=given), before, "C")
     judge(case, value, "C")
+
+
+def copied(case: Case) -> list[Any]:
+    """Its arguments, in memory of their own."""
+    return [_copy(argument) for argument in case.arguments]
 
 
 def unchanged(case: Case, before: list[bytes], who: str) -> None:
@@ -327,9 +332,21 @@ def is_order(comparator: hlo.Computation) -> bool:
 
 
 def can_be_merged(case: Case) -> bool:
-    """Whether its C may stand beside that of other modules."""
+    """Whether its C may stand beside that of other modules: it is emitted, and runs as theirs."""
     module = case.optimized
     assert module is not None
     header = module.header
-    alone = header.input_output_alias or header.buffer_donor
-    return not (alone or is_dynamic(module) or header.replica_count * header.num_partitions > 1)
+    if is_dynamic(module) or header.replica_count * header.num_partitions > 1:
+        return False
+    try:
+        with guarded("emit", 3 * SECONDS):
+            emit_c.emit(module)
+    except HloError:
+        return False
+    return True
+
+
+def donates(case: Case) -> bool:
+    """Whether results may lie in arguments."""
+    header = case.module.header
+    return bool(header.input_output_alias or header.buffer_donor)

@@ -1,18 +1,27 @@
 """Many modules as one, so that the C compiler, which takes longest, begins once for all."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from hlo import Computation, Instruction, Module
 from hlo.attributes import Parameter
 from hlo.build import instruction
 from hlo.build import module as module_of
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo.types.values import BufferDonor, InputOutputAlias
+
 
 def merged(modules: Sequence[Module]) -> Module:
     """A module of the parameters of all, whose value is the tuple of their values."""
     instructions: list[Instruction] = []
     roots: list[Instruction] = []
+    aliases: list[InputOutputAlias] = []
+    donors: list[BufferDonor] = []
     number = 0
     for position, module in enumerate(modules):
         copies: dict[Computation, Computation] = {}
@@ -29,10 +38,21 @@ def merged(modules: Sequence[Module]) -> Module:
             plan[instr] = new
             instructions.append(new)
         roots.append(plan[entry.root])
+        for alias in module.header.input_output_alias:
+            index = (position, *alias.output_index)
+            parameter = first + alias.parameter
+            aliases.append(replace(alias, output_index=index, parameter=parameter))
+        donors += [replace(d, parameter=first + d.parameter) for d in module.header.buffer_donor]
     root = instruction("tuple", roots, name="all.values")
     scheduled = all(module.header.is_scheduled for module in modules)
     made = module_of(Computation("merged", (*instructions, root), root), "merged")
-    return replace(made, header=replace(made.header, is_scheduled=scheduled))
+    header = replace(
+        made.header,
+        is_scheduled=scheduled,
+        input_output_alias=tuple(aliases),
+        buffer_donor=tuple(donors),
+    )
+    return replace(made, header=header)
 
 
 def _copied(
