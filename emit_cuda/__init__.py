@@ -42,6 +42,7 @@ def compile(  # noqa: A001 - so it is named
     *,
     optimize: bool = True,
     checked: bool = False,
+    donate: bool = False,
 ) -> Executable:
     """Verify, optimize, emit and compile a module, and load it on a device.
 
@@ -51,6 +52,8 @@ def compile(  # noqa: A001 - so it is named
     optimize : run the standard pipeline for a GPU first; without it, the code follows the module
         instruction by instruction.
     checked : on the processor, watch every access of every kernel.
+    donate : let results take the memory of those arguments that the module's `input_output_alias`
+        names.
 
     Raises
     ------
@@ -63,7 +66,7 @@ def compile(  # noqa: A001 - so it is named
     verify(module, sound)
     refuse_elided(module)
     header = module.header
-    if header.input_output_alias or header.buffer_donor:
+    if not donate and (header.input_output_alias or header.buffer_donor):
         module = replace(module, header=replace(header, input_output_alias=(), buffer_donor=()))
     runs_on = _device(device, checked=checked)
     if is_dynamic(module):

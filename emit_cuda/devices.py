@@ -1,6 +1,7 @@
 """Something that runs kernels: the processor, a GPU, or a stand-in; each has the same few verbs.
 
-A program's runner is written once against these protocols:
+A program's runner is written once against these protocols. Work is on streams, which are numbered;
+copies from and to the processor are on stream 0.
 
     kernels = device.load(source)
     x, y = device.allocate(4000), device.allocate(4000)
@@ -11,16 +12,51 @@ A program's runner is written once against these protocols:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     import numpy as np
     from numpy.typing import NDArray
 
 # The x, y and z of a grid or a block.
 Dim3 = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A stretch of memory that a kernel may use.
+
+    Attributes
+    ----------
+    address, size : in bytes.
+    name : for messages, as "argument 0, f32[1000]".
+    """
+
+    address: int
+    size: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """Why a kernel is launched, for messages.
+
+    Attributes
+    ----------
+    instruction : the name of the HLO instruction that it computes.
+    memory : all that it may use beside shared memory, for a device that watches; None if unknown.
+    """
+
+    instruction: str = ""
+    memory: Sequence[Memory] | None = None
+
+
+# Of a launch of which nothing is told.
+UNKNOWN = Purpose()
 
 
 class Kernels(Protocol):
@@ -33,8 +69,11 @@ class Kernels(Protocol):
         block: Dim3,
         shared_bytes: int = 0,
         arguments: Sequence[int | np.generic] = (),
+        *,
+        stream: int = 0,
+        purpose: Purpose = UNKNOWN,
     ) -> None:
-        """Let a kernel run after all that was launched before it.
+        """Let a kernel run after all that was launched on the same stream before it.
 
         Parameters
         ----------
@@ -42,6 +81,7 @@ class Kernels(Protocol):
         grid, block : how many blocks, and how many threads in each, along x, y and z.
         shared_bytes : of `extern __shared__` memory.
         arguments : Python integers are addresses; scalars are NumPy's, of the parameter's type.
+        stream : its number; streams run side by side, but for what `Device.wait` says.
 
         Raises
         ------
@@ -51,10 +91,31 @@ class Kernels(Protocol):
         ...
 
 
+class Graph(Protocol):
+    """Launches and copies that were recorded."""
+
+    def close(self) -> None:
+        """Give back what the driver holds."""
+        ...
+
+
 class Device(Protocol):
-    """Where kernels run, with a memory of its own."""
+    """Where kernels run, with a memory of its own.
+
+    Attributes
+    ----------
+    place : as DLPack names it: a kind of device, 1 for the processor and 2 for CUDA; its number.
+    captures : whether it records launches as graphs, to be replayed at once.
+    """
 
     name: str
+    place: tuple[int, int]
+    captures: bool
+
+    @property
+    def watches(self) -> bool:
+        """Whether it looks at what kernels access, and so wants to know their memory."""
+        ...
 
     def load(self, source: str, name: str = "kernels.cu") -> Kernels:
         """Compile a file of CUDA C for this device, or find it in the cache.
@@ -74,6 +135,10 @@ class Device(Protocol):
         """Give memory back."""
         ...
 
+    def holds(self, address: int) -> bool:
+        """Whether an address of another library is in this device's memory."""
+        ...
+
     def write(self, address: int, data: NDArray[Any]) -> None:
         """Copy an array to the device, in the order of launches."""
         ...
@@ -82,12 +147,40 @@ class Device(Protocol):
         """Copy from the device to an array, after all that was launched; waits for it."""
         ...
 
-    def copy(self, target: int, source: int, size: int) -> None:
-        """Copy bytes inside of the device, in the order of launches."""
+    def copy(self, target: int, source: int, size: int, stream: int = 0) -> None:
+        """Copy bytes inside of the device, in the order of launches of a stream."""
         ...
 
     def fill(self, address: int, byte: int, size: int) -> None:
         """Set bytes of the device to one value, in the order of launches."""
+        ...
+
+    def record(self, stream: int) -> Any:
+        """An event: it comes after all that was asked of a stream until now."""
+        ...
+
+    def wait(self, stream: int, event: Any) -> None:
+        """Let what is asked of a stream from now on come after an event of another stream."""
+        ...
+
+    def handle(self, stream: int) -> int:
+        """What libraries of CUDA take for a stream; 0 where there are none."""
+        ...
+
+    def keep(self, thing: object) -> None:
+        """Keep something alive until all that stream 0 was asked for has ended."""
+        ...
+
+    def order(self, before: int, after: int) -> None:
+        """Let a stream wait for another; by handles, of which other libraries may own one."""
+        ...
+
+    def capture(self) -> AbstractContextManager[Graph]:
+        """Record what this thread launches inside of a `with`, instead of letting it run."""
+        ...
+
+    def replay(self, graph: Any) -> None:
+        """Run what was recorded, after all that was launched before."""
         ...
 
     def synchronize(self) -> None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from codegen.program.run_time_sizes import call_with_sizes
-from emit_cuda.program.runner import Runner
+from emit_cuda.arrays import DeviceArray, Lent, lent
+from emit_cuda.program.runner import Graphs, Runner
+from emit_cuda.program.streams import MOST_STREAMS, parts
+from hlo.errors.error import HloError
+from hlo.support.dlpack import from_dlpack
 from interpreter.engine.arguments import checked_arguments
 
 if TYPE_CHECKING:
@@ -18,11 +23,14 @@ if TYPE_CHECKING:
 
     from emit_cuda.devices import Device, Kernels
     from emit_cuda.program.emit import Program
+    from emit_cuda.program.runner import Addresses
     from hlo.instruction import Computation, Module
     from hlo.types.shape import Shape
     from optimizer.dynamic_padder.boundary import Static
 
 Value = Any  # an array, None for a token, or a tuple of values
+# Stands for the elements of arrays that only the device sees.
+_NOWHERE = np.zeros(16, np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +45,10 @@ class Memory:
 
 class Executable:
     """A module as a function of its arguments, which runs on a device.
+
+    Its memory for arguments, results and temporary arrays stays on the device from call to call, so
+    that what a GPU has recorded of one call serves for the next. Threads may call it at once: they
+    take turns.
 
     Parameters
     ----------
@@ -65,7 +77,11 @@ class Executable:
             constants=sum(c.nbytes for c in program.constants),
         )
         self._kernels = kernels or device.load(program.source)
-        self._constants = [self._written(array) for array in program.constants]
+        self._parts = parts(program.steps, 1 if program.keeps_state else MOST_STREAMS)
+        self._graphs, self._turn = Graphs(), RLock()
+        # What stays on the device from call to call: by what it is for, and its number.
+        self._kept: dict[tuple[str, int], int] = {}
+        self._constants = [self._written("constant", k, c) for k, c in enumerate(program.constants)]
 
     @property
     def source(self) -> str:
@@ -75,39 +91,146 @@ class Executable:
     def __call__(self, *arguments: Any) -> Value:
         """The value of the module for some arguments, as `interpreter.evaluate` gives it.
 
+        Parameters
+        ----------
+        arguments : arrays of NumPy, which are copied to the device, or of the device.
+
         Raises
         ------
         HloError
             HLO110 to HLO112 if the arguments do not fit, HLO192 if a kernel fails, HLO193 if
             checked mode finds a mistake.
         """
-        device, taken = self.device, list[int]()
-        values = checked_arguments(self._entry, list(arguments))
-        try:
-            taken += (
-                self._written(np.ascontiguousarray(leaf)) if leaf is not None else 0
-                for leaf in _leaves(values)
-            )
-            given = taken[:]
-            results = [device.allocate(max(_bytes(s), 1)) for s in self._made]
-            taken += results
-            arena = device.allocate(max(self.program.arena_bytes, 1))
-            taken.append(arena)
-            addresses: dict[str, Sequence[int]] = {
-                "argument": given, "result": results, "arena": [arena],
-                "constant": self._constants,
-            }  # fmt: skip
-            Runner(device, self._kernels, addresses).run(self.program.steps)
+        with self._turn:
+            results = [self._room("result", k, _bytes(s)) for k, s in enumerate(self._made)]
+            self._run(arguments, results)
             found = [self._taken(s, a) for s, a in zip(self._made, results, strict=True)]
-        finally:
-            for address in taken:
-                if address:
-                    device.free(address)
+            if not self.device.captures:
+                self.release()
         return _nested(self._entry.root.shape, iter(found))
 
-    def _written(self, array: NDArray[Any]) -> int:
-        address = self.device.allocate(max(array.nbytes, 1))
-        self.device.write(address, array)
+    def on_device(self, *arguments: Any) -> Value:
+        """The value for some arguments, in arrays that stay on the device; nothing waits for it.
+
+        Parameters
+        ----------
+        arguments : as of a call. Where the module was compiled with `donate`, an array of the
+            device gives its memory to the result that its parameter is aliased with.
+
+        Raises
+        ------
+        HloError
+            HLO110 to HLO112 if the arguments do not fit.
+        """
+        with self._turn:
+            donors = self._donors(_flat(arguments))
+            made = [
+                self._array(shape, donors.get(number)) if shape.is_array else None
+                for number, shape in enumerate(self._made)
+            ]
+            self._run(arguments, [array.address if array else 0 for array in made])
+            for result, donor in donors.items():
+                if (array := made[result]) is not None:
+                    array.take(donor)
+        return _nested(self._entry.root.shape, iter(made))
+
+    def _donors(self, leaves: Sequence[Any]) -> dict[int, DeviceArray]:
+        """By numbers of results, the arrays of the device that give their memory to them.
+
+        Raises
+        ------
+        HloError
+            HLO112 if such an array is another argument, too.
+        """
+        given = {k: leaves[n] for k, n in self.program.donated.items() if n < len(leaves)}
+        donors = {
+            k: array
+            for k, array in given.items()
+            if isinstance(array, DeviceArray) and array.device is self.device
+        }
+        for donor in donors.values():
+            if sum(leaf is donor for leaf in leaves) > 1:
+                raise HloError("HLO112", "an array that is donated is another argument, too")
+        return donors
+
+    def _array(self, shape: Shape, donor: DeviceArray | None) -> DeviceArray:
+        """An array for a result, in fresh memory or a donor's."""
+        dtype = shape.element_type.dtype
+        if donor is not None:
+            return DeviceArray(self.device, donor.address, shape.dims, dtype, donor)
+        address = self.device.allocate(max(_bytes(shape), 1))
+        return DeviceArray(self.device, address, shape.dims, dtype)
+
+    def release(self) -> None:
+        """Give back the memory that stays on the device between calls, but for constants."""
+        with self._turn:
+            self._graphs.close()
+            for key in [key for key in self._kept if key[0] != "constant"]:
+                self.device.free(self._kept.pop(key))
+
+    def _run(self, arguments: Sequence[Any], results: Sequence[int]) -> None:
+        """Bring the arguments to the device, and ask it for all steps."""
+        given: list[int] = []
+        into = {number: results[k] for k, number in self.program.donated.items()}
+        for number, (leaf, shape) in enumerate(
+            zip(self._leaves(arguments), self._given, strict=True)
+        ):
+            if leaf is None:
+                given.append(0)
+            elif isinstance(leaf, Lent):
+                self.device.keep(leaf.owner)
+                if number in into and into[number] != leaf.address:
+                    self.device.copy(into[number], leaf.address, _bytes(shape))
+                given.append(leaf.address)
+            elif number in into:
+                self.device.write(into[number], leaf)
+                given.append(into[number])
+            else:
+                given.append(self._written("argument", number, leaf))
+        addresses: Addresses = {
+            "argument": tuple(given),
+            "result": tuple(results),
+            "arena": (self._room("arena", 0, self.program.arena_bytes),),
+            "constant": tuple(self._constants),
+        }
+        Runner(self.device, self._kernels, addresses, self._graphs).run(self._parts)
+
+    def _leaves(self, arguments: Sequence[Any]) -> Iterator[NDArray[Any] | Lent | None]:
+        """The arrays of the arguments, checked: on the device, or to be copied there."""
+        found: list[Lent] = []
+        plain = [self._plain(argument, found) for argument in arguments]
+        on_device = iter(found)
+        for leaf in _flat(checked_arguments(self._entry, plain)):
+            is_lent = leaf is not None and leaf.size and leaf.base is _NOWHERE
+            yield next(on_device) if is_lent else leaf
+
+    def _plain(self, argument: Any, found: list[Lent]) -> Any:
+        """An argument of NumPy's; in the place of arrays of the device, one as large."""
+        if isinstance(argument, tuple | list) and any(map(_is_foreign, _flat(argument))):
+            return tuple(self._plain(a, found) for a in cast("Sequence[Any]", argument))
+        memory = lent(self.device, argument)
+        if memory is None:
+            if isinstance(argument, DeviceArray):
+                return np.asarray(argument)
+            return from_dlpack(argument) if _is_foreign(argument) else cast("Any", argument)
+        if 0 in memory.dims:
+            nothing: NDArray[Any] = np.empty(memory.dims, memory.dtype)
+            return nothing
+        found.append(memory)
+        strides = (0,) * len(memory.dims)
+        like: NDArray[Any] = np.ndarray(memory.dims, memory.dtype, _NOWHERE, strides=strides)
+        return like
+
+    def _room(self, what: str, number: int, size: int) -> int:
+        """Memory that stays on the device."""
+        if (what, number) not in self._kept:
+            self._kept[what, number] = self.device.allocate(max(size, 1))
+        return self._kept[what, number]
+
+    def _written(self, what: str, number: int, array: NDArray[Any]) -> int:
+        """Memory that stays on the device, with the elements of an array."""
+        address = self._room(what, number, array.nbytes)
+        self.device.write(address, np.ascontiguousarray(array))
         return address
 
     def _taken(self, shape: Shape, address: int) -> NDArray[Any] | None:
@@ -141,12 +264,19 @@ def _bytes(shape: Shape) -> int:
     return shape.size * shape.element_type.bytes if shape.is_array else 0
 
 
-def _leaves(values: Any) -> Iterator[Any]:
-    for value in values:
-        if isinstance(value, tuple):
-            yield from _leaves(cast("tuple[Any, ...]", value))
-        else:
-            yield value
+def _flat(values: Any) -> list[Any]:
+    """The leaves of nested tuples."""
+    if not isinstance(values, tuple | list):
+        return [values]
+    return [leaf for value in cast("Sequence[Any]", values) for leaf in _flat(value)]
+
+
+def _is_foreign(value: Any) -> bool:
+    """Whether another library may have to tell where an array is."""
+    numpy = isinstance(value, np.ndarray | np.generic)
+    return not numpy and (
+        hasattr(value, "__dlpack__") or hasattr(value, "__cuda_array_interface__")
+    )
 
 
 def _nested(shape: Shape, leaves: Iterator[Any]) -> Value:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from emit_c.executable.dlpack import from_dlpack
 from emit_c.executable.runtime import OUT_OF_MEMORY, runtime
+from hlo.support.dlpack import from_dlpack
 from interpreter.engine.arguments import checked_argument, checked_arguments
 from optimizer.memory.heap import ALIGNMENT
 

@@ -1,8 +1,8 @@
 """A GPU as a device: PyCUDA's memory pool, stream, page-locked staging and launches.
 
-All work of a device is on one stream, in the order in which it was asked for; nothing waits until
-something is read. Memory that is freed goes back to the pool at once, since what comes next on the
-stream comes after its last use.
+Copies from and to the processor are on stream 0, and so is the end of each run of a program;
+kernels may be on others in between. Nothing waits until something is read. Memory that is freed
+goes back to the pool at once, since what comes next on stream 0 comes after its last use.
 
 PyCUDA is imported when a device is made, and nowhere else: it is an extra, and needs a driver.
 
@@ -17,20 +17,24 @@ from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
+from threading import RLock, local
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from emit_cuda import nvrtc
-from emit_cuda.gpu.graphs import Graph, capturing
+from emit_cuda.devices import UNKNOWN
+from emit_cuda.gpu.graphs import Graph, capturing, order, ordinal_of
+from emit_cuda.gpu.staging import Staging
 from hlo.errors.error import HloError
+from hlo.support.dlpack import CUDA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from emit_cuda.devices import Dim3
+    from emit_cuda.devices import Dim3, Purpose
     from emit_cuda.nvrtc import Compiled
 
     # Makes a file of CUDA C into something that the driver loads, for an architecture.
@@ -41,8 +45,8 @@ WITHOUT_GPU = (
     "`hlo run --platform cuda-host` runs the same kernels on the processor",
     "`hlo opt --stage cuda` shows them, `--stage ptx` what NVRTC makes of them",
 )
-# Larger arrays are copied without staging, in steps that the driver chooses.
-STAGED_BYTES = 32 << 20
+# A flag of a stream.
+_NON_BLOCKING = 1
 # Of shared memory, what a block may ask for without having said so before.
 USUAL_SHARED = 48 << 10
 
@@ -66,12 +70,11 @@ def _nvrtc(source: str, architecture: str, name: str) -> Compiled:
     return nvrtc.compile(source, architecture, name=name)
 
 
-@dataclass(slots=True)
-class _Staged:
-    """Page-locked memory whose copy may still go on."""
+class _Recording(local):
+    """The streams and the kernels of the graph that a thread records; None while there is none."""
 
-    array: NDArray[np.uint8]
-    event: Any
+    streams: list[Any] | None = None
+    kernels: list[str] | None = None
 
 
 class GpuDevice:
@@ -107,12 +110,22 @@ class GpuDevice:
         self._context = gpu.retain_primary_context()
         tools = import_module("pycuda.tools")
         with self.current():
-            self.stream = driver.Stream()
+            self._streams = [self._new_stream()]
             self._pool = tools.DeviceMemoryPool()
-            self._staging = tools.PageLockedMemoryPool()
+            self._page_locked = tools.PageLockedMemoryPool()
+            self._staging = Staging(driver, self._page_locked)
+        self.place: tuple[int, int] = (CUDA, ordinal)
         self._allocated: dict[int, Any] = {}
-        self._staged: deque[_Staged] = deque()
         self._launched: deque[str] = deque(maxlen=16)
+        self._recording = _Recording()
+        self._lock = RLock()
+
+    captures = True
+
+    @property
+    def watches(self) -> bool:
+        """Whether it looks at what kernels access: a GPU does not."""
+        return False
 
     @contextmanager
     def current(self) -> Generator[None]:
@@ -122,6 +135,18 @@ class GpuDevice:
             yield
         finally:
             self._context.pop()
+
+    def stream(self, number: int = 0) -> Any:
+        """PyCUDA's stream of a number; inside of `capture`, the one that records in its place."""
+        with self._lock, self.current():
+            streams = self._recording.streams or self._streams
+            while len(streams) <= number:
+                streams.append(self._new_stream())
+            return streams[number]
+
+    def _new_stream(self) -> Any:
+        # It does not wait for the stream that all libraries share.
+        return self._driver.Stream(_NON_BLOCKING)
 
     def load(self, source: str, name: str = "kernels.cu") -> GpuKernels:
         """Compile a file of CUDA C for this GPU, or find it in the cache.
@@ -138,58 +163,67 @@ class GpuDevice:
 
     def allocate(self, size: int) -> int:
         """The address of memory out of the pool; what it holds is undefined."""
-        with self.current(), self._errors(f"taking {size} bytes"):
+        with self._lock, self.current(), self._errors(f"taking {size} bytes"):
             memory = self._pool.allocate(max(size, 1))
-        self._allocated[int(memory)] = memory
+            self._allocated[int(memory)] = memory
         return int(memory)
 
     def free(self, address: int) -> None:
-        """Give memory back to the pool."""
-        with self.current():
+        """Give memory back to the pool; what stream 0 was asked to do with it still happens."""
+        with self._lock, self.current():
             self._allocated.pop(address).free()
+
+    def holds(self, address: int) -> bool:
+        """Whether an address of another library is in this GPU's memory."""
+        with self.current():
+            return ordinal_of(address) == self.place[1]
 
     def write(self, address: int, data: NDArray[Any]) -> None:
         """Copy an array to the GPU, after what was asked for before; the array is free at once."""
         flat = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
-        if not flat.size:
-            return
-        with self.current(), self._errors("copying to the GPU"):
-            if flat.size > STAGED_BYTES:
-                self.stream.synchronize()
-                self._driver.memcpy_htod(address, flat)
-                return
-            while self._staged and self._staged[0].event.query():
-                self._staged.popleft()
-            staged = self._staging.allocate((flat.size,), np.uint8)
-            staged[...] = flat
-            self._driver.memcpy_htod_async(address, staged, self.stream)
-            event = self._driver.Event(self._driver.event_flags.DISABLE_TIMING)
-            self._staged.append(_Staged(staged, event.record(self.stream)))
+        with self._lock, self.current(), self._errors("copying to the GPU"):
+            self._staging.write(address, flat, self.stream())
 
     def read(self, address: int, out: NDArray[Any]) -> None:
         """Copy from the GPU to an array whose elements lie in order, and wait for it."""
         flat = out.reshape(-1).view(np.uint8)
-        if not flat.size:
-            return
         with self.current(), self._errors("copying from the GPU"):
-            if flat.size > STAGED_BYTES:
-                self.stream.synchronize()
-                self._driver.memcpy_dtoh(flat, address)
-                return
-            staged = self._staging.allocate((flat.size,), np.uint8)
-            self._driver.memcpy_dtoh_async(staged, address, self.stream)
-            self.stream.synchronize()
-            flat[...] = staged
+            self._staging.read(address, flat, self.stream())
 
-    def copy(self, target: int, source: int, size: int) -> None:
-        """Copy bytes inside of the GPU, after what was asked for before."""
+    def copy(self, target: int, source: int, size: int, stream: int = 0) -> None:
+        """Copy bytes inside of the GPU, after what a stream was asked for before."""
         with self.current(), self._errors("copying inside of the GPU"):
-            self._driver.memcpy_dtod_async(target, source, size, self.stream)
+            self._driver.memcpy_dtod_async(target, source, size, self.stream(stream))
 
     def fill(self, address: int, byte: int, size: int) -> None:
         """Set bytes of the GPU to one value, after what was asked for before."""
         with self.current(), self._errors("filling memory"):
-            self._driver.memset_d8_async(address, byte, size, self.stream)
+            self._driver.memset_d8_async(address, byte, size, self.stream())
+
+    def record(self, stream: int) -> Any:
+        """An event: it comes after all that was asked of a stream until now."""
+        with self.current(), self._errors("recording an event"):
+            event = self._driver.Event(self._driver.event_flags.DISABLE_TIMING)
+            return event.record(self.stream(stream))
+
+    def wait(self, stream: int, event: Any) -> None:
+        """Let what is asked of a stream from now on come after an event of another stream."""
+        with self.current(), self._errors("waiting for an event"):
+            self.stream(stream).wait_for_event(event)
+
+    def handle(self, stream: int = 0) -> int:
+        """The driver's handle of a stream, as other libraries take it."""
+        return int(self.stream(stream).handle)
+
+    def keep(self, thing: Any) -> None:
+        """Keep something alive until all that stream 0 was asked for has ended."""
+        with self._lock, self.current():
+            self._staging.keep(thing, self.stream())
+
+    def order(self, before: int, after: int) -> None:
+        """Let a stream wait for another one; both by handles, of which others may own one."""
+        with self.current():
+            order(before, after)
 
     def synchronize(self) -> None:
         """Wait for all that was asked for.
@@ -199,36 +233,50 @@ class GpuDevice:
         HloError
             HLO192 if a kernel failed.
         """
-        with self.current(), self._errors("the kernels"):
-            self.stream.synchronize()
-            self._staged.clear()
+        with self._lock, self.current(), self._errors("the kernels"):
+            self._context.synchronize()
+            self._staging.forget()
 
     @contextmanager
     def capture(self) -> Generator[Graph]:
-        """Record the launches and copies inside of a `with`, as a graph that can be replayed.
+        """Record what this thread launches and copies inside of a `with`, as a graph.
 
         Nothing inside may wait or take memory. Addresses are those of the recording.
         """
         with self.current(), self._errors("recording a graph"):
             graph = Graph()
-            with capturing(self.stream.handle, graph):
-                yield graph
+            streams = [self._new_stream()]
+            self._recording.streams, self._recording.kernels = streams, graph.kernels
+            try:
+                with capturing(streams[0].handle, graph):
+                    yield graph
+            finally:
+                self._recording.streams = self._recording.kernels = None
 
     def replay(self, graph: Graph) -> None:
-        """Launch a graph, after what was asked for before."""
+        """Run a graph, after what was asked for before."""
         with self.current(), self._errors("a graph"):
-            graph.launch(self.stream.handle)
+            self._launched += graph.kernels
+            graph.launch(self.stream().handle)
 
-    def launch(self, kernel: str, function: Any, *given: Any, **where: Any) -> None:
-        """Let a function of a module run; `GpuKernels.launch` says with what."""
+    def launch(
+        self, kernel: str, function: Any, given: Sequence[Any], stream: int, **where: Any
+    ) -> None:
+        """Let a function of a module run; `GpuKernels.launch` says with what.
+
+        Parameters
+        ----------
+        kernel : its name, and what it computes, for messages.
+        """
         with self.current(), self._errors(f"kernel {kernel}"):
             if where["shared"] > USUAL_SHARED:
                 wanted = self._driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
                 function.set_attribute(wanted, where["shared"])
-            self._launched.append(kernel)
-            function(*given, **where, stream=self.stream)
-            if self._blocking:
-                self.stream.synchronize()
+            recording = self._recording.kernels
+            (self._launched if recording is None else recording).append(kernel)
+            function(*given, **where, stream=self.stream(stream))
+            if self._blocking and not self._recording.streams:
+                self.stream(stream).synchronize()
 
     @contextmanager
     def _errors(self, about: str) -> Generator[None]:
@@ -250,15 +298,16 @@ class GpuDevice:
 
     def close(self) -> None:
         """Give memory and the context back; PyCUDA wants that before the process ends."""
-        with self.current():
-            self.stream.synchronize()
-            self._staged.clear()
+        with self._lock, self.current():
+            self._context.synchronize()
+            self._staging.forget()
             for memory in self._allocated.values():
                 memory.free()
             self._allocated.clear()
             self._pool.stop_holding()
-            self._staging.stop_holding()
-            del self.stream, self._pool, self._staging
+            self._page_locked.stop_holding()
+            self._streams.clear()
+            del self._pool, self._page_locked, self._staging
         self._context.detach()
 
 
@@ -283,8 +332,11 @@ class GpuKernels:
         block: Dim3,
         shared_bytes: int = 0,
         arguments: Sequence[int | np.generic] = (),
+        *,
+        stream: int = 0,
+        purpose: Purpose = UNKNOWN,
     ) -> None:
-        """Let a kernel run after all that was asked for before.
+        """Let a kernel run after all that a stream was asked for before.
 
         Raises
         ------
@@ -299,4 +351,5 @@ class GpuKernels:
                 self._functions[kernel] = self.module.get_function(self.names[kernel])
         given = [np.uintp(each) if isinstance(each, int) else each for each in arguments]
         where = {"grid": grid, "block": block, "shared": shared_bytes}
-        self.device.launch(kernel, self._functions[kernel], *given, **where)
+        told = f"{kernel} (%{purpose.instruction})" if purpose.instruction else kernel
+        self.device.launch(told, self._functions[kernel], given, stream, **where)

@@ -1,4 +1,4 @@
-"""CUDA graphs: launches that are recorded once, and then replayed by one call of the driver.
+"""What PyCUDA leaves out of the driver, by ctypes: CUDA graphs, and streams of other libraries.
 
 A launch costs some microseconds of the processor; of a small kernel that is more than the GPU
 takes. A graph costs them once for all of its launches.
@@ -37,9 +37,15 @@ def _call(function: str, *arguments: object) -> None:
 
 
 class Graph:
-    """Launches and copies that were recorded; empty until the recording ends."""
+    """Launches and copies that were recorded; empty until the recording ends.
+
+    Attributes
+    ----------
+    kernels : what it launches, for messages.
+    """
 
     def __init__(self) -> None:
+        self.kernels: list[str] = []
         self._graph = ctypes.c_void_p()
         self._executable = ctypes.c_void_p()
 
@@ -77,7 +83,7 @@ class Graph:
 
 @contextmanager
 def capturing(handle: int, graph: Graph) -> Generator[None]:
-    """Record what is asked of a stream inside of a `with`."""
+    """Record what is asked of a stream inside of a `with`, and of those that wait for it there."""
     stream = ctypes.c_void_p(handle)
     _call("cuStreamBeginCapture_v2", stream, ctypes.c_int(_RELAXED))
     try:
@@ -87,3 +93,34 @@ def capturing(handle: int, graph: Graph) -> Generator[None]:
         _driver().cuStreamEndCapture(stream, ctypes.byref(ctypes.c_void_p()))
         raise
     graph.record(stream)
+
+
+def order(before: int, after: int) -> None:
+    """Let what a stream is asked from now on wait for all that another was asked until now.
+
+    Parameters
+    ----------
+    before, after : handles of streams, of which other libraries may own one.
+
+    Raises
+    ------
+    HloError
+        HLO192 if the driver reports an error.
+    """
+    event = ctypes.c_void_p()
+    without_times = 2
+    _call("cuEventCreate", ctypes.byref(event), ctypes.c_uint(without_times))
+    try:
+        _call("cuEventRecord", event, ctypes.c_void_p(before))
+        _call("cuStreamWaitEvent", ctypes.c_void_p(after), event, ctypes.c_uint(0))
+    finally:
+        # The driver keeps the event until whoever waits for it went on.
+        _call("cuEventDestroy_v2", event)
+
+
+def ordinal_of(address: int) -> int:
+    """The number of the GPU in whose memory an address is; -1 for other memory."""
+    found, device_ordinal = ctypes.c_int(-1), 9
+    asked = ctypes.byref(found), ctypes.c_int(device_ordinal), ctypes.c_ulonglong(address)
+    status = _driver().cuPointerGetAttribute(*asked)
+    return -1 if status else found.value

@@ -8,9 +8,10 @@ granted), `threads.cpp` (how it runs), `checker.cpp` (what checked mode looks at
 `findings`, `library`, `device` (the same verbs as a GPU has).
 """
 
+from emit_cuda.devices import Memory
 from emit_cuda.host.device import HostDevice, HostKernels, raise_findings
 from emit_cuda.host.findings import FAULTS, Finding, Spot
-from emit_cuda.host.library import Library, Memory
+from emit_cuda.host.library import Library
 from emit_cuda.host.library import load as compile  # noqa: A004 - so it is named
 
 __all__ = [

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
-from emit_cuda.host.library import Library, Memory, load
+from emit_cuda.devices import UNKNOWN, Memory
+from emit_cuda.host.library import Library, load
 from hlo.errors.error import HloError
+from hlo.support.dlpack import CPU
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from emit_cuda.devices import Dim3
+    from emit_cuda.devices import Dim3, Graph, Purpose
     from emit_cuda.host.findings import Finding
 
 # As of a GPU; and as many bytes around each allocation belong to nobody.
@@ -40,10 +42,16 @@ class HostDevice:
     seed: int = 0
     name: str = "host"
     findings: list[Finding] = field(default_factory=list["Finding"])
+    place: tuple[int, int] = (CPU, 0)
+    captures: bool = False
     _allocated: dict[int, tuple[NDArray[np.uint8], int]] = field(
         default_factory=dict[int, "tuple[NDArray[np.uint8], int]"]
     )
-    _described: dict[int, Memory] = field(default_factory=dict[int, Memory])
+
+    @property
+    def watches(self) -> bool:
+        """Whether it looks at what kernels access."""
+        return self.checked
 
     def load(self, source: str, name: str = "kernels.cu") -> HostKernels:
         """Compile a file of CUDA C for the processor, or find it in the cache.
@@ -66,16 +74,11 @@ class HostDevice:
 
     def free(self, address: int) -> None:
         """Give memory back."""
-        _, size = self._allocated.pop(address)
-        for inside in [a for a in self._described if address <= a < address + size]:
-            del self._described[inside]
+        del self._allocated[address]
 
-    def describe(self, address: int, size: int, name: str) -> None:
-        """Say that some bytes of an allocation are a buffer with a name.
-
-        Of an allocation with such buffers, checked mode lets kernels use nothing else.
-        """
-        self._described[address] = Memory(address, size, name)
+    def holds(self, address: int) -> bool:
+        """Whether an address is in memory that this device has given out."""
+        return any(at <= address < at + size for at, (_, size) in self._allocated.items())
 
     def write(self, address: int, data: NDArray[Any]) -> None:
         """Copy an array's elements, in its order, to the device."""
@@ -86,7 +89,7 @@ class HostDevice:
         """Copy from the device to an array whose elements lie in order."""
         ctypes.memmove(out.ctypes.data, address, out.nbytes)
 
-    def copy(self, target: int, source: int, size: int) -> None:
+    def copy(self, target: int, source: int, size: int, stream: int = 0) -> None:  # noqa: ARG002
         """Copy bytes inside of the device."""
         ctypes.memmove(target, source, size)
 
@@ -94,23 +97,37 @@ class HostDevice:
         """Set bytes of the device to one value."""
         ctypes.memset(address, byte, size)
 
+    def record(self, stream: int) -> None:
+        """No event: what was launched has ended."""
+
+    def wait(self, stream: int, event: None) -> None:
+        """Return at once: what was launched has ended."""
+
+    def handle(self, stream: int = 0) -> int:  # noqa: ARG002
+        """There are no streams of a driver."""
+        return 0
+
+    def keep(self, thing: object) -> None:
+        """Return at once: nothing is on its way."""
+
+    def order(self, before: int, after: int) -> None:
+        """Return at once: what was launched has ended."""
+
+    def capture(self) -> Never:
+        """There are no graphs here: `captures` says so."""
+        raise NotImplementedError
+
+    def replay(self, graph: Graph) -> Never:
+        """There are no graphs here: `captures` says so."""
+        raise NotImplementedError
+
     def synchronize(self) -> None:
         """Return at once: every launch here has ended when it returns."""
 
-    def memory(self) -> Iterator[Memory]:
-        """All that kernels may use."""
-        yield from self._described.values()
-        parents = {self._parent(address) for address in self._described}
-        for address, (_, size) in self._allocated.items():
-            if address not in parents:
-                yield Memory(address, size, f"an allocation of {size} bytes")
-
-    def _parent(self, address: int) -> int:
-        """The allocation that an address is in; the address itself if it is in none."""
-        for start, (_, size) in self._allocated.items():
-            if start <= address < start + size:
-                return start
-        return address
+    def memory(self) -> list[Memory]:
+        """All that kernels may use, where nothing more is known of a launch."""
+        sizes = ((address, size) for address, (_, size) in self._allocated.items())
+        return [Memory(address, size, f"an allocation of {size} bytes") for address, size in sizes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +144,9 @@ class HostKernels:
         block: Dim3,
         shared_bytes: int = 0,
         arguments: Sequence[int | np.generic] = (),
+        *,
+        stream: int = 0,  # noqa: ARG002
+        purpose: Purpose = UNKNOWN,
     ) -> None:
         """Run a kernel to its end.
 
@@ -143,7 +163,7 @@ class HostKernels:
             block,
             shared_bytes,
             arguments,
-            memory=tuple(device.memory()) if device.checked else (),
+            memory=device.memory() if purpose.memory is None else purpose.memory,
             seed=device.seed,
         )
         if found:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from emit_cuda.devices import Dim3
+    from emit_cuda.devices import Dim3, Memory
     from emit_cuda.host.findings import Finding
 
 # CUDA's limits, of every processor since 2012; of shared memory those of an H100.
@@ -34,21 +34,6 @@ KINDS = ("integer", "pointer", "floating", "structure")
 MOST_FINDINGS = 32
 # With fewer threads than this, to start another processor thread takes longer than to do its work.
 FEW_THREADS = 1 << 14
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """A stretch of memory that a kernel may use.
-
-    Attributes
-    ----------
-    address, size : in bytes.
-    name : for messages, as "argument 0, f32[1000]".
-    """
-
-    address: int
-    size: int
-    name: str
 
 
 @dataclass(frozen=True, slots=True)

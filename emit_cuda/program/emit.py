@@ -22,6 +22,8 @@ from emit_cuda.table import custom_calls, emits_cuda
 from hlo.verify import verify_once
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from emit_cuda.program.steps import Step
@@ -38,12 +40,16 @@ class Program:
     steps : what runs its kernels.
     constants : arrays that kernels read.
     arena_bytes : of memory for temporary arrays.
+    donated : for numbers of results, the argument whose memory they take.
+    keeps_state : kernels change a state of the device, so that their order counts.
     """
 
     source: str
     steps: tuple[Step, ...]
     constants: tuple[NDArray[Any], ...]
     arena_bytes: int
+    donated: Mapping[int, int]
+    keeps_state: bool
 
 
 def emit(module: Module, kernels: KernelFile | None = None) -> Program:
@@ -66,11 +72,14 @@ def emit(module: Module, kernels: KernelFile | None = None) -> Program:
     expanded = ready(expand(module, emits_cuda, custom_calls))
     check(expanded, emits_cuda, "CUDA")
     writer = ModuleWriter(expanded, write_steps, kernels or KernelFile(Names()))
-    steps = (*seed_random_state(writer, expanded), *writer.steps_of(expanded.entry))
+    seeds = seed_random_state(writer, expanded)
+    steps = (*seeds, *writer.steps_of(expanded.entry))
     writer.memory.settle()
     return Program(
         writer.kernels.source(head(module)),
         writer.placed(steps),
         tuple(writer.constants.arrays.values()),
         writer.memory.arena_bytes,
+        writer.memory.donated,
+        bool(seeds),
     )

@@ -69,12 +69,13 @@ class ModuleWriter:
         if isinstance(pointer, Place):
             return pointer
         if pointer in self.constants.arrays:
-            return Place("constant", list(self.constants.arrays).index(pointer))
+            number = list(self.constants.arrays).index(pointer)
+            return Place("constant", number, 0, self.constants.arrays[pointer].nbytes, pointer)
         place, offset = self.declared[pointer]
         found = self.memory.slices[place]
-        allocation, behind = found.allocation, found.offset + offset
+        allocation, behind, size = found.allocation, found.offset + offset, found.size - offset
         if allocation.output is not None:
-            return Place("result", allocation.output, behind)
+            return Place("result", allocation.output, behind, size, pointer)
         if allocation.parameter is not None:
-            return Place("argument", allocation.parameter, behind)
-        return Place("arena", 0, behind)
+            return Place("argument", allocation.parameter, behind, size, pointer)
+        return Place("arena", 0, behind, size, pointer)

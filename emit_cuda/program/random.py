@@ -22,4 +22,4 @@ def seed_random_state(writer: ModuleWriter, module: Module) -> tuple[Launch, ...
     stage = alone([Call("seed_random_state", ())])
     kernel = Kernel(writer.constants, Scope())
     name, _ = writer.kernels.add(kernel, "seed", "the state of random numbers at first", stage)
-    return (Launch(name, stage.grid, stage.block, (), "random state"),)
+    return (Launch(name, stage.grid, stage.block, (), (), "random state"),)

@@ -2,18 +2,60 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import OrderedDict
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from emit_cuda.program.steps import Branch, Copy, Launch, Place, Step, While
+from emit_cuda.devices import Memory, Purpose
+from emit_cuda.program.steps import Copy, Launch, Place
+from emit_cuda.program.streams import Choice, Segment, Turns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from emit_cuda.devices import Device, Kernels
-    from emit_cuda.program.steps import Where
+    from emit_cuda.devices import Device, Graph, Kernels
+    from emit_cuda.program.steps import Where, Work
+    from emit_cuda.program.streams import Part
+
+Addresses = dict[str, tuple[int, ...]]
+# Graphs that an executable keeps: of its segments, on the memory of its latest calls.
+MOST_GRAPHS = 64
+
+
+class Graphs:
+    """The segments that were recorded, each on some addresses; the oldest are given up."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[Any, ...], Graph | None] = OrderedDict()
+
+    def get(self, key: tuple[Any, ...]) -> Graph | None:
+        """What was recorded; None if nothing was."""
+        return self._kept.get(key)
+
+    def is_new(self, key: tuple[Any, ...]) -> bool:
+        """Whether a segment is run on these addresses for the first time."""
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return False
+        self.keep(key, None)
+        return True
+
+    def keep(self, key: tuple[Any, ...], graph: Graph | None) -> None:
+        """Keep what was recorded."""
+        self._kept[key] = graph
+        if len(self._kept) > MOST_GRAPHS:
+            _, oldest = self._kept.popitem(last=False)
+            if oldest is not None:
+                oldest.close()
+
+    def close(self) -> None:
+        """Give all of them up."""
+        for graph in self._kept.values():
+            if graph is not None:
+                graph.close()
+        self._kept.clear()
 
 
 @dataclass(slots=True)
@@ -23,28 +65,77 @@ class Runner:
     Attributes
     ----------
     addresses : of the arguments, the results, the arena and the constants.
+    graphs : of earlier calls, where the device records them. What runs on the same memory for the
+        second time is recorded, and from then on costs one call of the driver.
     """
 
     device: Device
     kernels: Kernels
-    addresses: dict[str, Sequence[int]]
+    addresses: Addresses
+    graphs: Graphs = field(default_factory=Graphs)
 
-    def run(self, steps: Sequence[Step]) -> None:
-        """Do all steps, one after the other."""
-        for step in steps:
-            match step:
-                case Launch(kernel, grid, block, arguments):
-                    given = [self._address(place) for place in arguments]
-                    self.kernels.launch(kernel, grid, block, 0, given)
-                case Copy(target, source, size):
-                    self.device.copy(self._address(target), self._address(source), size)
-                case While(condition, predicate, body):
+    def run(self, program: Sequence[Part]) -> None:
+        """Do all steps."""
+        for part in program:
+            match part:
+                case Segment():
+                    self._segment(part)
+                case Turns(step, condition, body):
                     self.run(condition)
-                    while self._read(predicate, np.bool_):
+                    while self._read(step.predicate, np.bool_):
                         self.run(body)
                         self.run(condition)
-                case Branch(number, of_pred, branches):
-                    self.run(branches[self._branch(number, of_pred, len(branches))])
+                case Choice(step, branches):
+                    self.run(branches[self._branch(step.number, step.of_pred, len(branches))])
+
+    def _segment(self, segment: Segment) -> None:
+        if not self.device.captures or len(segment.queue) < 2:
+            self._issue(segment)
+            return
+        key = segment, *self.addresses.values()
+        graph = self.graphs.get(key)
+        if self.graphs.is_new(key):
+            self._issue(segment)
+            return
+        if graph is None:
+            with self.device.capture() as graph:
+                self._issue(segment)
+            self.graphs.keep(key, graph)
+        self.device.replay(graph)
+
+    def _issue(self, segment: Segment) -> None:
+        """Ask the device for all steps; other streams begin after stream 0, and end before it."""
+        device, events, begun = self.device, dict[int, Any](), {0}
+        start = device.record(0) if segment.streams else None
+        for number, queued in enumerate(segment.queue):
+            if queued.stream not in begun:
+                device.wait(queued.stream, start)
+                begun.add(queued.stream)
+            for before in queued.after:
+                device.wait(queued.stream, events[before])
+            self._do(queued.step, queued.stream)
+            if queued.awaited:
+                events[number] = device.record(queued.stream)
+        for stream in segment.streams:
+            device.wait(0, device.record(stream))
+
+    def _do(self, step: Work, stream: int) -> None:
+        match step:
+            case Launch(kernel, grid, block, arguments):
+                given = [self._address(place) for place in arguments]
+                purpose = Purpose(step.about, self._memory(step) if self.device.watches else None)
+                self.kernels.launch(kernel, grid, block, 0, given, stream=stream, purpose=purpose)
+            case Copy(target, source, size):
+                self.device.copy(self._address(target), self._address(source), size, stream)
+
+    def _memory(self, step: Launch) -> list[Memory]:
+        """All that a kernel may use: its arguments, each with its name."""
+        places: Mapping[Where, None] = dict.fromkeys(step.arguments)
+        return [
+            Memory(self._address(p), p.size, f"{p.name}, {p.size} bytes")
+            for p in places
+            if isinstance(p, Place)
+        ]
 
     def _address(self, place: Where) -> int:
         assert isinstance(place, Place)

@@ -93,7 +93,8 @@ class CudaSchedule(Schedule):
                 place = self.local(stage.own_bytes, "own_memory")
                 kernel.arguments[place] = Argument("u8 *", "own_memory", place)
             name, used = self.module.kernels.add(kernel, instr.name, comment, stage)
-            launch = Launch(name, stage.grid, stage.block, tuple(used), instr.name, stage.kind)
+            at = pointed(kernel, used)
+            launch = Launch(name, stage.grid, stage.block, *at, instr.name, stage.kind)
             self.step(launch, uses=used)
             if stage.own_bytes:
                 del kernel.arguments[place]  # pyright: ignore[reportPossiblyUnboundVariable]
@@ -157,6 +158,11 @@ class CudaSchedule(Schedule):
         if stage is not None:
             self.launch(kernel, instr, [stage])
         return stage is not None
+
+
+def pointed(kernel: shared.Kernel, used: Sequence[str]) -> tuple[tuple[str, ...], tuple[bool, ...]]:
+    """What a launch points to, and which of it the kernel may write to."""
+    return tuple(used), tuple(not kernel.arguments[p].kind.startswith("const ") for p in used)
 
 
 def _outputs(kernel: Kernel, instr: Instruction, pointers: Pointers) -> list[Name]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -19,11 +19,23 @@ class Place:
     ----------
     memory : an argument or a result of the program, its arena, or a constant array.
     number : of the leaf of the arguments or of the result, or of the constant.
+    size : bytes, from the offset on, that are the array's.
+    name : of the array, for messages.
     """
 
     memory: Memory
     number: int = 0
     offset: int = 0
+    size: int = 0
+    name: str = field(default="", compare=False)
+
+    def overlaps(self, other: Place) -> bool:
+        """Whether some bytes belong to both."""
+        return (
+            (self.memory, self.number) == (other.memory, other.number)
+            and self.offset < other.offset + other.size
+            and other.offset < self.offset + self.size
+        )
 
 
 # Before all memory is placed, a pointer's name stands for where it will be.
@@ -36,6 +48,7 @@ class Launch:
 
     Attributes
     ----------
+    writes : for each argument, whether the kernel may write to it.
     about : the instruction that it computes.
     kind : of kernel: how it shares its work among threads.
     """
@@ -44,6 +57,7 @@ class Launch:
     grid: Dim3
     block: Dim3
     arguments: tuple[Where, ...]
+    writes: tuple[bool, ...]
     about: str = ""
     kind: str = "loop"
 
@@ -80,4 +94,6 @@ class Branch:
     branches: tuple[tuple[Step, ...], ...]
 
 
-Step = Launch | Copy | While | Branch
+# What a device does, without asking the host in between.
+Work = Launch | Copy
+Step = Work | While | Branch

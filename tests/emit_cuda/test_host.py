@@ -8,6 +8,7 @@ import pytest
 import hlo
 from emit_cuda import host
 from emit_cuda.cuda_file import CudaFile
+from emit_cuda.devices import Purpose
 
 
 def launch(source, kernel, grid, block, arrays, scalars=(), shared=0, **options):
@@ -86,11 +87,11 @@ def test_a_device_has_the_verbs_of_a_gpu(checked):
 def test_a_buffer_inside_of_an_allocation_has_its_own_bounds():
     device = host.HostDevice(checked=True)
     arena = device.allocate(8192)
-    device.describe(arena, 1024, "x")
-    device.describe(arena + 4096, 8, "sums")
+    memory = [host.Memory(arena, 1024, "x"), host.Memory(arena + 4096, 8, "sums")]
     with pytest.raises(hlo.HloError, match="out of bounds") as caught:
         device.load(BLOCK_SUM).launch(
-            "block_sum", (2, 1, 1), (256, 1, 1), 0, (arena, arena + 4096, np.int32(512))
+            *("block_sum", (2, 1, 1), (256, 1, 1), 0, (arena, arena + 4096, np.int32(512))),
+            purpose=Purpose(memory=memory),
         )
     assert caught.value.code == "HLO193"
     assert "reads 4 bytes at byte 1024 of x" in caught.value.notes[0]

@@ -61,7 +61,7 @@ def compiled(folder, sources, name):
         f'extern "C" __attribute__((weak)) int {name}() {{ return 801; }}' for name in functions()
     )
     rest.write_text("\n".join(weak))
-    command = ["g++", "-std=c++17", "-O1", "-w", "-shared", "-fPIC", f"-I{HOST}", str(rest)]
+    command = ["g++", "-std=c++20", "-O1", "-w", "-shared", "-fPIC", f"-I{HOST}", str(rest)]
     command += [*map(str, sources), "-o", str(folder / name), "-Wl,-soname,libcuda.so.1", "-ldl"]
     subprocess.run(command, check=True)
 

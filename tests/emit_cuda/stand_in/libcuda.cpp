@@ -1,14 +1,18 @@
 // A stand-in for NVIDIA's driver, on a machine without a GPU: what PyCUDA and our graphs call.
 //
 // A "cubin" is the path of a library that emit_cuda.host has compiled, and a launch runs it on the
-// processor. Memory is the processor's. Streams do everything at once, unless they record a graph.
-// It checks what a driver would: current contexts, live memory, sizes of copies, known handles.
+// processor. Memory is the processor's. Streams do nothing before somebody waits, and then the one that
+// was made last begins, so that what does not wait for what it needs gets wrong values. There are two
+// devices. It checks what a driver would: current contexts, whose memory it is, sizes of copies, known
+// handles, and that a recording begins and ends on one stream.
 #include "threads.h"
 
 #include <dlfcn.h>
 
+#include <deque>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -20,28 +24,51 @@ enum { OK = 0, INVALID_VALUE = 1, INVALID_CONTEXT = 201, INVALID_IMAGE = 200, NO
 
 struct Module { void *library; Kernel *kernels; };
 struct Function { Module *module; Kernel *kernel; int most_shared = 48 << 10; };
+// An action of a stream, or the end of its waiting for an event.
+struct Action { std::function<Status()> act; struct Event *awaited; long turn; };
 struct Graph { std::vector<std::function<Status()>> nodes; };
-struct Stream { Graph *recording = nullptr; };
-struct Event { struct timespec time; };
+struct Stream { Graph *recording = nullptr; std::deque<Action> waiting; void *context = nullptr; };
+struct Event { struct timespec time; long asked = 0, done = 0; Graph *recorded = nullptr; bool given_up = false; };
 static Stream usual;
-static std::map<Address, size_t> memory;   // what is allocated
+static std::vector<Stream *> streams{&usual};
+static std::map<Address, std::pair<size_t, void *>> memory;   // what is allocated, and of which device
+static std::recursive_mutex busy;
 static thread_local std::vector<void *> contexts;
-static int only_context, failed;
+static int devices[2], failed;
 #define API extern "C" __attribute__((visibility("default"))) Status
 #define NEEDS_CONTEXT if (contexts.empty()) return INVALID_CONTEXT
 
 static Stream *stream_of(void *handle) { return handle ? (Stream *)handle : &usual; }
-static Status at_once_or_later(void *handle, std::function<Status()> action) {
+static Status later(void *handle, std::function<Status()> action) {
+    std::lock_guard lock(busy);
     Stream *stream = stream_of(handle);
-    if (!stream->recording) return action();
-    stream->recording->nodes.push_back(action);
+    if (stream->context && !contexts.empty() && stream->context != contexts.back()) return INVALID_HANDLE;
+    if (stream->recording) stream->recording->nodes.push_back(action);
+    else stream->waiting.push_back({action, nullptr, 0});
     return OK;
+}
+// All that streams wait to do, the newest stream first.
+static Status drain() {
+    std::lock_guard lock(busy);
+    for (bool found = true; found;) {
+        found = false;
+        for (size_t s = streams.size(); s-- && !found;) {
+            auto &waiting = streams[s]->waiting;
+            if (waiting.empty()) continue;
+            Action next = waiting.front();
+            if (next.awaited && next.awaited->done < next.turn) continue;
+            waiting.pop_front();
+            found = true;
+            if (Status status = next.awaited ? OK : next.act()) failed = status;
+        }
+    }
+    return failed;
 }
 static bool is_live(Address address, size_t bytes) {
     auto after = memory.upper_bound(address);
     if (after == memory.begin()) return false;
     --after;
-    return address + bytes <= after->first + after->second;
+    return address + bytes <= after->first + after->second.first;
 }
 
 API cuInit(unsigned) { return OK; }
@@ -51,8 +78,8 @@ API cuGetErrorString(Status status, const char **text) {
           : status == LAUNCH_FAILED ? "unspecified launch failure" : status == NOT_FOUND ? "named symbol not found" : "invalid argument";
     return OK;
 }
-API cuDeviceGetCount(int *count) { return *count = 1, OK; }
-API cuDeviceGet(int *device, int ordinal) { return *device = ordinal, ordinal ? INVALID_VALUE : OK; }
+API cuDeviceGetCount(int *count) { return *count = 2, OK; }
+API cuDeviceGet(int *device, int ordinal) { return *device = ordinal, ordinal > 1 ? INVALID_VALUE : OK; }
 API cuDeviceGetName(char *name, int bytes, int) { return snprintf(name, bytes, "stand-in"), OK; }
 API cuDeviceComputeCapability(int *major, int *minor, int) { return *major = 9, *minor = 0, OK; }
 API cuDeviceTotalMem_v2(size_t *bytes, int) { return *bytes = 1ull << 33, OK; }
@@ -60,7 +87,7 @@ API cuDeviceGetAttribute(int *value, int attribute, int) {
     *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 10 ? 32 : 1024;
     return OK;
 }
-API cuDevicePrimaryCtxRetain(void **context, int) { return *context = &only_context, OK; }
+API cuDevicePrimaryCtxRetain(void **context, int device) { return *context = &devices[device], OK; }
 API cuDevicePrimaryCtxRelease_v2(int) { return OK; }
 API cuCtxPushCurrent_v2(void *context) { return contexts.push_back(context), OK; }
 API cuCtxPopCurrent_v2(void **context) {
@@ -69,61 +96,106 @@ API cuCtxPopCurrent_v2(void **context) {
     contexts.pop_back();
     return OK;
 }
-API cuCtxGetDevice(int *device) { NEEDS_CONTEXT; return *device = 0, OK; }
+API cuCtxGetDevice(int *device) { NEEDS_CONTEXT; return *device = (int *)contexts.back() - devices, OK; }
 API cuCtxGetApiVersion(void *, unsigned *version) { return *version = 3020, OK; }
-API cuCtxSynchronize() { NEEDS_CONTEXT; return failed; }
+API cuCtxSynchronize() { NEEDS_CONTEXT; return drain(); }
 
 API cuMemAlloc_v2(Address *address, size_t bytes) {
     NEEDS_CONTEXT;
     void *made = aligned_alloc(256, (bytes + 255) & ~(size_t)255);
     memset(made, 0xff, bytes);
-    memory[*address = (Address)made] = bytes;
+    std::lock_guard lock(busy);
+    memory[*address = (Address)made] = {bytes, contexts.back()};
     return OK;
 }
 API cuMemFree_v2(Address address) {
+    std::lock_guard lock(busy);
+    drain();
     if (!memory.erase(address)) return INVALID_VALUE;
     free((void *)address);
     return OK;
 }
+API cuPointerGetAttribute(int *ordinal, int, Address address) {
+    std::lock_guard lock(busy);
+    if (!is_live(address, 1)) return INVALID_VALUE;
+    return *ordinal = (int *)std::prev(memory.upper_bound(address))->second.second - devices, OK;
+}
 API cuMemGetInfo_v2(size_t *left, size_t *all) { return *left = *all = 1ull << 33, OK; }
 API cuMemHostAlloc(void **made, size_t bytes, unsigned) { return *made = aligned_alloc(64, (bytes + 63) & ~(size_t)63), OK; }
-API cuMemFreeHost(void *address) { return free(address), OK; }
+API cuMemFreeHost(void *address) { drain(); return free(address), OK; }
 static Status moved(void *to, const void *from, size_t bytes, Address first, Address second) {
-    NEEDS_CONTEXT;
     if ((first && !is_live(first, bytes)) || (second && !is_live(second, bytes))) return ILLEGAL_ADDRESS;
     memmove(to, from, bytes);
     return OK;
 }
-API cuMemcpyHtoD_v2(Address to, const void *from, size_t n) { return moved((void *)to, from, n, to, 0); }
-API cuMemcpyDtoH_v2(void *to, Address from, size_t n) { return moved(to, (void *)from, n, from, 0); }
-API cuMemcpyDtoD_v2(Address to, Address from, size_t n) { return moved((void *)to, (void *)from, n, to, from); }
+API cuMemcpyHtoD_v2(Address to, const void *from, size_t n) { NEEDS_CONTEXT; return drain(), moved((void *)to, from, n, to, 0); }
+API cuMemcpyDtoH_v2(void *to, Address from, size_t n) { NEEDS_CONTEXT; return drain(), moved(to, (void *)from, n, from, 0); }
+API cuMemcpyDtoD_v2(Address to, Address from, size_t n) { NEEDS_CONTEXT; return drain(), moved((void *)to, (void *)from, n, to, from); }
 API cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t n, void *stream) {
-    return at_once_or_later(stream, [=] { return moved((void *)to, from, n, to, 0); });
+    NEEDS_CONTEXT;
+    return later(stream, [=] { return moved((void *)to, from, n, to, 0); });
 }
 API cuMemcpyDtoHAsync_v2(void *to, Address from, size_t n, void *stream) {
-    return at_once_or_later(stream, [=] { return moved(to, (void *)from, n, from, 0); });
+    NEEDS_CONTEXT;
+    return later(stream, [=] { return moved(to, (void *)from, n, from, 0); });
 }
 API cuMemcpyDtoDAsync_v2(Address to, Address from, size_t n, void *stream) {
-    return at_once_or_later(stream, [=] { return moved((void *)to, (void *)from, n, to, from); });
+    NEEDS_CONTEXT;
+    return later(stream, [=] { return moved((void *)to, (void *)from, n, to, from); });
 }
 API cuMemsetD8Async(Address to, unsigned char byte, size_t n, void *stream) {
-    return at_once_or_later(stream, [=]() -> Status {
+    return later(stream, [=]() -> Status {
         if (!is_live(to, n)) return ILLEGAL_ADDRESS;
         memset((void *)to, byte, n);
         return OK;
     });
 }
 
-API cuStreamCreate(void **stream, unsigned) { NEEDS_CONTEXT; return *stream = new Stream, OK; }
-API cuStreamDestroy_v2(void *stream) { return delete (Stream *)stream, OK; }
-API cuStreamSynchronize(void *stream) { NEEDS_CONTEXT; return stream_of(stream)->recording ? UNSUPPORTED_CAPTURE : failed; }
-API cuStreamQuery(void *) { return failed; }
-API cuStreamWaitEvent(void *, void *, unsigned) { return OK; }
+API cuStreamCreate(void **made, unsigned) {
+    NEEDS_CONTEXT;
+    std::lock_guard lock(busy);
+    Stream *stream = new Stream;
+    stream->context = contexts.back();
+    streams.push_back(stream);
+    return *made = stream, OK;
+}
+API cuStreamDestroy_v2(void *stream) {
+    std::lock_guard lock(busy);
+    drain();
+    std::erase(streams, (Stream *)stream);
+    return delete (Stream *)stream, OK;
+}
+API cuStreamSynchronize(void *stream) { NEEDS_CONTEXT; return stream_of(stream)->recording ? UNSUPPORTED_CAPTURE : drain(); }
+API cuStreamQuery(void *) { return drain(); }
 API cuEventCreate(void **event, unsigned) { NEEDS_CONTEXT; return *event = new Event, OK; }
-API cuEventDestroy_v2(void *event) { return delete (Event *)event, OK; }
-API cuEventRecord(void *event, void *) { return clock_gettime(CLOCK_MONOTONIC, &((Event *)event)->time), OK; }
-API cuEventQuery(void *) { return OK; }
-API cuEventSynchronize(void *) { return OK; }
+static void end(Event *event) { if (event->given_up && event->done == event->asked) delete event; }
+API cuEventDestroy_v2(void *event) {
+    std::lock_guard lock(busy);
+    ((Event *)event)->given_up = true;
+    drain();
+    return end((Event *)event), OK;
+}
+API cuEventRecord(void *handle, void *stream) {
+    std::lock_guard lock(busy);
+    Event *event = (Event *)handle;
+    event->recorded = stream_of(stream)->recording;
+    if (event->recorded) return OK;
+    long turn = ++event->asked;
+    return later(stream, [=] {
+        clock_gettime(CLOCK_MONOTONIC, &event->time);
+        return event->done = turn, OK;
+    });
+}
+API cuStreamWaitEvent(void *stream, void *handle, unsigned) {
+    std::lock_guard lock(busy);
+    Event *event = (Event *)handle;
+    // A stream that waits for what is recorded is recorded, too; the order of recording is one of those allowed.
+    if (event->recorded) return stream_of(stream)->recording = event->recorded, OK;
+    stream_of(stream)->waiting.push_back({nullptr, event, event->asked});
+    return OK;
+}
+API cuEventQuery(void *) { return drain(), OK; }
+API cuEventSynchronize(void *) { return drain(); }
 API cuEventElapsedTime_v2(float *milliseconds, void *begin, void *end) {
     struct timespec &b = ((Event *)begin)->time, &e = ((Event *)end)->time;
     *milliseconds = (e.tv_sec - b.tv_sec) * 1e3f + (e.tv_nsec - b.tv_nsec) * 1e-6f;
@@ -174,28 +246,38 @@ API cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned
         at += size;
     }
     auto run = (int (*)(Launch *))dlsym(function->module->library, "cuda_on_host_launch");
-    return at_once_or_later(stream, [=]() mutable -> Status {
+    return later(stream, [=]() mutable -> Status {
         std::vector<void *> values;
         for (size_t place : places) values.push_back(&bytes[place]);
         values.push_back(nullptr);
         Finding findings[4];
         Launch launch{kernel->run, values.data(), {gx, gy, gz}, {bx, by, bz}, shared, 0, 1, 4, 0, 0, nullptr, findings};
-        if (run(&launch)) failed = LAUNCH_FAILED;
-        return OK;
+        return run(&launch) ? LAUNCH_FAILED : OK;
     });
 }
 
-API cuStreamBeginCapture_v2(void *stream, int) { return stream_of(stream)->recording = new Graph, OK; }
+API cuStreamBeginCapture_v2(void *stream, int) {
+    std::lock_guard lock(busy);
+    return stream_of(stream)->recording = new Graph, OK;
+}
 API cuStreamEndCapture(void *stream, void **graph) {
-    *graph = stream_of(stream)->recording;
-    stream_of(stream)->recording = nullptr;
-    return *graph ? OK : INVALID_HANDLE;
+    std::lock_guard lock(busy);
+    Graph *recorded = stream_of(stream)->recording;
+    for (Stream *each : streams)
+        if (each->recording == recorded) each->recording = nullptr;
+    *graph = recorded;
+    return recorded ? OK : INVALID_HANDLE;
 }
 API cuGraphInstantiateWithFlags(void **made, void *graph, unsigned long long) { return *made = graph, OK; }
-API cuGraphLaunch(void *graph, void *) {
-    for (auto &node : ((Graph *)graph)->nodes)
-        if (Status status = node()) return status;
-    return OK;
+static int graphs_launched;
+API cuGraphLaunch(void *graph, void *stream) {
+    ++graphs_launched;
+    return later(stream, [=]() -> Status {
+        for (auto &node : ((Graph *)graph)->nodes)
+            if (Status status = node()) return status;
+        return OK;
+    });
 }
-API cuGraphExecDestroy(void *) { return OK; }
+extern "C" __attribute__((visibility("default"))) int stand_in_graphs() { return graphs_launched; }
+API cuGraphExecDestroy(void *) { drain(); return OK; }
 API cuGraphDestroy(void *graph) { return delete (Graph *)graph, OK; }

@@ -4,8 +4,10 @@ It runs in a process of its own, since a process takes one driver, and some mist
     python script.py gpu | stand-in
 """
 
+import gc
 import sys
 import threading
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -14,6 +16,8 @@ import emit_cuda
 import hlo
 import interpreter
 from emit_cuda import host
+from emit_cuda.arrays import lent
+from emit_cuda.devices import Purpose
 from emit_cuda.gpu import GpuDevice, missing
 from emit_cuda.nvrtc import Compiled
 
@@ -44,6 +48,25 @@ ENTRY e {
   s = f32[8] reduce(e, zero), dimensions={1}, to_apply=sum
   t = f32[8,100] broadcast(s), dimensions={0}
   ROOT y = f32[8,100] divide(e, t)
+}"""
+
+BRANCHES = """HloModule m
+ENTRY e {
+  x = f32[24,24] parameter(0)
+  y = f32[24,24] parameter(1)
+  a = f32[24,24] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  b = f32[24,24] dot(y, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  c = f32[24,24] dot(x, x), lhs_contracting_dims={0}, rhs_contracting_dims={1}
+  d = f32[24,24] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT r = (f32[24,24], f32[24,24]) tuple(c, d)
+}"""
+UPDATE = """HloModule m, input_output_alias={ {0}: (0, {}, must-alias) }
+ENTRY e {
+  x = f32[16] parameter(0)
+  y = f32[16] parameter(1)
+  s = f32[16] add(x, y)
+  p = f32[16] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}
+  ROOT r = (f32[16], f32[16]) tuple(s, p)
 }"""
 
 
@@ -108,6 +131,99 @@ def modules(device):
         np.testing.assert_allclose(executable(x), interpreter.evaluate(module, x), rtol=1e-6)
 
 
+def recorded(device):
+    """The second call is recorded, with its streams, and later ones replay it."""
+    module = hlo.parse(BRANCHES)
+    executable = emit_cuda.compile(module, device)
+    for seed in range(4):
+        x, y = np.random.default_rng(seed).normal(size=(2, 24, 24)).astype(np.float32)
+        wanted = interpreter.evaluate(module, x, y)
+        np.testing.assert_allclose(executable(x, y), wanted, rtol=1e-4, atol=1e-4)
+        (graph,) = executable._graphs._kept.values()
+        assert (graph is None) == (seed == 0)
+    assert len(graph.kernels) == 4
+    executable.release()
+    np.testing.assert_allclose(executable(x, y), wanted, rtol=1e-4, atol=1e-4)
+
+
+class Foreign:
+    """An array of another library, which has one of the two protocols."""
+
+    def __init__(self, array, protocol):
+        self.array = array
+        for name in ("__cuda_array_interface__", "__dlpack__", "__dlpack_device__"):
+            if protocol in name:
+                setattr(self, name, getattr(array, name))
+
+
+def arrays(device):
+    """Arrays stay on the device, and go from library to library without a copy."""
+    module = hlo.parse(BRANCHES)
+    executable = emit_cuda.compile(module, device)
+    x, y = np.random.default_rng(0).normal(size=(2, 24, 24)).astype(np.float32)
+    wanted = interpreter.evaluate(module, *interpreter.evaluate(module, x, y))
+    for protocol in ("cuda_array", "dlpack"):
+        first = [Foreign(made, protocol) for made in executable.on_device(x, y)]
+        assert lent(device, first[0]).address == first[0].array.address
+        second = executable.on_device(*first)
+        del first
+        np.testing.assert_allclose(second, wanted, rtol=1e-4, atol=1e-2)
+    array = second[0]
+    assert array.__dlpack_device__() == (2, 0)
+    assert array.__cuda_array_interface__["stream"] == device.handle(0)
+    array.__dlpack__(stream=device.handle(0))
+    gaps = {**array.__cuda_array_interface__, "strides": (4, 96)}
+    transposed = type("Transposed", (), {"__cuda_array_interface__": gaps})
+    with pytest.raises(hlo.HloError, match="row-major"):
+        lent(device, transposed())
+
+
+def donation(device):
+    """A donated array's memory is the result's, also in a recorded graph."""
+    executable = emit_cuda.compile(hlo.parse(UPDATE), device, donate=True)
+    x, y = np.random.default_rng(0).normal(size=(2, 16)).astype(np.float32)
+    state, wanted = executable.on_device(x, y)[0], x + y
+    address = state.address
+    for _ in range(5):
+        state, _ = executable.on_device(state, y)
+        wanted = wanted + y
+        assert state.address == address
+    assert (np.asarray(state) == wanted).all()
+
+
+def copies(device):
+    """Arrays of many pieces come and go through page-locked memory."""
+    x = np.random.default_rng(0).integers(0, 99, 10_000_019, np.int32)
+    address = device.allocate(x.nbytes)
+    device.write(address, x)
+    found = np.empty_like(x)
+    device.read(address, found)
+    assert (found == x).all()
+    device.free(address)
+
+
+def names(device):
+    """An error names the kernel, and the instruction that it computes."""
+    kernels = device.load(ADD)
+    for _ in range(2):
+        kernels.launch("fails", (1, 1, 1), (64, 1, 1), purpose=Purpose("exp.7"))
+    with pytest.raises(hlo.HloError) as caught:
+        device.synchronize()
+    assert any("fails (%exp.7)" in note for note in caught.value.notes)
+
+
+def several(device, other):
+    """Each of two devices has its own memory, kernels and streams; arrays go between them."""
+    module = hlo.parse(BRANCHES)
+    one, two = (emit_cuda.compile(module, each) for each in (device, other))
+    x, y = np.random.default_rng(0).normal(size=(2, 24, 24)).astype(np.float32)
+    made = one.on_device(x, y)
+    np.testing.assert_allclose(two(*made), one(*made), rtol=1e-6)
+    assert two.on_device(*made)[0].device is other
+    with pytest.raises(hlo.HloError, match="another device"):
+        two(*(Foreign(array, "cuda_array") for array in made))
+
+
 def threads(device):
     """Several threads share a device."""
     module = hlo.parse(SOFTMAX)
@@ -148,9 +264,16 @@ if __name__ == "__main__":
     assert not missing(), missing()
     options = {"compiler": on_the_processor} if sys.argv[1] == "stand-in" else {}
     device = GpuDevice(**options)
-    for check in (launches, graphs, modules, threads, refusals):
+    checks = (launches, graphs, modules, recorded, arrays, donation, copies, threads, refusals)
+    for check in checks:
         check(device)
         print(check.__name__, flush=True)
+    if import_module("pycuda.driver").Device.count() > 1:
+        several(device, GpuDevice(1, **options))
+        print("several", flush=True)
+    gc.collect()
     device.close()
-    failures(GpuDevice(**options))
+    broken = GpuDevice(**options)
+    failures(broken)
+    names(broken)
     print("all", flush=True)

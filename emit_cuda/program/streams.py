@@ -1,0 +1,177 @@
+r"""Steps side by side: which stream each is on, and which steps of other streams it waits for.
+
+    x --> a --> b --+          stream 0:  a  b        d (after b and c)
+     \-> c --------+--> d     stream 1:  c
+
+Two steps may run side by side where neither writes to bytes that the other reads or writes. So
+memory that is used anew keeps its order, too. A step goes on the stream of a step that it needs, if
+nothing came after that one; else it begins a branch on a stream of its own.
+
+References
+----------
+XLA, `xla/backends/gpu/runtime/command_buffer_cmd.cc`, where commands of a command buffer wait for
+those with conflicting buffer uses; `xla/runtime/buffer_use.h`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from emit_cuda.program.steps import Branch, Copy, Place, While
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from emit_cuda.program.steps import Step, Work
+
+# More of them at once fill no GPU better.
+MOST_STREAMS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """A step on a stream.
+
+    Attributes
+    ----------
+    after : numbers of steps on other streams that must have ended before it begins.
+    awaited : whether steps on other streams wait for it.
+    """
+
+    step: Work
+    stream: int
+    after: tuple[int, ...] = ()
+    awaited: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """Steps between which the host decides nothing."""
+
+    queue: tuple[Queued, ...]
+
+    @property
+    def streams(self) -> tuple[int, ...]:
+        """The numbers of the streams that are used beside stream 0."""
+        return tuple(sorted({each.stream for each in self.queue} - {0}))
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """A loop over segments, as `While`."""
+
+    step: While
+    condition: tuple[Part, ...]
+    body: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several lists of segments, as `Branch`."""
+
+    step: Branch
+    branches: tuple[tuple[Part, ...], ...]
+
+
+Part = Segment | Turns | Choice
+
+
+def parts(steps: Sequence[Step], streams: int = MOST_STREAMS) -> tuple[Part, ...]:
+    """Steps in segments, and what the host decides between them.
+
+    Parameters
+    ----------
+    streams : how many there are, at least 1.
+    """
+    found: list[Part] = []
+    waiting: list[Work] = []
+    for step in steps:
+        if not isinstance(step, While | Branch):
+            waiting.append(step)
+            continue
+        found += [side_by_side(waiting, streams)] if waiting else []
+        waiting = []
+        if isinstance(step, While):
+            found.append(Turns(step, parts(step.condition, streams), parts(step.body, streams)))
+        else:
+            found.append(Choice(step, tuple(parts(b, streams) for b in step.branches)))
+    return (*found, *([side_by_side(waiting, streams)] if waiting else []))
+
+
+def side_by_side(steps: Sequence[Work], streams: int) -> Segment:
+    """Steps on streams, each after those that it must wait for."""
+    on: list[int] = []
+    last: dict[int, int] = {}
+    # For each step, by stream: the last step there that has ended before it.
+    ended: list[dict[int, int]] = []
+    waits: list[tuple[int, ...]] = []
+    for number, needed in enumerate(_needs(steps)):
+        stream = _stream(needed, on, last, streams)
+        known: dict[int, int] = dict(ended[last[stream]]) if stream in last else {}
+        if stream in last:
+            known[stream] = last[stream]
+        after: list[int] = []
+        for each in sorted(needed, reverse=True):
+            if known.get(on[each], -1) >= each:
+                continue
+            after.append(each)
+            for there, until in (*ended[each].items(), (on[each], each)):
+                known[there] = max(known.get(there, -1), until)
+        on.append(stream)
+        last[stream] = number
+        ended.append(known)
+        waits.append(tuple(reversed(after)))
+    awaited = {each for after in waits for each in after}
+    return Segment(
+        tuple(Queued(step, on[k], waits[k], awaited=k in awaited) for k, step in enumerate(steps))
+    )
+
+
+def _stream(needed: set[int], on: Sequence[int], last: dict[int, int], streams: int) -> int:
+    """The stream of a step: of the newest that it needs and nothing follows, or another one."""
+    for each in sorted(needed, reverse=True):
+        if last[on[each]] == each:
+            return on[each]
+    unused = next((k for k in range(streams) if k not in last), None)
+    return unused if unused is not None else min(last, key=lambda k: last[k])
+
+
+def _needs(steps: Sequence[Work]) -> Iterator[set[int]]:
+    """For each step, the earlier ones with which it must not change places."""
+    # What was done to a piece of memory: the place, whether it was written to, and by which step.
+    history: dict[tuple[str, int], list[tuple[Place, bool, int]]] = {}
+    for number, step in enumerate(steps):
+        needed: set[int] = set()
+        for place, writes in uses(step):
+            before = history.setdefault((place.memory, place.number), [])
+            kept: list[tuple[Place, bool, int]] = []
+            for entry in before:
+                other, wrote, by = entry
+                if by != number and (writes or wrote) and place.overlaps(other):
+                    needed.add(by)
+                    # Whoever comes after what is written now, comes after that, too.
+                    if writes and _covers(place, other):
+                        continue
+                kept.append(entry)
+            kept.append((place, writes, number))
+            history[place.memory, place.number] = kept
+        yield needed
+
+
+def uses(step: Work) -> Iterator[tuple[Place, bool]]:
+    """The memory that a step uses, and whether it may write to it."""
+    places: tuple[object, ...]
+    if isinstance(step, Copy):
+        places, writes = (step.target, step.source), (True, False)
+    else:
+        places, writes = step.arguments, step.writes
+    for place, wrote in zip(places, writes, strict=True):
+        assert isinstance(place, Place)
+        if place.memory != "constant":
+            yield place, wrote
+
+
+def _covers(place: Place, other: Place) -> bool:
+    behind = place.offset + place.size >= other.offset + other.size
+    return place.offset <= other.offset and behind
