@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+import pytest
+
 import emit_cuda
 import interpreter
 from emit_cuda.code.names import Names
@@ -11,6 +13,13 @@ from emit_cuda.kernels.file import KernelFile
 from hlo.errors.error import HloError
 from interpreter.numbers.compare import ROUNDING, compare
 from optimizer.dynamic_padder.padding import is_dynamic
+
+# Of three generations of GPUs; what compiles for one nearly always does for the others.
+ARCHITECTURES = [
+    pytest.param("sm_80", marks=pytest.mark.slow),
+    "sm_90",
+    pytest.param("sm_100", marks=pytest.mark.slow),
+]
 
 
 @dataclass

@@ -1,19 +1,25 @@
-"""The loop kernel: each thread computes one element, and where results are alike one of each."""
+"""The loop kernel: each thread computes one element, and where results are alike one of each.
+
+Where there are enough for all threads of a GPU, each computes several neighbours, which it loads
+and stores at once; what is left behind the last whole group, one thread computes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import item
-from codegen.indexing import counter, delinear, linear
-from codegen.statements import live
+from codegen.expressions import Name, binary, item
+from codegen.indexing import Sum, counter, delinear, linear, unknown
+from codegen.statements import For, If, live
+from emit_cuda.kernels import vectors
 from emit_cuda.kernels.stages import Stage, alone, each_thread
 
 if TYPE_CHECKING:
     from codegen.elements.body import Values
     from codegen.elements.kernel import Kernel
-    from codegen.expressions import Name
+    from codegen.statements import Statement
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
 
@@ -27,12 +33,20 @@ def loop_stage(kernel: Kernel, results: Results) -> Stage:
     ----------
     results : instructions, each with the kernel's pointers to the arrays of its value.
     """
+    count, name = _leaf(results[0][0]).size, "thread"
+    if count >= vectors.FILLS:
+        made = _in_vectors(kernel, results, count)
+        if made is not None:
+            return made
+    kept = _computed(kernel, results, counter(name, count))
+    return each_thread(name, count, kept) if count > 1 else alone(kept)
+
+
+def _computed(kernel: Kernel, results: Results, number: Sum) -> tuple[Statement, ...]:
+    """Statements that compute and store one element of each result."""
     body = kernel.body
-    shape = _leaf(results[0][0])
-    count, name = shape.size, "thread"
     with body.block() as statements:
-        number = counter(name, count)
-        index = delinear(number, shape.dims)
+        index = delinear(number, _leaf(results[0][0]).dims)
         made: list[tuple[Instruction, Sequence[Name], Values]] = [
             (instr, pointers, body.elements(instr, index)) for instr, pointers in results
         ]
@@ -41,8 +55,28 @@ def loop_stage(kernel: Kernel, results: Results) -> Stage:
             for leaf, pointer, value in zip(shapes, pointers, values, strict=True):
                 place = item(pointer, linear(index, leaf.dims))
                 body.assign(place, body.stored(leaf.element_type, value))
-    kept = live(statements)
-    return each_thread(name, count, kept) if count > 1 else alone(kept)
+    return live(statements)
+
+
+def _in_vectors(kernel: Kernel, results: Results, count: int) -> Stage | None:
+    """A launch whose threads compute several neighbours each; None where no loads are joined."""
+    read = [*kernel.scope.arguments, *(o for instr, _ in results for o in instr.operands)]
+    width = vectors.width_for([*(instr for instr, _ in results), *read])
+    if width == 1:
+        return None
+    turn, name, groups = kernel.body.name("v"), "thread", count // width
+    number = counter(name, groups) * width + counter(turn, width)
+    statements = _computed(kernel, results, number)
+    made = vectors.Pack(kernel, turn, width).loop(statements)
+    if made is None:
+        return None
+    if count % width == 0:
+        return replace(each_thread(name, groups, made), kind=f"loop of {width}")
+    one = kernel.body.name("i")
+    rest = _computed(kernel, results, unknown(one, groups * width, count - 1))
+    tail = For(one, count, rest, start=groups * width)
+    both = If(binary("<", Name(name), groups), tuple(made), (tail,))
+    return replace(each_thread(name, groups + 1, [both]), kind=f"loop of {width}")
 
 
 def _leaf(instr: Instruction) -> Shape:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Choose, Literal, Name, binary, conjoined, item
 from codegen.indexing import Sum, counter, linear
 from codegen.statements import For
+from emit_cuda.kernels import vectors
 from emit_cuda.kernels.folding import BARRIER, WARP, place, shared_fold, when
 from emit_cuda.kernels.stages import Stage
 
@@ -53,7 +54,7 @@ def reduction_stage(kernel: Kernel, instr: Instruction, outputs: Sequence[Name])
     if fold is None:
         return None
     with kernel.body.block() as statements:
-        made = _rows(fold, count, outputs) if by_rows else _columns(fold, count, outputs)
+        made = _rows(kernel, fold, count, outputs) if by_rows else _columns(fold, count, outputs)
     return replace(made, statements=tuple(statements))
 
 
@@ -66,7 +67,13 @@ def threads_for(row: int) -> int:
     return min(MOST_THREADS, max(WARP, 1 << (-(-row // EACH) - 1).bit_length()))
 
 
-def _rows(fold: SharedFold, count: int, outputs: Sequence[Name]) -> Stage:
+def _read(kernel: Kernel, instr: Instruction) -> list[Instruction]:
+    """The arrays whose elements a reduce may read, itself or in its fusion."""
+    arrays = instr.operands[: len(instr.operands) // 2]
+    return [i for i in (*arrays, *kernel.scope.arguments) if i.shape.rank]
+
+
+def _rows(kernel: Kernel, fold: SharedFold, count: int, outputs: Sequence[Name]) -> Stage:
     """A group of threads for each row."""
     body = fold.body
     kept, reduced = fold.sizes()
@@ -87,10 +94,14 @@ def _rows(fold: SharedFold, count: int, outputs: Sequence[Name]) -> Stage:
         "s64", "lane", Name("threadIdx.x") % group if packed > 1 else Name("threadIdx.x")
     )
     fold.begin()
-    name = body.name("r")
+    name, width = body.name("r"), vectors.width_of_rows(_read(kernel, fold.instr), count, group)
+    turn = body.name("v") if width > 1 else ""
+    element = counter(name, count // width) * width + counter(turn, width)
     with body.block() as inside:
-        fold.add(place(number, kept), place(counter(name, count), reduced))
-    body.add(For(name, count, tuple(inside), start=lane, step=group))
+        fold.add(place(number, kept), place(element, reduced))
+    if width > 1:
+        inside = vectors.Pack(kernel, turn, width).around(inside)
+    body.add(For(name, count // width, tuple(inside), start=lane, step=group))
     fold.join_warp(min(group, WARP))
     shared: Shared = ()
     if group > WARP:

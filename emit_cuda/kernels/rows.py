@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.types import wide
 from codegen.expressions import Choose, Literal, Name, binary, indexed, item
-from codegen.indexing import counter, linear
+from codegen.indexing import Counter, Sum, counter, linear
 from codegen.statements import For, live
+from emit_cuda.kernels import vectors
 from emit_cuda.kernels.folding import WARP, place, shared_fold, when
 from emit_cuda.kernels.reduction import PACKED, threads_for
 from emit_cuda.kernels.stages import Stage
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from codegen.elements.kernel import Kernel
     from codegen.indexing import Index
-    from emit_cuda.kernels.folding import Shared
+    from emit_cuda.kernels.folding import Shared, SharedFold
     from hlo.instruction import Computation, Instruction
     from optimizer.fusion.rows import Rows
 
@@ -47,12 +48,14 @@ class Passes:
     ----------
     folds : the reduces that each pass folds for.
     stores : the wide results that it stores.
+    read : parameters with an element for each of a row.
     narrow : the elements of rows that are known before each pass.
     kept : values that a later pass reads again, with the pass that computes them.
     """
 
     folds: tuple[tuple[Instruction, ...], ...]
     stores: tuple[tuple[Instruction, ...], ...]
+    read: tuple[Instruction, ...]
     narrow: tuple[tuple[Instruction, ...], ...]
     kept: dict[Instruction, int]
 
@@ -69,6 +72,7 @@ def passes_of(rows: Rows, computation: Computation, results: Sequence[Instructio
     made = Passes(
         tuple(tuple(f for f in folds if first[f] == p + 1) for p in range(count)),
         tuple(tuple(w for w in wides if first[w] == p) for p in range(count)),
+        tuple(p for p in computation.parameters if rows.is_wide(p)),
         tuple(
             tuple(i for i in first if rows.is_narrow(i) and not rows.folds(i) and first[i] == p)
             for p in range(count)
@@ -124,10 +128,13 @@ class _Row:
         outputs: Outputs,
     ) -> None:
         body = self.body = kernel.body
+        self.kernel = kernel
         self.rows, self.passes, self.outputs = rows, passes, outputs
         self.group = threads_for(rows.size)
         self.packed = max(1, PACKED // self.group) if self.group <= WARP else 1
-        self.each = -(-rows.size // self.group)
+        arrays = [*passes.read, *(i for i, _ in outputs)]
+        self.width = vectors.width_of_rows(arrays, rows.size, self.group)
+        self.each = -(-rows.size // (self.group * self.width))
         self.shared: Shared = ()
         asked = Name("blockIdx.x") if self.packed == 1 else Name("blockIdx.x") * self.packed
         if self.packed > 1:
@@ -145,11 +152,12 @@ class _Row:
         self.lane = body.let("s64", "lane", lane)
         self.kept: dict[Instruction, Name] = {}
         words = {i: -(-i.shape.element_type.bytes // 4) for i in passes.kept}
-        if self.each * sum(words.values()) <= MOST_KEPT:
+        size = self.each * self.width
+        if size * sum(words.values()) <= MOST_KEPT:
             for instr in passes.kept:
                 kind, known = wide(instr.shape.element_type), body.environment.aliases.get(instr)
                 name = f"{(known[1] if known else instr).name}_kept"
-                self.kept[instr] = body.variable(kind, name, size=self.each)
+                self.kept[instr] = body.variable(kind, name, size=size)
 
     def write(self) -> None:
         """All passes, and then the results of rows."""
@@ -172,40 +180,48 @@ class _Row:
 
     def _pass(self, number: int, instructions: Sequence[Instruction]) -> None:
         """Go through the row once, and fold."""
-        body, rows, scalars = self.body, self.rows, self.body.environment.scalars
-        folds = [shared_fold(body, instr) for instr in instructions]
+        body, scalars = self.body, self.body.environment.scalars
+        folds = [f for f in (shared_fold(body, instr) for instr in instructions) if f]
         for fold in folds:
-            assert fold is not None
             fold.begin()
-        k = body.name("k")
-        with body.block() as turn:
-            step = counter(k, self.each) * self.group + counter(self.lane.name, self.group)
-            r = body.let("s64", "r", indexed(step))
-            within = counter(r.name, rows.size)
-            index = (*self.at, *place(within, rows.row))
-            with body.block() as inside:
-                for instr, array in self.kept.items():
-                    if self.passes.kept[instr] < number:
-                        scalars[instr] = (item(array, Name(k)),)
-                for fold in folds:
-                    assert fold is not None
-                    fold.add(self.at, place(within, rows.row))
-                self._store(number, index)
-                for instr, array in self.kept.items():
-                    if self.passes.kept[instr] == number:
-                        body.assign(item(array, Name(k)), body.element(instr, index))
-            if self.each * self.group != rows.size:
-                when(body, binary("<", r, rows.size), live(inside))
-            else:
-                body.add(*live(inside))
-        body.add(For(k, self.each, tuple(turn), unroll=bool(self.kept)))
+        self._loop(number, folds)
         for fold, instr in zip(folds, instructions, strict=True):
-            assert fold is not None
             fold.join_warp(min(self.group, WARP), everywhere=True)
             if self.group > WARP:
                 self.shared += fold.join_block(self.group // WARP, everywhere=True)
             kind = wide(instr.shape.element_type)
             scalars[instr] = tuple(body.let(kind, instr.name, v) for v in fold.finish())
+
+    def _loop(self, number: int, folds: Sequence[SharedFold]) -> None:
+        """What a thread does with each of its elements."""
+        body, rows, scalars = self.body, self.rows, self.body.environment.scalars
+        k, v, width = body.name("k"), body.name("v"), self.width
+        groups = rows.size // width
+        with body.block() as turn:
+            step = counter(k, self.each) * self.group + counter(self.lane.name, self.group)
+            r = body.let("s64", "r", indexed(step))
+            element = counter(r.name, groups) * width + counter(v, width)
+            within = place(element, rows.row)
+            index = (*self.at, *within)
+            own = indexed(Sum(0, ((Counter(k, 0, self.each - 1), width),)) + counter(v, width))
+            with body.block() as inside:
+                for instr, array in self.kept.items():
+                    if self.passes.kept[instr] < number:
+                        scalars[instr] = (item(array, own),)
+                for fold in folds:
+                    fold.add(self.at, within)
+                self._store(number, index)
+                for instr, array in self.kept.items():
+                    if self.passes.kept[instr] == number:
+                        body.assign(item(array, own), body.element(instr, index))
+            made = live(inside)
+            if width > 1:
+                made = tuple(vectors.Pack(self.kernel, v, width).around(made))
+            if self.each * self.group != groups:
+                when(body, binary("<", r, groups), made)
+            else:
+                body.add(*made)
+        body.add(For(k, self.each, tuple(turn), unroll=bool(self.kept)))
 
     def _store(self, number: int, index: Index) -> None:
         """Store the elements of wide results."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codegen.prelude import HERE, Prelude, typedefs_of_others, without_comments, words
+from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,10 +75,29 @@ def _as_cuda(paragraph: str) -> str:
 
 # Defined together with the types of complex numbers.
 _TOGETHER: dict[str, str] = dict.fromkeys(("c128", "make_complex", "real_part", "imag_part"), "c64")
+# Several elements that are loaded or stored at once, as `f32x4`; they are aligned as a whole.
+_VECTOR = re.compile(r"([a-z]\w*?)x(2|4|8)")
+_VECTOR_TEXT = """\
+struct __align__({bytes}) {name} {{
+  {kind} all[{count}];
+  __device__ {kind} &operator[](s64 k) {{ return all[k]; }}
+  __device__ const {kind} &operator[](s64 k) const {{ return all[k]; }}
+}};
+"""
+
+
+def _vector(name: str) -> tuple[str, str] | None:
+    match = _VECTOR.fullmatch(name)
+    if not match or match[1] not in ELEMENT_TYPES:
+        return None
+    size = ELEMENT_TYPES[match[1]].bytes * int(match[2])
+    return name, _VECTOR_TEXT.format(bytes=size, name=name, kind=match[1], count=match[2])
 
 
 @cache
 def _definition(name: str) -> tuple[str, str] | None:
+    if vector := _vector(name):
+        return vector
     found = PRELUDE.definition(_TOGETHER.get(name, name))
     return (found[0], _as_cuda(found[1])) if found else None
 

@@ -1,0 +1,141 @@
+"""Loads and stores of several neighbours at once: 128 bits, where the index map proves it.
+
+A thread that computes four neighbours of f32 asks memory once for each operand instead of four
+times. What it computes is a loop over the four; of the loads in it, those whose numbers go up with
+the loop, and begin at a multiple of four whatever else they depend on, are one load in front of it,
+and stores one behind it. All arrays begin at multiples of 64 bytes (`optimizer.memory.heap`).
+
+References
+----------
+XLA, `xla/service/gpu/gpu_fusible.cc` (`ComputeLoopFusionConfig`) and
+`xla/backends/gpu/codegen/emitters/transforms/vectorize_loads_stores.cc`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from codegen.expressions import Cast, Index, Load, Name, item
+from codegen.indexing import Counter, Sum
+from codegen.statements import Assign, For, If, Let, Variable, live, straight
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from codegen.elements.kernel import Kernel
+    from codegen.expressions import Expr
+    from codegen.statements import Statement
+    from hlo.instruction import Instruction
+
+# Bytes of the widest load, and elements that a thread computes at most.
+BYTES, MOST = 16, 8
+# Elements from which on there is work for all threads of a GPU: 132 multiprocessors of an H100.
+FILLS = 132 * 2048
+# Statements up to which each of the elements has code of its own.
+MOST_STATEMENTS = 64
+
+
+def width_for(instructions: Iterable[Instruction]) -> int:
+    """How many neighbours a thread computes: as many of the widest type as one load takes."""
+    leaves = [s.element_type for i in instructions for _, s in i.shape.leaves() if s.is_array]
+    return max(1, min(BYTES // max((t.bytes for t in leaves), default=1), MOST))
+
+
+def width_of_rows(instructions: Iterable[Instruction], size: int, threads: int) -> int:
+    """The same for threads that share rows of a size: rows are whole vectors, one a thread."""
+    width = width_for(instructions)
+    while width > 1 and (size % width or threads * width > size):
+        width //= 2
+    return width
+
+
+class Pack:
+    """Elements that are loaded or stored at once, in the making.
+
+    Attributes
+    ----------
+    before, behind : statements in front of the loop over the elements, and after it.
+    """
+
+    def __init__(self, kernel: Kernel, turn: str, width: int) -> None:
+        self.kernel, self.turn, self.width = kernel, turn, width
+        self.before: list[Statement] = []
+        self.behind: list[Statement] = []
+        self._packs: dict[tuple[Expr, Sum], Name] = {}
+
+    def loop(self, statements: Sequence[Statement]) -> list[Statement] | None:
+        """A loop over neighbours in vectors; None where nothing in it can be."""
+        made = self.around(statements)
+        return made if self._packs else None
+
+    def around(self, statements: Sequence[Statement]) -> list[Statement]:
+        """A loop over neighbours, and loads and stores of several before and behind it."""
+        kept = live(statements)
+        short = straight(kept) and len(kept) <= MOST_STATEMENTS
+        if short:
+            kept = tuple(each for s in kept for each in self._changed(s))
+        return [*self.before, For(self.turn, self.width, kept, unroll=short), *self.behind]
+
+    def _changed(self, statement: Statement) -> list[Statement]:
+        match statement:
+            case Let(kind, name, Load(Name() as pointer, Index(number))):
+                first = self._aligned(number)
+                if first is not None:
+                    loaded = item(self._loaded(kind, pointer, first), Name(self.turn))
+                    return [Let(kind, name, loaded)]
+            case Assign():
+                made = self._stored(statement, self.behind)
+                return [made or statement]
+            case If(condition, then, ()):
+                # All that a thread does not own it computes in vain, but does not store.
+                behind: list[Statement] = []
+                made = [self._stored(s, behind) if isinstance(s, Assign) else None for s in then]
+                if all(made):
+                    self.behind.append(If(condition, tuple(behind)))
+                    return [m for m in made if m]
+            case _:
+                pass
+        return [statement]
+
+    def _kind(self, pointer: Name) -> str | None:
+        """The element type of an array that the kernel writes."""
+        for argument in self.kernel.arguments.values():
+            if argument.name == pointer.name:
+                return argument.kind.split()[0]
+        return None
+
+    def _aligned(self, number: Sum) -> Sum | None:
+        """The number of the vector that an element is in; None where it may be in two."""
+        factors = {a: f for a, f in number.terms if isinstance(a, Counter)}
+        turn = next((a for a in factors if a.name == self.turn), None)
+        if turn is None or factors[turn] != 1 or number.names.count(self.turn) != 1:
+            return None
+        rest = tuple((a, f) for a, f in number.terms if a is not turn)
+        if any(f % self.width for f in (number.constant, *(f for _, f in rest))):
+            return None
+        divided = tuple((a, f // self.width) for a, f in rest)
+        return Sum(number.constant // self.width, divided)
+
+    def _vector(self, kind: str, pointer: Name, first: Sum, *, const: bool) -> Load:
+        return item(Cast(f"{'const ' if const else ''}{kind}x{self.width} *", pointer), first)
+
+    def _loaded(self, kind: str, pointer: Name, first: Sum) -> Name:
+        if (pointer, first) not in self._packs:
+            name = self._packs[pointer, first] = Name(self.kernel.body.name(f"{pointer.name}_all"))
+            value = self._vector(kind, pointer, first, const=True)
+            self.before.append(Let(f"{kind}x{self.width}", name.name, value))
+        return self._packs[pointer, first]
+
+    def _stored(self, statement: Assign, behind: list[Statement]) -> Assign | None:
+        """An assignment to an element of a vector that is stored behind the loop."""
+        match statement.target:
+            case Load(Name() as pointer, Index(number)):
+                first, kind = self._aligned(number), self._kind(pointer)
+            case _:
+                return None
+        if first is None or kind is None:
+            return None
+        name = self._packs[pointer, first] = Name(self.kernel.body.name(f"{pointer.name}_all"))
+        self.before.append(Variable(f"{kind}x{self.width}", name.name))
+        behind.append(Assign(self._vector(kind, pointer, first, const=False), name))
+        return Assign(item(name, Name(self.turn)), statement.value)

@@ -1,0 +1,123 @@
+"""Loads and stores of several neighbours at once, where the index map proves it."""
+
+import random
+
+import pytest
+from cuda_batches import ARCHITECTURES, Batch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import emit_cuda
+import hlo
+from emit_cuda import nvrtc
+from emit_cuda.host.device import HostDevice
+from emit_cuda.kernels import vectors
+from hlo_tools.generate.modules import random_module
+from hlo_tools.generate.values import tame
+from interpreter.numbers.compare import BITS
+
+# A module's body, and the vectors that its kernel has.
+KINDS = {
+    "two operands": (
+        "x = f32[64,32] parameter(0)  y = f32[64,32] parameter(1)  ROOT r = f32[64,32] add(x, y)",
+        {"f32x4"},
+    ),
+    "with a tail": (
+        "x = f32[1001] parameter(0)  ROOT r = f32[1001] negate(x)",
+        {"f32x4"},
+    ),
+    "by the widest type": (
+        "x = f32[512] parameter(0)  ROOT r = bf16[512] convert(x)",
+        {"f32x4", "bf16x4"},
+    ),
+    "narrow types": ("x = bf16[512] parameter(0)  ROOT r = bf16[512] negate(x)", {"bf16x8"}),
+    "doubles": ("x = f64[512] parameter(0)  ROOT r = f64[512] negate(x)", {"f64x2"}),
+    "complex numbers": ("x = c64[512] parameter(0)  ROOT r = c64[512] negate(x)", {"c64x2"}),
+    "a row for all rows": (
+        (
+            "x = f32[16,32] parameter(0)  b = f32[32] parameter(1)"
+            "  s = f32[16,32] broadcast(b), dimensions={1}  ROOT r = f32[16,32] add(x, s)"
+        ),
+        {"f32x4"},
+    ),
+    "a slice that begins between": (
+        (
+            "x = f32[600] parameter(0)  s = f32[512] slice(x), slice={[3:515]}"
+            "  ROOT r = f32[512] negate(s)"
+        ),
+        {"f32x4"},
+    ),
+    "numbers of 16 bytes": ("x = c128[512] parameter(0)  ROOT r = c128[512] negate(x)", set()),
+}
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(vectors, "FILLS", 16)
+
+
+def module_of(body):
+    return hlo.parse(f"HloModule vectors\nENTRY main {{ {body} }}")
+
+
+def batch_of_kinds():
+    batch = Batch(optimize=True)
+    for number, (body, _) in enumerate(KINDS.values()):
+        module = module_of(body)
+        batch.add(module, [tame(p.shape, random.Random(number)) for p in module.entry.parameters])
+    return batch
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_vectors_are_as_wide_as_the_widest_type_allows(name):
+    body, wanted = KINDS[name]
+    source = emit_cuda.emit(emit_cuda.optimized(module_of(body))).source
+    words = {f"{t}x{n}" for t in ("f32", "bf16", "f64", "c64", "c128") for n in (2, 4, 8)}
+    assert {w for w in words if "struct __align__" in source and f" {w} {{" in source} == wanted
+
+
+def test_what_may_lie_in_two_vectors_is_loaded_by_elements():
+    source = emit_cuda.emit(emit_cuda.optimized(module_of(KINDS["a slice that begins between"][0])))
+    assert "x[" in source.source.split("__global__")[1]
+    assert "f32x4 *)x)" not in source.source
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_they_give_what_the_interpreter_gives(checked):
+    found = batch_of_kinds().differences(BITS, checked=checked)
+    assert not found, f"{len(found)} differ, among them {found[0]}"
+
+
+def test_a_vector_that_begins_between_two_is_found():
+    batch = Batch(optimize=True)
+    module = module_of(KINDS["with a tail"][0])
+    batch.add(module, [tame(p.shape, random.Random(0)) for p in module.entry.parameters])
+    ((_, arguments, _, program),) = batch.cases
+    source = batch.kernels.source("").replace("((const f32x4 *)x)", "((const f32x4 *)(x + 1))")
+    line = next(n for n, text in enumerate(source.splitlines(), 1) if "(x + 1)" in text)
+    device = HostDevice(checked=True)
+    with pytest.raises(hlo.HloError, match="misaligned") as caught:
+        emit_cuda.Executable(module.entry, program, device, device.load(source))(*arguments)
+    assert f":{line}" in str(caught.value)
+
+
+@pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_they_are_vectors_for_a_gpu(architecture):
+    source = batch_of_kinds().kernels.source("")
+    assert len(nvrtc.compile(source, architecture).usage) >= len(KINDS)
+    ptx = nvrtc.ptx(source, architecture)
+    for each in ("ld.global.nc.v4", "st.global.v4", "ld.global.nc.v2"):
+        assert each in ptx, each
+
+
+@pytest.mark.slow
+@settings(max_examples=max(4, settings.default.max_examples // 4))
+@given(st.lists(st.integers(0, 10**6), min_size=8, max_size=8), st.booleans())
+def test_random_modules_in_vectors(seeds, checked):
+    batch = Batch(optimize=True)
+    for seed in seeds:
+        module = random_module(random.Random(seed), size=6)
+        batch.add(module, [tame(p.shape, random.Random(seed)) for p in module.entry.parameters])
+    found = batch.differences(checked=checked)
+    assert not found, f"{len(found)} differ, among them {found[0]}"
