@@ -21,10 +21,12 @@ import optimizer
 from hlo.errors.error import HloError
 from hlo.infer.table import infers
 from hlo.opcode import OPCODES
+from hlo.read.load import load
 from hlo.types.element_type import F32, PRED, S32
 from hlo_tools.arrays import tree
 from hlo_tools.exercises.cases import one_instruction
 from hlo_tools.generate.seeds import all_seeds
+from hlo_tools.opcode_pictures import is_telling, opcode_picture
 from hlo_tools.proofs.record import evidence_of, read_record
 from hlo_tools.tables import load_tables
 from hlo_tools.verbs.ops import description
@@ -39,18 +41,25 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Module
     from hlo.types.shape import Shape
+    from hlo_tools.opcode_pictures import Picture
     from optimizer.log import Pass
 
 MADE = "<!-- made by `make docs` from the tables of the program: change those -->\n\n"
 # An example with so many elements shows something, and fits into a line or two.
 WANTED, MOST_LINES = 6, 24
+# Of the examples that are good to read, so many are tried for a picture that says something.
+TRIED = 10
+# Where no generator makes a good one.
+EXAMPLES = Path(__file__).parents[1] / "docs" / "opcodes" / "examples"
 NUMBERS = Path(inspect.getfile(evaluate)).parents[1] / "numbers"
 
 
 def pages() -> dict[str, str]:
     """The text of every page, by its path in docs/."""
     made = {"opcodes.md": opcode_list(), "rules.md": rule_list(), "passes.md": pass_list()}
-    return made | {f"opcodes/{name}.md": opcode_page(name) for name in OPCODES}
+    for name in OPCODES:
+        made |= opcode_files(name)
+    return made
 
 
 def opcode_list() -> str:
@@ -67,7 +76,16 @@ def opcode_list() -> str:
 SHOWN = ("infers", "evaluates", "emits_c", "emits_cuda")
 
 
-def opcode_page(name: str) -> str:
+def opcode_files(name: str) -> dict[str, str]:
+    """The page of an opcode, and its picture if it has one, by their paths in docs/."""
+    module = example_of(name)
+    given = arguments_of(module) if module else []
+    picture = opcode_picture(name, module, given)
+    made = {f"opcodes/{name}.md": opcode_page(name, module, given, picture)}
+    return made | ({f"opcodes/pictures/{name}.svg": picture.svg} if picture else {})
+
+
+def opcode_page(name: str, module: Module | None, given: list[Any], picture: Picture | None) -> str:
     """What the tables know of an opcode, and an example that was run."""
     row = OPCODES[name]
     parts = [f"# {name}\n\n{MADE}{name}: {row.summary}."]
@@ -79,7 +97,9 @@ def opcode_page(name: str) -> str:
     for title, table in (("Shape", infers), ("Value", evaluates)):
         if (found := docstring(table.get(name))) and not (formulas and title == "Value"):
             parts.append(f"## {title}\n\n{found}")
-    parts.append(f"## Example\n\n{example(name)}")
+    parts.append(f"## Example\n\n{example(module, given)}")
+    if picture:
+        parts.append(f"![{name}, drawn](pictures/{name}.svg)\n\n{picture.legend}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -108,12 +128,26 @@ def docstring(entry: Any) -> str:
     )
 
 
-def example(name: str) -> str:
+def example_of(name: str) -> Module | None:
+    """A small module with an opcode, if there is one; better one of which a picture says much."""
+    if (path := EXAMPLES / f"{name}.hlo").exists():
+        return load(path)
+    made = own_examples(name)
+    if not made:
+        return found_example(name)
+    telling = (m for m in made[:TRIED] if is_telling(m, arguments_of(m)))
+    return made[0] if OPCODES[name].elementwise else next(telling, made[0])
+
+
+def arguments_of(module: Module) -> list[Any]:
+    """Numbers that are easy to read, for the parameters of a module."""
+    return [plain(p.shape) for p in module.entry.parameters]
+
+
+def example(module: Module | None, given: list[Any]) -> str:
     """A module with the opcode, its inputs and its result."""
-    module = own_example(name) or found_example(name)
     if module is None:
         return "None is small enough to be shown."
-    given = [plain(p.shape) for p in module.entry.parameters]
     shown = [f"```hlo\n{str(module).rstrip()}\n```"]
     try:
         value = evaluate(module, *given)
@@ -125,20 +159,23 @@ def example(name: str) -> str:
     )
 
 
-def own_example(name: str) -> Module | None:
-    """One instruction on parameters, made to fit."""
+def own_examples(name: str) -> list[Module]:
+    """One instruction on parameters, made to fit; the best to read first."""
     try:
         cases = list(one_instruction(name, 30, (F32, S32, PRED), plain=True))
     except KeyError:
-        return None
+        return []
     made = [case.module for case in cases if case.module.entry.root.opcode == name]
-    return min(made, key=oddness, default=None)
+    return sorted(made, key=oddness)
 
 
 def oddness(module: Module) -> tuple[int, int]:
     """How far a module is from one that is good to read."""
     sizes = [s.size for i in module.instructions() for _, s in i.shape.leaves()]
-    odd = sum(not i.shape.is_array or not i.shape.dims for i in module.entry.instructions)
+    odd = sum(
+        not i.shape.is_array or not i.shape.dims or i.shape.element_type is PRED
+        for i in module.entry.instructions
+    )
     return sum(abs(size - WANTED) for size in sizes) + 2 * odd, len(str(module))
 
 

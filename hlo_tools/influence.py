@@ -1,0 +1,111 @@
+"""Which elements of the arguments each element of a result comes from, found by trying.
+
+One element of one argument is changed at a time, and the module runs again: whatever changes in the
+result depends on it. That needs no table of opcodes, and says what the interpreter does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from interpreter.engine.evaluate import evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from hlo.instruction import Module
+
+    Array = NDArray[Any]
+
+# Small steps keep the order of numbers and stay inside of arrays that they index; large ones show
+# in a maximum, and in a number that is rounded.
+STEPS = (1, -1, 1000, -1000)
+
+
+class Source(NamedTuple):
+    """An element of an argument."""
+
+    argument: int
+    element: int
+
+
+@dataclass(frozen=True)
+class Influence:
+    """What the elements of a result come from.
+
+    Attributes
+    ----------
+    sources : for each element of the result, in row-major order, what it depends on.
+    moved : for each element of the result, the one whose value it has; None if it was computed.
+    """
+
+    sources: tuple[frozenset[Source], ...]
+    moved: tuple[Source | None, ...]
+
+    @property
+    def only_moves(self) -> bool:
+        """Whether whatever depends on something is an element of an argument, unchanged."""
+        pairs = zip(self.sources, self.moved, strict=True)
+        return any(self.moved) and all(source or not found for found, source in pairs)
+
+
+def influence(
+    module: Module, arguments: Sequence[Array], result: Callable[[Any], Array | None] = np.asarray
+) -> Influence:
+    """Change each element of each argument, and see what changes in a result.
+
+    Parameters
+    ----------
+    result : takes the array that matters out of what the module gives.
+    """
+    before = flat(result(evaluate(module, *arguments)))
+    sources: list[set[Source]] = [set() for _ in before]
+    follows: list[dict[Source, bool]] = [{} for _ in before]
+    for n, argument in enumerate(arguments):
+        for element, value in enumerate(argument.ravel()):
+            source = Source(n, element)
+            for changed in changes(argument.dtype, value):
+                other = argument.copy()
+                other.reshape(-1)[element] = changed
+                given = [*arguments[:n], other, *arguments[n + 1 :]]
+                after = flat(result(evaluate(module, *given)))
+                if len(after) != len(before):
+                    continue
+                small = abs(complex(changed) - complex(value)) <= 1
+                for i in np.flatnonzero(differs(before, after)).tolist():
+                    sources[i].add(source)
+                    if small:
+                        same = before[i] == value and after[i] == changed
+                        follows[i][source] = follows[i].get(source, True) and bool(same)
+    moved = tuple(next((s for s, same in each.items() if same), None) for each in follows)
+    return Influence(tuple(map(frozenset, sources)), moved)
+
+
+def flat(array: Array | None) -> Array:
+    """The elements of an array; none if there is no array."""
+    return np.zeros(0) if array is None else array.ravel()
+
+
+def changes(dtype: np.dtype[Any], value: Any) -> Iterator[Any]:
+    """Other values of an element."""
+    if dtype == np.bool_:
+        yield not value
+        return
+    wanted = int if dtype.kind in "iu" else float
+    if dtype.kind not in "iu" and dtype.kind != "c":
+        # Less than what lies between two numbers that are shown.
+        yield from (value + dtype.type(0.0625), value - dtype.type(0.0625))
+    for step in STEPS:
+        with np.errstate(over="ignore"):
+            yield np.asarray(wanted(complex(value).real) + step).astype(dtype)[()]
+
+
+def differs(before: Array, after: Array) -> Array:
+    """Which elements differ; NaN is NaN."""
+    with np.errstate(invalid="ignore"):
+        return (before != after) & ~((before != before) & (after != after))
