@@ -1,6 +1,6 @@
 """Compiled C beside XLA CPU and NumPy: time to run, to compile, to call, and how it grows.
 
-python -m benchmarks.compiled [kernels|models|compile|calls|growth ...] [--only WORDS]
+python -m benchmarks.compiled [kernels|models|programs|compile|calls|growth ...] [--only WORDS]
     [--texts FILE ...] [--threads N] [--seconds S]
 
 `--texts` takes HLO texts of your own for `models` and `compile`; an .npz of the same name or
@@ -21,6 +21,7 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,12 +34,13 @@ import hlo
 from benchmarks import networks, xla
 from benchmarks.kernels import Kernel, kernels
 from benchmarks.measure import Times, both_clocks, geometric_mean, rounds_for, spell_seconds
+from benchmarks.programs import PROGRAMS
 from hlo.errors.error import HloError
 from hlo_tools.inputs import make_inputs
 from interpreter.engine.arguments import checked_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from hlo.instruction import Module
 
@@ -60,7 +62,19 @@ class Work(NamedTuple):
 
 def kernel_works() -> Iterator[Work]:
     """The kernels of `benchmarks.kernels`."""
-    for name, kernel in kernels().items():
+    yield from _traced(kernels())
+
+
+def program_works() -> Iterator[Work]:
+    """Detection, sequences and science: loops with small kernels."""
+    for name in ("detection", "sequences", "science"):
+        import_module(f"benchmarks.{name}")
+    yield from _traced(PROGRAMS)
+
+
+def _traced(kernels: Mapping[str, Kernel]) -> Iterator[Work]:
+    """Functions as JAX writes them."""
+    for name, kernel in kernels.items():
         with jax.enable_x64(any("f64" in shape for shape in kernel.shapes)):
             arguments = kernel.arguments()
             text = jax.jit(kernel.function, keep_unused=True).lower(*arguments).as_text("hlo")
@@ -210,7 +224,7 @@ def compile_table(texts: Sequence[str], only: str) -> None:
                 first, made = _timed(partial(emit_c.compile, module))
                 made.library.unlink()
                 del made
-                shutil.rmtree(Path(cache, "pyhlo", "programs"))
+                shutil.rmtree(Path(cache, "pyhlo", "built"))
                 (cold, _), (cached, _) = (_timed(partial(emit_c.compile, module)) for _ in range(2))
         except Exception as error:  # as in run_table
             print(f"{work.name}: {type(error).__name__}: {str(error).splitlines()[0][:120]}")
@@ -261,7 +275,7 @@ def _line(cells: Sequence[str]) -> str:
 def main() -> None:
     """Measure what is asked for, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    tables = ("kernels", "models", "compile", "calls", "growth")
+    tables = ("kernels", "models", "programs", "compile", "calls", "growth")
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(tables))
     parser.add_argument("--only", default="", metavar="WORDS", help="rows whose name holds them")
     parser.add_argument("--texts", nargs="+", default=[], metavar="FILE", help="HLO of your own")
@@ -275,6 +289,7 @@ def main() -> None:
     runs: dict[str, Callable[[], None]] = {
         "kernels": lambda: run_table(kernel_works(), only, seconds),
         "models": lambda: run_table(model_works(texts), only, seconds),
+        "programs": lambda: run_table(program_works(), only, seconds),
         "compile": lambda: compile_table(texts, only),
         "calls": call_table,
         "growth": lambda: run_table(growth_works(), only, seconds),

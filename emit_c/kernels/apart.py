@@ -14,6 +14,7 @@ of their own they know no more than that, and gather what is there, all lanes at
 
 from __future__ import annotations
 
+import operator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ from codegen.expressions import (
     callees_of,
     rebuilt,
     spelled_out,
+    substitute,
     walk,
 )
 from codegen.statements import (
@@ -50,7 +52,7 @@ from emit_c.kernels.parallel import turns, work
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from codegen.elements.body import Body
 
@@ -66,6 +68,7 @@ MUCH_WORK, PARTS = 5, 8
 TAKEN_APART, TAKEN_WHOLE = (1, 2, 3, 4), (8, 16)
 # Operations up to which `short` leaves it to them.
 MOST_TAKEN = 200
+_COMPARISONS = {"<": operator.lt, ">=": operator.ge, "==": operator.eq}
 # Bytes of what is gathered.
 _GATHERED = (4, 8)
 
@@ -212,10 +215,34 @@ def written_out(body: Body, statement: Statement) -> Iterator[Statement]:
         return
     for turn in range(turns(statement)):
         names: dict[str, Expr] = {statement.name: Literal(turn)}
-        for each in statement.body:
+        for each in _decided(statement.body, names):
             made = renamed(each, names)
             if isinstance(made, Let | Variable):
                 name = body.name(made.name)
                 names[made.name] = Name(name)
                 made = replace(made, name=name)
             yield made
+
+
+def _decided(statements: Sequence[Statement], values: Mapping[str, Expr]) -> Iterator[Statement]:
+    """Statements without the choices that some values of names decide."""
+    for statement in statements:
+        taken = None
+        if isinstance(statement, If):
+            taken = _truth(substitute(statement.condition, values))
+        if isinstance(statement, If) and taken is not None:
+            yield from _decided(statement.then if taken else statement.otherwise, values)
+        else:
+            yield statement
+
+
+def _truth(condition: Expr) -> bool | None:
+    """Whether a condition on integers holds; None where that is not known yet."""
+    match condition:
+        case Op("&&", (one, other)):
+            both = (_truth(one), _truth(other))
+            return False if False in both else None if None in both else True
+        case Op(op, (Literal(int(x), ""), Literal(int(y), ""))) if op in _COMPARISONS:
+            return _COMPARISONS[op](x, y)
+        case _:
+            return None

@@ -26,7 +26,7 @@ from emit_c.kernels.parallel import turns
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# For so many numbers calls cost less than ten microseconds.
+# For so many numbers in full vectors calls cost less than ten microseconds.
 FEW = 1 << 17
 # Numbers that fill one vector, or a few.
 LANES = 32
@@ -37,15 +37,15 @@ def with_calls(statements: Sequence[Statement], times: int = 1) -> tuple[Stateme
 
     Parameters
     ----------
-    times : how often the statements run.
+    times : how often the statements run in one run of the module.
     """
     return tuple(made for s in statements for made in _with_calls(s, times))
 
 
 def _with_calls(statement: Statement, times: int) -> Sequence[Statement]:
     match statement:
-        case For(simd=True) if times * turns(statement) > FEW:
-            return _whole_vectors(statement)
+        case For(simd=True) if times * _calls(turns(statement)) > FEW // LANES:
+            return _whole_vectors(statement, times)
         case For(body=body):
             return [replace(statement, body=with_calls(body, times * turns(statement)))]
         case If(condition, then, otherwise):
@@ -56,10 +56,15 @@ def _with_calls(statement: Statement, times: int) -> Sequence[Statement]:
             return [statement if times > FEW else rewritten(statement, _called)]
 
 
-def _whole_vectors(loop: For) -> Sequence[Statement]:
+def _calls(numbers: int) -> int:
+    """About how many calls some numbers take: one for a vector, one for each that is left over."""
+    return numbers // LANES + numbers % LANES
+
+
+def _whole_vectors(loop: For, times: int) -> Sequence[Statement]:
     """A loop in lanes that inlines long functions, and one that calls them for what is left."""
     left = turns(loop) % LANES
-    few_are_left = 0 < left <= turns(loop) // 4
+    few_are_left = 0 < left <= turns(loop) // 4 and times * _calls(left) <= FEW // LANES
     if not few_are_left or not isinstance(loop.stop, int) or loop.step != 1 or not _is_long(loop):
         return [loop]
     whole = loop.stop - left

@@ -19,7 +19,9 @@ class Kernel(kernel.Kernel):
     Parameters
     ----------
     scope : of the instructions that it computes.
+    times : how often it runs in one run of the module, about.
     """
 
-    def __init__(self, constants: Constants, scope: Scope) -> None:
+    def __init__(self, constants: Constants, scope: Scope, times: int = 1) -> None:
         super().__init__(emits_c, Names(), constants, scope)
+        self.times = times

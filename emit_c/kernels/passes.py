@@ -16,6 +16,7 @@ from emit_c.kernels.calls import with_calls
 from emit_c.kernels.inlined import inlined
 from emit_c.kernels.lanes import in_lanes
 from emit_c.kernels.limits import with_limits
+from emit_c.kernels.narrow import with_narrow_divisions
 from emit_c.kernels.parallel import split
 from emit_c.kernels.rounding import with_rounded_products
 from emit_c.kernels.short import without_short_loops
@@ -85,10 +86,16 @@ PASSES = (
         lambda kernel, _, statements: with_limits(kernel.body, statements),
     ),
     KernelPass(
+        "narrow-divisions",
+        "Divisions of small indices in loops in lanes are done in 32 bits, of which there are"
+        " vectors; later, as the passes before read indices.",
+        lambda _kernel, _, statements: with_narrow_divisions(statements),
+    ),
+    KernelPass(
         "outline-math",
         "Long functions of numbers are called, not inlined, where few numbers are computed: how"
         " many is known when no loop is cut any more.",
-        lambda _kernel, _, statements: with_calls(statements),
+        lambda kernel, _, statements: with_calls(statements, kernel.times),
     ),
     KernelPass(
         "parallelize",

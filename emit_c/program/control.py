@@ -12,7 +12,6 @@ from codegen.elements.table import Element, Scalar, Schedule
 from codegen.expressions import Literal, Name, Op, Struct, binary, negated
 from codegen.program.trees import leaves
 from codegen.statements import Break, Forever, If, Statement, Try, Variable
-from emit_c.kernels.kernel import Kernel
 from emit_c.kernels.writing import write_loops
 from emit_c.program.function import HANDED_ON_NAMES
 from emit_c.program.turns import turn_in_swapped_places
@@ -64,7 +63,7 @@ def is_of_scalars(instr: Instruction) -> bool:
 
 def write_in_variables(function: Function, loop: Instruction) -> None:
     """One kernel for a loop whose state consists of scalars, which it keeps in C variables."""
-    kernel = Kernel(function.module.constants, function.scope)
+    kernel = function.new_kernel(function.scope)
     pairs = zip(leaves(function.tree(loop), loop.shape), loop.shape.leaves(), strict=True)
     outputs = [kernel.output(s, pointer, loop.name) for pointer, (_, s) in pairs if pointer]
     begin = Struct("", (Literal(0),))

@@ -69,7 +69,7 @@ class Function(Schedule):
 
     def new_kernel(self, scope: Scope) -> Kernel:
         """A kernel in the making."""
-        return Kernel(self.constants, scope)
+        return Kernel(self.constants, scope, self.module.runs.get(self.computation, 1))
 
     def call_kernel(
         self, kernel: elements.Kernel, instr: Instruction, statements: Sequence[Statement]

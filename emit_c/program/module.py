@@ -11,6 +11,7 @@ from emit_c.code.names import Names
 from emit_c.kernels.writing import Kernels
 from emit_c.program.buffers import Memory
 from emit_c.program.kernel_reuse import KernelReuse
+from optimizer.analysis.runs import runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,6 +45,7 @@ class ModuleWriter:
     slot_bytes : memory that the neediest kernel takes for each thread.
     prologue : what the entry does first.
     memory : where everything lies.
+    runs : how often each computation runs.
     reuse : kernels for what was computed before.
     """
 
@@ -59,6 +61,7 @@ class ModuleWriter:
     ) -> None:
         self.write, self.sites, self.units = write, sites, units
         self.memory = Memory(module)
+        self.runs = runs(module)
         self.names = Names()
         self.constants = Constants(self.names)
         self.kernels = Kernels(self.names, watch, plain=plain)

@@ -10,7 +10,6 @@ from codegen.elements.table import Element
 from codegen.expressions import Name, binary, item, substitute
 from codegen.program.trees import leaves
 from codegen.statements import Call, If, Try, names_in
-from emit_c.kernels.kernel import Kernel
 from emit_c.kernels.writing import write_loops
 from emit_c.program.control import CONTROL
 from emit_c.program.function import Function
@@ -100,7 +99,7 @@ class Schedule(Function):
             return False
         root = instr.called[0].root
         results = root.operands if root.opcode == "tuple" else (root,)
-        kernel = Kernel(self.module.constants, inner)
+        kernel = self.new_kernel(inner)
         outputs: dict[Instruction, list[Name]] = {}
         pointers = leaves(target, instr.shape)
         for result, pointer in zip(results, pointers, strict=True):
@@ -111,7 +110,7 @@ class Schedule(Function):
 
     def write_elements(self, scope: Scope, instr: Instruction, pointers: Pointers) -> None:
         """A kernel that computes elements in loops, or whole arrays in a faster way."""
-        kernel = Kernel(self.module.constants, scope)
+        kernel = self.new_kernel(scope)
         shapes = [s for _, s in instr.shape.leaves()]
         outputs = [
             kernel.output(s, str(p), instr.name) for s, p in zip(shapes, pointers, strict=True)

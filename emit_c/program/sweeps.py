@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from optimizer.fusion.digits import Place
     from optimizer.fusion.nest import Nest
 
+# Rows of columns that are folded one by one in each column: they are written out.
+FEW_ROWS = 4
+
 Pointers = dict["Instruction", list[Name]]
 
 
@@ -79,7 +82,7 @@ def write_sweeps(kernel: Kernel, nest: Nest, outputs: Pointers) -> tuple[Stateme
     if not nest.folds:
         pairs = [(o, (pointer,)) for o, pointers in outputs.items() for pointer in pointers]
         return write_loops(kernel, pairs)
-    if not nest.by_columns:
+    if not nest.by_columns or nest.count(nest.folded) <= FEW_ROWS:
         _ByRows(kernel, nest, outputs).write()
     else:
         columns = nest.digits.size(nest.order[-1])

@@ -126,14 +126,22 @@ def branches(setting: Setting, asked: Asked) -> str | None:
 def choices(setting: Setting, asked: Asked) -> str | None:
     """Where an element comes from is not decided again and again."""
     instr, most = asked.instr, setting.policy.choices
-    if instr.opcode not in ("concatenate", "pad"):
+    if instr.opcode not in _CHOICES:
         return None
     if (times := asked.evaluations) <= most * instr.shape.size:
         return None
     return (
-        f"%{instr.name} is {with_article(instr.opcode)}, which chooses among its operands; its "
+        f"%{instr.name} is {with_article(instr.opcode)}, which {_CHOICES[instr.opcode]}; its "
         f"{instr.shape.size} elements would be computed {times:.0f} times; at most {most} each"
     )
+
+
+# How the index of an element decides where it comes from, beyond index arithmetic.
+_CHOICES = {
+    "concatenate": "chooses among its operands",
+    "gather": "looks up where its elements are",
+    "pad": "chooses among its operands",
+}
 
 
 def lookups(_: Setting, asked: Asked) -> str | None:

@@ -46,6 +46,43 @@ def test_the_last_turns_of_a_loop_in_lanes_are_few():
     assert "= hlo_tanh_f32" in left
 
 
+def test_what_is_left_of_many_rows_is_not_few():
+    rows = For("j", 1000, (For("i", 41, TANH, simd=True),))
+    assert "hlo_" not in shown(rows)
+    assert "hlo_" not in text(with_calls(rows.body, times=1000))
+    assert "hlo_" in text(with_calls(rows.body, times=100))
+
+
+def test_a_kernel_in_a_loop_is_inlined_as_often_as_the_loop_runs():
+    module = hlo.parse(
+        """HloModule steps
+body {
+  s = (s32[], f32[1000]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  x = f32[1000] get-tuple-element(s), index=1
+  y = f32[1000] tanh(x)
+  ROOT t = (s32[], f32[1000]) tuple(next, y)
+}
+cond {
+  s = (s32[], f32[1000]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(TRIPS)
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  z = s32[] constant(0)
+  x = f32[1000] parameter(0)
+  t = (s32[], f32[1000]) tuple(z, x)
+  ROOT w = (s32[], f32[1000]) while(t), condition=cond, body=body, backend_config={NOTE}
+}""".replace("NOTE", '"known_trip_count":{"n":"TRIPS"}').replace("TRIPS", "1000")
+    )
+    seldom = str(module).replace("1000}", "10}").replace('"1000"', '"10"').replace("(1000)", "(10)")
+    assert "= tanh_f32" in emit_c.emit(module).source
+    assert "= hlo_tanh_f32" in emit_c.emit(hlo.parse(seldom)).source
+
+
 def test_a_loop_in_lanes_of_nothing_long_stays_as_it_is():
     loop = For("i", 100_003, (Let("f32", "y", "x[i] + x[i]"),), simd=True)
     assert with_calls([loop]) == (loop,)

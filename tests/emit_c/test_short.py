@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numbered_names import Names
-from written import Assign, Call, For, Let, Variable
+from written import Assign, Call, For, If, Let, Variable
 
 import emit_c
 import hlo
@@ -113,3 +113,25 @@ ENTRY e {
 }""")
     x = np.arange(200, dtype=np.uint8)
     np.testing.assert_array_equal(emit_c.compile(module)(x), interpreter.evaluate(module, x))
+
+
+def test_choices_by_the_row_are_made_when_rows_are_written_out():
+    chosen = If("j < 1", (Let("f32", "u", "x[i]"), Assign("v", "u")), (Assign("v", "z[i] + 1.0f"),))
+    folded = (Variable("f32", "v"), chosen, Assign("t", "t + v"))
+    assert (
+        text(without_short_loops(Names(), nest(2, folded=folded)))
+        == """\
+  #pragma omp simd
+  for (s64 i = 0; i < 1000; i++) {
+    f32 t = 0;
+    f32 v_1;
+    const f32 u_2 = x[i];
+    v_1 = u_2;
+    t = t + v_1;
+    f32 v_3;
+    v_3 = z[i] + 1.0f;
+    t = t + v_3;
+    y[i] = t;
+  }
+"""
+    )

@@ -9,6 +9,7 @@ import hlo
 from hlo_tools.generate.modules import random_module
 from optimizer.analysis.cost import cost, kernels, module_cost
 from optimizer.analysis.reachability import Reachability
+from optimizer.analysis.runs import UNKNOWN_TRIPS, runs
 
 
 def computations():
@@ -115,3 +116,39 @@ def test_cost_of_a_module_is_the_sum():
     total = sum(cost(i).bytes_accessed for i in module.entry.instructions)
     assert module_cost(module).bytes_accessed == total
     assert kernels(module) == 9
+
+
+def test_computations_run_as_often_as_the_loops_around_them():
+    loop = """
+NAME.body {
+  s.NAME = (s32[], f32[4]) parameter(0)
+  i.NAME = s32[] get-tuple-element(s.NAME), index=0
+  x.NAME = f32[4] get-tuple-element(s.NAME), index=1
+  STEP
+  ROOT t.NAME = (s32[], f32[4]) tuple(i.NAME, y.NAME)
+}
+NAME.cond {
+  c.NAME = (s32[], f32[4]) parameter(0)
+  ROOT p.NAME = pred[] constant(false)
+}
+"""
+    inner = loop.replace("STEP", "y.NAME = f32[4] negate(x.NAME)").replace("NAME", "inner")
+    step = "w = (s32[], f32[4]) while(s.NAME), condition=inner.cond, body=inner.body NOTE"
+    step += "\n  y.NAME = f32[4] get-tuple-element(w), index=1"
+    outer = loop.replace("STEP", step).replace("NAME", "outer")
+    module = hlo.parse(
+        "HloModule m"
+        + inner
+        + outer.replace("NOTE", ', backend_config={"known_trip_count":{"n":"5"}}')
+        + """ENTRY e {
+  p = (s32[], f32[4]) parameter(0)
+  ROOT r = (s32[], f32[4]) while(p), condition=outer.cond, body=outer.body
+}"""
+    )
+    found = {c.name: times for c, times in runs(module).items()}
+    outer_runs = UNKNOWN_TRIPS
+    assert found == {
+        "e": 1,
+        **dict.fromkeys(("outer.body", "outer.cond"), outer_runs),
+        **dict.fromkeys(("inner.body", "inner.cond"), 5 * outer_runs),
+    }

@@ -1,0 +1,77 @@
+"""Divisions of indices in 32 bits, in loops that run in vector lanes.
+
+    for i < 49: y[i] = x[i / 7]
+
+becomes
+
+    for i < 49: y[i] = x[(s64)((s32)i / 7)]
+
+Processors have vectors of products of 32 bits, of which a division by a constant is made, but none
+of 64 bits: a loop with such a division runs in no lanes. An index that is below 2^31 wherever the
+loop goes fits into 32 bits. Powers of two are shifts and masks, which need no product.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from codegen.expressions import Cast, Expr, Group, Index, Literal, rebuilt, spelled_out, total_of
+from codegen.indexing import Counter, Quotient, Sum
+from codegen.statements import For, Forever, If, Statement, rewritten
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codegen.indexing import Atom
+
+_MOST = 2**31 - 1
+
+
+def with_narrow_divisions(statements: Sequence[Statement]) -> tuple[Statement, ...]:
+    """Statements whose loops in lanes divide indices in 32 bits, where these are small enough."""
+    return tuple(map(_with_narrow, statements))
+
+
+def _with_narrow(statement: Statement) -> Statement:
+    match statement:
+        case For(simd=True):
+            return rewritten(statement, _narrow)
+        case For() | Forever():
+            return replace(statement, body=with_narrow_divisions(statement.body))
+        case If(condition, then, otherwise):
+            return If(condition, with_narrow_divisions(then), with_narrow_divisions(otherwise))
+        case _:
+            return statement
+
+
+def _narrow(expr: Expr) -> Expr:
+    """A tree whose index arithmetic divides in 32 bits, where it divides."""
+    if not isinstance(expr, Index):
+        return rebuilt(expr, _narrow)
+    if not any(_is_narrowed(atom) for atom, _ in expr.sum.terms):
+        return expr
+    parts = [_product(atom, factor) for atom, factor in expr.sum.terms]
+    parts += [Literal(expr.sum.constant)] if expr.sum.constant else []
+    return total_of(parts, "+")
+
+
+def _product(atom: Atom, factor: int) -> Expr:
+    value = _divided(atom) if _is_narrowed(atom) else spelled_out(Sum(0, ((atom, 1),)))
+    return value if factor == 1 else value * factor
+
+
+def _is_narrowed(atom: Atom) -> bool:
+    """Whether it is a division that takes a product, of a small dividend."""
+    if isinstance(atom, Counter):
+        return False
+    small = atom.dividend.low >= 0 and atom.dividend.high <= _MOST
+    return small and bool(atom.divisor & (atom.divisor - 1))
+
+
+def _divided(atom: Atom) -> Expr:
+    """A division in 32 bits, as a number of 64."""
+    assert not isinstance(atom, Counter), atom
+    dividend = Cast("s32", _narrow(Index(atom.dividend)))
+    op = dividend // atom.divisor if isinstance(atom, Quotient) else dividend % atom.divisor
+    return Cast("s64", Group(op))
