@@ -33,6 +33,7 @@ from interpreter.engine.memory import refuse_elided
 from interpreter.precision import with_explicit_precision
 from optimizer.dynamic_padder.boundary import to_static
 from optimizer.dynamic_padder.padding import is_dynamic
+from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -138,7 +139,7 @@ def _compile(
     if is_dynamic(module):
         precise = with_explicit_precision(module)
         static = to_static(_optimized(precise, sound) if optimize else precise)
-        program = emit(static.module, plain=plain)
+        program = emit(prepare(static.module), plain=plain)
         return DynamicExecutable(module, static, build(program), lambda: program.source)
     key = remembered.key_of(module, optimize, plain) if remember else ""
 
@@ -195,7 +196,7 @@ def _written(
     """
     made = _optimized(module, sound) if optimize else module
     made, views = without_last_bitcasts(made)
-    return emit(trust(made), units=units, plain=plain), views
+    return emit(trust(prepare(made)), units=units, plain=plain), views
 
 
 def _optimized(module: Module, sound: set[Instruction]) -> Module:

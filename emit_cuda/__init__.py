@@ -27,6 +27,7 @@ from interpreter.engine.memory import refuse_elided
 from interpreter.precision import with_explicit_precision
 from optimizer.dynamic_padder.boundary import to_static
 from optimizer.dynamic_padder.padding import is_dynamic
+from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
     from emit_cuda.devices import Device
@@ -72,13 +73,13 @@ def compile(  # noqa: A001 - so it is named
     if is_dynamic(module):
         precise = with_explicit_precision(module)
         static = to_static(optimized(precise, sound) if optimize else precise)
-        return DynamicExecutable(module, static, emit(static.module), runs_on)
-    made = optimized(module, sound) if optimize else module
+        return DynamicExecutable(module, static, emit(prepare(static.module)), runs_on)
+    made = prepare(optimized(module, sound) if optimize else module)
     return Executable(module.entry, emit(trust(made)), runs_on)
 
 
 def optimized(module: Module, sound: set[Instruction] | None = None) -> Module:
-    """The module that `compile` emits."""
+    """The module that `compile` emits, if it is for one device and has no dynamic sizes."""
     made = optimizer.optimize(module, target="gpu", observers=())
     verify(made, sound or set())
     return made

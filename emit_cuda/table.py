@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from codegen.custom_calls import table
+from codegen.elements.constants import literal_of
 from codegen.elements.table import Element, Entry, Kernel, Scalar
 from codegen.opcodes import elements
 from codegen.opcodes.ordering import write_sort, write_topk
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from codegen.elements.body import Body
     from codegen.expressions import Expr
     from codegen.indexing import Index
-    from hlo import attributes as a
     from hlo.instruction import Instruction
 
 _HOST = "it talks to the host's queues, which a compiled module does not have"
@@ -35,11 +35,11 @@ custom_calls = table.Kernels(table.kernel)
 
 def write_constant(body: Body, instr: Instruction, index: Index) -> Expr:
     """A number where all elements are one, else a load from an array that the kernel is given."""
-    attrs: a.Constant = instr.attrs  # type: ignore[assignment]
-    number = body.writer.constants.scalar(attrs.literal)
+    literal = literal_of(instr)
+    number = body.writer.constants.scalar(literal)
     if number is not None:
         return number
-    pointer = body.constant(attrs.literal, instr.name)
+    pointer = body.constant(literal, instr.name)
     return body.loaded(instr.shape, pointer, index, instr.name)[0]
 
 

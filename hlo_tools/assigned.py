@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hlo.errors.error import HloError
 from optimizer.dynamic_padder.boundary import static_form
 from optimizer.log import Log
 from optimizer.memory.buffer_assignment import assign
 from optimizer.memory.copy_insertion import CopyInsertion
+from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
     from hlo.instruction import Module
@@ -18,14 +19,26 @@ if TYPE_CHECKING:
 _NOT_EMITTED = ("HLO181", "HLO115")
 
 
-def assigned(module: Module) -> BufferAssignment:
+class Assigned(NamedTuple):
+    """Where the arrays of a module lie in its C.
+
+    Attributes
+    ----------
+    without_c : why there is no C, so that this is where they could lie; "" if there is.
+    """
+
+    assignment: BufferAssignment
+    without_c: str = ""
+
+
+def assigned(module: Module) -> Assigned:
     """Where the arrays of a module lie in its C; for a module without C, where they could lie."""
     # It takes as long to import as all the rest.
     from emit_c.program.emit import emit  # noqa: PLC0415
 
     try:
-        return emit(static_form(module)).assignment
+        return Assigned(emit(prepare(static_form(module))).assignment)
     except HloError as error:
         if error.code not in _NOT_EMITTED:
             raise
-        return assign(CopyInsertion().run(module, Log()))
+        return Assigned(assign(CopyInsertion().run(module, Log())), error.message)

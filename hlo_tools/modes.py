@@ -19,7 +19,7 @@ from optimizer.dynamic_padder.boundary import static_form
 from optimizer.log import Log
 from optimizer.observers import Verify
 from optimizer.passes import Fixpoint, Pipeline
-from optimizer.pipelines import pipeline
+from optimizer.pipelines import pipeline, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +82,7 @@ def way(title: str, module: Module, arguments: Sequence[Any]) -> Way:
     # It takes as long to import as all the rest.
     from emit_c.executable.profile import profile  # noqa: PLC0415
 
-    ran = profile(static_form(module), arguments)
+    ran = profile(prepare(static_form(module)), arguments)
     rows = ran.rows()
     return Way(
         title,

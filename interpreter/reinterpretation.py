@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from hlo.attributes import Attrs
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
-    from hlo.types.shape import Shape
 
     Array = NDArray[Any]
 
@@ -41,8 +40,8 @@ def evaluate_bitcast(instr: Instruction, _attrs: Attrs, operand: Array) -> Array
     XLA's HLO opcode list, kBitcast; "Shapes and Layout".
     """
     source, target = instr.operands[0].shape, instr.shape
-    in_memory = operand.transpose(_major_to_minor(source))
-    order = _major_to_minor(target)
+    in_memory = operand.transpose(source.memory_order)
+    order = target.memory_order
     dims = [target.dims[d] for d in order]
     if type_of(operand) is not target.element_type:
         in_memory = _reinterpret(in_memory.reshape(-1), target.element_type)
@@ -50,12 +49,6 @@ def evaluate_bitcast(instr: Instruction, _attrs: Attrs, operand: Array) -> Array
         message = f"{instr.name}: {source} and {target} are not of as many bytes"
         raise HloError("HLO036", message, instr.span)
     return in_memory.reshape(dims).transpose(np.argsort(order))
-
-
-def _major_to_minor(shape: Shape) -> tuple[int, ...]:
-    """The dimensions in memory order, the slowest first."""
-    order = shape.layout.minor_to_major[::-1] if shape.layout else range(shape.rank)
-    return tuple(order)
 
 
 @evaluates("bitcast-convert")

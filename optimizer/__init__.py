@@ -9,7 +9,7 @@ from pkgutil import walk_packages
 from optimizer.log import Event, Log, Observer, Pass
 from optimizer.passes import PASSES, Fixpoint, Pipeline
 from optimizer.pipeline_text import parse_pipeline, pipeline_text
-from optimizer.pipelines import optimize, pipeline
+from optimizer.pipelines import optimize, pipeline, prepare
 
 # A file of these folders enters its pass into `PASSES` when it is imported.
 for _module in walk_packages(__path__, f"{__name__}."):
@@ -27,4 +27,5 @@ __all__ = [
     "parse_pipeline",
     "pipeline",
     "pipeline_text",
+    "prepare",
 ]

@@ -21,6 +21,7 @@ from optimizer.conditionals.conditional_to_select import ConditionalToSelect
 from optimizer.diagnostics.propagate_call_metadata import PropagateCallMetadata
 from optimizer.dynamic_padder.dynamic_padder import DynamicPadder
 from optimizer.expanders import stages
+from optimizer.expanders.degenerate_collective_remover import DegenerateCollectiveRemover
 from optimizer.expanders.precision.explicit_precision import ExplicitPrecision
 from optimizer.fusion.horizontal_input_fusion import HorizontalInputFusion
 from optimizer.fusion.horizontal_loop_fusion import HorizontalLoopFusion
@@ -110,6 +111,8 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             DynamicPadder(),
             ShardingRemover(),
             AsyncUnwrapper(),
+            DegenerateCollectiveRemover(),
+            find("custom-call-expander")(),
             CallInliner(),
             ZeroSizedHloElimination(),
             ConditionalToSelect(),
@@ -144,6 +147,27 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             PropagateCallMetadata(),
             *(fusions(target) if fuse else ()),
             *(schedules(target) if fuse else ()),
+        ),
+    )
+
+
+def preparation() -> Pipeline:
+    """What a module needs before code for one device is emitted, optimized or not.
+
+    It leaves alone what `pipeline` has made for one device.
+
+    References
+    ----------
+    XLA, `GpuCompiler::PrepareHloModuleForIrEmitting`.
+    """
+    return Pipeline(
+        "preparation",
+        (
+            ExplicitPrecision(),
+            AsyncUnwrapper(),
+            DegenerateCollectiveRemover(alone=True),
+            *stages.kept(stages.NEEDED, strict=False),
+            CopyInsertion(),
         ),
     )
 
@@ -224,3 +248,15 @@ def optimize(
     watching = [Verify()] if observers is None else observers
     with no_collection():
         return Log(observers=watching).run(pipeline(target, strict=strict), module)
+
+
+def prepare(module: Module) -> Module:
+    """The module that emitters are given in the place of any other: for one device.
+
+    Returns
+    -------
+    Module
+        the same object where `optimize` made it of a module for one device.
+    """
+    with no_collection():
+        return preparation().run(module)

@@ -13,6 +13,7 @@ from emit_cuda.kernels.file import KernelFile
 from hlo.errors.error import HloError
 from interpreter.numbers.compare import ROUNDING, compare
 from optimizer.dynamic_padder.padding import is_dynamic
+from optimizer.pipelines import prepare
 
 # Of three generations of GPUs; what compiles for one nearly always does for the others.
 ARCHITECTURES = [
@@ -38,7 +39,7 @@ class Batch:
             return
         if is_dynamic(module):
             return
-        made = emit_cuda.optimized(module) if self.optimize else module
+        made = prepare(emit_cuda.optimized(module) if self.optimize else module)
         program = emit_cuda.emit(made, self.kernels)
         self.cases.append((module, arguments, expected, program))
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.table import Kernel, elements
 from hlo.errors.error import HloError
+from interpreter.custom_calls.placement import PARTITION
+from optimizer.expanders.custom_call_expander import EXPANSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,6 +73,10 @@ def refuse(instr: Instruction) -> HloError:
     """The error for a custom call that has no kernel and is no other instruction either."""
     attrs: a.CustomCall = instr.attrs  # type: ignore[assignment]
     target = attrs.custom_call_target
+    if target in EXPANSIONS:
+        whole = instr.operands[0].shape
+        message = f"{instr.name}: {whole} is split, and the module is not partitioned"
+        return HloError("HLO181", message, instr.span, [PARTITION])
     message = f"{instr.name}: the custom call {target!r} can't be compiled to C"
     return HloError(
         "HLO181", message, instr.span, ["it calls a function that is written in no HLO"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
+from codegen.elements.constants import literal_of
 from codegen.elements.memory import pointer_into
 from codegen.elements.table import Element, Entry, Scalar, Schedule
 from codegen.elements.types import is_narrow, load, store, stored_narrowed, wide
@@ -363,7 +364,7 @@ class Body:
         environment = self.environment
         while instr in environment.aliases:
             environment, instr = environment.aliases[instr]
-        return instr.attrs.literal if instr.opcode == "constant" else None  # type: ignore[attr-defined]
+        return literal_of(instr) if instr.opcode == "constant" else None
 
     def constant(self, literal: Constant, name: str) -> Name:
         """The C pointer to a constant array, which the kernel is given: so others may share it."""

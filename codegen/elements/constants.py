@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from codegen.elements.types import literal as number
+from hlo.types.literal import literal
+from interpreter.plumbing import evaluate_constant
 
 if TYPE_CHECKING:
     from codegen.expressions import Expr
+    from hlo.attributes import Constant
+    from hlo.instruction import Instruction
     from hlo.types.literal import Literal
+
+
+def literal_of(constant: Instruction) -> Literal:
+    """The value of a constant: where the text leaves it out, what the interpreter makes up."""
+    attrs = cast("Constant", constant.attrs)
+    if not attrs.literal.elided:
+        return attrs.literal
+    return literal(evaluate_constant(constant, attrs), attrs.literal.shape)
 
 
 class Constants:
     """The arrays that a module's kernels read; an emitter's own class says where they lie."""
 
-    def scalar(self, literal: Literal) -> Expr | None:
+    def scalar(self, value: Literal) -> Expr | None:
         """The one number that all elements are; None if they differ."""
-        array = literal.array
+        array = value.array
         if array is None or array.size == 0:
             return None
         bits = np.ascontiguousarray(array).reshape(-1).view(np.uint8).reshape(array.size, -1)
         if (bits != bits[0]).any():
             return None
-        element_type = literal.shape.element_type
+        element_type = value.shape.element_type
         return number(element_type, array.reshape(-1)[0])
 
     def pointer(self, literal: Literal, name: str) -> str:

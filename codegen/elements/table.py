@@ -5,8 +5,8 @@ one of five kinds. `Scalar` is an expression, written with the operands' values 
 `Element` is a function that emits the value at one index of the result, reading operands wherever
 it wants: such instructions can be fused into their users' loops. `Kernel` is a function that emits
 statements which write the whole result: it needs its operands in memory. `Schedule` marks what a
-program's schedule does between kernels: control flow, tuples, calls. `Expand` puts other
-instructions in the place of one that has no code of its own.
+program's schedule does between kernels: control flow, tuples, calls. `Rewritten` names the pass of
+the optimizer that leaves none of an opcode to an emitter.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from codegen.expressions import Expr
-    from hlo.instruction import Instruction
-    from optimizer.expanders.op_expander import Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +71,20 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
-class Expand:
-    """`write(site)` gives another instruction that takes its place, before anything is emitted.
+class Rewritten:
+    """Instructions that a pass of the optimizer replaces before anything is emitted.
 
-    It gives None for an instruction that stays.
+    Attributes
+    ----------
+    by : the pass.
+    unless : why it may have left an instruction, so that there is no code for it.
     """
 
-    write: Callable[[Site], Instruction | None]
+    by: str
+    unless: str = ""
 
 
-Entry = Scalar | Element | Kernel | Schedule | Expand
+Entry = Scalar | Element | Kernel | Schedule | Rewritten
 
 elements: OpTable[Entry] = OpTable("elements")
 

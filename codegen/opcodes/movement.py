@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from codegen.elements.constants import literal_of
 from codegen.elements.table import Element, elements
 from codegen.elements.types import literal, load, narrowed, store, wide
 from codegen.expressions import (
@@ -64,12 +65,11 @@ def write_identity(body: Body, instr: Instruction, index: Index) -> Values:
 @define("constant")
 def write_constant(body: Body, instr: Instruction, index: Index) -> Expr:
     """A number where all elements are one, else a load from the constant's array."""
-    attrs: a.Constant = instr.attrs  # type: ignore[assignment]
-    constants = body.writer.constants
-    number = constants.scalar(attrs.literal)
+    literal, constants = literal_of(instr), body.writer.constants
+    number = constants.scalar(literal)
     if number is not None:
         return number
-    pointer = constants.pointer(attrs.literal, instr.name)
+    pointer = constants.pointer(literal, instr.name)
     return body.loaded(instr.shape, Name(pointer), index, instr.name)[0]
 
 
@@ -206,20 +206,15 @@ def _bitcast_index(instr: Instruction, index: Index) -> Index:
 
 def _number(shape: Shape, index: Index) -> Sum:
     """The number in memory of an element."""
-    order = memory_order(shape)
+    order = shape.memory_order
     return linear(tuple(index[d] for d in order), [shape.dims[d] for d in order])
 
 
 def _numbered(shape: Shape, number: Sum) -> Index:
     """Where the element with a number in memory stands."""
-    order = memory_order(shape)
+    order = shape.memory_order
     place = dict(zip(order, delinear(number, [shape.dims[d] for d in order]), strict=True))
     return tuple(place[d] for d in range(shape.rank))
-
-
-def memory_order(shape: Shape) -> tuple[int, ...]:
-    """The dimensions in memory order, the slowest first."""
-    return tuple(shape.layout.minor_to_major[::-1] if shape.layout else range(shape.rank))
 
 
 def reinterpreted(body: Body, value: Expr, source: Shape, target: Shape) -> Expr:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.elements.body import Body, Environment, scalars_of
-from codegen.elements.table import Expand, Schedule, elements
+from codegen.elements.table import Schedule, elements
 from codegen.elements.types import wide
 from codegen.expressions import Expr, Literal, Op, binary, negated
 from codegen.statements import Break, Forever, If, Try
 from hlo.errors.error import HloError
 from hlo.wording import with_article
-from optimizer.expanders.reductions.scan_expander import loop_over_slices
 
 if TYPE_CHECKING:
     from codegen.elements.body import Values
@@ -106,7 +105,6 @@ elements.define_all(
         "call": Schedule(write_call),
         "fusion": Schedule(write_call),
         "conditional": Schedule(write_conditional),
-        "scan": Expand(loop_over_slices),
         "while": Schedule(write_while),
         "copy-start": Schedule(),
         "copy-done": Schedule(),

@@ -1,15 +1,10 @@
-"""Where the arrays of a module lie: the optimizer's buffer assignment, with emitters' own rules.
-
-All arrays lie row-major one after the other, whatever their layouts say, so a reshape never moves
-anything, and a bitcast only where it looks at another order.
-"""
+"""Where the arrays of a module lie: the optimizer's buffer assignment, with emitters' own rules."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from codegen.elements.table import Entry, Scalar
-from codegen.opcodes.movement import memory_order
 from codegen.program.placement import recomputed
 from hlo.walk import called_first
 from optimizer.analysis.alias import AliasInfo
@@ -40,12 +35,6 @@ class Rules(AliasInfo):
         called = called_first(module.entry)
         self._recomputed = {instr for c in called for instr in recomputed(table, c)}
 
-    def forwards(self, instr: Instruction) -> bool:
-        """Whether an instruction's value is memory of its operands, under another name."""
-        if instr.opcode == "bitcast":
-            return renames(instr)
-        return instr.opcode == "reshape" or super().forwards(instr)
-
     def recomputed(self, instr: Instruction) -> bool:
         """Whether an instruction is computed anew wherever it is used, and never stored."""
         return instr in self._recomputed
@@ -71,14 +60,6 @@ class Rules(AliasInfo):
     def is_one_kernel(self, computation: Computation) -> bool:  # noqa: ARG002
         """Whether one loop computes all results of a fusion."""
         return False
-
-
-def renames(instr: Instruction) -> bool:
-    """Whether a bitcast leaves every element where it is."""
-    source, target = instr.operands[0].shape, instr.shape
-    same = source.element_type is target.element_type
-    ordered = all(memory_order(s) == tuple(range(s.rank)) for s in (source, target))
-    return same and ordered
 
 
 class Memory:

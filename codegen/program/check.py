@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.custom_calls.table import refuse
+from codegen.elements.table import Rewritten
+from hlo.attributes import CustomCall
 from hlo.errors.error import HloError
 from hlo.walk import called_first
+from interpreter.custom_calls.signatures import check_call
 
 if TYPE_CHECKING:
+    from codegen.custom_calls.table import Kernels
     from codegen.elements.table import Entry
     from hlo.instruction import Computation, Instruction, Module
     from hlo.table import OpTable
@@ -15,27 +20,35 @@ if TYPE_CHECKING:
 
 # How deep calls may be nested: emission calls itself, and compilers take ever longer.
 MOST_CALLS = 64
+_PREPARE = "the pass {} writes it otherwise; `optimizer.prepare` runs all that emitters need"
 
 
-def check(module: Module, table: OpTable[Entry], language: str) -> None:
+def check(module: Module, table: OpTable[Entry], kernels: Kernels, language: str) -> None:
     """Refuse what can't be emitted, before anything is.
 
     Parameters
     ----------
-    table : an emitter's.
+    table, kernels : an emitter's, of opcodes and of custom calls.
     language : what it writes, for messages.
 
     Raises
     ------
     HloError
-        HLO181, with the reason.
+        HLO181, with the reason; HLO122 if a custom call's operands or options do not fit.
     """
     for computation in called_first(module.entry):
         for instr in computation.instructions:
-            if instr.opcode in table.not_supported or instr.opcode not in table:
+            entry = table.get(instr.opcode)
+            if entry is None or isinstance(entry, Rewritten):
                 reason = table.not_supported.get(instr.opcode, f"it has no {language} yet")
+                notes = [_PREPARE.format(entry.by)] if entry else []
+                reason = entry.unless or notes[0] if entry else reason
                 message = f"{instr.name}: {instr.opcode} can't be compiled to {language}: {reason}"
-                raise HloError("HLO181", message, instr.span)
+                raise HloError("HLO181", message, instr.span, notes)
+            if isinstance(instr.attrs, CustomCall):
+                check_call(instr)
+                if instr.attrs.custom_call_target not in kernels:
+                    raise refuse(instr)
             if instr.opcode == "convolution" and any(o.shape.is_tuple for o in instr.operands):
                 what = f"{instr.opcode} with sparsity_config"
                 message = f"{instr.name}: {what} can't be compiled to {language}"

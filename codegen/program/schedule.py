@@ -12,14 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from codegen.elements.constants import literal_of
 from codegen.elements.kernel import Argument, Scope
 from codegen.elements.table import Kernel as KernelEntry
 from codegen.elements.table import elemental
-from codegen.program.buffers import renames
 from codegen.program.placement import in_memory, read_from_memory
 from codegen.program.trees import branch, leaves, nested
 from hlo.errors.error import HloError
 from hlo.wording import with_article
+from optimizer.analysis.alias import renames
 from optimizer.analysis.dataflow import Several, Value
 from optimizer.memory.heap import Block, pack
 
@@ -154,8 +155,7 @@ class Schedule:
 
     def _constant(self, value: Value) -> str:
         """Where a constant lies."""
-        attrs: a.Constant = value.instruction.attrs  # type: ignore[assignment]
-        literal = attrs.literal
+        literal = literal_of(value.instruction)
         index = [i for i, _ in value.instruction.shape.leaves()][value.leaf]
         for element in index:
             literal = literal.elements[element]

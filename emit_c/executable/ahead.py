@@ -25,6 +25,7 @@ from emit_c.code.names import Names
 from emit_c.executable.runtime import FOLDER, c_files
 from emit_c.executable.toolchain import MEANING
 from emit_c.program.emit import emit
+from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -170,7 +171,7 @@ def files(module: Module, name: str) -> dict[str, str]:
     HloError
         HLO181 if an instruction can't be emitted.
     """
-    program = emit(module)
+    program = emit(prepare(module))
     head = signature(module, name)
     texts = {
         "name": head.name,

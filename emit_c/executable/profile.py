@@ -23,6 +23,7 @@ from emit_c.executable.libraries import library
 from emit_c.executable.runtime import FOLDER, in_one_file, runtime, slots
 from emit_c.executable.toolchain import OPTIMIZED
 from emit_c.program.emit import emit
+from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -157,7 +158,7 @@ def profile(module: Module, arguments: Iterable[Any]) -> Profile:
         as `Executable` and its call.
     """
     recorder = _recorder()
-    program = emit(module, profile=True)
+    program = emit(prepare(module), profile=True)
     executable = Executable(module.entry, build(program), lambda: program.source)
     given = list(arguments)
     executable(*given)

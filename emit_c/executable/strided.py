@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from codegen.opcodes.movement import memory_order
 from emit_c.executable.built import View
 from emit_c.executable.executable import Executable
 from hlo.types.shape import tuple_of
@@ -57,12 +56,11 @@ def _is_view(instr: Instruction) -> bool:
         return False
     source, target = instr.operands[0].shape, instr.shape
     same = source.element_type is target.element_type
-    plain, other = (memory_order(s) == tuple(range(s.rank)) for s in (source, target))
-    return same and plain and not other
+    return same and source.is_row_major and not target.is_row_major
 
 
 def _view(bitcast: Instruction) -> View:
-    order = memory_order(bitcast.shape)
+    order = bitcast.shape.memory_order
     dims = bitcast.shape.dims
     return View(tuple(dims[d] for d in order), tuple(map(order.index, range(len(dims)))))
 

@@ -8,8 +8,6 @@ from codegen.program import buffers
 from emit_c.program.swapping import find_swaps
 from emit_c.program.sweeps import common_loops
 from emit_c.table import emits_c
-from optimizer.log import Log
-from optimizer.memory.copy_insertion import with_copies
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Module
     from optimizer.memory.buffer_assignment import Allocation
 
-__all__ = ["Memory", "Rules", "ready"]
+__all__ = ["Memory", "Rules"]
 
 
 class Rules(buffers.Rules):
@@ -29,11 +27,6 @@ class Rules(buffers.Rules):
     def is_one_kernel(self, computation: Computation) -> bool:
         """Whether one loop nest computes all results of a fusion."""
         return common_loops(computation) is not None
-
-
-def ready(module: Module) -> Module:
-    """The module with the copies that it needs in C, and no computation called from two places."""
-    return with_copies(module, Rules, Log())
 
 
 class Memory(buffers.Memory):

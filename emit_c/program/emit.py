@@ -11,11 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from codegen.program.check import check, check_depth
-from codegen.program.expand import expand
 from codegen.program.head import head
 from codegen.statements import Call
 from emit_c.custom_calls.table import kernel as custom_calls
-from emit_c.program.buffers import ready
 from emit_c.program.module import ModuleWriter
 from emit_c.program.schedule import write_function
 from emit_c.program.units import Parts, Units
@@ -86,7 +84,7 @@ def emit(
     watch: Watch | None = None,
     plain: bool = False,
 ) -> Program:
-    """Write a module as C.
+    """Write a module as C, as it is: `optimizer.optimize` or `optimizer.prepare` made it.
 
     Parameters
     ----------
@@ -105,14 +103,13 @@ def emit(
     """
     verify_once(module)
     check_depth(module)
-    expanded = ready(expand(module, emits_c, custom_calls))
-    check(expanded, emits_c, "C")
+    check(module, emits_c, custom_calls, "C")
     writer = ModuleWriter(
-        expanded, write_function, [] if profile else None, units, watch, plain=plain
+        module, write_function, [] if profile else None, units, watch, plain=plain
     )
-    if any(i.opcode == "rng-get-and-update-state" for i in expanded.instructions()):
+    if any(i.opcode == "rng-get-and-update-state" for i in module.instructions()):
         writer.prologue = (Call("seed_random_state", ()),)
-    writer.function(expanded.entry, "the entry", "run")
+    writer.function(module.entry, "the entry", "run")
     writer.memory.settle()
     functions = "\n".join(_silent(writer.settled(f)) for f in writer.functions.values())
     constants, foreign = writer.constants, writer.constants.foreign

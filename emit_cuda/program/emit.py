@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from codegen.program.check import check, check_depth
-from codegen.program.expand import expand
 from codegen.program.head import head
 from emit_cuda.code.names import Names
 from emit_cuda.kernels.file import KernelFile
 from emit_cuda.program.control import write_steps
 from emit_cuda.program.module import ModuleWriter
 from emit_cuda.program.random import seed_random_state
-from emit_cuda.program.rules import ready
 from emit_cuda.table import custom_calls, emits_cuda
 from hlo.verify import verify_once
 
@@ -53,7 +51,7 @@ class Program:
 
 
 def emit(module: Module, kernels: KernelFile | None = None) -> Program:
-    """Write a module as CUDA C.
+    """Write a module as CUDA C, as it is: `optimizer.optimize` or `optimizer.prepare` made it.
 
     Parameters
     ----------
@@ -69,11 +67,10 @@ def emit(module: Module, kernels: KernelFile | None = None) -> Program:
     """
     verify_once(module)
     check_depth(module)
-    expanded = ready(expand(module, emits_cuda, custom_calls))
-    check(expanded, emits_cuda, "CUDA")
-    writer = ModuleWriter(expanded, write_steps, kernels or KernelFile(Names()))
-    seeds = seed_random_state(writer, expanded)
-    steps = (*seeds, *writer.steps_of(expanded.entry))
+    check(module, emits_cuda, custom_calls, "CUDA")
+    writer = ModuleWriter(module, write_steps, kernels or KernelFile(Names()))
+    seeds = seed_random_state(writer, module)
+    steps = (*seeds, *writer.steps_of(module.entry))
     writer.memory.settle()
     return Program(
         writer.kernels.source(head(module)),

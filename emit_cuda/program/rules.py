@@ -8,8 +8,6 @@ from codegen.program import buffers
 from emit_cuda.program.together import results_together
 from emit_cuda.table import emits_cuda
 from optimizer.fusion.rows import rows_of_all
-from optimizer.log import Log
-from optimizer.memory.copy_insertion import with_copies
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
@@ -33,8 +31,3 @@ class Rules(buffers.Rules):
     def is_one_kernel(self, computation: Computation) -> bool:
         """Whether one loop computes all results of a fusion."""
         return bool(results_together(computation))
-
-
-def ready(module: Module) -> Module:
-    """The module with the copies that it needs, and no computation called from two places."""
-    return with_copies(module, Rules, Log())

@@ -158,6 +158,18 @@ class Shape:
         return bool(self.dynamic) and self.dynamic[dim]
 
     @cached_property
+    def memory_order(self) -> tuple[int, ...]:
+        """The dimensions of an array, the slowest-varying first."""
+        return self.layout.minor_to_major[::-1] if self.layout else tuple(range(self.rank))
+
+    @cached_property
+    def is_row_major(self) -> bool:
+        """Whether no array in it has its dimensions in another order than memory."""
+        if self.is_tuple:
+            return all(element.is_row_major for element in self.elements)
+        return self.memory_order == tuple(range(self.rank))
+
+    @cached_property
     def without_layout(self) -> Shape:
         """The same shape with no layout at any depth: equal exactly if the types agree."""
         elements = tuple(e.without_layout for e in self.elements)

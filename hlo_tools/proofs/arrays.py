@@ -209,14 +209,10 @@ def _bitcast(instr: Instruction, _attrs: a.Attrs, operand: Array) -> Value:
     source, target = instr.operands[0].shape, instr.shape
     if source.element_type is not target.element_type or source.size != target.size:
         raise UntranslatedError("a bitcast to another type")
-    order = _major_to_minor(target)
-    in_memory = operand.transpose(_major_to_minor(source))
+    order = target.memory_order
+    in_memory = operand.transpose(source.memory_order)
     dims = [target.dims[d] for d in order]
     return in_memory.reshape(dims).transpose(np.argsort(order))
-
-
-def _major_to_minor(shape: Shape) -> list[int]:
-    return list(shape.layout.minor_to_major[::-1]) if shape.layout else list(range(shape.rank))
 
 
 @translates("dynamic-slice")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from optimizer.dynamic_padder.boundary import static_form
+from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -43,9 +44,9 @@ def c_sections(module: Module) -> list[Section]:
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
 
-    static = static_form(module)
-    program = emit_c.emit(static)
-    known = {instr.name for instr in static.instructions()}
+    prepared = prepare(static_form(module))
+    program = emit_c.emit(prepared)
+    known = {instr.name for instr in prepared.instructions()}
     kernels, functions = program.parts.kernels, program.parts.functions
     source = program.source
     first = next(iter(kernels.values()), functions)
@@ -71,9 +72,9 @@ def cuda_sections(module: Module) -> list[Section]:
     from emit_cuda.code.names import Names  # noqa: PLC0415
     from emit_cuda.kernels.file import KernelFile  # noqa: PLC0415
 
-    static, kernels = static_form(module), KernelFile(Names())
-    program = emit_cuda.emit(static, kernels)
-    known = {instr.name for instr in static.instructions()}
+    prepared, kernels = prepare(static_form(module)), KernelFile(Names())
+    program = emit_cuda.emit(prepared, kernels)
+    known = {instr.name for instr in prepared.instructions()}
     first = next(iter(kernels.texts.values()), "")
     source = kernels.source("")
     head = source[: source.find(first)] if first else source

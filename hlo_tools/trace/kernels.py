@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from optimizer.dynamic_padder.boundary import static_form
+from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,6 +94,5 @@ def kernel_states(module: Module) -> list[KernelState]:
             found.append(KernelState(name, pass_, each.why, place_of(each.run), lines))
         last[name] = lines
 
-    static = static_form(module)
-    emit_c.emit(static, watch=watch)
+    emit_c.emit(prepare(static_form(module)), watch=watch)
     return found

@@ -20,7 +20,7 @@ def memory(module: Module) -> dict[str, Any]:
         `order`: the names of instructions, one a moment; `allocations`: each with `size`, `kind`
         and `values`.
     """
-    assignment = assigned(module)
+    assignment = assigned(module).assignment
     timeline = assignment.buffers.flow.timeline
     order = sorted(timeline.order, key=lambda instr: timeline.time[instr])
     return {

@@ -23,6 +23,7 @@ from optimizer.dynamic_padder.boundary import static_form
 from optimizer.log import Event, Log, Observer, Silent
 from optimizer.memory.report import report
 from optimizer.observers import CheckValues, Dump, Print, Timer, Verify
+from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -164,7 +165,7 @@ def optimized_text(module: Module, arguments: Namespace, timer: Timer) -> str:
         message = f"there is no rewrite {beyond[0]} to skip"
         raise HloError("HLO204", message, notes=[f"there are {log.numbers}; --log shows them"])
     if arguments.svg:
-        write_text(arguments.svg, picture(assigned(module)))
+        write_text(arguments.svg, picture(assigned(module).assignment))
     return text_of(module, arguments, last)
 
 
@@ -187,20 +188,22 @@ def text_of(module: Module, arguments: Namespace, until: str | None) -> str:
     if stage == "hlo":
         return str(module)
     if stage == "buffers":
-        return report(assigned(module))
+        found = assigned(module)
+        told = f"There is no C, so this is where arrays could lie. {found.without_c}\n"
+        return (told if found.without_c else "") + report(found.assignment)
     if stage in ("dot", "svg"):
         return drawn(module, form=stage)
     if stage in _OF_CUDA:
-        return cuda_text(static_form(module), stage, arguments.arch or "sm_90")
+        return cuda_text(prepare(static_form(module)), stage, arguments.arch or "sm_90")
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
 
-    static = static_form(module)
+    prepared = prepare(static_form(module))
     if stage == "loops":
         from hlo_tools.views.loops import loops  # noqa: PLC0415
 
-        return loops(static, arguments.kernel, until)
-    return emit_c.emit(static, plain=arguments.plain).source
+        return loops(prepared, arguments.kernel, until)
+    return emit_c.emit(prepared, plain=arguments.plain).source
 
 
 def cuda_text(module: Module, stage: str, architecture: str) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
 
 _ALWAYS_FORWARDED = frozenset(
-    {"tuple", "get-tuple-element", "bitcast", "opt-barrier", "domain", "add-dependency"}
+    {"tuple", "get-tuple-element", "reshape", "opt-barrier", "domain", "add-dependency"}
 )
 # A slice of what is updated may be read, if it is the very slice that is written.
 _SLICES = frozenset({"dynamic-slice"})
@@ -37,13 +37,15 @@ class InPlace(NamedTuple):
 
 
 class AliasInfo:
-    """The rules of a backend whose kernels are those that XLA's CPU and GPU backends emit."""
+    """The rules of a backend whose kernels are those that XLA's CPU and GPU backends emit.
+
+    All arrays lie row-major one after the other, whatever their layouts say, so a reshape never
+    moves anything, and a bitcast only where it looks at another order.
+    """
 
     def forwards(self, instr: Instruction) -> bool:
         """Whether an instruction's value is memory of its operands, under another name."""
-        if instr.opcode == "reshape":
-            return _same_order(instr.operands[0].shape) and _same_order(instr.shape)
-        return instr.opcode in _ALWAYS_FORWARDED
+        return renames(instr) if instr.opcode == "bitcast" else instr.opcode in _ALWAYS_FORWARDED
 
     def recomputed(self, instr: Instruction) -> bool:  # noqa: ARG002
         """Whether an instruction is computed anew wherever it is used, and never stored."""
@@ -79,22 +81,23 @@ class AliasInfo:
 DEFAULT = AliasInfo()
 
 
+def renames(bitcast: Instruction) -> bool:
+    """Whether a bitcast leaves every element where it is."""
+    source, target = bitcast.operands[0].shape, bitcast.shape
+    same = source.element_type is target.element_type
+    return same and source.is_row_major and target.is_row_major
+
+
 def _leaf(shape: Shape, number: int) -> Shape:
     if not shape.is_tuple:
         return shape
     return next(s for n, (_, s) in enumerate(shape.leaves()) if n == number)
 
 
-def _same_order(shape: Shape) -> bool:
-    """Whether elements lie in memory in row-major order."""
-    layout = shape.layout
-    return layout is None or layout.minor_to_major == tuple(range(shape.rank - 1, -1, -1))
-
-
 def _same_bytes(one: Shape, other: Shape) -> bool:
     """Whether arrays have the same elements one after the other, under whatever dimensions."""
     same = one.is_array and one.element_type is other.element_type and one.size == other.size
-    return same and _same_order(one) and _same_order(other)
+    return same and one.is_row_major and other.is_row_major
 
 
 def _roots(computation: Computation) -> tuple[Instruction, ...]:

@@ -15,6 +15,7 @@ replaced by what leaves the others alone, as a sum by one that has zeros in thei
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,12 +29,21 @@ if TYPE_CHECKING:
     from optimizer.log import Log
 
 
+class UnpaddedWarning(UserWarning):
+    """A module has run-time sizes for which there is no static form."""
+
+
 @register
 @dataclass(frozen=True)
 class DynamicPadder:
     """Makes a module static but for its arguments and results.
 
-    A module with something that has no static form stays as it is; who emits code for it says why.
+    A module with something that has no static form stays as it is.
+
+    Warns
+    -----
+    UnpaddedWarning
+        with the reason, if it stays so.
 
     References
     ----------
@@ -51,5 +61,6 @@ class DynamicPadder:
         except HloError as error:
             if error.code != "HLO181":
                 raise
+            warnings.warn(f"{module.name} stays dynamic: {error}", UnpaddedWarning, stacklevel=2)
             return module
         return made if log.rewrite("pad", module.entry.root, made.entry.root) else module

@@ -24,7 +24,7 @@ from hlo.attributes.annotations import Annotations
 from hlo.instruction import Computation, Instruction
 from hlo.types.element_type import S32
 from hlo.types.shape import array
-from hlo.walk import names_of, post_order, rebuild
+from hlo.walk import names_of, post_order, rebuild, rebuild_module
 from interpreter.numbers.compare import BITS
 from optimizer.passes import register
 from optimizer.rewriting.make import make, splat
@@ -114,7 +114,7 @@ def elements(whole: Instruction) -> list[Instruction]:
 
 
 def expander(
-    name: str, *opcodes: str, xla: str = "", promise: Promise = BITS
+    name: str, *opcodes: str, xla: str = "", promise: Promise = BITS, always: bool = False
 ) -> Callable[[Expansion], Expansion]:
     """Make a pass of the decorated expansion of some opcodes.
 
@@ -123,6 +123,8 @@ def expander(
     name : of the pass, XLA's.
     xla : the file of XLA that does the same; it becomes the reference of the pass.
     promise : what is equal before and after.
+    always : no emitter has code for what is expanded; so it is also expanded where it is fused,
+        and where it waits for others.
 
     What the expansion takes by name alone are the options of the pass.
     """
@@ -132,7 +134,8 @@ def expander(
 
         def run(self: object, module: Module, log: Log) -> Module:
             chosen = partial(expansion, **{o.name: getattr(self, o.name) for o in options})
-            return expand(module, log, dict.fromkeys(opcodes, update_wrapper(chosen, expansion)))
+            expansions = dict.fromkeys(opcodes, update_wrapper(chosen, expansion))
+            return expand(module, log, expansions, always=always)
 
         doc = cleandoc(expansion.__doc__ or "")
         fields = {
@@ -153,14 +156,20 @@ def expander(
 
 
 def expand(
-    module: Module, log: Log, expansions: Mapping[str, Expansion], *, mixed: bool = False
+    module: Module,
+    log: Log,
+    expansions: Mapping[str, Expansion],
+    *,
+    mixed: bool = False,
+    always: bool = False,
 ) -> Module:
-    """Expand instructions everywhere, but in fused computations.
+    """Expand instructions everywhere, or everywhere but in fused computations.
 
     Parameters
     ----------
     expansions : by the opcode that they expand.
     mixed : whether they also know what instructions mean that mix floats of several precisions.
+    always : as of `expander`.
 
     Returns
     -------
@@ -182,15 +191,22 @@ def expand(
             root = expansion(Site(instr, names)) if expansion and is_static(instr) else None
             if expansion is None or root is None or root is instr:
                 continue
-            if root in there and instr.control_predecessors:
+            if root in there and instr.control_predecessors and not always:
                 # There would be nothing left that has to wait.
                 continue
+            if root in there and not _stands_for(root, instr):
+                root = make("copy", root, shape=instr.shape)
             new = adopted(root, instr, there, names)
             if may(expansion.__name__, instr, *new, by=expansion):
                 plan[instr] = new[-1]
         return rebuild(computation, plan)
 
-    return rebuild_unfused(module, change)
+    return (rebuild_module if always else rebuild_unfused)(module, change)
+
+
+def _stands_for(root: Instruction, instr: Instruction) -> bool:
+    """Whether a value can be used in an instruction's place: bitcasts look at its layout."""
+    return root.shape == instr.shape and not instr.control_predecessors
 
 
 def is_static(instr: Instruction) -> bool:

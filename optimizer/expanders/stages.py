@@ -68,7 +68,25 @@ AFTER: tuple[str, ...] = ("bitcast_dtypes_expander", "topk-rewriter", "transpose
 # When layouts have become transposes.
 RELAID: tuple[str, ...] = ("transpose-folding",)
 # At the very end.
-LAST: tuple[str, ...] = ("cse_barrier_expander",)
+LAST: tuple[str, ...] = (
+    "cse_barrier_expander",
+    "linear-algebra-upcaster",
+    "rng-bit-generator-canonicalizer",
+    "idle-while-remover",
+    "set-dimension-size-remover",
+    "fusion-to-call",
+)
+# Before code is emitted for a module that is not optimized: what has no code of its own.
+NEEDED: tuple[str, ...] = (
+    "custom-call-expander",
+    "ragged-dot-rewriter",
+    "scaled-dot-rewriter",
+    "result_caster",
+    "rng-expander",
+    "stochastic_convert_decomposer",
+    "scan_expander",
+    *LAST[1:],
+)
 
 
 def kept(names: tuple[str, ...], *, strict: bool) -> tuple[Pass, ...]:

@@ -21,7 +21,7 @@ from hlo.attributes.annotations import Annotations
 from hlo.walk import names_of
 from optimizer.layout.assigner import AS_WRITTEN
 from optimizer.layout.orders import order_of, reshaped, same_memory
-from optimizer.layout.renumber import in_memory, is_row_major, memory_of, renumbered
+from optimizer.layout.renumber import in_memory, renumbered
 from optimizer.passes import register
 from optimizer.rewriting.make import make
 from optimizer.rewriting.settle import rebuild_unfused
@@ -58,7 +58,7 @@ class LayoutNormalization:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module whose computing instructions are all row-major."""
-        if all(is_row_major(instr.shape) for instr in module.instructions()):
+        if all(instr.shape.is_row_major for instr in module.instructions()):
             return module
         names = names_of(module)
         return rebuild_unfused(module, lambda c: Normalizer(c, names, log).run())
@@ -120,7 +120,7 @@ class Normalizer:
             return False
         if not instr.shape.is_array and (instr.annotations.sharding or renumbered(instr) is None):
             return False
-        return not all(is_row_major(i.shape) for i in (instr, *instr.operands))
+        return not all(i.shape.is_row_major for i in (instr, *instr.operands))
 
     # -------------------------------------------------------------- rewriting
 
@@ -142,14 +142,14 @@ class Normalizer:
         if attrs is None or (starts is not None and instr.operands[starts].shape.rank):
             return self.between_transposes(instr)
         if starts is not None:
-            memory = memory_of(instr.shape)
+            memory = instr.shape.memory_order
             operands[starts:] = [operands[starts + d] for d in memory]
         return self.like(instr, in_memory(instr.shape), operands, attrs)
 
     def moved(self, instr: Instruction, operand: Instruction) -> Instruction:
         """The transpose that a copy or transpose between layouts is in memory."""
-        source = memory_of(instr.operands[0].shape)
-        target = memory_of(instr.shape)
+        source = instr.operands[0].shape.memory_order
+        target = instr.shape.memory_order
         if instr.opcode == "transpose":
             dimensions = cast("a.Dimensions", instr.attrs).dimensions
             target = tuple(dimensions[d] for d in target)
@@ -167,9 +167,9 @@ class Normalizer:
         """The instruction on row-major arrays, then its result in the order of memory."""
         operands = list(map(self.row_major, instr.operands))
         computed = self.like(instr, instr.shape.with_default_layout(), operands, instr.attrs)
-        if is_row_major(instr.shape):
+        if instr.shape.is_row_major:
             return computed
-        memory = memory_of(instr.shape)
+        memory = instr.shape.memory_order
         self.put(computed)
         made = make("transpose", computed, shape=in_memory(instr.shape), dimensions=memory)
         return self.fresh(instr, made)
@@ -219,7 +219,7 @@ class Normalizer:
     def row_major(self, instr: Instruction) -> Instruction:
         """The value of an old instruction, row-major in its old dimensions."""
         value = self.in_memory(instr)
-        memory = memory_of(instr.shape)
+        memory = instr.shape.memory_order
         if not instr.shape.is_array or memory == tuple(range(len(memory))):
             return value
         shape = instr.shape.with_default_layout()
@@ -257,6 +257,6 @@ def _in_memory(constant: Instruction) -> a.Constant:
     """The literal of a constant, dimensions in the order of memory."""
     attrs = cast("a.Constant", constant.attrs)
     held, shape = attrs.literal, in_memory(constant.shape)
-    array = cast("NDArray[Any]", held.array).transpose(memory_of(constant.shape))
+    array = cast("NDArray[Any]", held.array).transpose(constant.shape.memory_order)
     moved = replace(held, shape=shape, array=np.ascontiguousarray(array))
     return replace(attrs, literal=moved)

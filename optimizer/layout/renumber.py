@@ -23,21 +23,9 @@ if TYPE_CHECKING:
     Memory = Sequence[int]
 
 
-def memory_of(shape: Shape) -> tuple[int, ...]:
-    """The dimensions of an array, the slowest-varying first."""
-    return shape.layout.minor_to_major[::-1] if shape.layout else tuple(range(shape.rank))
-
-
-def is_row_major(shape: Shape) -> bool:
-    """Whether no array in a shape has its dimensions in another order than memory."""
-    return all(
-        memory_of(leaf) == tuple(range(leaf.rank)) for _, leaf in shape.leaves() if leaf.is_array
-    )
-
-
 def in_memory(shape: Shape) -> Shape:
     """The row-major array with the same bytes: dimensions in the order of memory."""
-    memory = memory_of(shape)
+    memory = shape.memory_order
     layout = shape.layout or row_major(shape.rank)
     return replace(
         shape,
@@ -55,11 +43,11 @@ def renumbered(instr: Instruction) -> Attrs | None:
     """
     if not instr.shape.is_array:
         return None
-    memory = memory_of(instr.shape)
+    memory = instr.shape.memory_order
     if instr.opcode in _OTHERS:
         return _OTHERS[instr.opcode](instr)
     alike = [o.shape for o in instr.operands if o.shape.rank == len(memory)]
-    if any(memory_of(shape) != memory for shape in alike):
+    if any(shape.memory_order != memory for shape in alike):
         return None
     if instr.opcode in _LISTS:
         return _listed(instr, _LISTS[instr.opcode])
@@ -91,26 +79,26 @@ _UNCHANGED = frozenset({"all-reduce", "copy", "dynamic-update-slice"})
 def _listed(instr: Instruction, field: str) -> Attrs:
     values: Sequence[Any] = getattr(instr.attrs, field)
     # An empty window is that of a scalar.
-    moved = tuple(values[d] for d in memory_of(instr.shape)) if values else values
+    moved = tuple(values[d] for d in instr.shape.memory_order) if values else values
     return replace(instr.attrs, **cast("Any", {field: moved}))
 
 
 def _numbered(instr: Instruction, field: str) -> Attrs:
     dims: int | tuple[int, ...] = getattr(instr.attrs, field)
-    at = memory_of(instr.shape).index
+    at = instr.shape.memory_order.index
     moved = at(dims) if isinstance(dims, int) else tuple(sorted(map(at, dims)))
     return replace(instr.attrs, **cast("Any", {field: moved}))
 
 
 def _broadcast(instr: Instruction) -> Attrs | None:
     attrs = cast("a.Broadcast", instr.attrs)
-    memory = memory_of(instr.shape)
-    dims = [memory.index(attrs.dimensions[d]) for d in memory_of(instr.operands[0].shape)]
+    memory = instr.shape.memory_order
+    dims = [memory.index(attrs.dimensions[d]) for d in instr.operands[0].shape.memory_order]
     return replace(attrs, dimensions=tuple(dims)) if dims == sorted(dims) else None
 
 
 def _bitcast_convert(instr: Instruction) -> Attrs | None:
-    same = memory_of(instr.shape) == memory_of(instr.operands[0].shape)
+    same = instr.shape.memory_order == instr.operands[0].shape.memory_order
     return instr.attrs if same else None
 
 
@@ -119,19 +107,19 @@ def _reduce(instr: Instruction) -> Attrs | None:
         return None
     attrs = cast("a.Dimensions", instr.attrs)
     operand = instr.operands[0].shape
-    memory = memory_of(operand)
+    memory = operand.memory_order
     kept = [d for d in range(operand.rank) if d not in attrs.dimensions]
     left = [d for d in memory if d not in attrs.dimensions]
-    if left != [kept[d] for d in memory_of(instr.shape)]:
+    if left != [kept[d] for d in instr.shape.memory_order]:
         return None
     return replace(attrs, dimensions=tuple(sorted(memory.index(d) for d in attrs.dimensions)))
 
 
 def _dot(instr: Instruction) -> Attrs | None:
     attrs = cast("a.DotDims", instr.attrs)
-    if not is_row_major(instr.shape):
+    if not instr.shape.is_row_major:
         return None
-    left, right = (memory_of(o.shape) for o in instr.operands)
+    left, right = (o.shape.memory_order for o in instr.operands)
 
     def places(memory: Memory, dims: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(memory.index(d) for d in dims)
@@ -159,7 +147,7 @@ def _convolution(instr: Instruction) -> Attrs:
     places: dict[str, Any] = {}
     shapes = (*(o.shape for o in instr.operands), instr.shape)
     for role, shape in zip(("input", "kernel", "output"), shapes, strict=True):
-        at = memory_of(shape).index
+        at = shape.memory_order.index
         for field in _fields(attrs.dim_labels, role):
             dims: int | tuple[int, ...] = getattr(attrs.dim_labels, field)
             places[field] = at(dims) if isinstance(dims, int) else tuple(map(at, dims))

@@ -14,7 +14,6 @@ from math import prod
 from typing import TYPE_CHECKING, cast
 
 from optimizer.expanders.op_expander import Site, expander
-from optimizer.layout.renumber import is_row_major
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 def group_dimensions(site: Site) -> Instruction | None:
     """Merges dimensions of transposes that stay neighbours."""
     instr, operand = site.instr, site.instr.operands[0]
-    if not (is_row_major(instr.shape) and is_row_major(operand.shape)) or 0 in instr.shape.dims:
+    if not (instr.shape.is_row_major and operand.shape.is_row_major) or 0 in instr.shape.dims:
         return None
     groups = moving_together(cast("Dimensions", instr.attrs).dimensions, operand.shape.dims)
     if len(groups) == instr.shape.rank:

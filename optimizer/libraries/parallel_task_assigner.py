@@ -85,8 +85,7 @@ def parallelism(instr: Instruction, threads: int) -> int:
 def partitions(instr: Instruction, parts: int) -> list[int]:
     """Into how many parts to cut the outermost dimensions, slowest first; [] for not at all."""
     found: list[int] = []
-    order = instr.shape.layout.minor_to_major[::-1] if instr.shape.layout else ()
-    for dim in order:
+    for dim in instr.shape.memory_order if instr.shape.layout else ():
         if parts <= 1:
             break
         count = min(instr.shape.dims[dim], parts)

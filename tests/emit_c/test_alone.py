@@ -85,7 +85,7 @@ ROOT r = (f32[7], f64[3], s8[9], u64[2], f32[0]) tuple(u, n, i, s, z)""".replace
 
 def test_other_devices_are_refused_before_anything_is_compiled():
     line = "ROOT r = f32[8,3] all-gather(x), dimensions={0}, replica_groups={{0,1}}"
-    with pytest.raises(hlo.HloError, match="only 1") as caught:
+    with pytest.raises(hlo.HloError, match="works with other devices") as caught:
         emit_c.emit(hlo.parse(entry(X + line)))
     assert caught.value.code == "HLO181"
     assert caught.value.span is not None
@@ -101,6 +101,6 @@ def test_other_devices_are_refused_before_anything_is_compiled():
 )
 def test_results_of_more_devices_are_refused(lines):
     text = f"HloModule m\nENTRY e {{\n  x = f32[2,3] parameter(0)\n  {lines}\n}}"
-    with pytest.raises(hlo.HloError, match="more devices") as caught:
+    with pytest.raises(hlo.HloError, match="works with other devices") as caught:
         emit_c.compile(hlo.parse(text), optimize=False)
     assert caught.value.code == "HLO181"

@@ -8,15 +8,11 @@ from hypothesis import settings
 from strategies.loops import busy_module
 
 import hlo
-from codegen.program.expand import expand
-from emit_c.custom_calls.table import kernel as custom_calls
-from emit_c.program.buffers import ready
 from emit_c.program.emit import emit
 from emit_c.program.module import ModuleWriter
 from emit_c.program.schedule import write_function
-from emit_c.table import emits_c
 from hlo_tools.generate.modules import random_module
-from optimizer import optimize
+from optimizer import optimize, prepare
 from optimizer.memory.buffer_assignment import assign
 from optimizer.memory.check import check
 from optimizer.memory.heap import ALIGNMENT
@@ -26,9 +22,9 @@ MODELS = sorted((Path(__file__).parents[1] / "models").glob("*.hlo"))
 
 def assigned(module):
     """The buffer assignment of a module's C."""
-    expanded = ready(expand(module, emits_c, custom_calls))
-    writer = ModuleWriter(expanded, write_function)
-    writer.function(expanded.entry, "run")
+    prepared = prepare(module)
+    writer = ModuleWriter(prepared, write_function)
+    writer.function(prepared.entry, "run")
     writer.memory.settle()
     return writer.memory.assignment
 

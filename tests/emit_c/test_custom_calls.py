@@ -8,7 +8,6 @@ from strategies.compiled import check, entry
 
 import emit_c
 import hlo
-from codegen.custom_calls.expansions import EXPANSIONS
 from emit_c.custom_calls.table import kernel
 from emit_c.executable.ahead import files
 from emit_c.executable.runtime import set_threads
@@ -17,6 +16,7 @@ from hlo.support.compiler import find_compiler
 from interpreter.custom_calls.registry import CUSTOM_CALLS
 from interpreter.numbers.compare import ROUNDING
 from optimizer.dynamic_padder.rules import CUSTOM_CALLS as RUN_TIME_SIZES
+from optimizer.expanders.custom_call_expander import EXPANSIONS
 
 FACTORIZATIONS = {
     "potrf": ("f32", "({T}[2,4,4], s32[2])", "{{uplo = 76 : ui8}}"),

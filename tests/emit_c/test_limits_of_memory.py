@@ -9,6 +9,7 @@ import hlo
 import interpreter
 from codegen.program.check import MOST_CALLS
 from interpreter.engine.memory import peak_bytes
+from optimizer import prepare
 
 HUGE = 2**40
 LESS = """less { a = f32[] parameter(0)  b = f32[] parameter(1)
@@ -93,7 +94,7 @@ def test_calls_are_nested_so_deep_and_no_deeper(depth, optimize):
 
 
 def test_the_deepest_calls_are_compiled():
-    emit_c.emit(loops(MOST_CALLS - 1))
+    emit_c.emit(prepare(loops(MOST_CALLS - 1)))
 
 
 @pytest.mark.parametrize("optimize", [False, True])

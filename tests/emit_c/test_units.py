@@ -10,6 +10,7 @@ import hlo
 from emit_c.executable import built
 from emit_c.program import units
 from interpreter import evaluate
+from optimizer import prepare
 
 NUMBERS = ", ".join(str(n % 97) for n in range(2000))
 SEVERAL = f"""HloModule m
@@ -52,7 +53,7 @@ def test_the_values_are_the_same():
 
 def test_each_file_has_what_it_needs(monkeypatch):
     monkeypatch.setattr(units, "LEAST_TEXT", 1)
-    program = emit_c.emit(hlo.parse(SEVERAL))
+    program = emit_c.emit(prepare(hlo.parse(SEVERAL)))
     *kernels, rest = program.files(6)
     assert len(kernels) == 5
     defined = [re.findall(r"^void (\w+_kernel)\(.*\{$", text, re.MULTILINE) for text in kernels]
@@ -65,7 +66,7 @@ def test_each_file_has_what_it_needs(monkeypatch):
 
 
 def test_a_small_module_is_one_file():
-    program = emit_c.emit(hlo.parse(SEVERAL))
+    program = emit_c.emit(prepare(hlo.parse(SEVERAL)))
     assert program.files(8) == (program.source,)
     assert program.files(1) == (program.source,)
 

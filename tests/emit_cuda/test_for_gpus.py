@@ -11,6 +11,7 @@ from emit_cuda.code.names import Names
 from emit_cuda.kernels.file import KernelFile
 from hlo_tools.generate.modules import CALLING, OPCODES_MADE, RARE, random_module
 from optimizer.dynamic_padder.padding import is_dynamic
+from optimizer.pipelines import prepare
 
 pytestmark = pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
 TYPES = ("f8e4m3fn", "f8e5m2", "f8e4m3b11fnuz", "f8e8m0fnu", "bf16", "f16", "s4", "c64", "pred")
@@ -38,7 +39,7 @@ def test_the_kernels_of_every_opcode_compile(architecture):
         module = random_module(random.Random(number), size=3, favoured=[opcode])
         try:
             if not is_dynamic(module):
-                emit_cuda.emit(module, kernels)
+                emit_cuda.emit(prepare(module), kernels)
         except hlo.HloError as error:
             assert error.code == "HLO181"  # noqa: PT017 - collectives of several devices
     usage = nvrtc.compile(kernels.source(""), architecture).usage

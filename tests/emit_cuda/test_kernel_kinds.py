@@ -11,6 +11,7 @@ from emit_cuda import nvrtc
 from emit_cuda.kernels import gemm
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.values import tame
+from optimizer import prepare
 
 CALLED = """
 add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
@@ -207,7 +208,7 @@ def batch_of(bodies):
 @pytest.mark.parametrize("name", KINDS)
 def test_threads_work_together(name):
     body, threads = KINDS[name]
-    source = emit_cuda.emit(module_of(body)).source
+    source = emit_cuda.emit(prepare(module_of(body))).source
     assert f"__launch_bounds__({threads})" in source, source
     words = ("__shfl_down_sync", "__shared__", "atomicAdd")
     assert any(word in source for word in words), source

@@ -30,6 +30,7 @@ from interpreter.engine.memory import peak_bytes
 from interpreter.numbers.compare import ROUNDING, Difference, compare
 from interpreter.numbers.widths import type_of
 from optimizer.dynamic_padder.padding import is_dynamic
+from optimizer.pipelines import prepare
 from tests.strategies.liberties import liberties
 
 ROOT = Path(__file__).parents[2]
@@ -340,7 +341,7 @@ def can_be_merged(case: Case) -> bool:
         return False
     try:
         with guarded("emit", 3 * SECONDS):
-            emit_c.emit(module)
+            emit_c.emit(prepare(module))
     except HloError:
         return False
     return True

@@ -20,7 +20,6 @@ from interpreter import evaluate
 from interpreter.numbers.compare import compare
 from optimizer import Log, optimize, parse_pipeline, pipeline
 from optimizer.layout.orders import order_of, reshaped, rows
-from optimizer.layout.renumber import is_row_major
 from optimizer.layout.why import why_layout
 
 seeds = st.integers(0, 2**32)
@@ -70,7 +69,7 @@ def test_normalized_arrays_are_row_major(target, seed):
     keeps_layout = {"bitcast", "parameter", "tuple", "get-tuple-element"}
     for instr in after.instructions():
         if instr.opcode not in keeps_layout and not instr.row.traits & {"control", "effect"}:
-            assert is_row_major(instr.shape), instr
+            assert instr.shape.is_row_major, instr
     assert compare(evaluate(after, *arguments), evaluate(before, *arguments)) is None
     assert parse_pipeline("layout-normalization").run(after) is after
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     "ragged-dot",
     promise=ROUNDING,
     xla="xla/service/gpu/transforms/ragged_dot_rewriter.cc",
+    always=True,
 )
 def dot_of_groups(site: Site) -> Instruction:
     """Replaces ragged-dot by dot and masks."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     "scaled-dot",
     promise=ROUNDING,
     xla="xla/service/gpu/transforms/scaled_dot_rewriter.cc",
+    always=True,
 )
 def dot_of_scaled(site: Site) -> Instruction:
     """Replaces scaled-dot by dot."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
-@expander("result_caster", "dot", "convolution", xla="xla/service/result_caster.cc")
+@expander("result_caster", "dot", "convolution", xla="xla/service/result_caster.cc", always=True)
 def cast_result(site: Site) -> Instruction | None:
     """Splits dots and convolutions with a narrower result into the product and a convert."""
     instr = site.instr

@@ -30,20 +30,20 @@ from optimizer.expanders.parts import (
     wide,
 )
 from optimizer.expanders.random.rng_bits import interleaved, philox_bits
-from optimizer.rewriting.make import make
+from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
     from hlo.attributes import Rng
     from hlo.instruction import Instruction
 
 
-@expander("rng-expander", "rng", xla="xla/hlo/transforms/expanders/rng_expander.cc")
+@expander("rng-expander", "rng", xla="xla/hlo/transforms/expanders/rng_expander.cc", always=True)
 def draw(site: Site) -> Instruction | None:
     """Replaces rng by rng-get-and-update-state and arithmetic."""
     shape, (a, b) = site.instr.shape, site.instr.operands
     element_type = shape.element_type
     if 0 in shape.dims:
-        return None
+        return splat(0, shape)
     if element_type.is_integer:
         return uniform_integers(site, a, b)
     if not element_type.is_floating:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     "stochastic_convert_decomposer",
     "stochastic-convert",
     xla="xla/hlo/transforms/expanders/stochastic_convert_decomposer.cc",
+    always=True,
 )
 def round_by_bits(site: Site) -> Instruction | None:
     """Replaces stochastic-convert by arithmetic and a convert."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
-@expander("scan_expander", "scan", xla="xla/hlo/transforms/expanders/scan_expander.cc")
+@expander("scan_expander", "scan", xla="xla/hlo/transforms/expanders/scan_expander.cc", always=True)
 def loop_over_slices(site: Site) -> Instruction:
     """Replaces scan by while."""
     instr, attrs = site.instr, cast("Scan", site.instr.attrs)

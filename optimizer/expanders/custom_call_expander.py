@@ -1,17 +1,24 @@
-"""Custom calls that are other instructions: what places values, what selects, what counts."""
+"""Writes custom calls that need no kernel as instructions.
+
+custom-call(x), custom_call_target="MoveToHost"   =>   opt-barrier(x)
+custom-call(x), custom_call_target="TopK"         =>   topk(x), k=3, largest=true
+custom-call(), custom_call_target="AllocateBuffer"   =>   broadcast(0)
+
+A call of a function that is known by name alone stays: an emitter has a kernel for it, or refuses.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from hlo import attributes as a
-from hlo.errors.error import HloError
 from hlo.types.element_type import U64
 from hlo.types.shape import array, tuple_of
 from interpreter.custom_calls.options import config
-from interpreter.custom_calls.placement import PARTITION, identity, reshard
+from interpreter.custom_calls.placement import identity, reshard
 from interpreter.custom_calls.registry import CUSTOM_CALLS
-from optimizer.expanders.op_expander import element
+from interpreter.custom_calls.signatures import check_call
+from optimizer.expanders.op_expander import Site, element, expander
 from optimizer.expanders.parts import cut, to_dims
 from optimizer.rewriting.make import make, splat
 
@@ -19,9 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hlo.instruction import Instruction
-    from optimizer.expanders.op_expander import Site
 
-    Expansion = Callable[[Site], Instruction]
+    Expansion = Callable[[Site], Instruction | None]
 
 EXPANSIONS: dict[str, Expansion] = {}
 
@@ -37,21 +43,17 @@ def expansion(*targets: str) -> Callable[[Expansion], Expansion]:
 
 
 @expansion(*(t for t, function in CUSTOM_CALLS.items() if function in (identity, reshard)))
-def place(site: Site) -> Instruction:
+def place(site: Site) -> Instruction | None:
     """The operand, or the tuple of operands; where they are to be makes no difference here.
 
-    Raises
-    ------
-    HloError
-        HLO181 if the result is a part of the operand, as on one of several devices.
+    None if the result is a part of the operand, as on one of several devices.
     """
     instr = site.instr
     several = instr.shape.is_tuple and len(instr.operands) != 1
     wanted = instr.shape.elements if several else (instr.shape,)
     for operand, shape in zip(instr.operands, wanted, strict=False):
         if not operand.shape.is_tuple and operand.shape.dims != shape.dims:
-            message = f"{instr.name}: {operand.shape} is split, and the module is not partitioned"
-            raise HloError("HLO181", message, instr.span, [PARTITION])
+            return None
     if several:
         return make("tuple", *instr.operands)
     return make("opt-barrier", instr.operands[0], shape=instr.shape)
@@ -98,3 +100,19 @@ def approximate_top_k(site: Site) -> Instruction:
     parts = [element(ordered, i) for i in range(len(arrays))] if several else [ordered]
     firsts = [cut(part, dim, 0, min(k, part.shape.dims[dim])) for part in parts]
     return make("tuple", *firsts) if instr.shape.is_tuple else firsts[0]
+
+
+@expander("custom-call-expander", "custom-call", always=True)
+def expand_call(site: Site) -> Instruction | None:
+    """Replaces custom calls that are other instructions by these.
+
+    Raises
+    ------
+    HloError
+        HLO122 if operands or options of such a call are not what it expects.
+    """
+    target = cast("a.CustomCall", site.instr.attrs).custom_call_target
+    if target not in EXPANSIONS:
+        return None
+    check_call(site.instr)
+    return EXPANSIONS[target](site)

@@ -1,0 +1,22 @@
+"""Calls what is fused where a kernel cannot compute it.
+
+fusion(x), calls=f   =>   call(x), to_apply=f        where f has a while
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo.attributes import Call
+from optimizer.expanders.op_expander import Site, expander
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction
+
+
+@expander("fusion-to-call", "fusion", always=True)
+def called(site: Site) -> Instruction | None:
+    """Replaces a fusion with a while by a call: a kernel runs no loops of other kernels."""
+    if "while" not in site.instr.called[0].opcodes:
+        return None
+    return site.instr.with_(opcode="call", attrs=Call())

@@ -1,0 +1,79 @@
+"""What is optimized is what is emitted: emission changes no HLO."""
+
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import emit_c
+import emit_cuda
+import hlo
+from codegen.elements.table import Rewritten
+from emit_c.table import emits_c
+from emit_cuda.table import emits_cuda
+from hlo.verify import verify
+from optimizer import PASSES, Log, optimize, prepare
+from optimizer.dynamic_padder.dynamic_padder import UnpaddedWarning
+
+TESTS = Path(__file__).parents[1]
+MODELS = sorted([*TESTS.glob("models/*.hlo"), *TESTS.parent.glob("tutorials/models/*.hlo")])
+
+
+@contextmanager
+def no_pass_runs():
+    """Every pass fails."""
+
+    def fail(self, _module, _log=None):
+        pytest.fail(f"{self.name} runs")
+
+    with pytest.MonkeyPatch.context() as patch:
+        for each in PASSES.values():
+            patch.setattr(each, "run", fail)
+        yield
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu"])
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_the_optimized_module_is_emitted(path, target):
+    module = hlo.parse(path.read_text())
+    if module.header.num_partitions * module.header.replica_count > 1:
+        pytest.skip("it needs several devices")
+    optimized = optimize(module, target, observers=())
+    assert prepare(optimized) is optimized
+    verify(optimized)
+    with no_pass_runs():
+        program = (emit_c if target == "cpu" else emit_cuda).emit(optimized)
+    assert program.source.startswith(f"// {str(optimized).splitlines()[0]}")
+
+
+def test_what_an_emitter_leaves_to_passes_has_them():
+    for table in (emits_c, emits_cuda):
+        entries = [table.get(opcode) for opcode in hlo.opcode.OPCODES]
+        named = {entry.by for entry in entries if isinstance(entry, Rewritten)}
+        assert named
+        assert named <= PASSES.keys()
+
+
+def test_what_is_not_prepared_is_refused():
+    text = """HloModule m
+ENTRY e {
+  a = f32[] constant(0)
+  b = f32[] constant(1)
+  ROOT r = f32[4] rng(a, b), distribution=rng_uniform
+}"""
+    module = hlo.parse(text)
+    with pytest.raises(hlo.HloError, match="the pass rng-expander writes it") as caught:
+        emit_c.emit(module)
+    assert caught.value.code == "HLO181"
+    assert emit_c.emit(prepare(module)).source
+
+
+def test_a_module_that_stays_dynamic_says_why():
+    text = """HloModule m
+ENTRY e {
+  x = f32[1,?] parameter(0)
+  ROOT r = f32[1,?] negate(x)
+}"""
+    module = hlo.parse(text)
+    with pytest.warns(UnpaddedWarning, match="m stays dynamic: .*HLO181"):
+        assert PASSES["dynamic-padder"]().run(module, Log()) is module
