@@ -15,6 +15,7 @@ _KERNEL = re.compile(
 )
 # A line of the comment above an emitted kernel.
 _INSTRUCTION = re.compile(r"// (?:ROOT )?%([\w.\-]+) = ")
+_TEMPLATE = re.compile(r"\btemplate\s*<")
 _TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
 
@@ -37,12 +38,9 @@ class CudaFile:
     @property
     def kernels(self) -> tuple[str, ...]:
         """The names of its kernels, in their order; templates are none until they are named."""
-        found = dict.fromkeys(
-            match[1]
-            for match in _KERNEL.finditer(self._code)
-            if not _is_template(self._code, match.start())
-        )
-        return tuple(found)
+        code = self._code
+        found = (m[1] for m in _KERNEL.finditer(code) if not _is_template(code, m.start()))
+        return tuple(dict.fromkeys(found))
 
     @property
     def _code(self) -> str:
@@ -83,8 +81,8 @@ def _instruction_of(line: str, above: Sequence[str]) -> str:
 
 def _is_template(code: str, position: int) -> bool:
     """Whether a kernel's definition begins with `template <...>`."""
-    before = re.split(r"[;}]", code[:position])[-1]
-    return bool(re.search(r"\btemplate\s*<", before))
+    begin = max(code.rfind(end, 0, position) for end in ";}")
+    return bool(_TEMPLATE.search(code, begin + 1, position))
 
 
 def explained(messages: str, file: CudaFile, error: re.Pattern[str]) -> list[str]:

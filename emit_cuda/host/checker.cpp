@@ -280,7 +280,7 @@ static void visit(Cell &cell, Shadow &shadow, uint64_t address, size_t bytes, Ki
 
 static void access(const volatile void *where, size_t bytes, Kind kind, uint32_t code, size_t alignment) {
     uint64_t address = (uint64_t)where;
-    if (!self || (address >= (uint64_t)stacks && address < (uint64_t)stacks_end)) return;
+    if (!self || (address >= (uint64_t)stacks->begin && address < (uint64_t)stacks->end)) return;
     if (address - (uint64_t)&here < sizeof here) return;
     Shadow *shadow = shadow_of(address);
     if (!shadow || address + bytes > shadow->end) {

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import _ctypes
 import ctypes
 import os
+import weakref
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +20,7 @@ from emit_cuda.host.findings import CFinding, findings
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from emit_cuda.devices import Dim3, Memory
@@ -89,6 +92,22 @@ class _Launch(ctypes.Structure):
     )
 
 
+@cache
+def _stacks() -> tuple[ctypes.CDLL, int]:
+    """A library that is never unloaded, and its stacks, which all others take theirs from."""
+    path = compiled(CudaFile("", "stacks.cu"), (), checked=False)
+    functions = ctypes.CDLL(str(path))
+    functions.cuda_on_host_pool.restype = ctypes.c_void_p
+    return functions, functions.cuda_on_host_pool()
+
+
+def _loaded(path: Path) -> ctypes.CDLL:
+    """A library whose kernels run on the stacks that all libraries share."""
+    functions = ctypes.CDLL(str(path))
+    functions.cuda_on_host_share(ctypes.c_void_p(_stacks()[1]))
+    return functions
+
+
 class Library:
     """The kernels of a file, which can be launched.
 
@@ -97,33 +116,27 @@ class Library:
     file : that it was compiled from.
     path : of the compiled library.
     checked : whether every access is watched.
+    kernels : the parameters of each kernel, by its name.
     """
 
     def __init__(self, file: CudaFile, path: Path, *, checked: bool) -> None:
         self.file = file
         self.checked = checked
         self.path = path
-        self._functions = ctypes.CDLL(str(path))
+        self._functions = _loaded(path)
+        weakref.finalize(self, _ctypes.dlclose, self._functions._handle)  # noqa: SLF001
         self._alone = Lock()
         self._kernels: dict[str, _Kernel] = {}
-        table = (_Kernel * (1 << 16)).in_dll(self._functions, "cuda_on_host_kernels")
-        for row in table:
+        self.kernels: dict[str, tuple[Parameter, ...]] = {}
+        for row in (_Kernel * (1 << 16)).in_dll(self._functions, "cuda_on_host_kernels"):
             if not row.name:
                 break
-            self._kernels[row.name.decode()] = row
+            given: list[_Parameter] = [row.parameters[k] for k in range(row.count)]
+            name = row.name.decode()
+            self._kernels[name] = row
+            self.kernels[name] = tuple(Parameter(p.bytes, KINDS[p.kind]) for p in given)
         # Sums of atomics depend on the order of blocks, which one processor thread keeps.
         self._keeps_order = "atomic" in file.text
-
-    @property
-    def kernels(self) -> Mapping[str, tuple[Parameter, ...]]:
-        """The parameters of each kernel, by its name."""
-        return {
-            name: tuple(
-                Parameter(row.parameters[k].bytes, KINDS[row.parameters[k].kind])
-                for k in range(row.count)
-            )
-            for name, row in self._kernels.items()
-        }
 
     def launch(
         self,

@@ -77,36 +77,40 @@ struct Stack {
     char *memory;
 };
 
-// Stacks are handed from launch to launch.
+// Stacks are handed from launch to launch, and from library to library: each is two of the mappings
+// of which a process may have only so many.
 constexpr size_t MOST_STACKS = 1 << 14;
-char *stacks, *stacks_end;
-static std::mutex stacks_lock;
-static std::vector<Stack *> free_stacks;
-static size_t stacks_made;
+struct Pool : Stacks {
+    std::mutex lock;
+    std::vector<Stack *> free;
+    size_t made = 0;
+};
+static Pool own_pool, *pool = &own_pool;
+const Stacks *stacks = pool;
 
 static Stack *take_stack() {
-    std::lock_guard<std::mutex> hold(stacks_lock);
-    if (!free_stacks.empty()) {
-        Stack *stack = free_stacks.back();
-        free_stacks.pop_back();
+    std::lock_guard<std::mutex> hold(pool->lock);
+    if (!pool->free.empty()) {
+        Stack *stack = pool->free.back();
+        pool->free.pop_back();
         return stack;
     }
-    if (!stacks) {
+    if (!pool->begin) {
         void *all = mmap(nullptr, MOST_STACKS * STACK_BYTES, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (all == MAP_FAILED) return nullptr;
-        stacks = (char *)all, stacks_end = stacks + MOST_STACKS * STACK_BYTES;
+        pool->begin = (char *)all, pool->end = pool->begin + MOST_STACKS * STACK_BYTES;
     }
-    if (stacks_made == MOST_STACKS) return nullptr;
-    char *memory = stacks + stacks_made++ * STACK_BYTES;
+    if (pool->made == MOST_STACKS) return nullptr;
+    char *memory = pool->begin + pool->made++ * STACK_BYTES;
     // The lowest page stays out of reach: who needs more than its stack ends there.
     if (mprotect(memory + 4096, STACK_BYTES - 4096, PROT_READ | PROT_WRITE)) return nullptr;
     return new Stack{{}, memory};
 }
 
 static void give_stack(Stack *stack) {
-    std::lock_guard<std::mutex> hold(stacks_lock);
-    free_stacks.push_back(stack);
+    std::lock_guard<std::mutex> hold(pool->lock);
+    pool->free.push_back(stack);
 }
 
 // ---- the threads of one block -----------------------------------------------------------------
@@ -491,6 +495,13 @@ void Worker::run_block(unsigned number) {
 }  // namespace cuda_on_host
 
 using namespace cuda_on_host;
+
+// The stacks of this library, which others may take as well; it must then stay loaded.
+extern "C" __attribute__((visibility("default"))) void *cuda_on_host_pool() { return pool; }
+
+extern "C" __attribute__((visibility("default"))) void cuda_on_host_share(void *other) {
+    stacks = pool = (Pool *)other;
+}
 
 // Runs all blocks of a launch; gives how many findings there are.
 extern "C" __attribute__((visibility("default"))) int cuda_on_host_launch(Launch *launch) {

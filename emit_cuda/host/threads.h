@@ -71,7 +71,10 @@ unsigned block_number();
 // Notes a finding, once for each pair of lines; ends the launch if nothing can go on after it.
 void report(const Finding &, bool ends_the_launch);
 Spot spot(int line, const void *code = nullptr, int writes = 0);
-extern char *stacks, *stacks_end;  // all stacks of kernel threads
+struct Stacks {
+    char *begin = nullptr, *end = nullptr;
+};
+extern const Stacks *stacks;       // of kernel threads, all together
 
 // ---- told to the checker ------------------------------------------------------------------------
 void checker_begins(Launch &);

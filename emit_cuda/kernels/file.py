@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from codegen.elements.names import comment
@@ -15,7 +15,8 @@ from emit_cuda.kernels.spelling import all_in_cuda, words_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from codegen.elements.kernel import Kernel
+    from codegen.elements.kernel import Argument, Kernel
+    from codegen.statements import Statement
     from emit_cuda.code.names import Names
     from emit_cuda.kernels.stages import Stage
 
@@ -33,12 +34,29 @@ def _declared(array: tuple[str, str, int]) -> str:
     return f"{parts}  {kind} *const {name} = ({kind} *){name}_parts;\n"
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A kernel of the file.
+
+    Attributes
+    ----------
+    stage : the first launch of it.
+    statements : in CUDA's words.
+    arguments : its parameters.
+    """
+
+    stage: Stage
+    statements: tuple[Statement, ...]
+    arguments: tuple[Argument, ...]
+
+
 class KernelFile:
     """The kernels of a module, in the order in which they are first needed.
 
     Attributes
     ----------
     texts : by name.
+    written : by name, as data.
     meant : by name, the HLO name that each identifier of the kernel stands for.
     words : the functions and types that they use, for the prelude.
     """
@@ -46,6 +64,7 @@ class KernelFile:
     def __init__(self, names: Names) -> None:
         self.names = names
         self.texts: dict[str, str] = {}
+        self.written: dict[str, Written] = {}
         self.meant: dict[str, Mapping[str, str]] = {}
         self.words: dict[str, None] = {}
         self._names: dict[Any, str] = {}
@@ -70,6 +89,7 @@ class KernelFile:
         if key not in self._names:
             name = self._names[key] = self.names.unique(wanted, "kernel")
             self.meant[name] = kernel.names.meant
+            self.written[name] = Written(stage, statements, tuple(used.values()))
             parameters = ", ".join(f"{a.kind}{a.name}" for a in used.values())
             shared = "".join(map(_declared, stage.shared))
             threads = stage.block[0] * stage.block[1] * stage.block[2]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from emit_cuda.kernels.file import Written
     from emit_cuda.program.steps import Step
     from hlo.instruction import Module
 
@@ -40,6 +41,8 @@ class Program:
     arena_bytes : of memory for temporary arrays.
     donated : for numbers of results, the argument whose memory they take.
     keeps_state : kernels change a state of the device, so that their order counts.
+    module : whose instructions the steps are about.
+    kernels : by name, as data.
     """
 
     source: str
@@ -48,6 +51,8 @@ class Program:
     arena_bytes: int
     donated: Mapping[int, int]
     keeps_state: bool
+    module: Module
+    kernels: Mapping[str, Written]
 
 
 def emit(module: Module, kernels: KernelFile | None = None) -> Program:
@@ -79,4 +84,6 @@ def emit(module: Module, kernels: KernelFile | None = None) -> Program:
         writer.memory.arena_bytes,
         writer.memory.donated,
         bool(seeds),
+        module,
+        writer.kernels.written,
     )

@@ -124,6 +124,12 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--arch", metavar="SM", help="with --stage ptx or sass: a GPU, as sm_80 (default sm_90)"
     )
+    parser.add_argument(
+        "--explain-launch",
+        metavar="GPU",
+        help="with --stage cuda: print for each launch of a kernel how it fills a GPU, as H100 or "
+        "sm_90, how its accesses meet memory, and its least time",
+    )
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="write to a file")
 
 
@@ -136,6 +142,8 @@ def run(arguments: Namespace) -> int:
         raise HloError("HLO204", "--plain asks for --stage c")
     if arguments.arch and arguments.stage not in ("ptx", "sass"):
         raise HloError("HLO204", "--arch asks for --stage ptx or sass")
+    if arguments.explain_launch and arguments.stage != "cuda":
+        raise HloError("HLO204", "--explain-launch asks for --stage cuda")
     if arguments.stage in _OF_CUDA:
         arguments.target = "gpu"
     timer = Timer()
@@ -194,7 +202,7 @@ def text_of(module: Module, arguments: Namespace, until: str | None) -> str:
     if stage in ("dot", "svg"):
         return drawn(module, form=stage)
     if stage in _OF_CUDA:
-        return cuda_text(prepare(static_form(module)), stage, arguments.arch or "sm_90")
+        return cuda_text(prepare(static_form(module)), arguments)
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
 
@@ -206,15 +214,18 @@ def text_of(module: Module, arguments: Namespace, until: str | None) -> str:
     return emit_c.emit(prepared, plain=arguments.plain).source
 
 
-def cuda_text(module: Module, stage: str, architecture: str) -> str:
-    """The CUDA C of a module, its PTX or its SASS."""
-    import emit_cuda  # noqa: PLC0415
-    from emit_cuda import nvrtc  # noqa: PLC0415
+def cuda_text(module: Module, arguments: Namespace) -> str:
+    """The CUDA C of a module, what its launches ask of a GPU, its PTX or its SASS."""
+    from emit_cuda import emit, launches, nvrtc  # noqa: PLC0415
 
-    source = emit_cuda.emit(module).source
-    if stage == "ptx":
-        return nvrtc.ptx(source, architecture)
-    return source if stage == "cuda" else nvrtc.sass(nvrtc.compile(source, architecture).code)
+    program, architecture = emit(module), arguments.arch or "sm_90"
+    if arguments.explain_launch:
+        return launches.explained(program, launches.device_named(arguments.explain_launch))
+    if arguments.stage == "ptx":
+        return nvrtc.ptx(program.source, architecture)
+    if arguments.stage == "sass":
+        return nvrtc.sass(nvrtc.compile(program.source, architecture).code)
+    return program.source
 
 
 def observers(

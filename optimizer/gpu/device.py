@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from optimizer.analysis.cost import FREE, cost
@@ -41,10 +41,17 @@ class Device:
     message : seconds until the first byte of a transfer arrives.
     full : bytes of a kernel that fills the device, so that no other runs beside it.
 
+    name : as people say it.
+    architecture : as NVIDIA's compilers name it.
+    multiprocessors : how many there are.
+    matrix : operations a second on matrices of bf16.
+
     References
     ----------
-    NVIDIA A100 80GB SXM data sheet; the times are XLA's, `kKernelLaunchOverhead` of
-    `xla/service/gpu/model/gpu_performance_model_base.h`.
+    NVIDIA's data sheets, without sparsity: A100 80GB SXM, H100 SXM, H200 SXM, HGX B200 (an eighth
+    of its eight GPUs); *CUDA C++ Programming Guide*, Throughput of Native Arithmetic Instructions,
+    for transcendental operations, of H100 and later 16 a clock and multiprocessor. The times are
+    XLA's, `kKernelLaunchOverhead` of `xla/service/gpu/model/gpu_performance_model_base.h`.
     """
 
     flops: float = 19.5e12
@@ -55,9 +62,19 @@ class Device:
     launch: float = 1e-6
     message: float = 5e-6
     full: int = 1 << 20
+    name: str = "A100"
+    architecture: str = "sm_80"
+    multiprocessors: int = 108
+    matrix: float = 312e12
 
 
 A100 = Device()
+H100 = Device(67e12, 4.2e12, 3.35e12, 450e9, 64e9, name="H100", architecture="sm_90",
+              multiprocessors=132, matrix=989e12)  # fmt: skip
+H200 = replace(H100, memory=4.8e12, name="H200")
+B200 = Device(75e12, 4.7e12, 8.0e12, 900e9, 64e9, name="B200", architecture="sm_100",
+              multiprocessors=148, matrix=2250e12)  # fmt: skip
+DEVICES = {device.name: device for device in (A100, H100, H200, B200)}
 
 
 def runs(instr: Instruction) -> bool:

@@ -1,6 +1,8 @@
 """CUDA C on the processor computes what it computes on a GPU."""
 
+import gc
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -125,3 +127,25 @@ def test_threads_may_launch_at_once():
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(call, range(20)))
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="Linux tells what is mapped")
+def test_libraries_share_their_stacks_and_are_unloaded():
+    def mapped():
+        gc.collect()
+        return len(Path("/proc/self/maps").read_text().splitlines())
+
+    x, sums = np.ones(256, np.float32), np.empty(1, np.float32)
+    given = (x.ctypes.data, sums.ctypes.data, np.int32(256))
+    counts = []
+    for number in range(3):
+        library = host.compile(BLOCK_SUM + f"// file {number}\n")
+        library.launch("block_sum", (1, 1, 1), (256, 1, 1), 0, given)
+        counts.append(mapped())
+    # A stack is two mappings, a library some: 256 stacks of its own would be more than 512.
+    assert counts[2] - counts[0] < 64
+    path = str(library.path)
+    assert path in Path("/proc/self/maps").read_text()
+    del library
+    gc.collect()
+    assert path not in Path("/proc/self/maps").read_text()

@@ -114,9 +114,21 @@ def test_ptx_of_a_module(capsys):
     assert main(["opt", str(SOFTMAX), "--stage", "ptx", "--arch", "sm_80"]) == 0
     shown = capsys.readouterr().out
     assert ".target sm_80" in shown
-    assert ".entry multiply_kernel(" in shown
+    assert ".entry reduce_divide_multiply_fusion_kernel(" in shown
 
 
 def test_an_architecture_is_for_ptx_and_sass(capsys):
     assert main(["opt", str(SOFTMAX), "--arch", "sm_80"]) == 2
     assert "--arch asks for --stage ptx or sass" in capsys.readouterr().err
+
+
+def test_launches_of_a_module_are_explained(capsys):
+    assert main(["opt", str(SOFTMAX), "--stage", "cuda", "--explain-launch", "H100"]) == 0
+    shown = capsys.readouterr().out
+    assert "blocks of" in shown
+    assert "load of 4 bytes by 32 threads, 4 sectors" in shown
+    assert "us on H100" in shown
+    assert main(["opt", str(SOFTMAX), "--explain-launch", "H100"]) == 2
+    assert "--explain-launch asks for --stage cuda" in capsys.readouterr().err
+    assert main(["opt", str(SOFTMAX), "--stage", "cuda", "--explain-launch", "sm_1"]) == 2
+    assert "A100 (sm_80), H100 (sm_90)" in capsys.readouterr().err

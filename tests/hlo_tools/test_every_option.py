@@ -165,6 +165,7 @@ ELSEWHERE = {
     "run": {"--threads", "--sanitize", "--checked"},  # test_watching.py
     "opt": {
         "--arch",
+        "--explain-launch",
         "--seed",
         "--fill",
         "--replicas",

@@ -1,0 +1,314 @@
+"""How a warp's accesses meet memory: sectors of each request, and conflicts of shared banks.
+
+A warp's 32 threads load or store together. Global memory answers in *sectors* of 32 bytes: 32
+neighbouring floats are 4 sectors, 32 floats of different rows are 32. Shared memory has 32 *banks*,
+a word of 4 bytes wide; threads that want different words of one bank wait for each other.
+
+The index of each access is evaluated for all threads of one warp, in the first turn of each loop.
+
+References
+----------
+NVIDIA, *CUDA C++ Best Practices Guide*, Coalesced Access to Global Memory, Shared Memory and
+Memory Banks.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from codegen.expressions import Cast, Group, Index, Literal, Load, Name, Op, children
+from codegen.indexing import Counter, Quotient, Remainder
+from codegen.statements import Assign, For, If, Let, Variable, blocks, trees
+from hlo.types.element_type import ELEMENT_TYPES
+from hlo.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from codegen.elements.kernel import Argument
+    from codegen.expressions import Expr
+    from codegen.indexing import Atom, Sum
+    from codegen.statements import Statement
+    from emit_cuda.kernels.stages import Stage
+
+    Lanes = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
+
+WARP, SECTOR, BANKS, WORD = 32, 32, 32, 4
+# Of vectors, as float4.
+_PARTS = {"float": 4, "double": 8, "int": 4, "uint": 4, "ushort": 2, "short": 2, "char": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What the threads of a warp load or store together.
+
+    Attributes
+    ----------
+    array : its name in the kernel.
+    what : "load" or "store".
+    bytes : of each thread.
+    threads : that take part.
+    requests : sectors of global memory; of shared memory, how often it is asked. None where the
+        index depends on data.
+    least : as many as the bytes need at least.
+    shared : whether the array is in shared memory.
+    """
+
+    array: str
+    what: str
+    bytes: int
+    threads: int
+    requests: int | None
+    least: int
+    shared: bool
+
+    def __str__(self) -> str:
+        """As `x: load of 4 bytes, 4 sectors of 4`."""
+        head = f"{self.array}: {self.what} of {self.bytes} bytes by {self.threads} threads"
+        if self.requests is None:
+            return f"{head}, where data say"
+        if self.shared:
+            times = self.requests // max(self.least, 1)
+            return f"{head}, " + ("no bank conflict" if times < 2 else f"{times}-way bank conflict")
+        told = f"{head}, {counted(self.requests, 'sector')}"
+        return told + (f", {self.least} would do" if self.requests > self.least else "")
+
+
+def accesses(
+    stage: Stage, statements: Sequence[Statement], given: Sequence[Argument]
+) -> list[Access]:
+    """The accesses of a kernel's second block, in their order; of equal ones, the first.
+
+    Parameters
+    ----------
+    statements : the kernel's.
+    given : its parameters.
+    """
+    warp = _Warp(stage, given)
+    warp.statements(statements, np.ones(warp.threads, bool))
+    return list(dict.fromkeys(warp.found))
+
+
+class _Warp:
+    """The first warp of a block, as it goes through a kernel; a value that is unknown is None."""
+
+    def __init__(self, stage: Stage, given: Sequence[Argument]) -> None:
+        x, y, z = stage.block
+        self.threads = min(WARP, x * y * z)
+        lane = np.arange(self.threads)
+        blocks_of = [min(1, n - 1) for n in stage.grid]
+        self.values: dict[str, Lanes | None] = {
+            "threadIdx.x": lane % x, "threadIdx.y": lane // x % y, "threadIdx.z": lane // (x * y),
+        }  # fmt: skip
+        sizes = {"blockIdx": blocks_of, "blockDim": stage.block, "gridDim": stage.grid}
+        for name, dims in sizes.items():
+            for axis, n in zip("xyz", dims, strict=True):
+                self.values[f"{name}.{axis}"] = np.full(self.threads, n)
+        # Of each array: the bytes of an element, and whether it is shared.
+        self.arrays = {a.name: (_size(a.kind), False) for a in given}
+        self.arrays |= {name: (_size(kind), True) for kind, name, _ in stage.shared}
+        # A pointer into an array: its name, and by how many bytes it is behind.
+        self.pointers: dict[str, tuple[str, Lanes | None]] = {}
+        self.found: list[Access] = []
+
+    def statements(self, statements: Sequence[Statement], mask: Mask) -> None:
+        """Go through statements, in the threads of a mask."""
+        for statement in statements:
+            for each in trees(statement):
+                self._loads(each, mask, is_target=_is_target(each, statement))
+            match statement:
+                case Assign(Load() as target, _):
+                    self._access(target, "store", mask)
+                case Assign(Name(name), value):
+                    self._declare("", name, value)
+                case Let(kind, name, value) | Variable(kind, name, value) if value is not None:
+                    self._declare(kind, name, value)
+                case _:
+                    for block, inside in zip(
+                        blocks(statement), self._masks(statement, mask), strict=False
+                    ):
+                        if inside.any():
+                            self.statements(block, inside)
+
+    def _masks(self, statement: Statement, mask: Mask) -> Sequence[Mask]:
+        """The threads that go through each block of a statement."""
+        if isinstance(statement, If):
+            holds = self.value(statement.condition)
+            return (mask, mask) if holds is None else (mask & (holds != 0), mask & (holds == 0))
+        if isinstance(statement, For):
+            start, stop = self.value(statement.start), self.value(statement.stop)
+            self.values[statement.name] = start
+            if start is not None and stop is not None:
+                return (mask & (start < stop),)
+        return (mask,)
+
+    def _declare(self, kind: str, name: str, value: Expr) -> None:
+        if "*" not in kind:
+            self.values[name] = self.value(value)
+        elif (place := self.place(value)) is not None:
+            self.pointers[name] = place
+            self.arrays.setdefault(name, (_size(kind), self.arrays[place[0]][1]))
+
+    def _loads(self, expr: Expr, mask: Mask, *, is_target: bool = False) -> None:
+        for each in children(expr):
+            self._loads(each, mask)
+        if isinstance(expr, Load) and not is_target:
+            self._access(expr, "load", mask)
+
+    def _access(self, load: Load, what: str, mask: Mask) -> None:
+        place = self.place(load.pointer)
+        if place is None or not mask.any():
+            return
+        array, behind = place
+        kind, (size, shared) = _pointed(load.pointer), self.arrays[array]
+        size = _size(kind) if kind else size
+        number, count, requests = self.value(load.index), int(mask.sum()), None
+        if number is not None and behind is not None:
+            at = (number * size + behind)[mask]
+            requests = _conflicts(at, size) if shared else _sectors(at, size)
+        least = _least(count, size, shared=shared)
+        self.found.append(Access(array, what, size, count, requests, least, shared))
+
+    def place(self, pointer: Expr) -> tuple[str, Lanes | None] | None:
+        """The array that a pointer is into, and the bytes that it is behind its beginning."""
+        found = None
+        match pointer:
+            case Name(name) if name in self.pointers:
+                found = self.pointers[name]
+            case Name(name) if name in self.arrays:
+                found = name, np.zeros(self.threads, np.int64)
+            case Cast(_, inside) | Group(inside):
+                found = self.place(inside)
+            case Op("&", (Load(inside, index),)) | Op("+", (inside, index)):
+                found = self._behind(self.place(inside), self.value(index))
+            case _:
+                pass
+        return found
+
+    def _behind(
+        self, place: tuple[str, Lanes | None] | None, number: Lanes | None
+    ) -> tuple[str, Lanes | None] | None:
+        """A place some elements later."""
+        if place is None or place[1] is None or number is None:
+            return place and (place[0], None)
+        return place[0], place[1] + number * self.arrays[place[0]][0]
+
+    def value(self, expr: Expr | int) -> Lanes | None:
+        """The integer that each thread computes; None where it depends on data."""
+        try:
+            return self._computed(expr)
+        except LookupError:
+            return None
+
+    def _computed(self, expr: Expr | int) -> Lanes:
+        """The integer that each thread computes.
+
+        Raises
+        ------
+        LookupError
+            where it depends on data.
+        """
+        match expr:
+            case int() | Literal():
+                number = expr if isinstance(expr, int) else int(expr.value)
+                found = np.full(self.threads, number)
+            case Name(name):
+                found = self._named(name)
+            case Index(total):
+                found = self._sum(total)
+            case Cast(_, inside) | Group(inside):
+                found = self._computed(inside)
+            case Op("-", (inside,)):
+                found = -self._computed(inside)
+            case Op(sign, (first, second)):
+                found = _NUMBERS[sign](self._computed(first), self._computed(second))
+            case _:
+                raise LookupError(expr)
+        return np.asarray(found).astype(np.int64)
+
+    def _named(self, name: str) -> Lanes:
+        found = self.values[name]
+        if found is None:
+            raise LookupError(name)
+        return found
+
+    def _sum(self, total: Sum) -> Lanes:
+        terms = (self._atom(atom) * factor for atom, factor in total.terms)
+        return sum(terms, np.full(self.threads, total.constant))
+
+    def _atom(self, atom: Atom) -> Lanes:
+        match atom:
+            case Counter(name):
+                return self._named(name)
+            case Quotient(dividend, divisor):
+                return self._sum(dividend) // divisor
+            case Remainder(dividend, divisor):
+                return self._sum(dividend) % divisor
+
+
+def _is_target(expr: Expr, statement: Statement) -> bool:
+    """Whether an expression is the place that a statement stores to."""
+    return isinstance(statement, Assign) and expr is statement.target
+
+
+def _quotient(x: Lanes, y: Lanes) -> Lanes:
+    if (y <= 0).any() or (x < 0).any():
+        raise LookupError("/")
+    return x // y
+
+
+def _sectors(at: Lanes, size: int) -> int:
+    touched = (at[:, None] + np.arange(size)) // SECTOR
+    return len(np.unique(touched))
+
+
+def _conflicts(at: Lanes, size: int) -> int:
+    """How often shared memory is asked: by half a warp for 8 bytes, a quarter of one for 16."""
+    together = WARP * WORD // max(size, WORD)
+    count = 0
+    for start in range(0, len(at), together):
+        words = np.unique((at[start : start + together, None] + np.arange(size)) // WORD)
+        count += int(np.bincount(words % BANKS).max())
+    return count
+
+
+def _least(threads: int, size: int, *, shared: bool) -> int:
+    if shared:
+        return -(-threads * max(size, WORD) // (WARP * WORD))
+    return -(-threads * size // SECTOR)
+
+
+def _pointed(pointer: Expr) -> str | None:
+    """The type of the elements that a pointer was converted to point to."""
+    match pointer:
+        case Cast(kind, _):
+            return kind
+        case Group(inside):
+            return _pointed(inside)
+        case _:
+            return None
+
+
+def _size(kind: str) -> int:
+    """The bytes of an element of a C type, as `const f32 *__restrict__ ` or `float4`."""
+    word = next(iter(w for w in re.findall(r"\w+", kind) if w not in ("const", "volatile")), "")
+    if word in ELEMENT_TYPES:
+        return ELEMENT_TYPES[word].bytes
+    name = word.rstrip("0123456789")
+    return _PARTS.get(name, WORD) * int(word.removeprefix(name) or 1)
+
+
+_NUMBERS: Mapping[str, Callable[[Lanes, Lanes], Any]] = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "&": np.bitwise_and,
+    "|": np.bitwise_or, "^": np.bitwise_xor, "<<": np.left_shift, ">>": np.right_shift,
+    "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
+    "==": np.equal, "!=": np.not_equal, "&&": np.logical_and, "||": np.logical_or,
+    "/": _quotient, "%": lambda x, y: x - y * _quotient(x, y),
+}  # fmt: skip

@@ -1,0 +1,165 @@
+"""What each launch of a program asks of a GPU: its size, its memory, and the least that it takes.
+
+The least time is the *roofline*: a kernel takes as long as its bytes need from memory, or as its
+operations need, whichever is longer, and the time of a launch. Bytes are those of the arrays that
+it is given, each read or written once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from emit_cuda import nvrtc
+from emit_cuda.kernels.accesses import accesses
+from emit_cuda.program.steps import Branch, Copy, Launch, Place, While
+from hlo.errors.error import HloError
+from hlo.wording import counted
+from optimizer.analysis.cost import Cost, cost
+from optimizer.gpu.device import A100, DEVICES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from emit_cuda.kernels.accesses import Access
+    from emit_cuda.nvrtc.compiling import Usage
+    from emit_cuda.nvrtc.occupancy import Occupancy
+    from emit_cuda.program.emit import Program
+    from emit_cuda.program.steps import Step
+    from optimizer.gpu.device import Device
+
+Work = Launch | Copy
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a launch or a copy asks of a GPU.
+
+    Attributes
+    ----------
+    usage, occupancy : None where NVRTC is missing.
+    bytes : of the arrays that it is given; of the memory of threads, too.
+    cost : of the instruction, in its first launch; of its other launches nothing.
+    seconds : the least time.
+    bound : what the least time is spent with: "memory", "arithmetic" or "launch".
+    """
+
+    step: Work
+    usage: Usage | None
+    occupancy: Occupancy | None
+    accesses: tuple[Access, ...]
+    bytes: int
+    cost: Cost
+    seconds: float
+    bound: str
+
+    @property
+    def name(self) -> str:
+        """The kernel's."""
+        return self.step.kernel if isinstance(self.step, Launch) else "copy"
+
+
+def device_named(name: str) -> Device:
+    """A device of the table, by its name or its architecture.
+
+    Raises
+    ------
+    HloError
+        HLO204 if there is none.
+    """
+    for device in DEVICES.values():
+        if name.lower() in (device.name.lower(), device.architecture):
+            return device
+    known = ", ".join(f"{d.name} ({d.architecture})" for d in DEVICES.values())
+    raise HloError(
+        "HLO204", f"there is no GPU {name!r} in the table", notes=[f"there are: {known}"]
+    )
+
+
+def asked(program: Program, device: Device = A100) -> list[Asked]:
+    """What the launches and copies ask of a GPU; loops count one turn, conditionals all branches.
+
+    Raises
+    ------
+    HloError
+        HLO190 if NVRTC refuses the file.
+    """
+    usage: Mapping[str, Usage] = {}
+    if not nvrtc.missing():
+        usage = nvrtc.compile(program.source, device.architecture).usage
+    instructions = {i.name: i for i in program.module.instructions()}
+    found: list[Asked] = []
+    for step in _flat(program.steps):
+        if isinstance(step, Copy):
+            found.append(Asked(step, None, None, (), 2 * step.size, *_least(device, 2 * step.size)))
+            continue
+        instr = instructions.pop(step.about, None)
+        places = dict.fromkeys(p for p in step.arguments if isinstance(p, Place))
+        moved = sum(place.size for place in places)
+        needs, written = usage.get(step.kernel), program.kernels[step.kernel]
+        full = None
+        if needs is not None:
+            full = nvrtc.occupancy(needs, prod(step.block), 0, device.architecture)
+        reads = accesses(written.stage, written.statements, written.arguments)
+        least = _least(device, moved, cost(instr) if instr else Cost())
+        found.append(Asked(step, needs, full, tuple(reads), moved, *least))
+    return found
+
+
+def _least(device: Device, moved: int, spent: Cost = Cost()) -> tuple[Cost, float, str]:  # noqa: B008
+    """The roofline of some bytes and operations: the operations, the seconds, and by which."""
+    work = max(spent.flops / device.flops, spent.transcendentals / device.transcendentals)
+    memory = moved / device.memory
+    bound = "memory" if memory >= work else "arithmetic"
+    if max(work, memory) < device.launch:
+        bound = "launch"
+    return spent, device.launch + max(work, memory), bound
+
+
+def _flat(steps: Sequence[Step]) -> Iterator[Work]:
+    for step in steps:
+        match step:
+            case While(condition, _, body):
+                yield from _flat((*condition, *body))
+            case Branch(_, _, branches):
+                for branch in branches:
+                    yield from _flat(branch)
+            case _:
+                yield step
+
+
+def explained(program: Program, device: Device = A100) -> str:
+    """A paragraph for each launch: its size, its memory, its accesses and its least time."""
+    rows = asked(program, device)
+    lines = [line for row in rows for line in (*_lines(row, device), "")]
+    total, moved = sum(row.seconds for row in rows), sum(row.bytes for row in rows)
+    steps = counted(len(rows), "step")
+    least = f"at least {total * 1e6:.1f} us on {device.name}"
+    return "\n".join([*lines, f"{steps}, {moved:,} bytes, {least}"])
+
+
+def _lines(row: Asked, device: Device) -> Iterator[str]:
+    step = row.step
+    least = f"at least {row.seconds * 1e6:.2f} us, bound by {row.bound}"
+    if isinstance(step, Copy):
+        yield f"copy of {step.size} bytes: {least}"
+        return
+    grid, block = ("x".join(str(n) for n in _short(dims)) for dims in (step.grid, step.block))
+    yield f"{step.kernel} ({step.kind}, %{step.about}): {grid} blocks of {block} threads"
+    if row.usage and row.occupancy:
+        full = row.occupancy
+        blocks = prod(step.grid)
+        waves = -(-blocks // (full.blocks * device.multiprocessors))
+        yield (
+            f"  {row.usage.registers} registers a thread, {row.usage.shared_bytes} bytes of shared "
+            f"memory a block: {full.blocks} blocks on a multiprocessor, {full.share:.0%} of its "
+            f"warps, limited by {' and '.join(full.limits)}; {counted(waves, 'wave')}"
+        )
+    yield from (f"  {access}" for access in row.accesses)
+    yield f"  {row.bytes:,} bytes, {row.cost.flops:,} operations: {least}"
+
+
+def _short(dims: tuple[int, int, int]) -> Sequence[int]:
+    """The sizes without ones at the end."""
+    return dims[: max((k + 1 for k in range(3) if dims[k] > 1), default=1)]

@@ -1,0 +1,116 @@
+"""What launches ask of a GPU: sectors, bank conflicts, the least time."""
+
+import pytest
+
+import emit_cuda
+import hlo
+from codegen.elements.kernel import Argument
+from codegen.expressions import Apply, Cast, Literal, Load, Name, Op, binary
+from codegen.statements import Assign, For, If, Let, Variable
+from emit_cuda.kernels.accesses import accesses
+from emit_cuda.kernels.stages import Stage
+from emit_cuda.launches import asked, device_named, explained
+from optimizer import prepare
+
+X, Y, TILE = Name("x"), Name("y"), Name("tile")
+THREAD = Name("threadIdx.x")
+GIVEN = [Argument("const f32 *", "x", "x"), Argument("f64 *", "y", "y")]
+
+
+def shown(*statements, block=(32, 1, 1), shared=()):
+    stage = Stage(statements, (4, 1, 1), block, shared)
+    return [str(each) for each in accesses(stage, statements, GIVEN)]
+
+
+@pytest.mark.parametrize(
+    ("index", "told"),
+    [
+        (THREAD, "4 sectors"),
+        (THREAD + 1, "5 sectors, 4 would do"),
+        (THREAD * 2, "8 sectors, 4 would do"),
+        (THREAD * 1000, "32 sectors, 4 would do"),
+        (THREAD // 32, "1 sector"),
+        (binary("&", THREAD, 7), "1 sector"),
+        (Name("blockIdx.x") * 32 + THREAD, "4 sectors"),
+        (Cast("s64", Load(X, THREAD)), "where data say"),
+        (Apply("f", (THREAD,)), "where data say"),
+    ],
+)
+def test_sectors_of_a_request(index, told):
+    *_, last = shown(Let("f32", "v", Load(X, index)))
+    assert last == f"x: load of 4 bytes by 32 threads, {told}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "pitch", "told"),
+    [
+        ("f32", 32, "32-way bank conflict"),
+        ("f32", 33, "no bank conflict"),
+        ("f32", 34, "2-way bank conflict"),
+        ("f64", 33, "no bank conflict"),
+        ("f64", 32, "16-way bank conflict"),
+        ("u8", 4, "no bank conflict"),
+        ("u8", 1, "no bank conflict"),
+    ],
+)
+def test_conflicts_of_a_column(kind, pitch, told):
+    tile = ((kind, "tile", 2048),)
+    store = Assign(Load(TILE, THREAD * pitch), Literal(0))
+    size = {"f32": 4, "f64": 8, "u8": 1}[kind]
+    assert shown(store, shared=tile) == [f"tile: store of {size} bytes by 32 threads, {told}"]
+
+
+def test_threads_that_take_part_and_the_first_turn_of_loops():
+    body = (
+        Variable("f32", "sum", Literal(0)),
+        For("k", 100, (Assign(Name("sum"), Load(X, THREAD * 100 + Name("k"))),), start=THREAD),
+        If(binary("<", THREAD, 3), (Assign(Load(Y, THREAD), Name("sum")),)),
+    )
+    assert shown(*body) == [
+        "x: load of 4 bytes by 32 threads, 32 sectors, 4 would do",
+        "y: store of 8 bytes by 3 threads, 1 sector",
+    ]
+
+
+def test_pointers_into_arrays_and_vectors():
+    four = Cast("const float4 *", Op("+", (X, Literal(4))))
+    assert shown(Let("float4", "v", Load(four, THREAD))) == [
+        "x: load of 16 bytes by 32 threads, 17 sectors, 16 would do"
+    ]
+    row = Let("const f32 *", "row", Op("&", (Load(X, THREAD * 8),)))
+    assert shown(row, Let("f32", "v", Load(Name("row"), Literal(0)))) == [
+        "x: load of 4 bytes by 32 threads, 32 sectors, 4 would do"
+    ]
+
+
+ADD = """HloModule m
+ENTRY e {
+  x = f32[1048576] parameter(0)
+  y = f32[1048576] parameter(1)
+  ROOT s = f32[1048576] add(x, y)
+}"""
+
+
+def test_a_kernel_is_explained():
+    program = emit_cuda.emit(prepare(hlo.parse(ADD)))
+    (row,) = asked(program, device_named("sm_100"))
+    assert (row.bytes, row.cost.flops, row.bound) == (3 << 22, 1 << 20, "memory")
+    assert row.seconds == pytest.approx(1e-6 + (3 << 22) / 8e12)
+    assert all(each.requests == each.least for each in row.accesses)
+    text = explained(program, device_named("H200"))
+    assert text.startswith("s_kernel (loop")
+    assert text.endswith("1 step, 12,582,912 bytes, at least 3.6 us on H200")
+
+
+def test_a_loop_counts_one_turn():
+    text = """HloModule m
+b { s = (s32[], f32[64]) parameter(0)  i = s32[] get-tuple-element(s), index=0
+  x = f32[64] get-tuple-element(s), index=1  one = s32[] constant(1)  j = s32[] add(i, one)
+  y = f32[64] exponential(x)  ROOT t = (s32[], f32[64]) tuple(j, y) }
+c { s = (s32[], f32[64]) parameter(0)  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(9)  ROOT p = pred[] compare(i, n), direction=LT }
+ENTRY e { z = s32[] constant(0)  x = f32[64] parameter(0)  s = (s32[], f32[64]) tuple(z, x)
+  ROOT w = (s32[], f32[64]) while(s), condition=c, body=b }"""
+    rows = asked(emit_cuda.emit(prepare(hlo.parse(text))))
+    assert sum(row.cost.transcendentals for row in rows) == 64
+    assert {row.bound for row in rows} == {"launch"}
