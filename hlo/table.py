@@ -28,6 +28,11 @@ class OpTable(Generic[Entry]):
     name : what errors call the table.
     not_supported : opcodes that are left out on purpose, with the reason.
     base : a table whose definitions hold here too, where this one has none of its own.
+
+    Attributes
+    ----------
+    references : where definitions come from: of values, the section of XLA's operation semantics;
+        of shapes, XLA's function.
     """
 
     def __init__(
@@ -39,14 +44,21 @@ class OpTable(Generic[Entry]):
         self.name = name
         self.not_supported = dict(not_supported or {})
         self.base = base
+        self.references: dict[str, str] = {}
         self._entries: dict[str, Entry] = {}
 
-    def __call__(self, *opcodes: str) -> Callable[[Specific], Specific]:
-        """Define opcodes by the decorated function."""
+    def __call__(self, *opcodes: str, xla: str = "") -> Callable[[Specific], Specific]:
+        """Define opcodes by the decorated function.
+
+        Parameters
+        ----------
+        xla : where XLA, or who else is named, says the same; see `references`.
+        """
 
         def define(entry: Specific) -> Specific:
             for opcode in opcodes:
                 self.define(opcode, entry)  # type: ignore[arg-type]
+                self.references[opcode] = xla
             return entry
 
         return define

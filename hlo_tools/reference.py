@@ -239,14 +239,15 @@ def pass_list() -> str:
     ]
     lines += [
         "",
-        "| pass | in the pipelines | options | what it does |",
-        "| --- | --- | --- | --- |",
+        "| pass | in the pipelines | options | what it does | XLA |",
+        "| --- | --- | --- | --- | --- |",
     ]
     for name, made in sorted(optimizer.PASSES.items()):
         where = ", ".join(target for target, names in inside.items() if name in names) or "none"
         options = ", ".join(f"`{k}={v}`" for k, v in option_defaults(made).items())
         summary = (made.__doc__ or "").partition("\n")[0]
-        lines.append(f"| `{name}` | {where} | {options} | {summary} |")
+        xla = getattr(made, "xla", "")
+        lines.append(f"| `{name}` | {where} | {options} | {summary} | {xla} |")
     return "\n".join(lines) + "\n"
 
 

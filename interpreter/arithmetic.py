@@ -83,16 +83,12 @@ evaluates.define_all(dict.fromkeys(sorted(_NAMES), evaluate_elementwise))
 evaluates.define_all(dict.fromkeys(BITWISE, evaluate_bitwise))
 
 
-@evaluates("compare")
+@evaluates("compare", xla="Compare. IEEE 754-2019, 5.10 totalOrder")
 def evaluate_compare(_instr: Instruction, attrs: Compare, x: Array, y: Array) -> Array:
     """Compare numbers, as pred.
 
     NaN is unequal to everything, itself included, and the zeros are equal; unless the comparison
     is of type TOTALORDER: -NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN.
-
-    References
-    ----------
-    XLA operation semantics, Compare. IEEE 754-2019, 5.10 totalOrder.
     """
     wide_x, wide_y = widened(x), widened(y)
     if attrs.type == "TOTALORDER" and type_of(x).is_floating:
@@ -110,7 +106,7 @@ def total_order(x: Array) -> Array:
     return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
 
 
-@evaluates("select")
+@evaluates("select", xla="Select")
 def evaluate_select(
     _instr: Instruction, _attrs: Attrs, condition: Array, on_true: Array, on_false: Array
 ) -> Array:
@@ -119,9 +115,5 @@ def evaluate_select(
     Parameters
     ----------
     condition : pred, shape () or that of the others.
-
-    References
-    ----------
-    XLA operation semantics, Select.
     """
     return np.where(condition, on_true, on_false)

@@ -107,7 +107,7 @@ def _summed(
     return [reduce(fold, column) for column in columns], place, len(columns[0])
 
 
-@evaluates("all-reduce", "all-reduce-start")
+@evaluates("all-reduce", "all-reduce-start", xla="AllReduce")
 def evaluate_all_reduce(
     frame: Frame, instr: Instruction, attrs: a.AllReduce, *operands: Array
 ) -> Value:
@@ -117,15 +117,11 @@ def evaluate_all_reduce(
     -------
     Array or tuple of Array
         for each operand one of its shape, the same on all members.
-
-    References
-    ----------
-    XLA operation semantics, AllReduce.
     """
     return _one_or_tuple(instr, _summed(frame, instr, attrs, operands)[0])
 
 
-@evaluates("reduce-scatter")
+@evaluates("reduce-scatter", xla="ReduceScatter")
 def evaluate_reduce_scatter(
     frame: Frame, instr: Instruction, attrs: a.ReduceScatter, *operands: Array
 ) -> Value:
@@ -135,10 +131,6 @@ def evaluate_reduce_scatter(
     -------
     Array or tuple of Array
         dimension dimensions[0] divided by the group's size; the i-th member has the i-th piece.
-
-    References
-    ----------
-    XLA operation semantics, ReduceScatter.
     """
     sums, place, count = _summed(frame, instr, attrs, operands)
     made = [_piece(instr, s, count, attrs.dimensions[0], place) for s in sums]
@@ -155,34 +147,24 @@ def _all_gather(
     return made
 
 
-@evaluates("all-gather")
+@evaluates("all-gather", xla="AllGather")
 def evaluate_all_gather(
     frame: Frame, instr: Instruction, attrs: a.AllGather, *operands: Array
 ) -> Value:
-    """Join the group's operands along a dimension, in the group's order.
-
-    References
-    ----------
-    XLA operation semantics, AllGather.
-    """
+    """Join the group's operands along a dimension, in the group's order."""
     return _one_or_tuple(instr, _all_gather(frame, instr, attrs, instr.shape, operands))
 
 
-@evaluates("all-gather-start")
+@evaluates("all-gather-start", xla="AllGather; HloInstruction in XLA, kAllGatherStart")
 def evaluate_all_gather_start(
     frame: Frame, instr: Instruction, attrs: a.AllGather, *operands: Array
 ) -> Value:
-    """The operands and what all-gather makes of them; each a tuple, if there are several.
-
-    References
-    ----------
-    XLA operation semantics, AllGather; `HloInstruction` in XLA, kAllGatherStart.
-    """
+    """The operands and what all-gather makes of them; each a tuple, if there are several."""
     results = tuple(_all_gather(frame, instr, attrs, instr.shape.elements[1], operands))
     return (operands, results) if instr.shape.elements[1].is_tuple else (operands[0], results[0])
 
 
-@evaluates("all-to-all")
+@evaluates("all-to-all", xla="AllToAll")
 def evaluate_all_to_all(
     frame: Frame, instr: Instruction, attrs: a.AllToAll, *operands: Array
 ) -> Value:
@@ -190,10 +172,6 @@ def evaluate_all_to_all(
 
     With `dimensions` the pieces are cut from one array, and joined again, along dimensions[0].
     Without, each operand is a piece, and so is each element of the result.
-
-    References
-    ----------
-    XLA operation semantics, AllToAll.
     """
     columns, place = _gathered(frame, instr, attrs, operands)
     count = len(columns[0])
@@ -209,7 +187,7 @@ def evaluate_all_to_all(
     return _one_or_tuple(instr, made)
 
 
-@evaluates("ragged-all-to-all")
+@evaluates("ragged-all-to-all", xla="RaggedAllToAll")
 def evaluate_ragged_all_to_all(
     frame: Frame, instr: Instruction, attrs: a.RaggedAllToAll, *operands: Array
 ) -> Array:
@@ -226,10 +204,6 @@ def evaluate_ragged_all_to_all(
     HloError
         HLO119 if the members do not have equally many slices, HLO123 if a slice does not lie in the
         input, or does not fit into the output.
-
-    References
-    ----------
-    XLA operation semantics, RaggedAllToAll.
     """
     group = group_of(frame.device, instr, attrs)
     brought = exchange(frame, instr, attrs.channel_id, group, operands)
@@ -249,17 +223,13 @@ def evaluate_ragged_all_to_all(
     return result
 
 
-@evaluates("collective-broadcast")
+@evaluates("collective-broadcast", xla="CollectiveBroadcast")
 def evaluate_collective_broadcast(
     frame: Frame, instr: Instruction, attrs: a.CollectiveBroadcast, *operands: Array
 ) -> Value:
     """The operands of the first member of each group; zeros on devices without a group.
 
     With `has_dynamic_root`, the last operand is the place in the group of the member that sends.
-
-    References
-    ----------
-    XLA operation semantics, CollectiveBroadcast.
     """
     group = find_group(frame.device, instr, attrs)
     data = operands[:-1] if attrs.has_dynamic_root else operands
@@ -270,7 +240,7 @@ def evaluate_collective_broadcast(
     return _one_or_tuple(instr, brought[root][: len(data)])
 
 
-@evaluates("collective-permute")
+@evaluates("collective-permute", xla="CollectivePermute")
 def evaluate_collective_permute(
     frame: Frame, instr: Instruction, attrs: a.CollectivePermute, *operands: Value
 ) -> Value:
@@ -278,10 +248,6 @@ def evaluate_collective_permute(
 
     With four operands (input, output, places in the input, places in the output), only slices of
     `slice_sizes` are sent, and go to their places in the output; see `_permute_slices`.
-
-    References
-    ----------
-    XLA operation semantics, CollectivePermute.
     """
     pairs = permute_pairs(frame.device, attrs)
     members = tuple(sorted({device for pair in pairs for device in pair}))
@@ -358,7 +324,7 @@ def _region(start: Sequence[Array], size: Sequence[int]) -> tuple[slice, ...]:
     return tuple(slice(int(s), int(s) + n) for s, n in zip(start, size, strict=True))
 
 
-@evaluates("collective-permute-start")
+@evaluates("collective-permute-start", xla="HloInstruction in XLA, kCollectivePermuteStart")
 def evaluate_collective_permute_start(
     frame: Frame, instr: Instruction, attrs: a.CollectivePermute, *operands: Value
 ) -> Value:
@@ -366,10 +332,6 @@ def evaluate_collective_permute_start(
 
     In the form with four operands, the input, the output, and contexts. XLA also lets an
     instruction pass that yields the result alone.
-
-    References
-    ----------
-    `HloInstruction` in XLA, kCollectivePermuteStart.
     """
     result = evaluate_collective_permute(frame, instr, attrs, *operands)
     if not instr.shape.is_tuple:

@@ -115,7 +115,7 @@ def _as(array: Array, dtype: np.dtype[Any]) -> Array:
     return widened(array).astype(dtype, copy=False)
 
 
-@evaluates("dot")
+@evaluates("dot", xla="Dot and DotGeneral")
 def evaluate_dot(instr: Instruction, attrs: DotDims, lhs: Array, rhs: Array) -> Array:
     """Multiply two arrays and sum over contracting dimensions.
 
@@ -126,10 +126,6 @@ def evaluate_dot(instr: Instruction, attrs: DotDims, lhs: Array, rhs: Array) -> 
         rounded once, and then truncated if the result is of integers; sums of integers wrap around.
         `operand_precision` and `algorithm` allow rounding
         that, as on XLA's CPU, nothing here makes use of.
-
-    References
-    ----------
-    XLA operation semantics, Dot and DotGeneral.
     """
     return _dot(instr, attrs, lhs, rhs)
 
@@ -151,7 +147,7 @@ def _dot(instr: Instruction, attrs: DotDims, lhs: Array, rhs: Array) -> Array:
     return product if type_of(product) is target else converted(product, target)
 
 
-@evaluates("ragged-dot")
+@evaluates("ragged-dot", xla="RaggedDot; ragged_dot_rewriter.cc")
 def evaluate_ragged_dot(
     instr: Instruction, attrs: RaggedDotDims, lhs: Array, rhs: Array, group_sizes: Array
 ) -> Array:
@@ -169,10 +165,6 @@ def evaluate_ragged_dot(
     ----------
     group_sizes : shape (..., g); a size for each place of the dimensions that come before the
         ragged one when the lhs is ordered batch, then those of the ragged dimension's role.
-
-    References
-    ----------
-    XLA operation semantics, RaggedDot; `ragged_dot_rewriter.cc`.
     """
     ragged = attrs.lhs_ragged_dims[0]
     if ragged in attrs.lhs_batch_dims:
@@ -238,7 +230,7 @@ def _spread(mask: Array, named: tuple[int, ...], rank: int) -> Array:
     return np.expand_dims(rising, [d for d in range(rank) if d not in named])
 
 
-@evaluates("scaled-dot")
+@evaluates("scaled-dot", xla="ScaledDot; scaled_dot_rewriter.cc")
 def evaluate_scaled_dot(
     instr: Instruction, attrs: DotDims, lhs: Array, rhs: Array, lhs_scale: Array, rhs_scale: Array
 ) -> Array:
@@ -248,10 +240,6 @@ def evaluate_scaled_dot(
     ----------
     lhs_scale, rhs_scale : shape (), or of the operand's rank, sizes dividing the operand's: each
         scale multiplies a block of operand elements.
-
-    References
-    ----------
-    XLA operation semantics, ScaledDot; `scaled_dot_rewriter.cc`.
     """
     return _dot(instr, attrs, _scaled(lhs, lhs_scale), _scaled(rhs, rhs_scale))
 

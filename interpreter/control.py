@@ -23,18 +23,13 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 
-@evaluates("call", "fusion")
+@evaluates("call", "fusion", xla="Call, Fusion")
 def evaluate_call(frame: Frame, instr: Instruction, _attrs: a.Attrs, *operands: Value) -> Value:
-    """Run a computation. What kind of kernel a fusion becomes does not change what it means.
-
-    References
-    ----------
-    XLA operation semantics, Call, Fusion.
-    """
+    """Run a computation. What kind of kernel a fusion becomes does not change what it means."""
     return frame.call(instr.called[0], *operands)
 
 
-@evaluates("conditional")
+@evaluates("conditional", xla="Conditional")
 def evaluate_conditional(
     frame: Frame, instr: Instruction, _attrs: a.Attrs, index: Value, *operands: Value
 ) -> Value:
@@ -45,10 +40,6 @@ def evaluate_conditional(
     index : a pred, which chooses the first computation where it holds and else the second; or an
         s32, for which every number out of range stands for the last computation.
     operands : one a computation.
-
-    References
-    ----------
-    XLA operation semantics, Conditional.
     """
     last = len(instr.called) - 1
     chosen = (0 if index else 1) if index.dtype == np.bool_ else int(index)
@@ -56,7 +47,7 @@ def evaluate_conditional(
     return frame.call(instr.called[chosen], operands[chosen])
 
 
-@evaluates("while")
+@evaluates("while", xla="While")
 def evaluate_while(frame: Frame, instr: Instruction, _attrs: a.Attrs, state: Value) -> Value:
     """Run the body on its own result as long as the condition holds, be it forever.
 
@@ -67,10 +58,6 @@ def evaluate_while(frame: Frame, instr: Instruction, _attrs: a.Attrs, state: Val
     ------
     HloError
         HLO124 if the loop goes on after as many turns as `evaluate` was allowed.
-
-    References
-    ----------
-    XLA operation semantics, While.
     """
     condition, body = instr.called
     if is_idle(instr):
@@ -85,31 +72,22 @@ def evaluate_while(frame: Frame, instr: Instruction, _attrs: a.Attrs, state: Val
     return state
 
 
-@evaluates("async-start")
+@evaluates("async-start", xla='"Async operations"')
 def evaluate_async_start(
     frame: Frame, instr: Instruction, _attrs: a.AsyncStart, *operands: Value
 ) -> Value:
     """Run the computation at once: the operands, its result, and contexts without meaning.
 
     If an async-update brings further operands, that runs it; until then the result is zeros.
-
-    References
-    ----------
-    XLA operation semantics, "Async operations".
     """
     return _started(frame, instr, instr.called[0], operands)
 
 
-@evaluates("async-update")
+@evaluates("async-update", xla='"Async operations"')
 def evaluate_async_update(
     frame: Frame, instr: Instruction, _attrs: a.Attrs, started: tuple[Value, ...], *operands: Value
 ) -> Value:
-    """What was started, now with further operands; without any there is nothing left to do.
-
-    References
-    ----------
-    XLA operation semantics, "Async operations".
-    """
+    """What was started, now with further operands; without any there is nothing left to do."""
     if not operands:
         return started
     start = instr
@@ -133,15 +111,17 @@ def _zeros(shape: Shape) -> Value:
     return np.zeros(shape.dims, shape.element_type.dtype)
 
 
-@evaluates("async-done", "all-gather-done", "all-reduce-done", "collective-permute-done")
+@evaluates(
+    "async-done",
+    "all-gather-done",
+    "all-reduce-done",
+    "collective-permute-done",
+    xla='"Async operations"; HloInstruction in XLA',
+)
 def evaluate_done(_frame: Frame, instr: Instruction, _attrs: a.Attrs, started: Value) -> Value:
     """The result of what was started; it stands behind the operands.
 
     An all-reduce-start yields its result alone.
-
-    References
-    ----------
-    XLA operation semantics, "Async operations"; `HloInstruction` in XLA.
     """
     is_pair = instr.operands[0].shape.is_tuple and instr.opcode != "all-reduce-done"
     return started[1] if is_pair else started

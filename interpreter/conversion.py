@@ -25,17 +25,13 @@ if TYPE_CHECKING:
 ROUNDED_ONCE = {t for t in ARRAY_TYPES if t.is_floating and t.bits <= 8} - {F8E8M0FNU}
 
 
-@evaluates("convert")
+@evaluates("convert", xla="ConvertElementType; saturation and rounding twice are as on XLA CPU")
 def evaluate_convert(instr: Instruction, _attrs: Attrs, x: Array) -> Array:
     """Put numbers into another element type.
 
     To pred: whether x is not 0 (NaN is not). Integers to integers wrap around. Floats to integers
     are truncated, saturate, and NaN becomes 0. To floats: rounded to nearest even; f64 to bf16
     and f8e8m0fnu by way of f32, so twice. Complex to real: the imaginary part is dropped.
-
-    References
-    ----------
-    XLA operation semantics, ConvertElementType; saturation and rounding twice are as on XLA CPU.
     """
     return converted(x, instr.shape.element_type)
 
@@ -88,14 +84,9 @@ def saturated(x: Array, target: ElementType) -> Array:
     return narrowed(np.where(x <= lowest, np.asarray(low, wide), whole), target)
 
 
-@evaluates("reduce-precision")
+@evaluates("reduce-precision", xla="ReducePrecision")
 def evaluate_reduce_precision(instr: Instruction, attrs: ReducePrecision, x: Array) -> Array:
-    """Round floats to a format with fewer exponent or mantissa bits, and keep their type.
-
-    References
-    ----------
-    XLA operation semantics, ReducePrecision.
-    """
+    """Round floats to a format with fewer exponent or mantissa bits, and keep their type."""
     element_type = instr.shape.element_type
     # Types of 8 bits and less are rounded as the f16 or f32 that they fit into.
     if element_type.bits < 16:
@@ -131,7 +122,7 @@ def reduced_precision(x: Array, exponent_bits: int, mantissa_bits: int) -> Array
     return np.where(is_nan, bits, sign | size).view(x.dtype)
 
 
-@evaluates("stochastic-convert")
+@evaluates("stochastic-convert", xla="XLA's StochasticConvertDecomposer")
 def evaluate_stochastic_convert(
     instr: Instruction, _attrs: Attrs, x: Array, random: Array
 ) -> Array:
@@ -149,10 +140,6 @@ def evaluate_stochastic_convert(
     ------
     HloError
         HLO101 if the result is not of integers: XLA has no meaning for another type either.
-
-    References
-    ----------
-    XLA's StochasticConvertDecomposer.
     """
     target = instr.shape.element_type
     if not target.is_integer:

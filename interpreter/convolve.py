@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 CHUNK = 1 << 26
 
 
-@evaluates("convolution")
+@evaluates("convolution", xla="ConvWithGeneralPadding (convolution)")
 def evaluate_convolution(instr: Instruction, attrs: Convolution, lhs: Array, rhs: Array) -> Array:
     """Slide a kernel over an input, with a dot product at every place.
 
@@ -59,10 +59,6 @@ def evaluate_convolution(instr: Instruction, attrs: Convolution, lhs: Array, rhs
     ------
     HloError
         HLO100 for a sparse operand, which is a tuple; one that is an array is whole.
-
-    References
-    ----------
-    XLA operation semantics, ConvWithGeneralPadding (convolution).
     """
     if isinstance(lhs, tuple) or isinstance(rhs, tuple):
         message = f"{instr.name}: cannot evaluate a convolution with sparsity_config"

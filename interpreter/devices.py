@@ -26,29 +26,19 @@ if TYPE_CHECKING:
 PAIRS = "_xla_send_recv_source_target_pairs"
 
 
-@evaluates("replica-id")
+@evaluates("replica-id", xla="ReplicaId")
 def evaluate_replica_id(frame: Frame, _instr: Instruction, _attrs: a.Attrs) -> Value:
-    """The number of this replica, u32 of shape ().
-
-    References
-    ----------
-    XLA operation semantics, ReplicaId.
-    """
+    """The number of this replica, u32 of shape ()."""
     return np.array(frame.device.replica, np.uint32)
 
 
-@evaluates("partition-id")
+@evaluates("partition-id", xla="PartitionId")
 def evaluate_partition_id(frame: Frame, _instr: Instruction, _attrs: a.Attrs) -> Value:
-    """The number of this partition, u32 of shape ().
-
-    References
-    ----------
-    XLA operation semantics, PartitionId.
-    """
+    """The number of this partition, u32 of shape ()."""
     return np.array(frame.device.partition, np.uint32)
 
 
-@evaluates("infeed")
+@evaluates("infeed", xla="Infeed")
 def evaluate_infeed(frame: Frame, instr: Instruction, _attrs: a.Infeed, _token: None) -> Value:
     """The next value of the device's infeed queue, and a token.
 
@@ -56,28 +46,19 @@ def evaluate_infeed(frame: Frame, instr: Instruction, _attrs: a.Infeed, _token: 
     ------
     HloError
         HLO120 if the queue is empty, HLO111 or HLO112 if the value is of another shape.
-
-    References
-    ----------
-    XLA operation semantics, Infeed.
     """
     return _from_queue(frame.device.infeed, instr, instr.shape.elements[0]), None
 
 
-@evaluates("outfeed")
+@evaluates("outfeed", xla="Outfeed")
 def evaluate_outfeed(
     frame: Frame, _instr: Instruction, _attrs: a.Outfeed, operand: Value, _token: None
 ) -> None:
-    """Put a value into the device's outfeed queue, and yield a token.
-
-    References
-    ----------
-    XLA operation semantics, Outfeed.
-    """
+    """Put a value into the device's outfeed queue, and yield a token."""
     frame.device.outfeed.append(operand)
 
 
-@evaluates("send")
+@evaluates("send", xla="Send; XLA's GPU backend for source-target pairs")
 def evaluate_send(
     frame: Frame, instr: Instruction, attrs: a.Channel, operand: Value, _token: None
 ) -> Value:
@@ -87,10 +68,6 @@ def evaluate_send(
     -------
     tuple
         the operand, a context without meaning, and a token.
-
-    References
-    ----------
-    XLA operation semantics, Send; XLA's GPU backend for source-target pairs.
     """
     if attrs.is_host_transfer:
         frame.device.to_host.setdefault(attrs.channel_id, []).append(operand)
@@ -100,19 +77,14 @@ def evaluate_send(
     return operand, CONTEXT, None
 
 
-@evaluates("send-done")
+@evaluates("send-done", xla="SendDone")
 def evaluate_send_done(
     _frame: Frame, _instr: Instruction, _attrs: a.Channel, _started: Value
 ) -> None:
-    """Yield a token: what is sent is sent.
-
-    References
-    ----------
-    XLA operation semantics, SendDone.
-    """
+    """Yield a token: what is sent is sent."""
 
 
-@evaluates("recv")
+@evaluates("recv", xla="Recv; XLA's GPU backend for source-target pairs")
 def evaluate_recv(frame: Frame, instr: Instruction, attrs: a.Channel, _token: None) -> Value:
     """Say that something is to be received; recv-done takes it.
 
@@ -120,10 +92,6 @@ def evaluate_recv(frame: Frame, instr: Instruction, attrs: a.Channel, _token: No
     -------
     tuple
         zeros in the place of what will come, a context that tells recv-done from where, a token.
-
-    References
-    ----------
-    XLA operation semantics, Recv; XLA's GPU backend for source-target pairs.
     """
     routes = [None] if attrs.is_host_transfer else _routes(frame, instr, attrs, end=1)
     frame.device.receiving.append(routes)
@@ -131,7 +99,7 @@ def evaluate_recv(frame: Frame, instr: Instruction, attrs: a.Channel, _token: No
     return _zeros(instr.shape.elements[0]), context, None
 
 
-@evaluates("recv-done")
+@evaluates("recv-done", xla="RecvDone")
 def evaluate_recv_done(
     frame: Frame, instr: Instruction, attrs: a.Channel, started: tuple[Value, ...]
 ) -> Value:
@@ -142,10 +110,6 @@ def evaluate_recv_done(
     HloError
         HLO117 if the other device never sends; HLO118 if it sends another shape; HLO120 if the
         host has sent nothing.
-
-    References
-    ----------
-    XLA operation semantics, RecvDone.
     """
     shape = instr.shape.elements[0]
     routes = frame.device.receiving[int(started[1])]

@@ -35,22 +35,18 @@ if TYPE_CHECKING:
 IN_ORDER = 128
 
 
-@evaluates("map")
+@evaluates("map", xla="Map")
 def evaluate_map(frame: Frame, instr: Instruction, _attrs: a.Map, *operands: Array) -> Array:
     """Apply a computation of scalars to the elements at each place.
 
     Parameters
     ----------
     operands : arrays of one shape, one a parameter of the computation.
-
-    References
-    ----------
-    XLA operation semantics, Map.
     """
     return lifted(frame, instr.called[0], *operands)[0]
 
 
-@evaluates("reduce")
+@evaluates("reduce", xla="Reduce")
 def evaluate_reduce(
     frame: Frame, instr: Instruction, attrs: a.Dimensions, *operands: Array
 ) -> Array | tuple[Array, ...]:
@@ -65,10 +61,6 @@ def evaluate_reduce(
     Array or tuple of Array
         the operands' shape without the reduced dimensions; one array, or a tuple of n. Where
         nothing is folded, the initial values.
-
-    References
-    ----------
-    XLA operation semantics, Reduce.
     """
     half = len(operands) // 2
     arrays, initials = operands[:half], operands[half:]
@@ -129,7 +121,7 @@ def _fold_pairs(frame: Frame, computation: Computation, rows: list[Array]) -> li
     return rows
 
 
-@evaluates("scan")
+@evaluates("scan", xla="XLA's HLO opcode list, kScan; scan_expander.cc")
 def evaluate_scan(
     frame: Frame, instr: Instruction, attrs: a.Scan, *operands: Array
 ) -> Array | tuple[Array, ...]:
@@ -146,10 +138,6 @@ def evaluate_scan(
     -------
     Array or tuple of Array
         the outputs, then the final carries.
-
-    References
-    ----------
-    XLA's HLO opcode list, kScan; `scan_expander.cc`.
     """
     split = len(operands) - attrs.num_carries
     arrays, carries = operands[:split], operands[split:]

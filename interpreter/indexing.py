@@ -105,7 +105,7 @@ def _signed(indices: Array) -> Array:
     return wide.astype(np.int64)
 
 
-@evaluates("gather")
+@evaluates("gather", xla="Gather")
 def evaluate_gather(instr: Instruction, attrs: a.Gather, operand: Array, indices: Array) -> Array:
     """Collect windows of the operand that start at the index vectors.
 
@@ -117,10 +117,6 @@ def evaluate_gather(instr: Instruction, attrs: a.Gather, operand: Array, indices
     Array
         the dimensions `offset_dims` are the window's, without those collapsed or batching; the
         others are the batch's, in order.
-
-    References
-    ----------
-    XLA operation semantics, Gather.
     """
     dropped = (*attrs.collapsed_slice_dims, *attrs.operand_batching_dims)
     if operand.size == 0 or any(attrs.slice_sizes[d] == 0 for d in dropped):
@@ -152,7 +148,7 @@ def _interleave(batch: list[int], window: list[int], window_dims: tuple[int, ...
     return [places[i] if i in places else next(rest) for i in range(len(batch) + len(window))]
 
 
-@evaluates("scatter")
+@evaluates("scatter", xla="Scatter")
 def evaluate_scatter(
     frame: Frame, instr: Instruction, attrs: a.Scatter, *operands: Array
 ) -> Array | tuple[Array, ...]:
@@ -169,10 +165,6 @@ def evaluate_scatter(
     -------
     Array or tuple of Array
         the operands' shape; one array, or a tuple of n.
-
-    References
-    ----------
-    XLA operation semantics, Scatter.
     """
     half = len(operands) // 2
     arrays, indices, updates = operands[:half], operands[half], operands[half + 1 :]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 
-@evaluates("cholesky")
+@evaluates("cholesky", xla="Cholesky")
 def evaluate_cholesky(_instr: Instruction, attrs: a.Cholesky, operand: Array) -> Array:
     """Factor positive definite matrices: A = L L^H, or A = U^H U.
 
@@ -30,10 +30,6 @@ def evaluate_cholesky(_instr: Instruction, attrs: a.Cholesky, operand: Array) ->
     -------
     Array
         the factor, 0 in the other triangle; all NaN where a matrix is not positive definite.
-
-    References
-    ----------
-    XLA operation semantics, Cholesky.
     """
     matrices = widened(operand)
     try:
@@ -52,7 +48,7 @@ def _factor_or_nan(matrix: Array, *, upper: bool) -> Array:
         return np.full_like(matrix, np.nan)
 
 
-@evaluates("triangular-solve")
+@evaluates("triangular-solve", xla="TriangularSolve")
 def evaluate_triangular_solve(
     _instr: Instruction, attrs: a.TriangularSolve, matrix: Array, right: Array
 ) -> Array:
@@ -69,10 +65,6 @@ def evaluate_triangular_solve(
     -------
     Array
         X, of B's shape
-
-    References
-    ----------
-    XLA operation semantics, TriangularSolve.
     """
     lower, system, sides = attrs.lower, widened(matrix), widened(right)
     if attrs.transpose_a in ("TRANSPOSE", "ADJOINT"):
@@ -105,7 +97,7 @@ def _substitute(system: Array, sides: Array, *, unit_diagonal: bool) -> Array:
     return solution
 
 
-@evaluates("fft")
+@evaluates("fft", xla="Fft; FftTransform in XLA's evaluator")
 def evaluate_fft(instr: Instruction, attrs: a.Fft, operand: Array) -> Array:
     """Transform the last dimensions between time and frequency.
 
@@ -117,10 +109,6 @@ def evaluate_fft(instr: Instruction, attrs: a.Fft, operand: Array) -> Array:
     ----------
     operand : its last len(fft_length) dimensions are transformed; those of the time side have the
         sizes `fft_length`.
-
-    References
-    ----------
-    XLA operation semantics, Fft; `FftTransform` in XLA's evaluator.
     """
     count = len(attrs.fft_length)
     axes = tuple(range(-count, 0))

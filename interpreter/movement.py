@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 
-@evaluates("iota")
+@evaluates("iota", xla="Iota")
 def evaluate_iota(instr: Instruction, attrs: a.Iota) -> Array:
     """Count 0, 1, 2, ... along a dimension.
 
@@ -34,10 +34,6 @@ def evaluate_iota(instr: Instruction, attrs: a.Iota) -> Array:
     -------
     Array
         shape instr.shape.dims; numbers wrap around or are rounded where the type is too narrow.
-
-    References
-    ----------
-    XLA operation semantics, Iota.
     """
     dims, along = instr.shape.dims, attrs.iota_dimension
     if not instr.shape.size:
@@ -48,16 +44,12 @@ def evaluate_iota(instr: Instruction, attrs: a.Iota) -> Array:
     return np.broadcast_to(np.expand_dims(count, others), dims)
 
 
-@evaluates("broadcast")
+@evaluates("broadcast", xla="Broadcast and BroadcastInDim")
 def evaluate_broadcast(instr: Instruction, attrs: a.Broadcast, operand: Array) -> Array:
     """Repeat an array along new dimensions.
 
     Operand dimension i is result dimension dimensions[i], which need not rise. Unlike NumPy, a
     dimension of size 1 is not repeated: it would have the wrong size.
-
-    References
-    ----------
-    XLA operation semantics, Broadcast and BroadcastInDim.
     """
     dims = list(instr.shape.dims)
     for size, place in zip(operand.shape, attrs.dimensions, strict=True):
@@ -67,17 +59,13 @@ def evaluate_broadcast(instr: Instruction, attrs: a.Broadcast, operand: Array) -
     return np.broadcast_to(np.expand_dims(rising, new), dims)
 
 
-@evaluates("reshape")
+@evaluates("reshape", xla="Reshape")
 def evaluate_reshape(instr: Instruction, attrs: a.Reshape, operand: Array) -> Array:
     """Give the same elements, in row-major order, other dimensions.
 
     Where the operand is smaller than its bounds, a dimension that stays as it is keeps its size. Of
     those that are split or joined, a dynamic one (of several, the `inferred_dimension` or else the
     first) takes what the others leave.
-
-    References
-    ----------
-    XLA operation semantics, Reshape.
     """
     dims: Sequence[int] = instr.shape.dims
     if instr.shape.is_dynamic and operand.size != instr.shape.size:
@@ -86,29 +74,19 @@ def evaluate_reshape(instr: Instruction, attrs: a.Reshape, operand: Array) -> Ar
     return operand.reshape(dims)
 
 
-@evaluates("transpose")
+@evaluates("transpose", xla="Transpose")
 def evaluate_transpose(_instr: Instruction, attrs: a.Dimensions, operand: Array) -> Array:
-    """Permute dimensions: result dimension i is operand dimension dimensions[i].
-
-    References
-    ----------
-    XLA operation semantics, Transpose.
-    """
+    """Permute dimensions: result dimension i is operand dimension dimensions[i]."""
     return operand.transpose(attrs.dimensions)
 
 
-@evaluates("reverse")
+@evaluates("reverse", xla="Rev (reverse)")
 def evaluate_reverse(_instr: Instruction, attrs: a.Dimensions, operand: Array) -> Array:
-    """Flip dimensions: element i of a flipped dimension of size n is element n - 1 - i.
-
-    References
-    ----------
-    XLA operation semantics, Rev (reverse).
-    """
+    """Flip dimensions: element i of a flipped dimension of size n is element n - 1 - i."""
     return np.flip(operand, attrs.dimensions)
 
 
-@evaluates("slice")
+@evaluates("slice", xla="Slice")
 def evaluate_slice(_instr: Instruction, attrs: a.Slice, operand: Array) -> Array:
     """Take the elements start, start + stride, ... below limit of each dimension.
 
@@ -116,30 +94,22 @@ def evaluate_slice(_instr: Instruction, attrs: a.Slice, operand: Array) -> Array
     -------
     Array
         shape di' = ceil((limit_i - start_i) / stride_i)
-
-    References
-    ----------
-    XLA operation semantics, Slice.
     """
     return operand[tuple(slice(s.start, s.limit, s.stride) for s in attrs.slice)]
 
 
-@evaluates("concatenate")
+@evaluates("concatenate", xla="Concatenate")
 def evaluate_concatenate(_instr: Instruction, attrs: a.Dimensions, *operands: Array) -> Array:
     """Join arrays along a dimension.
 
     Parameters
     ----------
     operands : equal but in the size of dimensions[0].
-
-    References
-    ----------
-    XLA operation semantics, Concatenate.
     """
     return np.concatenate(operands, axis=attrs.dimensions[0])
 
 
-@evaluates("pad")
+@evaluates("pad", xla="Pad")
 def evaluate_pad(_instr: Instruction, attrs: a.Pad, operand: Array, value: Array) -> Array:
     """Surround an array, and space its elements, with one value.
 
@@ -152,10 +122,6 @@ def evaluate_pad(_instr: Instruction, attrs: a.Pad, operand: Array, value: Array
     -------
     Array
         shape di' = low_i + high_i + di + max(di - 1, 0) * interior_i; negative low or high crops.
-
-    References
-    ----------
-    XLA operation semantics, Pad.
     """
     return pad(operand, value, attrs.padding)
 
@@ -179,7 +145,7 @@ def pad(operand: Array, value: Array, padding: tuple[PaddingDim, ...]) -> Array:
     return result
 
 
-@evaluates("dynamic-slice")
+@evaluates("dynamic-slice", xla="DynamicSlice")
 def evaluate_dynamic_slice(
     _instr: Instruction, attrs: a.DynamicSlice, operand: Array, *starts: Array
 ) -> Array:
@@ -193,15 +159,11 @@ def evaluate_dynamic_slice(
     -------
     Array
         shape dynamic_slice_sizes
-
-    References
-    ----------
-    XLA operation semantics, DynamicSlice.
     """
     return operand[window(operand, starts, attrs.dynamic_slice_sizes)]
 
 
-@evaluates("dynamic-update-slice")
+@evaluates("dynamic-update-slice", xla="DynamicUpdateSlice")
 def evaluate_dynamic_update_slice(
     _instr: Instruction, _attrs: a.Attrs, operand: Array, update: Array, *starts: Array
 ) -> Array:
@@ -210,10 +172,6 @@ def evaluate_dynamic_update_slice(
     Parameters
     ----------
     starts : a scalar a dimension, or one vector; clamped so that the slice lies in the operand.
-
-    References
-    ----------
-    XLA operation semantics, DynamicUpdateSlice.
     """
     # An operand without dimensions may be a NumPy scalar, which can't be written to.
     result = np.array(operand)
@@ -232,12 +190,7 @@ def window(operand: Array, starts: tuple[Array, ...], sizes: tuple[int, ...]) ->
     return tuple(slice(start, start + size) for start, size in zip(clamped, sizes, strict=True))
 
 
-@evaluates("copy")
+@evaluates("copy", xla="XLA's HLO opcode list, kCopy")
 def evaluate_copy(_instr: Instruction, _attrs: a.Attrs, operand: Array) -> Array:
-    """Yield the same value; that its buffer or layout differs cannot be seen.
-
-    References
-    ----------
-    XLA's HLO opcode list, kCopy.
-    """
+    """Yield the same value; that its buffer or layout differs cannot be seen."""
     return operand

@@ -44,7 +44,7 @@ def _mean(x: Array, axes: tuple[int, ...]) -> Array:
     return x.sum(axis=axes, keepdims=True) / x.dtype.type(count)
 
 
-@evaluates("batch-norm-inference")
+@evaluates("batch-norm-inference", xla="BatchNormInference")
 def evaluate_batch_norm_inference(
     _instr: Instruction,
     attrs: BatchNorm,
@@ -65,10 +65,6 @@ def evaluate_batch_norm_inference(
     -------
     Array
         (operand - mean) / sqrt(variance + epsilon) * scale + offset
-
-    References
-    ----------
-    XLA operation semantics, BatchNormInference.
     """
     scales, offsets, means, variances = (
         _along(x, attrs, operand.ndim) for x in (scale, offset, mean, variance)
@@ -77,7 +73,7 @@ def evaluate_batch_norm_inference(
     return narrowed(normal * scales + offsets, type_of(operand))
 
 
-@evaluates("batch-norm-training")
+@evaluates("batch-norm-training", xla="BatchNormTraining")
 def evaluate_batch_norm_training(
     _instr: Instruction, attrs: BatchNorm, operand: Array, scale: Array, offset: Array
 ) -> tuple[Array, Array, Array]:
@@ -88,10 +84,6 @@ def evaluate_batch_norm_training(
     tuple of Array
         the output, the mean and the variance; the variance is divided by the number of elements,
         not by one less.
-
-    References
-    ----------
-    XLA operation semantics, BatchNormTraining.
     """
     wide, axes = widened(operand), _others(attrs, operand.ndim)
     mean = _mean(wide, axes)
@@ -104,7 +96,7 @@ def evaluate_batch_norm_training(
     return output, mean, variance
 
 
-@evaluates("batch-norm-grad")
+@evaluates("batch-norm-grad", xla="BatchNormGrad")
 def evaluate_batch_norm_grad(
     _instr: Instruction,
     attrs: BatchNorm,
@@ -126,10 +118,6 @@ def evaluate_batch_norm_grad(
     -------
     tuple of Array
         the gradients of operand, scale and offset
-
-    References
-    ----------
-    XLA operation semantics, BatchNormGrad.
     """
     axes = _others(attrs, operand.ndim)
     gradient = widened(grad_output)

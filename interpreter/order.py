@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 
-@evaluates("sort")
+@evaluates("sort", xla="Sort")
 def evaluate_sort(
     frame: Frame, instr: Instruction, attrs: a.Sort, *operands: Array
 ) -> Array | tuple[Array, ...]:
@@ -43,10 +43,6 @@ def evaluate_sort(
     ----------
     operands : n arrays of one shape. The comparator takes a left and a right scalar of each, and
         tells whether the left ones must come first.
-
-    References
-    ----------
-    XLA operation semantics, Sort.
     """
     axis = attrs.dimensions[0]
     comparator = instr.called[0]
@@ -151,7 +147,7 @@ def _exchanges(n: int) -> Iterator[tuple[Array, Array]]:
         p >>= 1
 
 
-@evaluates("topk")
+@evaluates("topk", xla="TopK")
 def evaluate_topk(_instr: Instruction, attrs: a.TopK, operand: Array) -> tuple[Array, Array]:
     """Find the k largest or smallest elements of the last dimension, in order.
 
@@ -161,10 +157,6 @@ def evaluate_topk(_instr: Instruction, attrs: a.TopK, operand: Array) -> tuple[A
     -------
     tuple of Array
         values and s32 indices, both of shape (..., k)
-
-    References
-    ----------
-    XLA operation semantics, TopK.
     """
     keys = widened(operand)
     if type_of(operand).is_floating:

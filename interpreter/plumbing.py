@@ -20,14 +20,9 @@ if TYPE_CHECKING:
 CONTEXT = np.zeros((), np.uint32)
 
 
-@evaluates("parameter", "opt-barrier", "domain")
+@evaluates("parameter", "opt-barrier", "domain", xla="OptimizationBarrier")
 def evaluate_identity(_instr: Instruction, _attrs: Attrs, operand: Value) -> Value:
-    """The operand itself; of a parameter, the argument that the engine puts in its place.
-
-    References
-    ----------
-    XLA operation semantics, OptimizationBarrier.
-    """
+    """The operand itself; of a parameter, the argument that the engine puts in its place."""
     return operand
 
 
@@ -35,14 +30,9 @@ def evaluate_identity(_instr: Instruction, _attrs: Attrs, operand: Value) -> Val
 _AT_ONCE = 1 << 20
 
 
-@evaluates("constant")
+@evaluates("constant", xla="ConstantLiteral")
 def evaluate_constant(_instr: Instruction, attrs: Constant) -> Value:
-    """The literal; one that the text elides (`{...}`) is made up, as XLA makes it up.
-
-    References
-    ----------
-    XLA operation semantics, ConstantLiteral.
-    """
+    """The literal; one that the text elides (`{...}`) is made up, as XLA makes it up."""
     return _made_up(attrs.literal) if attrs.literal.elided else attrs.literal.value
 
 
@@ -70,85 +60,55 @@ def _made_up(literal: Literal) -> Value:
     return values
 
 
-@evaluates("tuple")
+@evaluates("tuple", xla="Tuple")
 def evaluate_tuple(_instr: Instruction, _attrs: Attrs, *operands: Value) -> Value:
-    """A tuple of the operands.
-
-    References
-    ----------
-    XLA operation semantics, Tuple.
-    """
+    """A tuple of the operands."""
     return operands
 
 
-@evaluates("get-tuple-element")
+@evaluates("get-tuple-element", xla="GetTupleElement")
 def evaluate_get_tuple_element(
     _instr: Instruction,
     attrs: GetTupleElement,
     operand: tuple[Value, ...],
 ) -> Value:
-    """One element of a tuple.
-
-    References
-    ----------
-    XLA operation semantics, GetTupleElement.
-    """
+    """One element of a tuple."""
     return operand[attrs.index]
 
 
-@evaluates("after-all")
+@evaluates("after-all", xla="AfterAll")
 def evaluate_after_all(_instr: Instruction, _attrs: Attrs, *_tokens: None) -> None:
-    """A token. Instructions run in order here, so it has nothing to wait for.
-
-    References
-    ----------
-    XLA operation semantics, AfterAll.
-    """
+    """A token. Instructions run in order here, so it has nothing to wait for."""
 
 
-@evaluates("add-dependency")
+@evaluates("add-dependency", xla="HloInstruction::CreateAddDependency in XLA")
 def evaluate_add_dependency(
     _instr: Instruction,
     _attrs: Attrs,
     operand: Value,
     _token: Any,
 ) -> Value:
-    """The first operand.
-
-    References
-    ----------
-    `HloInstruction::CreateAddDependency` in XLA.
-    """
+    """The first operand."""
     return operand
 
 
-@evaluates("copy-start")
+@evaluates("copy-start", xla="HloInstruction::CreateCopyStart in XLA")
 def evaluate_copy_start(
     _frame: Frame,
     _instr: Instruction,
     _attrs: CopyStart,
     operand: Value,
 ) -> Value:
-    """The copy, the original, and a context without meaning.
-
-    References
-    ----------
-    `HloInstruction::CreateCopyStart` in XLA.
-    """
+    """The copy, the original, and a context without meaning."""
     return operand, operand, CONTEXT
 
 
-@evaluates("copy-done")
+@evaluates("copy-done", xla="HloInstruction::CreateCopyStart in XLA")
 def evaluate_copy_done(
     _frame: Frame,
     _instr: Instruction,
     _attrs: Attrs,
     started: tuple[Value, ...],
 ) -> Value:
-    """The copy that was started.
-
-    References
-    ----------
-    `HloInstruction::CreateCopyStart` in XLA.
-    """
+    """The copy that was started."""
     return started[0]

@@ -146,7 +146,7 @@ def interleaved(x: Array, y: Array, dims: tuple[int, ...]) -> Array:
     return whole[tuple(slice(size) for size in dims)] if dims else x.reshape(())
 
 
-@evaluates("rng-bit-generator")
+@evaluates("rng-bit-generator", xla="RngBitGenerator. rng_default is Philox, as on XLA CPU")
 def evaluate_rng_bit_generator(
     instr: Instruction, attrs: RngBitGenerator, state: Array
 ) -> tuple[Array, Array] | Array:
@@ -166,10 +166,6 @@ def evaluate_rng_bit_generator(
     ------
     HloError
         HLO102 if the state is of another size.
-
-    References
-    ----------
-    XLA operation semantics, RngBitGenerator. `rng_default` is Philox, as on XLA CPU.
     """
     if state.nbytes not in (16, 24):
         found = f"a state of 16 or 24 bytes is needed, not of {state.nbytes}"
@@ -195,21 +191,16 @@ def _as_bits(words: Array, element_type: ElementType) -> Array:
     return words.astype(f"u{element_type.bytes}").view(element_type.dtype)
 
 
-@evaluates("rng-get-and-update-state")
+@evaluates("rng-get-and-update-state", xla="xla/backends/cpu/runtime/rng_state_lib.cc")
 def evaluate_rng_get_and_update_state(
     frame: Frame, instr: Instruction, attrs: RngGetAndUpdateState
 ) -> Array:
-    """The state of the device's generator, 128 bits with the low half first, before it advances.
-
-    References
-    ----------
-    `xla/backends/cpu/runtime/rng_state_lib.cc`.
-    """
+    """The state of the device's generator, 128 bits with the low half first, before it advances."""
     state = frame.device.random_state(attrs.delta)
     return np.asarray([state % 2**64, state >> 64], instr.shape.element_type.dtype)
 
 
-@evaluates("rng")
+@evaluates("rng", xla="RngUniform and RngNormal; XLA's RngExpander")
 def evaluate_rng(frame: Frame, instr: Instruction, attrs: Rng, a: Array, b: Array) -> Array:
     """Random numbers from the device's generator.
 
@@ -222,10 +213,6 @@ def evaluate_rng(frame: Frame, instr: Instruction, attrs: Rng, a: Array, b: Arra
     ------
     HloError
         HLO101 if the numbers are neither integers nor real.
-
-    References
-    ----------
-    XLA operation semantics, RngUniform and RngNormal; XLA's RngExpander.
     """
     element_type, dims = instr.shape.element_type, instr.shape.dims
     if not (element_type.is_integer or element_type.is_floating):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 
-@evaluates("bitcast")
+@evaluates("bitcast", xla='XLA\'s HLO opcode list, kBitcast; "Shapes and Layout"')
 def evaluate_bitcast(instr: Instruction, _attrs: Attrs, operand: Array) -> Array:
     """Read the operand's memory under another shape and layout.
 
@@ -34,10 +34,6 @@ def evaluate_bitcast(instr: Instruction, _attrs: Attrs, operand: Array) -> Array
     ------
     HloError
         HLO036 if the operand has not as many bytes as the result.
-
-    References
-    ----------
-    XLA's HLO opcode list, kBitcast; "Shapes and Layout".
     """
     source, target = instr.operands[0].shape, instr.shape
     in_memory = operand.transpose(source.memory_order)
@@ -51,16 +47,12 @@ def evaluate_bitcast(instr: Instruction, _attrs: Attrs, operand: Array) -> Array
     return in_memory.reshape(dims).transpose(np.argsort(order))
 
 
-@evaluates("bitcast-convert")
+@evaluates("bitcast-convert", xla="BitcastConvertType")
 def evaluate_bitcast_convert(instr: Instruction, _attrs: Attrs, operand: Array) -> Array:
     """Read the bits of elements under another type.
 
     A wider element is cut into several narrower ones, its lowest bits first, along a new last
     dimension; narrower ones along the last dimension are joined into a wider one.
-
-    References
-    ----------
-    XLA operation semantics, BitcastConvertType.
     """
     source, target = type_of(operand), instr.shape.element_type
     dims = operand.shape

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 
-@evaluates("reduce-window")
+@evaluates("reduce-window", xla="ReduceWindow")
 def evaluate_reduce_window(
     frame: Frame, instr: Instruction, attrs: Windowed, *operands: Array
 ) -> Array | tuple[Array, ...]:
@@ -46,10 +46,6 @@ def evaluate_reduce_window(
     -------
     Array or tuple of Array
         shape di' = window[i].positions(di); one array, or a tuple of n.
-
-    References
-    ----------
-    XLA operation semantics, ReduceWindow.
     """
     half = len(operands) // 2
     arrays, initials = operands[:half], operands[half:]
@@ -133,7 +129,7 @@ def _offsets(window: Window, counts: tuple[int, ...]) -> Iterator[tuple[slice, .
         )
 
 
-@evaluates("select-and-scatter")
+@evaluates("select-and-scatter", xla="SelectAndScatter")
 def evaluate_select_and_scatter(
     frame: Frame,
     instr: Instruction,
@@ -154,10 +150,6 @@ def evaluate_select_and_scatter(
     -------
     Array
         the operand's shape
-
-    References
-    ----------
-    XLA operation semantics, SelectAndScatter.
     """
     select, scatter = instr.called
     padding = _padding(attrs.window)

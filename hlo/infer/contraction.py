@@ -70,14 +70,9 @@ def _joined(*parts: tuple[Shape, Iterable[int]]) -> tuple[tuple[int, ...], tuple
     )
 
 
-@infers("dot")
+@infers("dot", xla="ShapeInference::InferDotOpShape")
 def infer_dot(_instr: Instruction, attrs: a.DotDims, lhs: Shape, rhs: Shape) -> Shape:
-    """Batch dimensions, free dimensions of lhs, free dimensions of rhs.
-
-    References
-    ----------
-    XLA, ShapeInference::InferDotOpShape.
-    """
+    """Batch dimensions, free dimensions of lhs, free dimensions of rhs."""
     _expect_roles(attrs, lhs, rhs)
     dims, dynamic = _joined(
         (lhs, attrs.lhs_batch_dims),
@@ -87,16 +82,11 @@ def infer_dot(_instr: Instruction, attrs: a.DotDims, lhs: Shape, rhs: Shape) -> 
     return array(higher_type(lhs, rhs), dims, dynamic)
 
 
-@infers("scaled-dot")
+@infers("scaled-dot", xla="ShapeVerifier::HandleScaledDot")
 def infer_scaled_dot(
     instr: Instruction, attrs: a.DotDims, lhs: Shape, rhs: Shape, lhs_scale: Shape, rhs_scale: Shape
 ) -> Shape:
-    """As dot; each scale is one number, or has for each dimension a divisor of its operand's.
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleScaledDot.
-    """
+    """As dot; each scale is one number, or has for each dimension a divisor of its operand's."""
     if not lhs_scale.dims and not rhs_scale.dims:
         raise HloError(
             "HLO028", "neither scale has dimensions", notes=["without scales, write dot"]
@@ -114,7 +104,7 @@ def infer_scaled_dot(
     return infer_dot(instr, attrs, lhs, rhs)
 
 
-@infers("ragged-dot")
+@infers("ragged-dot", xla="ShapeInference::InferRaggedDotOpShape")
 def infer_ragged_dot(
     _instr: Instruction, attrs: a.RaggedDotDims, lhs: Shape, rhs: Shape, group_sizes: Shape
 ) -> Shape:
@@ -122,10 +112,6 @@ def infer_ragged_dot(
 
     Where a contracting dimension is ragged, the groups are the result's first dimension; where a
     batch dimension is, groups make no difference.
-
-    References
-    ----------
-    XLA, ShapeInference::InferRaggedDotOpShape.
     """
     _expect_roles(attrs, lhs, rhs)
     expect_kinds(group_sizes, "signed", "unsigned")
@@ -162,16 +148,12 @@ def infer_ragged_dot(
     return array(higher_type(lhs, rhs), dims, dynamic)
 
 
-@infers("convolution")
+@infers("convolution", xla="ShapeInference::InferConvolveShape")
 def infer_convolution(_instr: Instruction, attrs: a.Convolution, lhs: Shape, rhs: Shape) -> Shape:
     """Batch, output features and a size for each spatial dimension, placed by `dim_labels`.
 
     Batch is that of lhs divided by `batch_group_count`, features are the output features of rhs,
     and a spatial dimension has as many elements as its window has places.
-
-    References
-    ----------
-    XLA, ShapeInference::InferConvolveShape.
     """
     sparsity = attrs.sparsity_config
     if sparsity is not None:

@@ -25,51 +25,31 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
-@infers("call")
+@infers("call", xla="ShapeInference::InferCallShape")
 def infer_call(instr: Instruction, _attrs: a.Call, *operands: Shape) -> Shape:
-    """The shape of the computation's root.
-
-    References
-    ----------
-    XLA, ShapeInference::InferCallShape.
-    """
+    """The shape of the computation's root."""
     (computation,) = instr.called
     expect_arguments(computation, operands)
     return computation.root.shape
 
 
-@infers("fusion")
+@infers("fusion", xla="ShapeVerifier::HandleFusion")
 def infer_fusion(instr: Instruction, _attrs: a.Fusion, *operands: Shape) -> Shape:
-    """The shape of the fused computation's root; it may ignore the last operands.
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleFusion.
-    """
+    """The shape of the fused computation's root; it may ignore the last operands."""
     (computation,) = instr.called
     expect_arguments(computation, operands[: len(computation.parameters)])
     return computation.root.shape
 
 
-@infers("custom-call")
+@infers("custom-call", xla="ShapeVerifier::HandleCustomCall")
 def infer_custom_call(instr: Instruction, _attrs: a.CustomCall, *_operands: Shape) -> Shape:
-    """The declared shape: only the function that is called knows.
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleCustomCall.
-    """
+    """The declared shape: only the function that is called knows."""
     return instr.shape
 
 
-@infers("while")
+@infers("while", xla="ShapeInference::InferWhileShape")
 def infer_while(instr: Instruction, _attrs: a.Attrs, init: Shape) -> Shape:
-    """The shape of the value that is carried: that of init, and what the body takes and yields.
-
-    References
-    ----------
-    XLA, ShapeInference::InferWhileShape.
-    """
+    """The shape of the value that is carried: that of init, and what the body takes and yields."""
     condition, body = instr.called
     expect_arguments(condition, [init])
     expect_arguments(body, [init])
@@ -86,16 +66,11 @@ def infer_while(instr: Instruction, _attrs: a.Attrs, init: Shape) -> Shape:
     return init
 
 
-@infers("conditional")
+@infers("conditional", xla="ShapeInference::InferConditionalShape")
 def infer_conditional(
     instr: Instruction, _attrs: a.Attrs, selector: Shape, *operands: Shape
 ) -> Shape:
-    """The shape that all branches yield.
-
-    References
-    ----------
-    XLA, ShapeInference::InferConditionalShape.
-    """
+    """The shape that all branches yield."""
     expect_scalar(selector, "the selector")
     branches = instr.called
     if selector.element_type not in (PRED, S32):
@@ -131,15 +106,11 @@ def _merged(shapes: list[Shape]) -> Shape:
     return first
 
 
-@infers("async-start")
+@infers("async-start", xla="ShapeVerifier::CheckAsyncOp")
 def infer_async_start(instr: Instruction, _attrs: a.AsyncStart, *operands: Shape) -> Shape:
     """((operands), result, and what the backend declares besides).
 
     Some parameters may be bound later, by an async-update; then some results may be missing too.
-
-    References
-    ----------
-    XLA, ShapeVerifier::CheckAsyncOp.
     """
     (computation,) = instr.called
     parameters = expect_parameters(computation, len(computation.parameters))
@@ -153,16 +124,11 @@ def infer_async_start(instr: Instruction, _attrs: a.AsyncStart, *operands: Shape
     return _async_shape(instr, operands, result)
 
 
-@infers("async-update")
+@infers("async-update", xla="ShapeVerifier::CheckAsyncUpdateOperands")
 def infer_async_update(
     instr: Instruction, _attrs: a.Attrs, chain: Shape, *operands: Shape
 ) -> Shape:
-    """As the operand, with the parameters that are bound now.
-
-    References
-    ----------
-    XLA, ShapeVerifier::CheckAsyncUpdateOperands.
-    """
+    """As the operand, with the parameters that are bound now."""
     bound, result = async_parts(chain)
     declared = instr.shape.elements
     if len(declared) > 1 and is_prefix(result, declared[1]):
@@ -170,14 +136,9 @@ def infer_async_update(
     return _async_shape(instr, (*bound.elements, *operands), result)
 
 
-@infers("async-done")
+@infers("async-done", xla="ShapeVerifier::CheckAsyncDoneOperands")
 def infer_async_done(_instr: Instruction, _attrs: a.Attrs, chain: Shape) -> Shape:
-    """The result of the computation.
-
-    References
-    ----------
-    XLA, ShapeVerifier::CheckAsyncDoneOperands.
-    """
+    """The result of the computation."""
     return async_parts(chain)[1]
 
 
@@ -204,26 +165,16 @@ def _async_shape(instr: Instruction, operands: tuple[Shape, ...], result: Shape)
     return tuple_of(tuple_of(*operands), result, *context)
 
 
-@infers("copy-start")
+@infers("copy-start", xla="ShapeVerifier::HandleCopyStart")
 def infer_copy_start(_instr: Instruction, _attrs: a.CopyStart, operand: Shape) -> Shape:
-    """(destination, source, u32 context).
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleCopyStart.
-    """
+    """(destination, source, u32 context)."""
     made = operand
     return tuple_of(made, made, array(U32))
 
 
-@infers("copy-done")
+@infers("copy-done", xla="ShapeVerifier::HandleCopyDone")
 def infer_copy_done(_instr: Instruction, _attrs: a.Attrs, started: Shape) -> Shape:
-    """The destination.
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleCopyDone.
-    """
+    """The destination."""
     if len(started.elements) < 2 or not compatible(started.elements[0], started.elements[1]):
         raise HloError("HLO071", f"takes what copy-start yields, not {show(started)}")
     return started.elements[0]

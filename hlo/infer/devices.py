@@ -96,74 +96,44 @@ def _gathered(attrs: a.AllGather, declared: Shape, operands: Sequence[Shape]) ->
     )
 
 
-@infers("all-gather")
+@infers("all-gather", xla="ShapeInference::InferAllGatherShape")
 def infer_all_gather(instr: Instruction, attrs: a.AllGather, *operands: Shape) -> Shape:
-    """The operands, each as many times as long in one dimension as a group has devices.
-
-    References
-    ----------
-    XLA, ShapeInference::InferAllGatherShape.
-    """
+    """The operands, each as many times as long in one dimension as a group has devices."""
     return _gathered(attrs, instr.shape, operands)
 
 
-@infers("all-gather-start")
+@infers("all-gather-start", xla="ShapeInference::InferAllGatherStartShape")
 def infer_all_gather_start(instr: Instruction, attrs: a.AllGather, *operands: Shape) -> Shape:
-    """(operands, what all-gather yields).
-
-    References
-    ----------
-    XLA, ShapeInference::InferAllGatherStartShape.
-    """
+    """(operands, what all-gather yields)."""
     declared = instr.shape.elements[1] if len(instr.shape.elements) > 1 else instr.shape
     made = _gathered(attrs, declared, operands)
     return tuple_of(tuple_or_one(operands), made)
 
 
-@infers("all-gather-done")
+@infers("all-gather-done", xla="ShapeInference::InferAllGatherDoneShape")
 def infer_all_gather_done(_instr: Instruction, _attrs: a.Attrs, started: Shape) -> Shape:
-    """The second element of what all-gather-start yields.
-
-    References
-    ----------
-    XLA, ShapeInference::InferAllGatherDoneShape.
-    """
+    """The second element of what all-gather-start yields."""
     if len(started.elements) < 2:
         raise HloError("HLO071", f"takes what all-gather-start yields, not {show(started)}")
     return started.elements[1]
 
 
-@infers("all-reduce", "all-reduce-start")
+@infers("all-reduce", "all-reduce-start", xla="ShapeInference::InferAllReduceShape")
 def infer_all_reduce(_instr: Instruction, _attrs: a.AllReduce, *operands: Shape) -> Shape:
-    """The operands' shapes.
-
-    References
-    ----------
-    XLA, ShapeInference::InferAllReduceShape.
-    """
+    """The operands' shapes."""
     _expect_operands(operands)
     return tuple_or_one(operands)
 
 
-@infers("all-reduce-done")
+@infers("all-reduce-done", xla="ShapeInference::InferAllReduceDoneShape")
 def infer_all_reduce_done(_instr: Instruction, _attrs: a.Attrs, started: Shape) -> Shape:
-    """What all-reduce-start yields.
-
-    References
-    ----------
-    XLA, ShapeInference::InferAllReduceDoneShape.
-    """
+    """What all-reduce-start yields."""
     return started
 
 
-@infers("reduce-scatter")
+@infers("reduce-scatter", xla="ShapeInference::InferReduceScatterShape")
 def infer_reduce_scatter(instr: Instruction, attrs: a.ReduceScatter, *operands: Shape) -> Shape:
-    """The operands, each as many times shorter in one dimension as a group has devices.
-
-    References
-    ----------
-    XLA, ShapeInference::InferReduceScatterShape.
-    """
+    """The operands, each as many times shorter in one dimension as a group has devices."""
     _expect_operands(operands)
     dim = _only_dimension(attrs, operands)
     count = shard_count(attrs, operands[0], _first_array(instr.shape))
@@ -176,14 +146,9 @@ def infer_reduce_scatter(instr: Instruction, attrs: a.ReduceScatter, *operands: 
     return tuple_or_one(made)
 
 
-@infers("all-to-all")
+@infers("all-to-all", xla="ShapeInference::InferAllToAllShape and InferAllToAllTupleShape")
 def infer_all_to_all(instr: Instruction, attrs: a.AllToAll, *operands: Shape) -> Shape:
-    """A tuple of the operands; in the array form the one operand's shape.
-
-    References
-    ----------
-    XLA, ShapeInference::InferAllToAllShape and InferAllToAllTupleShape.
-    """
+    """A tuple of the operands; in the array form the one operand's shape."""
     _expect_operands(operands)
     if attrs.dimensions is not None:
         if len(operands) != 1 or len(attrs.dimensions) != 1:
@@ -198,7 +163,7 @@ def infer_all_to_all(instr: Instruction, attrs: a.AllToAll, *operands: Shape) ->
     return operands[0] if is_one else tuple_of(*operands)
 
 
-@infers("ragged-all-to-all")
+@infers("ragged-all-to-all", xla="ShapeInference::InferRaggedAllToAllShape")
 def infer_ragged_all_to_all(
     _instr: Instruction,
     _attrs: a.RaggedAllToAll,
@@ -206,12 +171,7 @@ def infer_ragged_all_to_all(
     output: Shape,
     *tables: Shape,
 ) -> Shape:
-    """The shape of the second operand, into which the pieces are put.
-
-    References
-    ----------
-    XLA, ShapeInference::InferRaggedAllToAllShape.
-    """
+    """The shape of the second operand, into which the pieces are put."""
     expect_same_type(operand, output)
     rows = operand.dims[1:], output.dims[1:]
     if not (operand.rank == output.rank > 0 and all(map(sizes_agree, *rows))):
@@ -224,16 +184,11 @@ def infer_ragged_all_to_all(
     return output
 
 
-@infers("collective-broadcast")
+@infers("collective-broadcast", xla="ShapeInference::InferCollectiveBroadcastShape")
 def infer_collective_broadcast(
     _instr: Instruction, _attrs: a.CollectiveBroadcast, *operands: Shape
 ) -> Shape:
-    """The operands' shapes.
-
-    References
-    ----------
-    XLA, ShapeInference::InferCollectiveBroadcastShape.
-    """
+    """The operands' shapes."""
     _expect_operands(operands)
     return tuple_or_one(operands)
 
@@ -263,16 +218,11 @@ def _expect_offsets(buffers: Shape, offsets: Shape) -> None:
             raise HloError("HLO028", f"offsets {show(places)} for {show(buffer)}")
 
 
-@infers("collective-permute")
+@infers("collective-permute", xla="ShapeInference::InferCollectivePermuteShape")
 def infer_collective_permute(
     _instr: Instruction, attrs: a.CollectivePermute, *operands: Shape
 ) -> Shape:
-    """The operands' shapes; in the form that works in place the second operand's.
-
-    References
-    ----------
-    XLA, ShapeInference::InferCollectivePermuteShape.
-    """
+    """The operands' shapes; in the form that works in place the second operand's."""
     _expect_permuted(attrs, operands)
     if attrs.slice_sizes:
         return operands[1]
@@ -280,16 +230,11 @@ def infer_collective_permute(
     return tuple_or_one(operands)
 
 
-@infers("collective-permute-start")
+@infers("collective-permute-start", xla="ShapeInference::InferCollectivePermuteStartShape")
 def infer_collective_permute_start(
     instr: Instruction, attrs: a.CollectivePermute, *operands: Shape
 ) -> Shape:
-    """(operands, results, and what the backend declares besides).
-
-    References
-    ----------
-    XLA, ShapeInference::InferCollectivePermuteStartShape.
-    """
+    """(operands, results, and what the backend declares besides)."""
     _expect_permuted(attrs, operands)
     # An older form has the value of the permute itself.
     if instr.shape.is_array:
@@ -301,14 +246,9 @@ def infer_collective_permute_start(
     return tuple_of(made, made, *context)
 
 
-@infers("collective-permute-done")
+@infers("collective-permute-done", xla="ShapeInference::InferCollectivePermuteDoneShape")
 def infer_collective_permute_done(_instr: Instruction, _attrs: a.Attrs, started: Shape) -> Shape:
-    """The second element of what collective-permute-start yields.
-
-    References
-    ----------
-    XLA, ShapeInference::InferCollectivePermuteDoneShape.
-    """
+    """The second element of what collective-permute-start yields."""
     if started.is_array:
         return started
     if len(started.elements) < 2:
@@ -316,76 +256,46 @@ def infer_collective_permute_done(_instr: Instruction, _attrs: a.Attrs, started:
     return started.elements[1]
 
 
-@infers("send")
+@infers("send", xla="ShapeVerifier::HandleSend")
 def infer_send(_instr: Instruction, _attrs: a.Channel, operand: Shape, _token: Shape) -> Shape:
-    """(data, u32 context, token); XLA lets it wait for a value of any shape.
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleSend.
-    """
+    """(data, u32 context, token); XLA lets it wait for a value of any shape."""
     return tuple_of(operand, array(U32), TOKEN_SHAPE)
 
 
-@infers("send-done")
+@infers("send-done", xla="ShapeVerifier::HandleSendDone")
 def infer_send_done(_instr: Instruction, _attrs: a.Channel, _started: Shape) -> Shape:
-    """A token.
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleSendDone.
-    """
+    """A token."""
     return TOKEN_SHAPE
 
 
-@infers("recv")
+@infers("recv", xla="ShapeVerifier::HandleRecv")
 def infer_recv(instr: Instruction, _attrs: a.Channel, _token: Shape) -> Shape:
-    """(what is declared to be received, u32 context, token).
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleRecv.
-    """
+    """(what is declared to be received, u32 context, token)."""
     if not instr.shape.elements:
         raise HloError("HLO030", f"yields (data, u32[], token[]), not {show(instr.shape)}")
     return tuple_of(instr.shape.elements[0], array(U32), TOKEN_SHAPE)
 
 
-@infers("recv-done")
+@infers("recv-done", xla="ShapeVerifier::HandleRecvDone")
 def infer_recv_done(_instr: Instruction, _attrs: a.Channel, started: Shape) -> Shape:
-    """(data, token).
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleRecvDone.
-    """
+    """(data, token)."""
     if not started.elements:
         raise HloError("HLO071", f"takes what recv yields, not {show(started)}")
     return tuple_of(started.elements[0], TOKEN_SHAPE)
 
 
-@infers("infeed")
+@infers("infeed", xla="ShapeVerifier::HandleInfeed")
 def infer_infeed(instr: Instruction, _attrs: a.Infeed, token: Shape) -> Shape:
-    """(what is declared to be fed, token).
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleInfeed.
-    """
+    """(what is declared to be fed, token)."""
     expect_token(token)
     if len(instr.shape.elements) != 2:
         raise HloError("HLO030", f"yields (data, token[]), not {show(instr.shape)}")
     return tuple_of(instr.shape.elements[0], TOKEN_SHAPE)
 
 
-@infers("outfeed")
+@infers("outfeed", xla="ShapeVerifier::HandleOutfeed")
 def infer_outfeed(_instr: Instruction, attrs: a.Outfeed, operand: Shape, token: Shape) -> Shape:
-    """A token.
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleOutfeed.
-    """
+    """A token."""
     expect_token(token)
     if attrs.outfeed_shape is not None and not compatible(attrs.outfeed_shape, operand):
         raise HloError(

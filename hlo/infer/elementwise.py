@@ -57,50 +57,30 @@ BINARY = {
 # fmt: on
 
 
-@infers(*UNARY)
+@infers(*UNARY, xla="ShapeInference::InferUnaryOpShape")
 def infer_unary(instr: Instruction, _attrs: a.Attrs, operand: Shape) -> Shape:
-    """The operand's shape; its element type must be one that the opcode knows.
-
-    References
-    ----------
-    XLA, ShapeInference::InferUnaryOpShape.
-    """
+    """The operand's shape; its element type must be one that the opcode knows."""
     expect_kinds(operand, *UNARY[instr.opcode])
     return operand
 
 
-@infers("abs", "real", "imag")
+@infers("abs", "real", "imag", xla="ShapeInference::InferUnaryOpShape")
 def infer_part(instr: Instruction, _attrs: a.Attrs, operand: Shape) -> Shape:
-    """The operand's shape, c64 becoming f32 and c128 becoming f64.
-
-    References
-    ----------
-    XLA, ShapeInference::InferUnaryOpShape.
-    """
+    """The operand's shape, c64 becoming f32 and c128 becoming f64."""
     expect_kinds(operand, *(INEXACT if instr.opcode != "abs" else ("signed", *INEXACT)))
     return operand.with_type(operand.element_type.real)
 
 
-@infers("is-finite")
+@infers("is-finite", xla="ShapeInference::InferUnaryOpShape")
 def infer_is_finite(_instr: Instruction, _attrs: a.Attrs, operand: Shape) -> Shape:
-    """The operand's dimensions, of pred.
-
-    References
-    ----------
-    XLA, ShapeInference::InferUnaryOpShape.
-    """
+    """The operand's dimensions, of pred."""
     expect_kinds(operand, "float")
     return operand.with_type(PRED)
 
 
-@infers("reduce-precision")
+@infers("reduce-precision", xla="ShapeInference::InferReducePrecisionShape")
 def infer_reduce_precision(_instr: Instruction, attrs: a.ReducePrecision, operand: Shape) -> Shape:
-    """The operand's shape.
-
-    References
-    ----------
-    XLA, ShapeInference::InferReducePrecisionShape.
-    """
+    """The operand's shape."""
     expect_kinds(operand, "float")
     if attrs.exponent_bits < 1:
         # Without an exponent bit nothing would tell 0 from infinity.
@@ -110,14 +90,9 @@ def infer_reduce_precision(_instr: Instruction, attrs: a.ReducePrecision, operan
     return operand
 
 
-@infers("convert")
+@infers("convert", xla="ShapeInference::InferConvertShape")
 def infer_convert(instr: Instruction, _attrs: a.Attrs, operand: Shape) -> Shape:
-    """The operand's dimensions, of the declared element type.
-
-    References
-    ----------
-    XLA, ShapeInference::InferConvertShape.
-    """
+    """The operand's dimensions, of the declared element type."""
     expect_array(operand, instr.shape)
     if operand.element_type.is_complex and not instr.shape.element_type.is_complex:
         raise HloError(
@@ -128,16 +103,11 @@ def infer_convert(instr: Instruction, _attrs: a.Attrs, operand: Shape) -> Shape:
     return operand.with_type(instr.shape.element_type)
 
 
-@infers("stochastic-convert")
+@infers("stochastic-convert", xla="ShapeInference::InferStochasticConvertShape")
 def infer_stochastic_convert(
     instr: Instruction, _attrs: a.Attrs, operand: Shape, random: Shape
 ) -> Shape:
-    """The operand's dimensions, of the declared element type.
-
-    References
-    ----------
-    XLA, ShapeInference::InferStochasticConvertShape.
-    """
+    """The operand's dimensions, of the declared element type."""
     expect_kinds(operand, "float")
     expect_kinds(random, "unsigned")
     if operand.element_type.bits != random.element_type.bits:
@@ -149,41 +119,29 @@ def infer_stochastic_convert(
     return operand.with_type(instr.shape.element_type)
 
 
-@infers(*BINARY)
+@infers(
+    *BINARY,
+    xla='ShapeInference::InferBinaryOpShape; HloVerifier, "Implicit broadcast is not allowed"',
+)
 def infer_binary(instr: Instruction, _attrs: a.Attrs, lhs: Shape, rhs: Shape) -> Shape:
-    """The shape that both operands have; of the higher precision where that differs.
-
-    References
-    ----------
-    XLA, ShapeInference::InferBinaryOpShape; HloVerifier, "Implicit broadcast is not allowed".
-    """
+    """The shape that both operands have; of the higher precision where that differs."""
     expect_kinds(lhs, *BINARY[instr.opcode])
     expect_same_type(lhs, rhs)
     expect_same_dims(lhs, rhs)
     return merge_dims(higher_type(lhs, rhs), lhs, rhs)
 
 
-@infers("compare")
+@infers("compare", xla="ShapeInference::InferBinaryOpShape")
 def infer_compare(_instr: Instruction, _attrs: a.Compare, lhs: Shape, rhs: Shape) -> Shape:
-    """The dimensions that both operands have, of pred.
-
-    References
-    ----------
-    XLA, ShapeInference::InferBinaryOpShape.
-    """
+    """The dimensions that both operands have, of pred."""
     expect_same_type(lhs, rhs)
     expect_same_dims(lhs, rhs)
     return merge_dims(PRED, lhs, rhs)
 
 
-@infers("complex")
+@infers("complex", xla="ShapeInference::InferBinaryOpShape")
 def infer_complex(_instr: Instruction, _attrs: a.Attrs, real: Shape, imag: Shape) -> Shape:
-    """The dimensions that both operands have, of c64 or c128.
-
-    References
-    ----------
-    XLA, ShapeInference::InferBinaryOpShape.
-    """
+    """The dimensions that both operands have, of c64 or c128."""
     made = {F32: C64, F64: C128}.get(real.element_type)
     if made is None or imag.element_type is not real.element_type:
         raise HloError(
@@ -193,16 +151,11 @@ def infer_complex(_instr: Instruction, _attrs: a.Attrs, real: Shape, imag: Shape
     return merge_dims(made, real, imag)
 
 
-@infers("clamp")
+@infers("clamp", xla="ShapeInference::InferClampShape")
 def infer_clamp(
     _instr: Instruction, _attrs: a.Attrs, low: Shape, operand: Shape, high: Shape
 ) -> Shape:
-    """The operand's shape; either bound may be a scalar.
-
-    References
-    ----------
-    XLA, ShapeInference::InferClampShape.
-    """
+    """The operand's shape; either bound may be a scalar."""
     for bound in (low, high):
         expect_same_type(operand, bound)
         if bound.dims:
@@ -210,16 +163,11 @@ def infer_clamp(
     return merge_dims(higher_type(low, operand, high), operand)
 
 
-@infers("select")
+@infers("select", xla="ShapeInference::InferSelectShape")
 def infer_select(
     _instr: Instruction, _attrs: a.Attrs, predicate: Shape, on_true: Shape, on_false: Shape
 ) -> Shape:
-    """The shape of the two branches; the predicate may be a scalar.
-
-    References
-    ----------
-    XLA, ShapeInference::InferSelectShape.
-    """
+    """The shape of the two branches; the predicate may be a scalar."""
     if predicate.element_type is not PRED:
         raise HloError("HLO022", f"the predicate must be of pred, not {show(predicate)}")
     expect_same_type(on_true, on_false)
@@ -230,14 +178,9 @@ def infer_select(
     return merge_dims(higher_type(on_true, on_false), on_true, on_false, predicate)
 
 
-@infers("map")
+@infers("map", xla="ShapeInference::InferMapShape")
 def infer_map(instr: Instruction, attrs: a.Map, *operands: Shape) -> Shape:
-    """The operands' dimensions, of the element type that the computation yields.
-
-    References
-    ----------
-    XLA, ShapeInference::InferMapShape.
-    """
+    """The operands' dimensions, of the element type that the computation yields."""
     if not operands:
         raise HloError("HLO024", "takes at least 1 operand")
     first = operands[0]

@@ -88,14 +88,9 @@ def _expect_batching(
         )
 
 
-@infers("gather")
+@infers("gather", xla="ShapeInference::InferGatherShape")
 def infer_gather(_instr: Instruction, attrs: a.Gather, operand: Shape, indices: Shape) -> Shape:
-    """Batch dimensions as the indices have them, and between them the slices' at `offset_dims`.
-
-    References
-    ----------
-    XLA, ShapeInference::InferGatherShape.
-    """
+    """Batch dimensions as the indices have them, and between them the slices' at `offset_dims`."""
     expect_array(operand)
     index_dims, index_dynamic = _with_vector(indices, attrs.index_vector_dim)
     rank = len(attrs.offset_dims) + len(index_dims) - 1
@@ -156,14 +151,9 @@ def _expect_slices(attrs: a.Gather, operand: Shape) -> None:
             )
 
 
-@infers("scatter")
+@infers("scatter", xla="ShapeInference::InferScatterShape")
 def infer_scatter(instr: Instruction, attrs: a.Scatter, *operands: Shape) -> Shape:
-    """The operands' shapes: one shape, or a tuple where several are scattered into together.
-
-    References
-    ----------
-    XLA, ShapeInference::InferScatterShape.
-    """
+    """The operands' shapes: one shape, or a tuple where several are scattered into together."""
     count, odd = divmod(len(operands), 2)
     if not odd or not count:
         raise HloError(

@@ -26,60 +26,35 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
-@infers("parameter")
+@infers("parameter", xla="ShapeVerifier::HandleParameter")
 def infer_parameter(instr: Instruction, _attrs: a.Parameter) -> Shape:
-    """The declared shape.
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleParameter.
-    """
+    """The declared shape."""
     return instr.shape
 
 
-@infers("constant")
+@infers("constant", xla="ShapeVerifier::HandleConstant")
 def infer_constant(_instr: Instruction, attrs: a.Constant) -> Shape:
-    """The literal's shape.
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleConstant.
-    """
+    """The literal's shape."""
     return attrs.literal.shape
 
 
-@infers("iota")
+@infers("iota", xla="ShapeVerifier::HandleIota")
 def infer_iota(instr: Instruction, attrs: a.Iota) -> Shape:
-    """The declared shape, which has the dimension that is numbered.
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleIota.
-    """
+    """The declared shape, which has the dimension that is numbered."""
     expect_kinds(instr.shape, "signed", "unsigned", "float", "complex")
     expect_dimensions("iota_dimension", [attrs.iota_dimension], instr.shape.rank)
     return instr.shape
 
 
-@infers("tuple")
+@infers("tuple", xla="ShapeInference::InferVariadicOpShape")
 def infer_tuple(_instr: Instruction, _attrs: a.Attrs, *elements: Shape) -> Shape:
-    """The tuple of the operands' shapes.
-
-    References
-    ----------
-    XLA, ShapeInference::InferVariadicOpShape.
-    """
+    """The tuple of the operands' shapes."""
     return tuple_of(*elements)
 
 
-@infers("get-tuple-element")
+@infers("get-tuple-element", xla="ShapeInference::InferGetTupleElementShape")
 def infer_get_tuple_element(_instr: Instruction, attrs: a.GetTupleElement, operand: Shape) -> Shape:
-    """The shape of one element.
-
-    References
-    ----------
-    XLA, ShapeInference::InferGetTupleElementShape.
-    """
+    """The shape of one element."""
     if not operand.is_tuple:
         raise HloError("HLO025", f"takes a tuple, not {show(operand)}")
     if not 0 <= attrs.index < len(operand.elements):
@@ -87,50 +62,30 @@ def infer_get_tuple_element(_instr: Instruction, attrs: a.GetTupleElement, opera
     return operand.elements[attrs.index]
 
 
-@infers("after-all")
+@infers("after-all", xla="ShapeVerifier::HandleAfterAll")
 def infer_after_all(_instr: Instruction, _attrs: a.Attrs, *_operands: Shape) -> Shape:
-    """A token; XLA lets it follow values of any shape.
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleAfterAll.
-    """
+    """A token; XLA lets it follow values of any shape."""
     return TOKEN_SHAPE
 
 
-@infers("add-dependency")
+@infers("add-dependency", xla="ShapeVerifier::HandleAddDependency")
 def infer_add_dependency(
     _instr: Instruction, _attrs: a.Attrs, operand: Shape, token: Shape
 ) -> Shape:
-    """The first operand's shape.
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleAddDependency.
-    """
+    """The first operand's shape."""
     expect_token(token)
     return operand
 
 
-@infers("opt-barrier", "domain")
+@infers("opt-barrier", "domain", xla="ShapeVerifier::HandleOptimizationBarrier and HandleDomain")
 def infer_same(_instr: Instruction, _attrs: a.Attrs, operand: Shape) -> Shape:
-    """The operand's shape.
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleOptimizationBarrier and HandleDomain.
-    """
+    """The operand's shape."""
     return operand
 
 
-@infers("rng")
+@infers("rng", xla="ShapeVerifier::HandleRng")
 def infer_rng(instr: Instruction, attrs: a.Rng, *bounds: Shape) -> Shape:
-    """The declared shape, of the element type of both scalar operands.
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleRng.
-    """
+    """The declared shape, of the element type of both scalar operands."""
     if len(bounds) != 2:
         raise HloError("HLO024", f"takes 2 operands, not {len(bounds)}")
     low, high = bounds
@@ -149,14 +104,9 @@ def infer_rng(instr: Instruction, attrs: a.Rng, *bounds: Shape) -> Shape:
     return instr.shape
 
 
-@infers("rng-bit-generator")
+@infers("rng-bit-generator", xla="ShapeVerifier::HandleRngBitGenerator")
 def infer_rng_bit_generator(instr: Instruction, attrs: a.RngBitGenerator, state: Shape) -> Shape:
-    """The declared shape: the next state and the bits, or, in an older form, the bits alone.
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleRngBitGenerator.
-    """
+    """The declared shape: the next state and the bits, or, in an older form, the bits alone."""
     if attrs.algorithm not in ("rng_default", "rng_three_fry", "rng_philox"):
         bad_value("algorithm", attrs.algorithm, "rng_default, rng_three_fry or rng_philox")
     declared = instr.shape
@@ -172,23 +122,13 @@ def infer_rng_bit_generator(instr: Instruction, attrs: a.RngBitGenerator, state:
     return declared
 
 
-@infers("rng-get-and-update-state")
+@infers("rng-get-and-update-state", xla="ShapeVerifier::HandleRngGetAndUpdateState")
 def infer_rng_get_and_update_state(_instr: Instruction, _attrs: a.RngGetAndUpdateState) -> Shape:
-    """A u64[2].
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleRngGetAndUpdateState.
-    """
+    """A u64[2]."""
     return array(U64, (2,))
 
 
-@infers("partition-id", "replica-id")
+@infers("partition-id", "replica-id", xla="ShapeVerifier::HandlePartitionId and HandleReplicaId")
 def infer_device_number(_instr: Instruction, _attrs: a.Attrs) -> Shape:
-    """A u32.
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandlePartitionId and HandleReplicaId.
-    """
+    """A u32."""
     return array(U32)

@@ -22,28 +22,18 @@ def _expect_square(matrices: Shape) -> None:
         raise HloError("HLO029", f"takes square matrices, not {show(matrices)}")
 
 
-@infers("cholesky")
+@infers("cholesky", xla="ShapeInference::InferCholeskyShape")
 def infer_cholesky(_instr: Instruction, _attrs: a.Cholesky, operand: Shape) -> Shape:
-    """The operand's shape.
-
-    References
-    ----------
-    XLA, ShapeInference::InferCholeskyShape.
-    """
+    """The operand's shape."""
     _expect_square(operand)
     return operand
 
 
-@infers("triangular-solve")
+@infers("triangular-solve", xla="ShapeInference::InferTriangularSolveShape")
 def infer_triangular_solve(
     _instr: Instruction, attrs: a.TriangularSolve, matrices: Shape, right: Shape
 ) -> Shape:
-    """The shape of the right sides.
-
-    References
-    ----------
-    XLA, ShapeInference::InferTriangularSolveShape.
-    """
+    """The shape of the right sides."""
     _expect_square(matrices)
     expect_same_type(matrices, right)
     expect_rank(right, matrices.rank, "right sides")
@@ -55,16 +45,12 @@ def infer_triangular_solve(
     return right
 
 
-@infers("fft")
+@infers("fft", xla="ShapeInference::InferFftShape")
 def infer_fft(_instr: Instruction, attrs: a.Fft, operand: Shape) -> Shape:
     """The operand's shape; RFFT halves the last dimension to n // 2 + 1, IRFFT restores it.
 
     XLA lets FFT and IFFT have lengths that are not the operand's, and its CPU backend then aborts
     the process. They are refused here, save lengths of 0 and operands without elements.
-
-    References
-    ----------
-    XLA, ShapeInference::InferFftShape.
     """
     length = attrs.fft_length
     if not 1 <= len(length) <= 3:

@@ -31,14 +31,9 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
-@infers("broadcast")
+@infers("broadcast", xla="HloVerifier::HandleBroadcast")
 def infer_broadcast(instr: Instruction, attrs: a.Broadcast, operand: Shape) -> Shape:
-    """The declared shape, which must have the operand's sizes at the given dimensions.
-
-    References
-    ----------
-    XLA, HloVerifier::HandleBroadcast.
-    """
+    """The declared shape, which must have the operand's sizes at the given dimensions."""
     result, dims = instr.shape, attrs.dimensions
     expect_array(operand, result)
     _expect_kept_type(operand, result)
@@ -54,30 +49,20 @@ def infer_broadcast(instr: Instruction, attrs: a.Broadcast, operand: Shape) -> S
     return result
 
 
-@infers("reshape")
+@infers("reshape", xla="HloVerifier::HandleReshape")
 def infer_reshape(instr: Instruction, _attrs: a.Reshape, operand: Shape) -> Shape:
-    """The declared shape, which must have as many elements as the operand.
-
-    References
-    ----------
-    XLA, HloVerifier::HandleReshape.
-    """
+    """The declared shape, which must have as many elements as the operand."""
     expect_array(operand, instr.shape)
     _expect_kept_type(operand, instr.shape)
     _expect_same_size(operand, instr.shape)
     return instr.shape
 
 
-@infers("dynamic-reshape")
+@infers("dynamic-reshape", xla="ShapeInference::InferDynamicReshapeShape")
 def infer_dynamic_reshape(
     instr: Instruction, _attrs: a.Attrs, operand: Shape, *sizes: Shape
 ) -> Shape:
-    """The declared bounds; there is one s32 operand for each size that is known at run time.
-
-    References
-    ----------
-    XLA, ShapeInference::InferDynamicReshapeShape.
-    """
+    """The declared bounds; there is one s32 operand for each size that is known at run time."""
     expect_array(operand, instr.shape)
     _expect_kept_type(operand, instr.shape)
     if len(sizes) != instr.shape.rank:
@@ -93,15 +78,11 @@ def infer_dynamic_reshape(
     return instr.shape
 
 
-@infers("bitcast")
+@infers("bitcast", xla="HloVerifier::HandleBitcast")
 def infer_bitcast(instr: Instruction, _attrs: a.Attrs, operand: Shape) -> Shape:
     """The declared shape, which takes as many bits as the operand.
 
     XLA asks for that where layouts are final, and lets any shape pass before.
-
-    References
-    ----------
-    XLA, HloVerifier::HandleBitcast.
     """
     expect_array(operand, instr.shape)
     known = UNBOUNDED not in (*operand.dims, *instr.shape.dims)
@@ -118,15 +99,11 @@ def _bits(shape: Shape) -> int:
     return shape.size * shape.element_type.bits
 
 
-@infers("bitcast-convert")
+@infers("bitcast-convert", xla="ShapeInference::InferBitcastConvertShape")
 def infer_bitcast_convert(instr: Instruction, _attrs: a.Attrs, operand: Shape) -> Shape:
     """The operand's dimensions, of the declared element type.
 
     A type k times narrower adds a last dimension of size k, a type k times wider takes one away.
-
-    References
-    ----------
-    XLA, ShapeInference::InferBitcastConvertShape.
     """
     expect_array(operand, instr.shape)
     old, new = operand.element_type, instr.shape.element_type
@@ -148,14 +125,9 @@ def infer_bitcast_convert(instr: Instruction, _attrs: a.Attrs, operand: Shape) -
     return operand.with_type(new)
 
 
-@infers("transpose")
+@infers("transpose", xla="ShapeInference::InferTransposeShape")
 def infer_transpose(_instr: Instruction, attrs: a.Dimensions, operand: Shape) -> Shape:
-    """Dimension i of the result is dimension `dimensions[i]` of the operand.
-
-    References
-    ----------
-    XLA, ShapeInference::InferTransposeShape.
-    """
+    """Dimension i of the result is dimension `dimensions[i]` of the operand."""
     expect_array(operand)
     expect_lengths(operand, "dimensions", len(attrs.dimensions))
     expect_dimensions("dimensions", attrs.dimensions, operand.rank)
@@ -170,27 +142,17 @@ def infer_transpose(_instr: Instruction, attrs: a.Dimensions, operand: Shape) ->
     return made.with_layout(Layout(tuple(attrs.dimensions.index(i) for i in order)))
 
 
-@infers("reverse")
+@infers("reverse", xla="ShapeInference::InferReverseShape")
 def infer_reverse(_instr: Instruction, attrs: a.Dimensions, operand: Shape) -> Shape:
-    """The operand's shape.
-
-    References
-    ----------
-    XLA, ShapeInference::InferReverseShape.
-    """
+    """The operand's shape."""
     expect_array(operand)
     expect_dimensions("dimensions", attrs.dimensions, operand.rank)
     return operand
 
 
-@infers("slice")
+@infers("slice", xla="ShapeInference::InferSliceShape")
 def infer_slice(_instr: Instruction, attrs: a.Slice, operand: Shape) -> Shape:
-    """Dimension i has ceil((limit_i - start_i) / stride_i) elements.
-
-    References
-    ----------
-    XLA, ShapeInference::InferSliceShape.
-    """
+    """Dimension i has ceil((limit_i - start_i) / stride_i) elements."""
     expect_array(operand)
     expect_lengths(operand, "slice", len(attrs.slice))
     sizes: list[int] = []
@@ -213,14 +175,9 @@ def infer_slice(_instr: Instruction, attrs: a.Slice, operand: Shape) -> Shape:
     return array(operand.element_type, tuple(sizes), tuple(dynamic))
 
 
-@infers("pad")
+@infers("pad", xla="ShapeInference::InferPadShape")
 def infer_pad(_instr: Instruction, attrs: a.Pad, operand: Shape, value: Shape) -> Shape:
-    """Dimension i has low_i + high_i + d_i + max(d_i - 1, 0) * interior_i elements.
-
-    References
-    ----------
-    XLA, ShapeInference::InferPadShape.
-    """
+    """Dimension i has low_i + high_i + d_i + max(d_i - 1, 0) * interior_i elements."""
     expect_same_type(operand, value)
     expect_scalar(value, "the padding value")
     expect_lengths(operand, "padding", len(attrs.padding))
@@ -239,14 +196,9 @@ def infer_pad(_instr: Instruction, attrs: a.Pad, operand: Shape, value: Shape) -
     return array(higher_type(operand, value), tuple(sizes), operand.dynamic)
 
 
-@infers("concatenate")
+@infers("concatenate", xla="ShapeInference::InferConcatOpShape")
 def infer_concatenate(_instr: Instruction, attrs: a.Dimensions, *operands: Shape) -> Shape:
-    """The operands' sizes added up along one dimension; all others must agree.
-
-    References
-    ----------
-    XLA, ShapeInference::InferConcatOpShape.
-    """
+    """The operands' sizes added up along one dimension; all others must agree."""
     if not operands:
         raise HloError("HLO024", "takes at least 1 operand")
     if len(attrs.dimensions) != 1:
@@ -275,14 +227,9 @@ def _expect_joinable(a: Shape, b: Shape, dim: int) -> None:
         raise HloError("HLO021", f"{show(a)} and {show(b)} differ in another dimension than {dim}")
 
 
-@infers("copy")
+@infers("copy", xla="ShapeInference::InferUnaryOpShape")
 def infer_copy(_instr: Instruction, _attrs: a.Attrs, operand: Shape) -> Shape:
-    """The operand's shape, be it an array, a tuple or a token.
-
-    References
-    ----------
-    XLA, ShapeInference::InferUnaryOpShape.
-    """
+    """The operand's shape, be it an array, a tuple or a token."""
     return operand
 
 

@@ -43,14 +43,9 @@ def _without(operand: Shape, dims: Sequence[int], element_type: ElementType) -> 
     )
 
 
-@infers("reduce")
+@infers("reduce", xla="ShapeInference::InferReduceShape")
 def infer_reduce(instr: Instruction, attrs: a.Dimensions, *operands: Shape) -> Shape:
-    """The dimensions that are not folded, of the types that the computation yields.
-
-    References
-    ----------
-    XLA, ShapeInference::InferReduceShape.
-    """
+    """The dimensions that are not folded, of the types that the computation yields."""
     inputs, inits = arrays_and_initials(operands)
     expect_dimensions("dimensions", attrs.dimensions, inputs[0].rank)
     results = expect_reducer(instr.called[0], inits, inputs)
@@ -58,16 +53,12 @@ def infer_reduce(instr: Instruction, attrs: a.Dimensions, *operands: Shape) -> S
     return made[0] if instr.called[0].root.shape.is_array else tuple_of(*made)
 
 
-@infers("scan")
+@infers("scan", xla="ShapeVerifier::HandleScan")
 def infer_scan(instr: Instruction, attrs: a.Scan, *operands: Shape) -> Shape:
     """Each output with the scanned dimension put back, then the final carries.
 
     The computation is of type (slice_1, ..., carry_1, ...) -> (output_1, ..., carry_1, ...), where
     a slice is an input without the scanned dimension.
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleScan.
     """
     if len(attrs.dimensions) != 1:
         raise HloError("HLO028", f"scans 1 dimension, not {len(attrs.dimensions)}")
@@ -143,15 +134,11 @@ def _with_dimension(shape: Shape, dim: int, size: int, *, dynamic: bool) -> Shap
     )
 
 
-@infers("sort")
+@infers("sort", xla="ShapeVerifier::HandleSort")
 def infer_sort(instr: Instruction, attrs: a.Sort, *operands: Shape) -> Shape:
     """The operands' shapes: one shape, or a tuple where several are sorted together.
 
     The comparator is of type (a, a, b, b, ...) -> pred[], two elements of each operand.
-
-    References
-    ----------
-    XLA, ShapeVerifier::HandleSort.
     """
     if not operands:
         raise HloError("HLO024", "takes at least 1 operand")
@@ -177,14 +164,9 @@ def infer_sort(instr: Instruction, attrs: a.Sort, *operands: Shape) -> Shape:
     return tuple_or_one(operands)
 
 
-@infers("topk")
+@infers("topk", xla="ShapeInference::InferTopKShape")
 def infer_topk(_instr: Instruction, attrs: a.TopK, operand: Shape) -> Shape:
-    """The operand with k elements in its last dimension, and as many s32 indices.
-
-    References
-    ----------
-    XLA, ShapeInference::InferTopKShape.
-    """
+    """The operand with k elements in its last dimension, and as many s32 indices."""
     expect_array(operand)
     if operand.rank < 1:
         raise HloError("HLO028", "takes an array of at least 1 dimension")
@@ -208,44 +190,29 @@ def _expect_features(attrs: a.BatchNorm, operand: Shape, factors: Sequence[Shape
     return array(operand.element_type, (count,), (operand.dynamic_at(attrs.feature_index),))
 
 
-@infers("batch-norm-training")
+@infers("batch-norm-training", xla="ShapeInference::InferBatchNormTrainingShape")
 def infer_batch_norm_training(
     _instr: Instruction, attrs: a.BatchNorm, operand: Shape, scale: Shape, offset: Shape
 ) -> Shape:
-    """The normalized operand, the mean and the variance of each feature.
-
-    References
-    ----------
-    XLA, ShapeInference::InferBatchNormTrainingShape.
-    """
+    """The normalized operand, the mean and the variance of each feature."""
     feature = _expect_features(attrs, operand, [scale, offset])
     return tuple_of(operand, feature, feature)
 
 
-@infers("batch-norm-inference")
+@infers("batch-norm-inference", xla="ShapeInference::InferBatchNormInferenceShape")
 def infer_batch_norm_inference(
     _instr: Instruction, attrs: a.BatchNorm, operand: Shape, *factors: Shape
 ) -> Shape:
-    """The operand's shape.
-
-    References
-    ----------
-    XLA, ShapeInference::InferBatchNormInferenceShape.
-    """
+    """The operand's shape."""
     _expect_features(attrs, operand, factors)
     return operand
 
 
-@infers("batch-norm-grad")
+@infers("batch-norm-grad", xla="ShapeInference::InferBatchNormGradShape")
 def infer_batch_norm_grad(
     _instr: Instruction, attrs: a.BatchNorm, operand: Shape, *factors: Shape
 ) -> Shape:
-    """Gradients of the operand, the scale and the offset.
-
-    References
-    ----------
-    XLA, ShapeInference::InferBatchNormGradShape.
-    """
+    """Gradients of the operand, the scale and the offset."""
     *factors_of_features, gradient = factors
     expect_same_type(operand, gradient)
     expect_same_dims(operand, gradient)

@@ -29,16 +29,11 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
-@infers("dynamic-slice")
+@infers("dynamic-slice", xla="ShapeInference::InferDynamicSliceShape")
 def infer_dynamic_slice(
     _instr: Instruction, attrs: a.DynamicSlice, operand: Shape, *starts: Shape
 ) -> Shape:
-    """An array of `dynamic_slice_sizes`.
-
-    References
-    ----------
-    XLA, ShapeInference::InferDynamicSliceShape.
-    """
+    """An array of `dynamic_slice_sizes`."""
     expect_array(operand)
     _expect_starts(operand, starts)
     sizes = attrs.dynamic_slice_sizes
@@ -53,16 +48,11 @@ def infer_dynamic_slice(
     return array(operand.element_type, sizes, tuple(whole))
 
 
-@infers("dynamic-update-slice")
+@infers("dynamic-update-slice", xla="ShapeInference::InferDynamicUpdateSliceShape")
 def infer_dynamic_update_slice(
     instr: Instruction, _attrs: a.Attrs, operand: Shape, update: Shape, *starts: Shape
 ) -> Shape:
-    """The operand's shape.
-
-    References
-    ----------
-    XLA, ShapeInference::InferDynamicUpdateSliceShape.
-    """
+    """The operand's shape."""
     if operand.element_type is BUFFER:
         # In place, so that the result is the same buffer.
         infer_dynamic_update_slice(instr, _attrs, operand.elements[0], update, *starts)
@@ -109,28 +99,18 @@ def _expect_within(sizes: tuple[int, ...], operand: Shape) -> None:
             raise HloError("HLO031", f"a slice of {size} in dimension {i} of {show(operand)}")
 
 
-@infers("get-dimension-size")
+@infers("get-dimension-size", xla="ShapeInference::InferGetDimensionSizeShape")
 def infer_get_dimension_size(_instr: Instruction, attrs: a.Dimensions, operand: Shape) -> Shape:
-    """One s32.
-
-    References
-    ----------
-    XLA, ShapeInference::InferGetDimensionSizeShape.
-    """
+    """One s32."""
     _expect_countable(attrs, operand)
     return array(S32)
 
 
-@infers("set-dimension-size")
+@infers("set-dimension-size", xla="ShapeInference::InferSetDimensionSizeShape")
 def infer_set_dimension_size(
     _instr: Instruction, attrs: a.Dimensions, operand: Shape, size: Shape
 ) -> Shape:
-    """The operand's shape, whose dimension becomes a bound.
-
-    References
-    ----------
-    XLA, ShapeInference::InferSetDimensionSizeShape.
-    """
+    """The operand's shape, whose dimension becomes a bound."""
     _expect_countable(attrs, operand)
     expect_scalar(size, "the size")
     if size.element_type is not S32:

@@ -50,14 +50,9 @@ def windowed(operand: Shape, window: Window, element_type: ElementType) -> Shape
     return array(element_type, window_positions(window, operand.dims), dynamic_flags(operand))
 
 
-@infers("reduce-window")
+@infers("reduce-window", xla="ShapeInference::InferReduceWindowShape")
 def infer_reduce_window(instr: Instruction, attrs: a.Windowed, *operands: Shape) -> Shape:
-    """One element for each place of the window, or a tuple of n such arrays.
-
-    References
-    ----------
-    XLA, ShapeInference::InferReduceWindowShape.
-    """
+    """One element for each place of the window, or a tuple of n such arrays."""
     inputs, inits = arrays_and_initials(operands)
     expect_reducer(instr.called[0], inits, inputs)
     made = [
@@ -67,16 +62,11 @@ def infer_reduce_window(instr: Instruction, attrs: a.Windowed, *operands: Shape)
     return made[0] if instr.called[0].root.shape.is_array else tuple_of(*made)
 
 
-@infers("select-and-scatter")
+@infers("select-and-scatter", xla="ShapeInference::InferSelectAndScatterShape")
 def infer_select_and_scatter(
     instr: Instruction, attrs: a.Windowed, operand: Shape, source: Shape, init: Shape
 ) -> Shape:
-    """The operand's shape; the source has an element for each place of the window.
-
-    References
-    ----------
-    XLA, ShapeInference::InferSelectAndScatterShape.
-    """
+    """The operand's shape; the source has an element for each place of the window."""
     expect_array(operand, source)
     select, scatter = instr.called
     _expect_selector(select, scalar_of(operand))

@@ -92,8 +92,11 @@ def description(row: Opcode, tables: Tables, *, places: bool = True) -> list[str
     lines.append("")
     for name, table in tables.items():
         reason = table.not_supported.get(row.name, "")
-        told = reason or (defined(table.get(row.name)) if places and row.name in table else "")
-        lines.append(f"{name}: {mark(table, row.name)}" + (f", {told}" if told else ""))
+        told = [
+            reason or (defined(table.get(row.name)) if places and row.name in table else ""),
+            f"as {reference}" if (reference := table.references.get(row.name)) else "",
+        ]
+        lines.append(", ".join([f"{name}: {mark(table, row.name)}", *filter(None, told)]))
     return lines
 
 

@@ -43,7 +43,7 @@ def custom_call(*targets: str) -> Callable[[Callable[..., Value]], Callable[...,
     return register
 
 
-@evaluates("custom-call")
+@evaluates("custom-call", xla="CustomCall")
 def evaluate_custom_call(
     frame: Frame, instr: Instruction, attrs: CustomCall, *operands: Value
 ) -> Value:
@@ -54,10 +54,6 @@ def evaluate_custom_call(
     HloError
         HLO121 if there is none, HLO122 if operands, result or options are not what it expects, or
         if it yields another shape than the instruction has.
-
-    References
-    ----------
-    XLA operation semantics, CustomCall.
     """
     target = attrs.custom_call_target
     function = CUSTOM_CALLS.get(target)

@@ -23,18 +23,13 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 
-@evaluates("get-dimension-size")
+@evaluates("get-dimension-size", xla="GetDimensionSize")
 def evaluate_get_dimension_size(_instr: Instruction, attrs: Dimensions, operand: Array) -> Array:
-    """The actual size of a dimension, s32 of shape ().
-
-    References
-    ----------
-    XLA operation semantics, GetDimensionSize.
-    """
+    """The actual size of a dimension, s32 of shape ()."""
     return np.array(operand.shape[attrs.dimensions[0]], np.int32)
 
 
-@evaluates("set-dimension-size")
+@evaluates("set-dimension-size", xla="SetDimensionSize")
 def evaluate_set_dimension_size(
     instr: Instruction, attrs: Dimensions, operand: Array, size: Array
 ) -> Array:
@@ -46,10 +41,6 @@ def evaluate_set_dimension_size(
         nothing. Elements beyond it are cut off; where it is larger than the actual size, zeros
         stand for what XLA leaves unspecified. A dimension that is declared static has all its
         elements, whatever the size.
-
-    References
-    ----------
-    XLA operation semantics, SetDimensionSize.
     """
     dim = attrs.dimensions[0]
     bound = instr.operands[0].shape.dims[dim]
@@ -62,7 +53,7 @@ def evaluate_set_dimension_size(
     return padded[(slice(None),) * dim + (slice(wanted),)]
 
 
-@evaluates("dynamic-reshape")
+@evaluates("dynamic-reshape", xla="DynamicReshape")
 def evaluate_dynamic_reshape(
     instr: Instruction, _attrs: Attrs, operand: Array, *sizes: Array
 ) -> Array:
@@ -76,10 +67,6 @@ def evaluate_dynamic_reshape(
     ------
     HloError
         HLO123 if the sizes hold another number of elements, or if one is beyond its bound.
-
-    References
-    ----------
-    XLA operation semantics, DynamicReshape.
     """
     dims = tuple(int(size) for size in sizes)
     if int(np.prod(dims)) != operand.size:

@@ -30,14 +30,10 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class AsyncUnwrapper:
-    """Replaces async-start, async-update and async-done by calls.
-
-    References
-    ----------
-    XLA, `HloAsyncInstruction` in `xla/hlo/ir/hlo_instructions.h`, for what they mean.
-    """
+    """Replaces async-start, async-update and async-done by calls."""
 
     name = "async-unwrapper"
+    xla = "HloAsyncInstruction in xla/hlo/ir/hlo_instructions.h, for what they mean"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module without async computations that start and end in one computation."""

@@ -39,13 +39,10 @@ class CallInliner:
     single_call_site : only computations that one instruction alone calls.
     limit : of instructions that this may add to a small module. Of more, all but those calls of
         `single_call_site` stay.
-
-    References
-    ----------
-    XLA, `xla/service/call_inliner.cc`.
     """
 
     name = "inline"
+    xla = "xla/service/call_inliner.cc"
     single_call_site: bool = False
     limit: int = LIMIT
 

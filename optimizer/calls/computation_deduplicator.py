@@ -23,14 +23,10 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class ComputationDeduplicator:
-    """Keeps the first of several equal computations.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/simplifiers/hlo_computation_deduplicator.cc`.
-    """
+    """Keeps the first of several equal computations."""
 
     name = "computation-deduplicator"
+    xla = "xla/hlo/transforms/simplifiers/hlo_computation_deduplicator.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with each computation once."""

@@ -29,13 +29,10 @@ class FlattenCallGraph:
     Attributes
     ----------
     limit : of instructions that are cloned. A small module of which more would be is left as it is.
-
-    References
-    ----------
-    XLA, `xla/service/flatten_call_graph.cc`.
     """
 
     name = "flatten-call-graph"
+    xla = "xla/service/flatten_call_graph.cc"
     limit: int = LIMIT
 
     def run(self, module: Module, log: Log) -> Module:

@@ -29,14 +29,10 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class MapInliner:
-    """Replaces maps by elementwise instructions on arrays.
-
-    References
-    ----------
-    XLA, `xla/service/map_inliner.cc`.
-    """
+    """Replaces maps by elementwise instructions on arrays."""
 
     name = "map-inline"
+    xla = "xla/service/map_inliner.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module without maps of elementwise bodies."""

@@ -34,13 +34,10 @@ class Cse:
     Attributes
     ----------
     is_layout_sensitive : instructions whose layouts differ are not equal.
-
-    References
-    ----------
-    XLA, `xla/service/hlo_cse.cc`.
     """
 
     name = "cse"
+    xla = "xla/service/hlo_cse.cc"
     is_layout_sensitive: bool = False
 
     def run(self, module: Module, log: Log) -> Module:

@@ -27,14 +27,10 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class Dce:
-    """Removes dead instructions and computations.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/simplifiers/hlo_dce.cc`.
-    """
+    """Removes dead instructions and computations."""
 
     name = "dce"
+    xla = "xla/hlo/transforms/simplifiers/hlo_dce.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module without what is dead."""

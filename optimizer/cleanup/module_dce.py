@@ -29,14 +29,10 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class ModuleDce:
-    """Lets loops pass through what nobody needs.
-
-    References
-    ----------
-    XLA, `xla/service/hlo_module_dce.cc` and `hlo_liveness_analysis.cc`.
-    """
+    """Lets loops pass through what nobody needs."""
 
     name = "hlo-module-dce"
+    xla = "xla/service/hlo_module_dce.cc and hlo_liveness_analysis.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with dead loop state passed through."""

@@ -25,14 +25,10 @@ TARGETS = frozenset(
 @register
 @dataclass(frozen=True)
 class ShardingRemover:
-    """Replaces custom calls that only say how their operand is split by the operand.
-
-    References
-    ----------
-    XLA, `xla/service/sharding_remover.cc`; its compilers run it if there is one partition.
-    """
+    """Replaces custom calls that only say how their operand is split by the operand."""
 
     name = "sharding-remover"
+    xla = "xla/service/sharding_remover.cc; its compilers run it if there is one partition"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module without such calls; the same one if it has several partitions."""

@@ -28,14 +28,10 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class SortSimplifier:
-    """Removes sorts along dimensions of size 1, and operands that nobody looks at.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/simplifiers/sort_simplifier.cc`.
-    """
+    """Removes sorts along dimensions of size 1, and operands that nobody looks at."""
 
     name = "simplify-sorts"
+    xla = "xla/hlo/transforms/simplifiers/sort_simplifier.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with smaller sorts."""

@@ -21,25 +21,20 @@ if TYPE_CHECKING:
     from optimizer.log import Log
 
 
-@rule(get_tuple_element(tuple_(xs), p), xla="GetTupleElement(Tuple)")
+@rule(
+    get_tuple_element(tuple_(xs), p), xla="xla/service/tuple_simplifier.cc: GetTupleElement(Tuple)"
+)
 def element_of_tuple(xs: tuple[Instruction, ...], p: int) -> Instruction:
-    """The element itself.
-
-    References
-    ----------
-    XLA, `xla/service/tuple_simplifier.cc`.
-    """
+    """The element itself."""
     return xs[p]
 
 
-@rule(tuple_(Rest("xs", "get-tuple-element")), xla="Tuple(GetTupleElement ...)")
+@rule(
+    tuple_(Rest("xs", "get-tuple-element")),
+    xla="xla/service/tuple_simplifier.cc: Tuple(GetTupleElement ...)",
+)
 def tuple_of_all_elements(xs: tuple[Instruction, ...]) -> Instruction | None:
-    """The tuple whose elements are all taken, in order.
-
-    References
-    ----------
-    XLA, `xla/service/tuple_simplifier.cc`.
-    """
+    """The tuple whose elements are all taken, in order."""
     if not xs:
         return None
     whole = xs[0].operands[0]
@@ -55,14 +50,10 @@ RULES = RuleSet([element_of_tuple, tuple_of_all_elements])
 @register
 @dataclass(frozen=True)
 class TupleSimplifier:
-    """Forwards elements through tuples, and whole tuples through their elements.
-
-    References
-    ----------
-    XLA, `xla/service/tuple_simplifier.cc`.
-    """
+    """Forwards elements through tuples, and whole tuples through their elements."""
 
     name = "tuple-simplifier"
+    xla = "xla/service/tuple_simplifier.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module without needless tuples."""

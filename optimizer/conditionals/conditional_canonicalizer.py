@@ -24,14 +24,10 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class ConditionalCanonicalizer:
-    """Makes every conditional yield a tuple.
-
-    References
-    ----------
-    XLA, `xla/service/conditional_canonicalizer.cc`.
-    """
+    """Makes every conditional yield a tuple."""
 
     name = "conditional-canonicalizer"
+    xla = "xla/service/conditional_canonicalizer.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with all conditionals in tuple form."""

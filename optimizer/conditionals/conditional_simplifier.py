@@ -34,14 +34,10 @@ TRANSFORMATIONS = (
 @register
 @dataclass(frozen=True)
 class ConditionalSimplifier:
-    """Makes conditionals smaller or takes them away.
-
-    References
-    ----------
-    XLA, `xla/service/conditional_simplifier.cc`.
-    """
+    """Makes conditionals smaller or takes them away."""
 
     name = "simplify-conditional"
+    xla = "xla/service/conditional_simplifier.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with simpler conditionals."""

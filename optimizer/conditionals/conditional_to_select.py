@@ -29,14 +29,10 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class ConditionalToSelect:
-    """Computes both branches of a scalar conditional inside of a map, and selects.
-
-    References
-    ----------
-    XLA, `xla/service/conditional_to_select.cc`.
-    """
+    """Computes both branches of a scalar conditional inside of a map, and selects."""
 
     name = "conditional-to-select"
+    xla = "xla/service/conditional_to_select.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module without conditionals in maps."""

@@ -32,13 +32,10 @@ class PropagateCallMetadata:
     """Prefixes the `op_name` of called instructions with that of the call.
 
     What several calls share has no one place in the user's program, and stays as it is.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/propagate_call_metadata.cc`, but for its stack frames.
     """
 
     name = "propagate-call-metadata"
+    xla = "xla/hlo/transforms/propagate_call_metadata.cc, but for its stack frames"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with whole paths as names."""

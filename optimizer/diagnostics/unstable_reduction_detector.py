@@ -30,13 +30,10 @@ class UnstableReductionDetector:
     Attributes
     ----------
     fail : refuse the module instead.
-
-    References
-    ----------
-    XLA, `xla/service/debug/unstable_reduction_detector.cc`.
     """
 
     name = "unstable-reduction-detector"
+    xla = "xla/service/debug/unstable_reduction_detector.cc"
     fail: bool = False
 
     def run(self, module: Module, log: Log) -> Module:  # noqa: ARG002

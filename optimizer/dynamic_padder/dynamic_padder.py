@@ -44,13 +44,10 @@ class DynamicPadder:
     -----
     UnpaddedWarning
         with the reason, if it stays so.
-
-    References
-    ----------
-    XLA, `xla/service/dynamic_padder.cc`.
     """
 
     name = "dynamic-padder"
+    xla = "xla/service/dynamic_padder.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with static arrays between PadToStatic and SliceToDynamic."""

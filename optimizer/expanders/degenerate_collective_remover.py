@@ -38,14 +38,11 @@ class DegenerateCollectiveRemover:
     Attributes
     ----------
     alone : let the module run on one device, whatever its header says.
-
-    References
-    ----------
-    XLA, `xla/service/all_reduce_simplifier.cc`, and what its thunks do where `IsDegenerate`.
     """
 
     alone: bool = False
     name = "degenerate-collective-remover"
+    xla = "xla/service/all_reduce_simplifier.cc, and what its thunks do where IsDegenerate"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module without communication; the same one if its header names several devices."""

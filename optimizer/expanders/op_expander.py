@@ -137,11 +137,11 @@ def expander(
             expansions = dict.fromkeys(opcodes, update_wrapper(chosen, expansion))
             return expand(module, log, expansions, always=always)
 
-        doc = cleandoc(expansion.__doc__ or "")
         fields = {
-            "__doc__": f"{doc}\n\nReferences\n----------\nXLA, `{xla}`." if xla else doc,
+            "__doc__": cleandoc(expansion.__doc__ or ""),
             "__module__": expansion.__module__,
             "name": name,
+            "xla": xla,
             "promise": promise,
             "run": run,
             "expansion": staticmethod(expansion),

@@ -27,14 +27,10 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class HorizontalInputFusion:
-    """Horizontal fusion of folds.
-
-    References
-    ----------
-    XLA, `xla/service/gpu/transforms/horizontal_input_fusion.cc`.
-    """
+    """Horizontal fusion of folds."""
 
     name = "horizontal-input-fusion"
+    xla = "xla/service/gpu/transforms/horizontal_input_fusion.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with fewer kernels."""

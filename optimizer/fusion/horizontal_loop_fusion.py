@@ -40,13 +40,10 @@ class HorizontalLoopFusion:
     Attributes
     ----------
     most : kernels that become one.
-
-    References
-    ----------
-    XLA, `xla/service/gpu/transforms/horizontal_loop_fusion.cc`.
     """
 
     name = "horizontal-loop-fusion"
+    xla = "xla/service/gpu/transforms/horizontal_loop_fusion.cc"
     most: int = 32
 
     def run(self, module: Module, log: Log) -> Module:

@@ -40,13 +40,10 @@ class InstructionFusion:
     Attributes
     ----------
     target : whose policy: cpu or gpu.
-
-    References
-    ----------
-    XLA, `xla/service/instruction_fusion.cc`, `xla/service/cpu/cpu_instruction_fusion.cc`.
     """
 
     name = "fusion"
+    xla = "xla/service/instruction_fusion.cc, xla/service/cpu/cpu_instruction_fusion.cc"
     target: str = "cpu"
 
     def run(self, module: Module, log: Log) -> Module:

@@ -42,14 +42,10 @@ class MultiOutputFusion:
     Attributes
     ----------
     target : whose policy: cpu or gpu.
-
-    References
-    ----------
-    XLA, `xla/service/multi_output_fusion.cc`,
-    `xla/service/gpu/transforms/multi_output_fusion.cc`.
     """
 
     name = "multi-output-fusion"
+    xla = "xla/service/multi_output_fusion.cc, xla/service/gpu/transforms/multi_output_fusion.cc"
     target: str = "cpu"
 
     def run(self, module: Module, log: Log) -> Module:

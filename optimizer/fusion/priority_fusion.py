@@ -22,14 +22,10 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class PriorityFusion:
-    """Vertical fusion by modelled benefit, for GPUs.
-
-    References
-    ----------
-    XLA, `xla/service/gpu/transforms/priority_fusion.cc`.
-    """
+    """Vertical fusion by modelled benefit, for GPUs."""
 
     name = "priority-fusion"
+    xla = "xla/service/gpu/transforms/priority_fusion.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with fusions."""

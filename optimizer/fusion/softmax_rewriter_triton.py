@@ -39,14 +39,10 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class SoftmaxRewriterTriton:
-    """Fuses softmax, layer norm and their kind into one kernel each.
-
-    References
-    ----------
-    XLA, `xla/service/gpu/transforms/softmax_rewriter_triton.cc`.
-    """
+    """Fuses softmax, layer norm and their kind into one kernel each."""
 
     name = "triton-softmax-rewriter"
+    xla = "xla/service/gpu/transforms/softmax_rewriter_triton.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with a fusion for each group of instructions that work row by row."""

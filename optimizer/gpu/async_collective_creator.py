@@ -24,14 +24,10 @@ SPLIT = frozenset(
 @register
 @dataclass(frozen=True)
 class AsyncCollectiveCreator:
-    """Makes pairs of collectives; `latency-hiding-scheduler` then moves the halves apart.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/collectives/async_collective_creator.cc`.
-    """
+    """Makes pairs of collectives; `latency-hiding-scheduler` then moves the halves apart."""
 
     name = "async-collective-creator"
+    xla = "xla/hlo/transforms/collectives/async_collective_creator.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module whose collectives are asynchronous."""

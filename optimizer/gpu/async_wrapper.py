@@ -42,14 +42,13 @@ class AsyncWrapper:
     Attributes
     ----------
     streams : at most, the main one included.
-
-    References
-    ----------
-    XLA, `xla/service/gpu/transforms/async_wrapper.cc` and
-    `xla/service/gpu/execution_stream_assignment.cc`; XLA moves only what it is told to.
     """
 
     name = "async-wrapper"
+    xla = (
+        "xla/service/gpu/transforms/async_wrapper.cc and "
+        "xla/service/gpu/execution_stream_assignment.cc; XLA moves only what it is told to"
+    )
     streams: int = 4
 
     def run(self, module: Module, log: Log) -> Module:

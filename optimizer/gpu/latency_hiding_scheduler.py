@@ -27,15 +27,13 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class LatencyHidingScheduler:
-    """Puts the instructions of each computation with asynchronous pairs into a better order.
-
-    References
-    ----------
-    XLA, `xla/service/latency_hiding_scheduler.cc`, which goes from the end to the start and also
-    minds memory.
-    """
+    """Puts the instructions of each computation with asynchronous pairs into a better order."""
 
     name = "latency-hiding-scheduler"
+    xla = (
+        "xla/service/latency_hiding_scheduler.cc, which goes from the end to the start and "
+        "also minds memory"
+    )
 
     def run(self, module: Module, log: Log) -> Module:
         """The module, scheduled."""

@@ -36,14 +36,13 @@ class LayoutAssignment:
     Attributes
     ----------
     target : whose policy: a row of `policy.POLICIES`.
-
-    References
-    ----------
-    XLA, `xla/service/layout_assignment.cc`; the choice is simpler here, one instruction at a time
-    by bytes, where XLA keeps a queue of constraints with priorities.
     """
 
     name = "layout-assignment"
+    xla = (
+        "xla/service/layout_assignment.cc; the choice is simpler here, one instruction at a "
+        "time by bytes, where XLA keeps a queue of constraints with priorities"
+    )
     target: str = "cpu"
 
     def run(self, module: Module, log: Log) -> Module:

@@ -47,14 +47,10 @@ _STRUCTURE = frozenset(
 @register
 @dataclass(frozen=True)
 class LayoutNormalization:
-    """Makes all arrays row-major, and what their layouts said explicit.
-
-    References
-    ----------
-    XLA, `xla/service/layout_normalization.cc`.
-    """
+    """Makes all arrays row-major, and what their layouts said explicit."""
 
     name = "layout-normalization"
+    xla = "xla/service/layout_normalization.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module whose computing instructions are all row-major."""

@@ -30,14 +30,10 @@ _SHRINKS = frozenset({"dynamic-slice", "reduce", "reduce-window", "reverse", "sl
 @register
 @dataclass(frozen=True)
 class MoveCopyToUsers:
-    """Sinks copies between layouts.
-
-    References
-    ----------
-    XLA, `xla/service/gpu/transforms/move_copy_to_users.cc`.
-    """
+    """Sinks copies between layouts."""
 
     name = "move-copy-to-users"
+    xla = "xla/service/gpu/transforms/move_copy_to_users.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with its copies further down."""

@@ -41,14 +41,13 @@ class DotLibraryRewriter:
     Attributes
     ----------
     target : whose library: a row of `library.LIBRARIES`.
-
-    References
-    ----------
-    XLA, `xla/backends/cpu/transforms/dot_library_rewriter.cc`, and for the GPU
-    `xla/service/gpu/transforms/gemm_rewriter.cc`, which makes custom calls instead.
     """
 
     name = "dot-library-rewriter"
+    xla = (
+        "xla/backends/cpu/transforms/dot_library_rewriter.cc, and for the GPU "
+        "xla/service/gpu/transforms/gemm_rewriter.cc, which makes custom calls instead"
+    )
     target: str = "cpu"
 
     def run(self, module: Module, log: Log) -> Module:

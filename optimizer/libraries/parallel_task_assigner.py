@@ -41,13 +41,10 @@ class ParallelTaskAssigner:
     Attributes
     ----------
     threads : parts, at most.
-
-    References
-    ----------
-    XLA, `xla/service/cpu/parallel_task_assignment.cc` and `shape_partition.cc`.
     """
 
     name = "cpu-parallel-task-assigner"
+    xla = "xla/service/cpu/parallel_task_assignment.cc and shape_partition.cc"
     threads: int = 8
 
     def run(self, module: Module, log: Log) -> Module:

@@ -32,13 +32,10 @@ class WhileLoopConstantSinking:
     ----------
     sink_broadcast_of_constants : a scalar constant that is broadcast counts as one too.
     sink_only_scalar_constants : no constants with dimensions.
-
-    References
-    ----------
-    XLA, `xla/service/while_loop_constant_sinking.cc`.
     """
 
     name = "while-loop-constant-sinking"
+    xla = "xla/service/while_loop_constant_sinking.cc"
     sink_broadcast_of_constants: bool = False
     sink_only_scalar_constants: bool = False
 

@@ -51,13 +51,10 @@ class WhileLoopInvariantCodeMotion:
     ----------
     hoist_size_inflation_ratio : what makes more bytes than so many times those of its operands
         stays; 0 for no limit.
-
-    References
-    ----------
-    XLA, `xla/service/while_loop_invariant_code_motion.cc`.
     """
 
     name = "while-loop-invariant-code-motion"
+    xla = "xla/service/while_loop_invariant_code_motion.cc"
     hoist_size_inflation_ratio: float = 0.0
 
     def run(self, module: Module, log: Log) -> Module:

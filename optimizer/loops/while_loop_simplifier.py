@@ -44,14 +44,10 @@ TRANSFORMATIONS = (
 @register
 @dataclass(frozen=True)
 class WhileLoopSimplifier:
-    """Makes loops smaller or takes them away.
-
-    References
-    ----------
-    XLA, `xla/service/while_loop_simplifier.cc`.
-    """
+    """Makes loops smaller or takes them away."""
 
     name = "simplify-while-loops"
+    xla = "xla/service/while_loop_simplifier.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with simpler loops."""

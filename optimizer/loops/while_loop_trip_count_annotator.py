@@ -24,14 +24,10 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class WhileLoopTripCountAnnotator:
-    """Notes trip counts and induction variables in the backend configuration of loops.
-
-    References
-    ----------
-    XLA, `xla/service/while_loop_trip_count_annotator.cc`.
-    """
+    """Notes trip counts and induction variables in the backend configuration of loops."""
 
     name = "while-loop-trip-count-annotator"
+    xla = "xla/service/while_loop_trip_count_annotator.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with notes at its loops."""

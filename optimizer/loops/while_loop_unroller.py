@@ -39,14 +39,13 @@ class WhileLoopUnroller:
     trip_count_threshold, instruction_count_threshold, expand_factor_threshold : loops of more
         turns, bodies of more instructions, and loops that would become more stay.
     state_bytes_threshold : loops of less state stay too: what is saved is passes over the state.
-
-    References
-    ----------
-    XLA, `xla/service/while_loop_unroller.cc` for all turns, and for two
-    `xla/service/gpu/transforms/double_buffer_loop_unrolling.cc`.
     """
 
     name = "while_loop_unroller"
+    xla = (
+        "xla/service/while_loop_unroller.cc for all turns, and for two "
+        "xla/service/gpu/transforms/double_buffer_loop_unrolling.cc"
+    )
     unroll_factor: int = -1
     trip_count_threshold: int = 64
     instruction_count_threshold: int = 800

@@ -80,13 +80,10 @@ class CopyInsertion:
     """Adds the copies without which values that share a buffer would overwrite each other.
 
     The order of instructions counts as the order in which they run.
-
-    References
-    ----------
-    XLA, `xla/service/copy_insertion.cc`.
     """
 
     name = "copy-insertion"
+    xla = "xla/service/copy_insertion.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with copies, and with a computation of its own for each sequential call."""

@@ -17,14 +17,10 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class OptimizeInputOutputBufferAlias:
-    """Lets each donated parameter become the first output of its shape that has none yet.
-
-    References
-    ----------
-    XLA, `xla/service/optimize_input_output_buffer_alias.cc`.
-    """
+    """Lets each donated parameter become the first output of its shape that has none yet."""
 
     name = "optimize_input_output_buffer_alias"
+    xla = "xla/service/optimize_input_output_buffer_alias.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with `input_output_alias` in place of `buffer_donor` where that can be."""

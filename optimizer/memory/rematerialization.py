@@ -154,13 +154,10 @@ class HloRematerialization:
     Attributes
     ----------
     memory_limit_bytes : of temporary arrays and results; 0 for no limit.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/simplifiers/hlo_rematerialization.cc`.
     """
 
     name = "rematerialization"
+    xla = "xla/hlo/transforms/simplifiers/hlo_rematerialization.cc"
     memory_limit_bytes: int = 0
 
     def run(self, module: Module, log: Log) -> Module:

@@ -166,7 +166,8 @@ class Rule:
     right : the replacement, or a function that makes it.
     promise : how exactly floating-point values are kept. Integers and preds always are.
     where : what must hold besides.
-    xla : the rule of XLA's AlgebraicSimplifier that it corresponds to; "" for none.
+    xla : the function of XLA's AlgebraicSimplifier and, behind a colon, its rule there to which it
+        corresponds; who else has it, where XLA has not; "" for none.
     name : the text of both sides unless given.
     witness : values of variables for which the next stronger promise is broken, as f32.
     doc : more about it.

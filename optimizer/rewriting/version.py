@@ -65,7 +65,7 @@ def is_ours(value: Any) -> bool:
 
 
 def parsed(function: Any) -> tuple[ast.AST, str]:
-    """The syntax of a function, and its text without comments and docstring."""
+    """The syntax of a function, and its text without decorators, comments and docstring."""
     try:
         source = dedent(getsource(function))
         tree: ast.AST = ast.parse(source)
@@ -77,6 +77,12 @@ def parsed(function: Any) -> tuple[ast.AST, str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None
         for line in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+    }
+    gone |= {
+        line
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.decorator_list
+        for line in range(node.decorator_list[0].lineno, node.lineno)
     }
     lines = source.splitlines()
     kept = [line for n, line in enumerate(lines, 1) if n not in gone and line.strip()]

@@ -7,9 +7,9 @@ How to add a rule:
 
        Rule(subtract(x, negate(y)), add(x, y), promise=BITS, xla="A - (-B) => A + B"),
 
-   or, where the right side needs code, as a decorated function named for what it does, whose
-   docstring ends in References, and put its name into `RULES`. A rule looks at the operands of
-   what its left side names, and no further: it is tried again only where any of that has changed.
+   or, where the right side needs code, as a decorated function named for what it does, and put its
+   name into `RULES`; `xla` says where it comes from. A rule looks at the operands of what its left
+   side names, and no further: it is tried again only where any of that has changed.
    A guard that looks further says so (`far`, in `optimizer.rewriting.rule.Guard`).
 3. State the promise: how exactly floating-point values are kept (`interpreter.compare`). Integers
    and preds must always be kept exactly; where a rule holds for some types only, say so by a guard

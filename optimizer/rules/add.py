@@ -42,17 +42,12 @@ if TYPE_CHECKING:
     add(x, scatter(c, y, z, to_apply=f).as_(b)),
     where=one_use(b) & is_neutral_but_for_zeros(c, f) & folds_with("add", f, x),
     promise=ROUNDING,
-    xla="A + scatter(0, indices, updates) => scatter(A, indices, updates)",
+    xla="HandleAdd: A + scatter(0, indices, updates) => scatter(A, indices, updates)",
 )
 def sum_with_scattered(
     x: Instruction, y: Instruction, z: Instruction, b: Instruction
 ) -> Instruction:
-    """What is scattered into zeros, and then added, is scattered into the other summand.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleAdd`.
-    """
+    """What is scattered into zeros, and then added, is scattered into the other summand."""
     return b.with_(operands=(x, y, z))
 
 

@@ -31,15 +31,14 @@ if TYPE_CHECKING:
 COLLECTIVES = one_of(all_reduce, all_gather, all_to_all, collective_broadcast, reduce_scatter)
 
 
-@rule(COLLECTIVES(xs).as_(a), xla="collective of groups of one device => A")
+@rule(
+    COLLECTIVES(xs).as_(a),
+    xla="HandleAllReduce; all_reduce_simplifier.cc: collective of groups of one device => A",
+)
 def collective_of_one(xs: Operands, a: Instruction) -> Instruction | None:
     """Who is alone in its group gets its own value back.
 
     With a channel but without global numbers, a group is one replica in all its partitions.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleAllReduce`; `all_reduce_simplifier.cc`.
     """
     attrs: Any = cast("Collective", a.attrs)
     groups = attrs.replica_groups.groups()
@@ -53,17 +52,12 @@ def collective_of_one(xs: Operands, a: Instruction) -> Instruction | None:
 @rule(
     conditional(convert(x), y, z).as_(a),
     where=is_pred(x),
-    xla="conditional(convert(pred)) => conditional(pred)",
+    xla="HandleConditional: conditional(convert(pred)) => conditional(pred)",
 )
 def conditional_on_converted(
     x: Instruction, y: Instruction, z: Instruction, a: Instruction
 ) -> Instruction | None:
-    """Branch 1 is what runs if it is true, and branch 0 if not.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleConditional`.
-    """
+    """Branch 1 is what runs if it is true, and branch 0 if not."""
     first, second = a.called
     return a.with_(operands=(x, z, y), called=(second, first))
 

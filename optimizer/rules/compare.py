@@ -80,28 +80,23 @@ def is_finite_order(x: Instruction, q: str) -> bool:
     return x.shape.element_type.kind in ("pred", "signed", "unsigned") or q == "TOTALORDER"
 
 
-@rule(compare(c, x, p, q), where=~is_constant(x), xla="compare(Const, A) => compare(A, Const)")
+@rule(
+    compare(c, x, p, q),
+    where=~is_constant(x),
+    xla="HandleCompare: compare(Const, A) => compare(A, Const)",
+)
 def comparison_with_constant_first(c: Instruction, x: Instruction, p: str, q: str) -> Instruction:
-    """Let the constant stand second.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleCompare`.
-    """
+    """Let the constant stand second."""
     return compare(x, c, SWAPPED[p], q)
 
 
 @rule(
     compare(negate(x), negate(y), p, q),
     where=is_floating(x) & has_negatives(x) & is_usual(q),
+    xla="LLVM, InstCombine",
 )
 def comparison_of_opposites(x: Instruction, y: Instruction, p: str, q: str) -> Instruction:
-    """Floats are ordered the other way round than their opposites; INT_MIN is its own opposite.
-
-    References
-    ----------
-    LLVM, InstCombine.
-    """
+    """Floats are ordered the other way round than their opposites; INT_MIN is its own opposite."""
     return compare(y, x, p, q)
 
 

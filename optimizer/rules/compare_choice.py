@@ -23,31 +23,21 @@ if TYPE_CHECKING:
     from optimizer.rewriting.make import Array
 
 
-@rule(compare(x, c, p), where=is_pred(x) & is_splat(c), xla="Eq(pred, true) => pred")
+@rule(compare(x, c, p), where=is_pred(x) & is_splat(c), xla="HandleCompare: Eq(pred, true) => pred")
 def comparison_of_pred(x: Instruction, c: Instruction, p: str) -> Instruction:
-    """The pred, its negation, or one value whatever the pred.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleCompare`.
-    """
+    """The pred, its negation, or one value whatever the pred."""
     return _of_two(x, np.asarray(True), np.asarray(False), c, p)
 
 
 @rule(
     compare(convert(x), c, p, q),
     where=is_pred(x) & is_splat(c) & is_usual(q),
-    xla="Ne(convert(pred), 0) => pred",
+    xla="HandleCompare: Ne(convert(pred), 0) => pred",
 )
 def comparison_of_converted_pred(
     x: Instruction, c: Instruction, p: str, root: Instruction
 ) -> Instruction:
-    """The converted pred is 1 or 0: compare both, and look what the pred has to do with it.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleCompare`.
-    """
+    """The converted pred is 1 or 0: compare both, and look what the pred has to do with it."""
     dtype = root.operands[0].shape.element_type.dtype
     return _of_two(x, np.asarray(1).astype(dtype), np.asarray(0).astype(dtype), c, p)
 
@@ -55,17 +45,12 @@ def comparison_of_converted_pred(
 @rule(
     compare(select(x, c1, c2), c3, p, q),
     where=is_splat(c1) & is_splat(c2) & is_splat(c3) & is_usual(q) & same_dims(x, c1),
-    xla="Ne(select(pred, 1, 0), 0) => pred",
+    xla="HandleCompare: Ne(select(pred, 1, 0), 0) => pred",
 )
 def comparison_of_selected(
     x: Instruction, c1: Instruction, c2: Instruction, c3: Instruction, p: str
 ) -> Instruction:
-    """The comparison of either constant tells what the predicate has to do with it.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleCompare`.
-    """
+    """The comparison of either constant tells what the predicate has to do with it."""
     return _of_two(x, _number(c1), _number(c2), c3, p)
 
 
@@ -86,17 +71,12 @@ def _of_two(x: Instruction, if_true: Array, if_false: Array, c: Instruction, p: 
 @rule(
     compare(iota().as_(x), c, p, q),
     where=is_splat(c) & is_static(x) & is_usual(q),
-    xla="a tautological comparison of an iota => true or false",
+    xla="HandleCompare: a tautological comparison of an iota => true or false",
 )
 def comparison_of_iota(
     x: Instruction, c: Instruction, p: str, root: Instruction
 ) -> Instruction | None:
-    """An iota counts from 0 to the dimension's size less 1; both ends may say it for all.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleCompare`.
-    """
+    """An iota counts from 0 to the dimension's size less 1; both ends may say it for all."""
     number = widened(_number(c))
     if not counts_exactly(x) or (p in ("EQ", "NE") and 0 <= number <= last_of(x)):
         return None

@@ -16,14 +16,13 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
-@rule(concatenate(xs, dimensions=p), where=static, xla="concatenate without empty operands")
+@rule(
+    concatenate(xs, dimensions=p),
+    where=static,
+    xla="HandleConcatenate: concatenate without empty operands",
+)
 def concatenate_without_empty(xs: Operands, p: Dims) -> Instruction | None:
-    """Leave out what adds nothing.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleConcatenate`.
-    """
+    """Leave out what adds nothing."""
     kept = [piece for piece in xs if piece.shape.dims[p[0]]]
     return make("concatenate", *kept, dimensions=p) if 0 < len(kept) < len(xs) else None
 
@@ -31,15 +30,10 @@ def concatenate_without_empty(xs: Operands, p: Dims) -> Instruction | None:
 @rule(
     concatenate(xs, dimensions=p),
     where=static,
-    xla="concatenate(concatenate(A, B), C) => concatenate(A, B, C)",
+    xla="HandleConcatenate: concatenate(concatenate(A, B), C) => concatenate(A, B, C)",
 )
 def concatenate_of_concatenate(xs: Operands, p: Dims) -> Instruction | None:
-    """Put the operands of operands in their place.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleConcatenate`.
-    """
+    """Put the operands of operands in their place."""
 
     def parts(piece: Instruction) -> Operands:
         same = piece.opcode == "concatenate" and cast("Dimensions", piece.attrs).dimensions == p
@@ -52,15 +46,13 @@ def concatenate_of_concatenate(xs: Operands, p: Dims) -> Instruction | None:
 @rule(
     concatenate(xs, dimensions=p),
     where=static,
-    xla="concatenate(slice(A, 0:i), slice(A, i:n)) => slice(A)",
+    xla=(
+        'HandleConcatenate, "Check concatenate of slices": concatenate(slice(A, 0:i), '
+        "slice(A, i:n)) => slice(A)"
+    ),
 )
 def concatenate_of_adjacent_slices(xs: Operands, p: Dims) -> Instruction | None:
-    """Join slices of one array that follow each other.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleConcatenate`: "Check concatenate of slices".
-    """
+    """Join slices of one array that follow each other."""
     joined: list[Instruction] = [xs[0]]
     for piece in xs[1:]:
         both = _joined_slice(joined[-1], piece, p[0])
@@ -85,15 +77,10 @@ def _joined_slice(one: Instruction, other: Instruction, along: int) -> Instructi
 @rule(
     concatenate(xs, dimensions=p),
     where=static,
-    xla="concatenate(broadcast(A), broadcast(A)) => broadcast(A)",
+    xla="HandleConcatenate: concatenate(broadcast(A), broadcast(A)) => broadcast(A)",
 )
 def concatenate_of_broadcasts(xs: Operands, p: Dims, root: Instruction) -> Instruction | None:
-    """Copies beside copies, in a dimension that copies only, are more copies.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleConcatenate`.
-    """
+    """Copies beside copies, in a dimension that copies only, are more copies."""
     first = xs[0]
     if first.opcode != "broadcast":
         return None
@@ -110,15 +97,10 @@ def concatenate_of_broadcasts(xs: Operands, p: Dims, root: Instruction) -> Instr
 @rule(
     concatenate(xs, dimensions=p),
     where=static,
-    xla="concatenate(A, A, A) => broadcast(A), along a dimension of size 1",
+    xla="HandleConcatenate: concatenate(A, A, A) => broadcast(A), along a dimension of size 1",
 )
 def concatenate_of_the_same(xs: Operands, p: Dims, root: Instruction) -> Instruction | None:
-    """Repeat what has size 1 along the dimension.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleConcatenate`.
-    """
+    """Repeat what has size 1 along the dimension."""
     one, (along,) = xs[0], p
     if len(xs) == 1 or set(xs) != {one} or one.shape.dims[along] != 1:
         return None
@@ -130,15 +112,10 @@ def concatenate_of_the_same(xs: Operands, p: Dims, root: Instruction) -> Instruc
 @rule(
     concatenate(xs, dimensions=p),
     where=static,
-    xla="concatenate(broadcast(A), B) => pad(B, A)",
+    xla="HandleConcatenate: concatenate(broadcast(A), B) => pad(B, A)",
 )
 def concatenate_with_broadcast(xs: Operands, p: Dims, root: Instruction) -> Instruction | None:
-    """Copies of a scalar before or behind one operand pad it.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleConcatenate`.
-    """
+    """Copies of a scalar before or behind one operand pad it."""
     if len(xs) != 2:
         return None
     for place, (copies, piece) in enumerate((xs, xs[::-1])):

@@ -17,14 +17,9 @@ if TYPE_CHECKING:
     from optimizer.dimensions import Dims
 
 
-@rule(constant(), xla="constant of equal elements => broadcast of a scalar")
+@rule(constant(), xla="HandleConstant: constant of equal elements => broadcast of a scalar")
 def constant_of_equal_elements(root: Instruction) -> Instruction | None:
-    """Say it once. Elements are equal if their bits are, so that zeros keep their signs.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleConstant`.
-    """
+    """Say it once. Elements are equal if their bits are, so that zeros keep their signs."""
     value = value_of(root) if root.shape.is_array and root.shape.size > 1 else None
     if value is None:
         return None
@@ -33,14 +28,9 @@ def constant_of_equal_elements(root: Instruction) -> Instruction | None:
     return splat(flat[0], root.shape) if (codes == codes[0]).all() else None
 
 
-@rule(constant(), xla="constant 0, 1, 2, ... => iota")
+@rule(constant(), xla="HandleConstant, IsR1Iota: constant 0, 1, 2, ... => iota")
 def constant_of_a_count(root: Instruction) -> Instruction | None:
-    """Count instead of listing numbers.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleConstant`: `IsR1Iota`.
-    """
+    """Count instead of listing numbers."""
     shape = root.shape
     value = value_of(root) if shape.is_array and shape.rank == 1 and shape.size > 1 else None
     if value is None or shape.element_type.kind == "pred":
@@ -50,25 +40,21 @@ def constant_of_a_count(root: Instruction) -> Instruction | None:
     return make("iota", shape=shape, iota_dimension=0) if same else None
 
 
-@rule(iota(p), where=static, xla="iota along a dimension of size 1 => 0")
+@rule(iota(p), where=static, xla="HandleIota: iota along a dimension of size 1 => 0")
 def iota_of_one(p: int, root: Instruction) -> Instruction | None:
-    """Who counts no further than 0 has zeros only.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleIota`.
-    """
+    """Who counts no further than 0 has zeros only."""
     return splat(0, root.shape) if root.shape.dims[p] == 1 else None
 
 
-@rule(get_dimension_size(x, p), xla="get-dimension-size of a static dimension => constant")
+@rule(
+    get_dimension_size(x, p),
+    xla=(
+        "dynamic_dimension_simplifier.cc and DynamicPadder: get-dimension-size of a "
+        "static dimension => constant"
+    ),
+)
 def size_of_static_dimension(x: Instruction, p: Dims) -> Instruction | None:
-    """The size is known.
-
-    References
-    ----------
-    XLA, `dynamic_dimension_simplifier.cc` and `DynamicPadder`.
-    """
+    """The size is known."""
     return (
         None if x.shape.dynamic_at(p[0]) else constant_of(np.asarray(x.shape.dims[p[0]], np.int32))
     )

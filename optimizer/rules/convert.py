@@ -78,44 +78,29 @@ def is_narrowed_from(a: Instruction, root: Instruction) -> bool:
 @rule(
     convert(wrapping(convert(x), convert(y)).as_(a)).as_(b),
     where=same_type(x, b) & same_type(y, b) & is_narrowed_from(a, b) & is_integer(x),
-    xla="convert(op(convert(A), convert(B))) => op(A, B)",
+    xla="HandleConvert: convert(op(convert(A), convert(B))) => op(A, B)",
 )
 def narrow_arithmetic(x: Instruction, y: Instruction, a: Instruction) -> Instruction:
-    """What is widened only to be narrowed again may be computed in the narrow type.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleConvert`.
-    """
+    """What is widened only to be narrowed again may be computed in the narrow type."""
     return make(a.opcode, x, y)
 
 
 @rule(
     convert(wrapping(convert(x), c).as_(a)).as_(b),
     where=same_type(x, b) & is_narrowed_from(a, b) & is_integer(x),
-    xla="convert(op(convert(A), Const)) => op(A, Const)",
+    xla="HandleConvert: convert(op(convert(A), Const)) => op(A, Const)",
 )
 def narrow_arithmetic_with_constant(
     x: Instruction, c: Instruction, a: Instruction, b: Instruction
 ) -> Instruction:
-    """What is widened only to be narrowed again may be computed in the narrow type.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleConvert`.
-    """
+    """What is widened only to be narrowed again may be computed in the narrow type."""
     small = fold("convert", b.shape, c)
     return make(a.opcode, x, small) if a.operands[1] is c else make(a.opcode, small, x)
 
 
-@rule(convert(iota().as_(x)), where=is_integer(x), xla="convert(iota) => iota")
+@rule(convert(iota().as_(x)), where=is_integer(x), xla="HandleConvert: convert(iota) => iota")
 def convert_of_iota(x: Instruction, root: Instruction) -> Instruction | None:
-    """Count in the other type at once, where both count without rounding or wrapping around.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleConvert`.
-    """
+    """Count in the other type at once, where both count without rounding or wrapping around."""
     along = cast("Iota", x.attrs).iota_dimension
     counting = make("iota", shape=root.shape, iota_dimension=along)
     return counting if counts_exactly(x) and counts_exactly(counting) else None

@@ -36,17 +36,12 @@ def _spatial(padding: Padding, spatial: tuple[int, ...]) -> Padding | None:
     convolution(pad(x, 0, q), y).as_(a),
     promise=FINITE,
     where=~is_empty(x) & static,
-    xla="convolution(pad(A, 0), B) => convolution(A, B)",
+    xla="FoldConvInputPad: convolution(pad(A, 0), B) => convolution(A, B)",
 )
 def convolution_of_pad(
     x: Instruction, y: Instruction, a: Instruction, q: Padding
 ) -> Instruction | None:
-    """Let the window pad.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::FoldConvInputPad`.
-    """
+    """Let the window pad."""
     attrs = cast("Convolution", a.attrs)
     padding = _spatial(q, attrs.dim_labels.input_spatial)
     window = padding and padded_window(attrs.window, padding)
@@ -57,17 +52,12 @@ def convolution_of_pad(
     convolution(x, pad(y, 0, q)).as_(a),
     promise=ROUNDING,
     where=~is_empty(y) & static,
-    xla="convolution(A, pad(B, 0)) => convolution(A, B), interior padding",
+    xla="FoldConvFilterPad: convolution(A, pad(B, 0)) => convolution(A, B), interior padding",
 )
 def convolution_by_pad(
     x: Instruction, y: Instruction, a: Instruction, q: Padding
 ) -> Instruction | None:
-    """Zeros between the elements of the kernel are what dilating the window makes.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::FoldConvFilterPad`.
-    """
+    """Zeros between the elements of the kernel are what dilating the window makes."""
     attrs = cast("Convolution", a.attrs)
     padding = _spatial(q, attrs.dim_labels.kernel_spatial)
     if padding is None or any(e.low or e.high for e in padding):

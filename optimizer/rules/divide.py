@@ -55,15 +55,10 @@ if TYPE_CHECKING:
 @rule(
     divide(x, c),
     where=is_unsigned(x) & is_splat(c) & is_power_of_two(c),
-    xla="A / 2^k => A >> k, unsigned",
+    xla="HandleDivide: A / 2^k => A >> k, unsigned",
 )
 def unsigned_division_by_power_of_two(x: Instruction, c: Instruction) -> Instruction:
-    """Shift right by as many bits as the divisor has zeros.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleDivide`.
-    """
+    """Shift right by as many bits as the divisor has zeros."""
     divisor = int(cast("Array", value_of(c)).flat[0])
     return shift_right_logical(x, int(log2(divisor)))
 
@@ -71,28 +66,22 @@ def unsigned_division_by_power_of_two(x: Instruction, c: Instruction) -> Instruc
 @rule(
     divide(x, c),
     where=is_signed(x) & is_splat(c) & is_power_of_two(c),
-    xla="A / 2^k => A < 0 ? -(-A >> k) : A >> k",
+    xla="HandleDivide: A / 2^k => A < 0 ? -(-A >> k) : A >> k",
 )
 def signed_division_by_power_of_two(x: Instruction, c: Instruction) -> Instruction:
-    """Shift the absolute value, since a division rounds towards zero, and give it back the sign.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleDivide`.
-    """
+    """Shift the absolute value, since a division rounds towards zero, and give it back the sign."""
     divisor = int(cast("Array", value_of(c)).flat[0])
     quotient = shift_right_logical(abs_(x), int(log2(divisor)))
     return select(compare(x, 0, "LT"), negate(quotient), quotient)
 
 
-@rule(divide(divide(x, c1), c2), where=is_integer(x) & is_splat(c1) & is_splat(c2))
+@rule(
+    divide(divide(x, c1), c2),
+    where=is_integer(x) & is_splat(c1) & is_splat(c2),
+    xla="LLVM, InstCombine",
+)
 def integer_division_twice(x: Instruction, c1: Instruction, c2: Instruction) -> Instruction | None:
-    """Divide by the product, if that is a positive number of the type.
-
-    References
-    ----------
-    LLVM, InstCombine.
-    """
+    """Divide by the product, if that is a positive number of the type."""
     one, other = (int(cast("Array", value_of(c)).flat[0]) for c in (c1, c2))
     _, largest = integer_range(x.shape.element_type)
     fits = one > 0 and other > 0 and one * other <= largest
@@ -103,17 +92,12 @@ def integer_division_twice(x: Instruction, c1: Instruction, c2: Instruction) -> 
     divide(x, broadcast(y, p).as_(a)),
     where=is_floating(x) & ~is_constant(a),
     promise=ROUNDING,
-    xla="A / broadcast(B) => A * broadcast(1 / B)",
+    xla="HandleDivide: A / broadcast(B) => A * broadcast(1 / B)",
 )
 def division_by_broadcast(
     x: Instruction, y: Instruction, a: Instruction, p: tuple[int, ...]
 ) -> Instruction | None:
-    """Divide once for each number that is repeated.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleDivide`.
-    """
+    """Divide once for each number that is repeated."""
     if y.shape.size >= a.shape.size or a.shape.is_dynamic:
         return None
     return multiply(x, broadcast(divide(splat(1, y.shape), y), p, shape=a.shape))

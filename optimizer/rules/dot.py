@@ -21,15 +21,13 @@ if TYPE_CHECKING:
     dot(x, y).as_(a),
     promise=ZERO_SIGN,
     where=same_type(x, a) & same_type(y, a) & ~is_complex(x) & static,
-    xla="dot without contraction => broadcast(A) * broadcast(B)",
+    xla=(
+        "HandleDot, enable_dot_to_multiply_rewrite: dot without contraction => "
+        "broadcast(A) * broadcast(B)"
+    ),
 )
 def dot_without_contraction(x: Instruction, y: Instruction, a: Instruction) -> Instruction | None:
-    """Each element of the result is one product. Added to 0, as in a dot, -0 would be +0.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleDot`: `enable_dot_to_multiply_rewrite`.
-    """
+    """Each element of the result is one product. Added to 0, as in a dot, -0 would be +0."""
     dims = cast("DotDims", a.attrs)
     if dims.lhs_contracting_dims or dims.algorithm:
         return None
@@ -45,14 +43,13 @@ def _places(rank: int, batch: Dims, first: int) -> Dims:
     return tuple(batch.index(d) if d in batch else first + free.index(d) for d in range(rank))
 
 
-@rule(dot(x, y).as_(a), where=static, xla="dot with dimensions of size 1 => dot without them")
+@rule(
+    dot(x, y).as_(a),
+    where=static,
+    xla="RemoveDegenerateDimensionFromDot: dot with dimensions of size 1 => dot without them",
+)
 def dot_of_ones(x: Instruction, y: Instruction, a: Instruction) -> Instruction | None:
-    """Leave out dimensions of size 1, whatever their role is.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::RemoveDegenerateDimensionFromDot`.
-    """
+    """Leave out dimensions of size 1, whatever their role is."""
     lhs, rhs = (tuple(d for d, n in enumerate(o.shape.dims) if n == 1) for o in (x, y))
     if not (lhs or rhs):
         return None
@@ -87,15 +84,13 @@ def widens_bytes(x: Instruction, y: Instruction, a: Instruction) -> bool:
 @rule(
     dot(convert(x), convert(y)).as_(a),
     where=widens_bytes(x, y, a),
-    xla="dot of widened bytes => dot of bytes, which widens them itself",
+    xla=(
+        "OperandUpcaster, the other way round: dot of widened bytes => dot of bytes, "
+        "which widens them itself"
+    ),
 )
 def dot_of_widened_bytes(x: Instruction, y: Instruction, a: Instruction) -> Instruction:
-    """JAX widens before it multiplies s8 by u8; a dot's operands may be narrower than its result.
-
-    References
-    ----------
-    XLA, `OperandUpcaster`: the other way round.
-    """
+    """JAX widens before it multiplies s8 by u8; operands may be narrower than the result."""
     return a.with_(operands=(x, y))
 
 

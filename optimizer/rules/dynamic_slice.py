@@ -62,17 +62,12 @@ def taken(x: Instruction, starts: Sequence[Instruction], sizes: Dims) -> Instruc
 @rule(
     dynamic_slice(x, xs),
     where=one_start_each(x, xs) & static,
-    xla="dynamic-slice at a constant place => slice",
+    xla="HandleDynamicSlice: dynamic-slice at a constant place => slice",
 )
 def dynamic_slice_at_constants(
     x: Instruction, xs: Operands, root: Instruction
 ) -> Instruction | None:
-    """Clamp the start now.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleDynamicSlice`.
-    """
+    """Clamp the start now."""
     if any(value_of(start) is None for start in xs):
         return None
     sizes = root.shape.dims
@@ -80,14 +75,13 @@ def dynamic_slice_at_constants(
     return slice_(x, tuple(SliceDim(i, i + n) for i, n in zip(starts, sizes, strict=True)))
 
 
-@rule(dynamic_slice(broadcast(x, p), xs), where=static, xla="dynamic-slice(broadcast) => broadcast")
+@rule(
+    dynamic_slice(broadcast(x, p), xs),
+    where=static,
+    xla="HandleDynamicSlice: dynamic-slice(broadcast) => broadcast",
+)
 def dynamic_slice_of_broadcast(x: Instruction, p: Dims, root: Instruction) -> Instruction | None:
-    """Take fewer copies, wherever they stand.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleDynamicSlice`.
-    """
+    """Take fewer copies, wherever they stand."""
     if any(x.shape.dims[i] != root.shape.dims[d] for i, d in enumerate(p)):
         return None
     return broadcast(x, p, shape=root.shape)
@@ -96,17 +90,12 @@ def dynamic_slice_of_broadcast(x: Instruction, p: Dims, root: Instruction) -> In
 @rule(
     dynamic_slice(iota(p).as_(a), xs),
     where=is_integer(a) & one_start_each(a, xs) & static,
-    xla="dynamic-slice(iota, i) => i",
+    xla="HandleDynamicSlice: dynamic-slice(iota, i) => i",
 )
 def dynamic_slice_of_iota(
     a: Instruction, p: int, xs: Operands, root: Instruction
 ) -> Instruction | None:
-    """One number of a count is its place, clamped; other dimensions repeat it.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleDynamicSlice`.
-    """
+    """One number of a count is its place, clamped; other dimensions repeat it."""
     start, last = xs[p], a.shape.dims[p] - 1
     kinds = (start.shape.element_type, a.shape.element_type)
     if root.shape.dims[p] != 1 or any(last >= 1 << kind.bits - 1 for kind in kinds):
@@ -119,17 +108,15 @@ def dynamic_slice_of_iota(
 @rule(
     dynamic_slice(reshape(x).as_(a), xs),
     where=one_use(a) & one_start_each(a, xs) & static,
-    xla="dynamic-slice(reshape(A)) => reshape(dynamic-slice(A)), where the reshape puts ones in",
+    xla=(
+        "HandleDynamicSlice: dynamic-slice(reshape(A)) => reshape(dynamic-slice(A)), "
+        "where the reshape puts ones in"
+    ),
 )
 def dynamic_slice_of_reshape(
     x: Instruction, a: Instruction, xs: Operands, root: Instruction
 ) -> Instruction | None:
-    """Slice before dimensions of size 1 are put in.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleDynamicSlice`.
-    """
+    """Slice before dimensions of size 1 are put in."""
     groups = reshaped_groups(x.shape.dims, a.shape.dims)
     if not x.shape.dims or not groups or not root.shape.size:
         return None
@@ -143,17 +130,12 @@ def dynamic_slice_of_reshape(
 @rule(
     dynamic_slice(transpose(x, p).as_(a), xs),
     where=one_use(a) & one_start_each(a, xs) & static,
-    xla="dynamic-slice(transpose(A)) => transpose(dynamic-slice(A))",
+    xla="HandleDynamicSlice: dynamic-slice(transpose(A)) => transpose(dynamic-slice(A))",
 )
 def dynamic_slice_of_transpose(
     x: Instruction, p: Dims, xs: Operands, root: Instruction
 ) -> Instruction:
-    """Move fewer elements.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleDynamicSlice`.
-    """
+    """Move fewer elements."""
     places = [p.index(d) for d in range(len(p))]
     part = taken(x, [xs[i] for i in places], tuple(root.shape.dims[i] for i in places))
     return transpose(part, p)
@@ -162,17 +144,12 @@ def dynamic_slice_of_transpose(
 @rule(
     dynamic_slice(dynamic_slice(x, xs).as_(a), ys),
     where=one_start_each(x, xs) & one_start_each(a, ys) & static,
-    xla="dynamic-slice(dynamic-slice(A)) => dynamic-slice(A)",
+    xla="HandleDynamicSlice: dynamic-slice(dynamic-slice(A)) => dynamic-slice(A)",
 )
 def dynamic_slice_of_dynamic_slice(
     x: Instruction, a: Instruction, xs: Operands, ys: Operands, root: Instruction
 ) -> Instruction | None:
-    """Where in each dimension only one of the two leaves something out, its start counts.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleDynamicSlice`.
-    """
+    """Where in each dimension only one of the two leaves something out, its start counts."""
     starts: list[Instruction] = []
     for d, size in enumerate(a.shape.dims):
         if root.shape.dims[d] == size:

@@ -30,17 +30,15 @@ if TYPE_CHECKING:
 @rule(
     dynamic_update_slice(broadcast(x, ()).as_(a), y, xs),
     where=one_start_each(a, xs) & static,
-    xla="dynamic-update-slice(broadcast(A), B) at a constant place => pad(B, A)",
+    xla=(
+        "HandleDynamicUpdateSlice: dynamic-update-slice(broadcast(A), B) at a constant "
+        "place => pad(B, A)"
+    ),
 )
 def update_of_broadcast(
     x: Instruction, a: Instruction, y: Instruction, xs: Operands
 ) -> Instruction | None:
-    """A slice amid copies of a scalar is the slice, padded with the scalar.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleDynamicUpdateSlice`.
-    """
+    """A slice amid copies of a scalar is the slice, padded with the scalar."""
     if any(value_of(start) is None for start in xs):
         return None
     sizes, given = a.shape.dims, y.shape.dims

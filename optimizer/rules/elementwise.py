@@ -26,15 +26,13 @@ ELEMENTWISE = Constructor(tuple(name for name, row in OPCODES.items() if row.ele
 @rule(
     ELEMENTWISE(Rest("xs", "broadcast")),
     where=static,
-    xla="op(broadcast(A), broadcast(B)) => broadcast(op(A, B))",
+    xla=(
+        "TryToSinkBroadcastAfterOpWithUniqueNonScalarOperand: op(broadcast(A), "
+        "broadcast(B)) => broadcast(op(A, B))"
+    ),
 )
 def operation_on_broadcasts(xs: Operands, root: Instruction) -> Instruction | None:
-    """All operands repeat something along the same dimensions, or a scalar along all of them.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::TryToSinkBroadcastAfterOpWithUniqueNonScalarOperand`.
-    """
+    """All operands repeat something along the same dimensions, or a scalar along all of them."""
     # Of one dimension each, or none: the longest says what is computed.
     dims = max((_dims(x) for x in xs), key=len)
     if any(_dims(x) not in (dims, ()) for x in xs) or root.shape.rank == len(dims):

@@ -16,14 +16,13 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
-@rule(gather(x, y).as_(a), where=static, xla="gather of slices as large as A => broadcast(A)")
+@rule(
+    gather(x, y).as_(a),
+    where=static,
+    xla="HandleGather: gather of slices as large as A => broadcast(A)",
+)
 def gather_of_whole(x: Instruction, a: Instruction) -> Instruction | None:
-    """Where each slice is all of the operand, clamping leaves it no other place than 0.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleGather`.
-    """
+    """Where each slice is all of the operand, clamping leaves it no other place than 0."""
     attrs = cast("Gather", a.attrs)
     if attrs.slice_sizes != x.shape.dims or attrs.operand_batching_dims:
         return None
@@ -35,25 +34,19 @@ def gather_of_whole(x: Instruction, a: Instruction) -> Instruction | None:
     return broadcast(smaller, attrs.offset_dims, shape=a.shape)
 
 
-@rule(gather(broadcast(x, ()), y), where=static, xla="gather(broadcast(A)) => broadcast(A)")
+@rule(
+    gather(broadcast(x, ()), y),
+    where=static,
+    xla="HandleGather: gather(broadcast(A)) => broadcast(A)",
+)
 def gather_of_broadcast(x: Instruction, root: Instruction) -> Instruction:
-    """Copies of one number are the same wherever they are taken from.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleGather`.
-    """
+    """Copies of one number are the same wherever they are taken from."""
     return broadcast(x, (), shape=root.shape)
 
 
-@rule(gather(x, y).as_(a), where=static, xla="gather at one constant place => slice")
+@rule(gather(x, y).as_(a), where=static, xla="HandleGather: gather at one constant place => slice")
 def gather_at_constant(x: Instruction, y: Instruction, a: Instruction) -> Instruction | None:
-    """One slice, whose place is known: clamp it now.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleGather`.
-    """
+    """One slice, whose place is known: clamp it now."""
     attrs, places = cast("Gather", a.attrs), value_of(y)
     # Where starts have no components, any number of them may be in an empty array.
     if places is None or y.shape.size != len(attrs.start_index_map):

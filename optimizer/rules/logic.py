@@ -41,14 +41,13 @@ def has_opposite(x: Instruction, p: str, q: str) -> bool:
     return p in ("EQ", "NE") or kind not in ("float", "complex") or q == "TOTALORDER"
 
 
-@rule(not_(compare(x, y, p, q)), where=has_opposite(x, p, q))
+@rule(
+    not_(compare(x, y, p, q)),
+    where=has_opposite(x, p, q),
+    xla="LLVM, InstCombine; XLA leaves it to LLVM",
+)
 def not_of_comparison(x: Instruction, y: Instruction, p: str, q: str) -> Instruction:
-    """Compare the other way round.
-
-    References
-    ----------
-    LLVM, InstCombine; XLA leaves it to LLVM.
-    """
+    """Compare the other way round."""
     return compare(x, y, OPPOSITES[p], q)
 
 

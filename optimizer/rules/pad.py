@@ -24,16 +24,15 @@ def pads_nothing(p: Padding, x: Instruction) -> bool:
     )
 
 
-@rule(pad(x, y, p), where=static, xla="pad that crops => slice(pad(A))")
+@rule(
+    pad(x, y, p),
+    where=static,
+    xla='HandlePad, "Eliminate negative padding": pad that crops => slice(pad(A))',
+)
 def pad_that_crops(
     x: Instruction, y: Instruction, p: Padding, root: Instruction
 ) -> Instruction | None:
-    """Crop by a slice, which more rules understand, and pad first where that is needed too.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandlePad`: "Eliminate negative padding".
-    """
+    """Crop by a slice, which more rules understand, and pad first where that is needed too."""
     if all(e.low >= 0 and e.high >= 0 for e in p):
         return None
     grown = tuple(PaddingDim(max(e.low, 0), max(e.high, 0), e.interior) for e in p)
@@ -45,14 +44,9 @@ def pad_that_crops(
     return slice_(x if whole else pad(x, y, grown), tuple(ranges))
 
 
-@rule(pad(pad(x, y, p), y, q), where=static, xla="pad(pad(A)) => pad(A)")
+@rule(pad(pad(x, y, p), y, q), where=static, xla="HandlePad: pad(pad(A)) => pad(A)")
 def pad_of_pad(x: Instruction, y: Instruction, p: Padding, q: Padding) -> Instruction | None:
-    """Both add the same value; the outer may only space out what the inner leaves as it is.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandlePad`.
-    """
+    """Both add the same value; the outer may only space out what the inner leaves as it is."""
     both = list(zip(p, q, strict=True))
     if any(min(e.low, e.high) < 0 for pair in both for e in pair) or any(e.interior for e in q):
         return None

@@ -53,17 +53,12 @@ def folds_alike(f: Computation, g: Computation, x: Instruction) -> bool:
 @in_both_ways(
     reduce(reduce(x, y, dimensions=p, to_apply=f).as_(a), z, dimensions=q, to_apply=g),
     where=folds_alike(f, g, x) & is_neutral_but_for_zeros(y, f) & one_use(a) & static,
-    xla="reduce(reduce(A)) => reduce(A)",
+    xla="HandleReduce: reduce(reduce(A)) => reduce(A)",
 )
 def reduce_of_reduce(
     x: Instruction, z: Instruction, p: Dims, q: Dims, f: Computation
 ) -> Instruction:
-    """Reduce all dimensions at once.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleReduce`.
-    """
+    """Reduce all dimensions at once."""
     left = without(range(x.shape.rank), p)
     dims = tuple(sorted((*p, *(left[d] for d in q))))
     return reduce(x, z, dimensions=dims, to_apply=f)
@@ -72,7 +67,7 @@ def reduce_of_reduce(
 @rule(
     reduce(multiply(x, c).as_(a), y, dimensions=p, to_apply=f),
     where=folds_with("add", f, x) & is_integer(x) & is_neutral(y, f) & one_use(a) & static,
-    xla="sum(A * Const) => sum(A) * Const",
+    xla="HandleReduce: sum(A * Const) => sum(A) * Const",
 )
 def reduce_of_scaled(
     x: Instruction, c: Instruction, y: Instruction, p: Dims, f: Computation, root: Instruction
@@ -80,10 +75,6 @@ def reduce_of_scaled(
     """Scale the sum once instead of each of its terms.
 
     Not of floats: where terms cancel, nothing is left of the sum but its rounding.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleReduce`.
     """
     if c.opcode != "broadcast" or root.shape.size >= x.shape.size:
         return None
@@ -95,7 +86,7 @@ def reduce_of_scaled(
     reduce(dot(x, z).as_(a), y, dimensions=p, to_apply=f),
     promise=ROUNDING,
     where=folds_with("add", f, a) & is_neutral_but_for_zeros(y, f) & one_use(a) & static,
-    xla="reduce(dot(A, B)) => dot(A, B) where a batch dimension is reduced",
+    xla="HandleReduce: reduce(dot(A, B)) => dot(A, B) where a batch dimension is reduced",
 )
 def reduce_of_dot(
     x: Instruction, z: Instruction, a: Instruction, y: Instruction, p: Dims, f: Computation
@@ -104,10 +95,6 @@ def reduce_of_dot(
 
     Only so that a canonical dot stays one: the last batch dimension, if none is contracted yet.
     XLA takes others too, but for platforms that have no DotDecomposer.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleReduce`.
     """
     dims = cast("DotDims", a.attrs)
     batch = range(len(dims.lhs_batch_dims))

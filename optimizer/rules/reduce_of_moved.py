@@ -81,17 +81,12 @@ def in_both_ways(
 @in_both_ways(
     reduce(transpose(x, q), y, dimensions=p, to_apply=f),
     where=static,
-    xla="reduce(transpose(A)) => reduce(A)",
+    xla="HandleReduce: reduce(transpose(A)) => reduce(A)",
 )
 def reduce_of_transpose(
     x: Instruction, y: Instruction, p: Dims, q: Dims, f: Computation
 ) -> Instruction | None:
-    """Reduce the dimensions before they move, if those that are left keep their order.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleReduce`.
-    """
+    """Reduce the dimensions before they move, if those that are left keep their order."""
     kept = without(q, p)
     if list(kept) != sorted(kept):
         return None
@@ -101,7 +96,7 @@ def reduce_of_transpose(
 @rule(
     reduce(reshape(x).as_(a), y, dimensions=p, to_apply=f),
     where=static,
-    xla="reduce(reshape(A)) => reduce(A), where it joins or splits what is reduced",
+    xla=("HandleReduce: reduce(reshape(A)) => reduce(A), where it joins or splits what is reduced"),
 )
 def reduce_of_reshape(
     x: Instruction, a: Instruction, y: Instruction, p: Dims, f: Computation
@@ -109,10 +104,6 @@ def reduce_of_reshape(
     """Each group of dimensions that the reshape turns into others is reduced, or left as it is.
 
     The elements of each sum stay the same, in the same order.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleReduce`.
     """
     groups = reshaped_groups(x.shape.dims, a.shape.dims)
     if not groups and x.shape.rank + a.shape.rank:
@@ -129,17 +120,12 @@ def reduce_of_reshape(
 @in_both_ways(
     reduce(reverse(x, q), y, dimensions=p, to_apply=f),
     where=static,
-    xla="reduce(reverse(A)) => reduce(A)",
+    xla="HandleReduce: reduce(reverse(A)) => reduce(A)",
 )
 def reduce_of_reverse(
     x: Instruction, y: Instruction, p: Dims, q: Dims, f: Computation
 ) -> Instruction | None:
-    """Flip only what is left afterwards.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleReduce`.
-    """
+    """Flip only what is left afterwards."""
     left = tuple(d for d in q if d not in p)
     if left == q:
         return None
@@ -149,7 +135,7 @@ def reduce_of_reverse(
 @in_both_ways(
     reduce(broadcast(x, q).as_(a), y, dimensions=p, to_apply=f),
     where=is_neutral_but_for_zeros(y, f) & static,
-    xla="reduce(broadcast(A), add) => A * n; with maximum, minimum, and, or => A",
+    xla="HandleReduce: reduce(broadcast(A), add) => A * n; with maximum, minimum, and, or => A",
 )
 def reduce_of_broadcast(
     x: Instruction,
@@ -160,12 +146,7 @@ def reduce_of_broadcast(
     f: Computation,
     root: Instruction,
 ) -> Instruction | None:
-    """Adding n copies is multiplying by n; to a maximum, copies make no difference.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleReduce`.
-    """
+    """Adding n copies is multiplying by n; to a maximum, copies make no difference."""
     copied = [d for d in p if d not in q]
     count, opcode = prod(a.shape.dims[d] for d in copied), operation_of(f, x)
     if not copied or not a.shape.size or (opcode == "add" and not _is_exact(count, x)):
@@ -190,17 +171,12 @@ def _is_exact(count: int, x: Instruction) -> bool:
 @in_both_ways(
     reduce(concatenate(xs, dimensions=q).as_(x), y, dimensions=p, to_apply=f),
     where=is_neutral_but_for_zeros(y, f) & one_use(x) & static,
-    xla="reduce(concatenate(A, B), add) => reduce(A) + reduce(B)",
+    xla="HandleReduce: reduce(concatenate(A, B), add) => reduce(A) + reduce(B)",
 )
 def reduce_of_concatenate(
     xs: Operands, y: Instruction, p: Dims, q: Dims, f: Computation
 ) -> Instruction | None:
-    """Reduce the pieces, and fold what comes of them.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleReduce`.
-    """
+    """Reduce the pieces, and fold what comes of them."""
     if q[0] not in p or len(xs) == 1:
         return None
     total, *others = [reduce(piece, y, dimensions=p, to_apply=f) for piece in xs]
@@ -219,15 +195,10 @@ def grows(q: tuple[PaddingDim, ...], p: Dims) -> bool:
 @in_both_ways(
     reduce(pad(x, c, q), y, dimensions=p, to_apply=f),
     where=is_neutral_but_for_zeros(c, f) & grows(q, p) & static,
-    xla="reduce(pad(A, 0), add) => reduce(A)",
+    xla="HandleReduce: reduce(pad(A, 0), add) => reduce(A)",
 )
 def reduce_of_pad(x: Instruction, y: Instruction, p: Dims, f: Computation) -> Instruction:
-    """Padding that the operation leaves out of account need not be there.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleReduce`.
-    """
+    """Padding that the operation leaves out of account need not be there."""
     return reduce(x, y, dimensions=p, to_apply=f)
 
 

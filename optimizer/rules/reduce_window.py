@@ -52,17 +52,12 @@ def window_of_one(x: Instruction, p: Window, root: Instruction) -> Instruction |
 @rule(
     reduce_window(pad(x, c, q), c, window=p, to_apply=f),
     where=is_neutral_but_for_zeros(c, f) & ~is_empty(x) & static,
-    xla="reduce-window(pad(A)) => reduce-window(A)",
+    xla="HandleReduceWindow: reduce-window(pad(A)) => reduce-window(A)",
 )
 def window_over_pad(
     x: Instruction, c: Instruction, p: Window, q: tuple[PaddingDim, ...], f: Computation
 ) -> Instruction | None:
-    """The window may pad by itself, with the initial value.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleReduceWindow`.
-    """
+    """The window may pad by itself, with the initial value."""
     window = padded_window(p, q)
     return None if window is None else reduce_window(x, c, window=window, to_apply=f)
 
@@ -91,17 +86,12 @@ def padded_window(window: Window, padding: tuple[PaddingDim, ...]) -> Window | N
 @rule(
     reduce_window(x, y, window=p, to_apply=f),
     where=is_neutral_but_for_zeros(y, f) & ~is_empty(x) & static,
-    xla="reduce-window of everything => reduce",
+    xla="HandleReduceWindow: reduce-window of everything => reduce",
 )
 def window_of_everything(
     x: Instruction, y: Instruction, p: Window, f: Computation, root: Instruction
 ) -> Instruction | None:
-    """A window as large as the array has one place; one of size 1 leaves its dimension alone.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleReduceWindow`.
-    """
+    """A window as large as the array has one place; one of size 1 leaves its dimension alone."""
     folded: list[int] = []
     for d, (w, n) in enumerate(zip(p, x.shape.dims, strict=True)):
         if w == WindowDim(n, stride=w.stride):

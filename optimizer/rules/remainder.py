@@ -38,15 +38,10 @@ if TYPE_CHECKING:
 @rule(
     remainder(x, c),
     where=is_power_of_two(c) & is_signed(x),
-    xla="A % 2^k => A < 0 ? -(-A & (2^k - 1)) : A & (2^k - 1)",
+    xla="HandleRemainder: A % 2^k => A < 0 ? -(-A & (2^k - 1)) : A & (2^k - 1)",
 )
 def signed_remainder_by_power_of_two(x: Instruction, c: Instruction) -> Instruction:
-    """The low bits of the absolute value, with the sign of what is divided.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleRemainder`.
-    """
+    """The low bits of the absolute value, with the sign of what is divided."""
     low_bits = and_(abs_(x), fold("add", c.shape, c, splat(-1, c.shape)))
     return select(compare(x, 0, "LT"), negate(low_bits), low_bits)
 
@@ -54,15 +49,10 @@ def signed_remainder_by_power_of_two(x: Instruction, c: Instruction) -> Instruct
 @rule(
     remainder(iota().as_(x), c),
     where=is_integer(x) & is_splat(c) & is_static(x),
-    xla="iota % N => iota, if it stays below N",
+    xla="HandleRemainder: iota % N => iota, if it stays below N",
 )
 def remainder_of_iota(x: Instruction, c: Instruction) -> Instruction | None:
-    """Numbers below the divisor are their own remainders.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleRemainder`.
-    """
+    """Numbers below the divisor are their own remainders."""
     divisor = int(cast("Array", value_of(c)).flat[0])
     return x if counts_exactly(x) and last_of(x) < divisor else None
 

@@ -18,31 +18,21 @@ if TYPE_CHECKING:
 @rule(
     reshape(broadcast(x, p).as_(a)),
     where=static,
-    xla="reshape(broadcast(A)) => broadcast(A)",
+    xla=("HandleReshape, ReshapeLeavesDimensionsUnmodified: reshape(broadcast(A)) => broadcast(A)"),
 )
 def reshape_of_broadcast(
     x: Instruction, a: Instruction, p: Dims, root: Instruction
 ) -> Instruction | None:
-    """Where the reshape leaves the dimensions that come from x, it joins or splits copies only.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleReshape`: `ReshapeLeavesDimensionsUnmodified`.
-    """
+    """Where the reshape leaves the dimensions that come from x, it joins or splits copies only."""
     places = unchanged(a.shape.dims, root.shape.dims)
     if not root.shape.size or not all(d in places for d in p):
         return None
     return broadcast(x, tuple(places[d] for d in p), shape=root.shape)
 
 
-@rule(reshape(iota(p).as_(a)), where=static, xla="reshape(iota) => iota")
+@rule(reshape(iota(p).as_(a)), where=static, xla="HandleReshape: reshape(iota) => iota")
 def reshape_of_iota(a: Instruction, p: int, root: Instruction) -> Instruction | None:
-    """Where the reshape leaves the dimension that is counted, count there.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleReshape`.
-    """
+    """Where the reshape leaves the dimension that is counted, count there."""
     place = unchanged(a.shape.dims, root.shape.dims).get(p)
     return None if place is None else make("iota", shape=root.shape, iota_dimension=place)
 
@@ -50,15 +40,10 @@ def reshape_of_iota(a: Instruction, p: int, root: Instruction) -> Instruction | 
 @rule(
     reshape(iota(p).as_(a)),
     where=is_integer(a) & static,
-    xla="reshape(iota) => a sum of iotas in mixed radix",
+    xla='HandleReshape, "mixed radix": reshape(iota) => a sum of iotas in mixed radix',
 )
 def reshape_of_iota_in_mixed_radix(a: Instruction, p: int, root: Instruction) -> Instruction | None:
-    """A number counted over dimensions of sizes 3 and 4 is 4 times one index plus the other.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleReshape`: "mixed radix".
-    """
+    """A number counted over dimensions of sizes 3 and 4 is 4 times one index plus the other."""
     groups = reshaped_groups(a.shape.dims, root.shape.dims)
     parts = next((new for old, new in groups if old == (p,)), ())
     digits = [d for d in parts if root.shape.dims[d] != 1]

@@ -13,40 +13,27 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
-@rule(reverse(reverse(x, p), q), xla="reverse(reverse(A)) => A")
+@rule(reverse(reverse(x, p), q), xla="HandleReverse: reverse(reverse(A)) => A")
 def reverse_of_reverse(x: Instruction, p: Dims, q: Dims) -> Instruction:
-    """Flip what is flipped once only.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleReverse`.
-    """
+    """Flip what is flipped once only."""
     flipped = tuple(sorted(set(p) ^ set(q)))
     return reverse(x, flipped) if flipped else x
 
 
-@rule(reverse(x, p), where=static, xla="reverse of dimensions of size 1 => A")
+@rule(reverse(x, p), where=static, xla="HandleReverse: reverse of dimensions of size 1 => A")
 def reverse_of_ones(x: Instruction, p: Dims) -> Instruction | None:
-    """Flipping one element changes nothing, and flipping none neither.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleReverse`.
-    """
+    """Flipping one element changes nothing, and flipping none neither."""
     flipped = tuple(d for d in p if x.shape.dims[d] > 1)
     if flipped == p and p:
         return None
     return reverse(x, flipped) if flipped else x
 
 
-@rule(reverse(broadcast(x, p).as_(a), q), xla="reverse(broadcast(A)) => broadcast(A)")
+@rule(
+    reverse(broadcast(x, p).as_(a), q), xla="HandleReverse: reverse(broadcast(A)) => broadcast(A)"
+)
 def reverse_of_broadcast(a: Instruction, p: Dims, q: Dims) -> Instruction | None:
-    """Flipping copies changes nothing; what is left to flip is x.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleReverse`.
-    """
+    """Flipping copies changes nothing; what is left to flip is x."""
     left = tuple(d for d in q if d in p)
     if left == q:
         return None
@@ -56,15 +43,10 @@ def reverse_of_broadcast(a: Instruction, p: Dims, q: Dims) -> Instruction | None
 @rule(
     reverse(transpose(x, p).as_(a), q),
     where=one_use(a) & static,
-    xla="reverse(transpose(A)) => transpose(reverse(A))",
+    xla="HandleReverse: reverse(transpose(A)) => transpose(reverse(A))",
 )
 def reverse_of_transpose(x: Instruction, p: Dims, q: Dims) -> Instruction:
-    """Flip first, so that transposes meet each other.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleReverse`.
-    """
+    """Flip first, so that transposes meet each other."""
     return transpose(reverse(x, tuple(sorted(p[d] for d in q))), p)
 
 

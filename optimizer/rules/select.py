@@ -46,29 +46,27 @@ def chosen(x: Instruction, y: Instruction, direction: str, root: Instruction) ->
     return choice(x, y) if choice and alike else None
 
 
-@rule(select(compare(x, y, p), x, y), where=is_integer(x))
+@rule(
+    select(compare(x, y, p), x, y),
+    where=is_integer(x),
+    xla="LLVM, InstCombine; XLA leaves it to LLVM",
+)
 def select_of_greater_is_maximum(
     x: Instruction, y: Instruction, p: str, root: Instruction
 ) -> Instruction | None:
-    """The larger of two integers, or the smaller; of floats NaN and -0 would differ.
-
-    References
-    ----------
-    LLVM, InstCombine; XLA leaves it to LLVM.
-    """
+    """The larger of two integers, or the smaller; of floats NaN and -0 would differ."""
     return chosen(x, y, p, root)
 
 
-@rule(select(compare(x, y, p), y, x), where=is_integer(x))
+@rule(
+    select(compare(x, y, p), y, x),
+    where=is_integer(x),
+    xla="LLVM, InstCombine; XLA leaves it to LLVM",
+)
 def select_of_smaller_is_minimum(
     x: Instruction, y: Instruction, p: str, root: Instruction
 ) -> Instruction | None:
-    """The smaller of two integers, or the larger; of floats NaN and -0 would differ.
-
-    References
-    ----------
-    LLVM, InstCombine; XLA leaves it to LLVM.
-    """
+    """The smaller of two integers, or the larger; of floats NaN and -0 would differ."""
     return chosen(x, y, SWAPPED.get(p, p), root)
 
 

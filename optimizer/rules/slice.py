@@ -45,14 +45,13 @@ def whole(sizes: Dims) -> Ranges:
     return tuple(SliceDim(0, n) for n in sizes)
 
 
-@rule(slice_(slice_(x, p), q), where=static, xla="slice(slice(A)) => slice(A)")
+@rule(
+    slice_(slice_(x, p), q),
+    where=static,
+    xla="HandleSlice, ReplaceSliceOfSlice: slice(slice(A)) => slice(A)",
+)
 def slice_of_slice(x: Instruction, p: Ranges, q: Ranges, root: Instruction) -> Instruction:
-    """Element i of the outer is element start + i * stride of the inner.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleSlice`: `ReplaceSliceOfSlice`.
-    """
+    """Element i of the outer is element start + i * stride of the inner."""
     ranges: list[SliceDim] = []
     for inner, outer, count in zip(p, q, root.shape.dims, strict=True):
         start, stride = inner.start + outer.start * inner.stride, inner.stride * outer.stride
@@ -65,15 +64,10 @@ def slice_of_slice(x: Instruction, p: Ranges, q: Ranges, root: Instruction) -> I
 @rule(
     slice_(concatenate(xs, dimensions=p), q),
     where=static,
-    xla="slice(concatenate(A, B)) => slice(A) where it lies in A",
+    xla="HandleSlice: slice(concatenate(A, B)) => slice(A) where it lies in A",
 )
 def slice_of_concatenate(xs: tuple[Instruction, ...], p: Dims, q: Ranges) -> Instruction | None:
-    """Slice the one operand in which all of the slice lies.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleSlice`.
-    """
+    """Slice the one operand in which all of the slice lies."""
     (along,) = p
     cut, begin = q[along], 0
     for piece in xs:
@@ -85,7 +79,9 @@ def slice_of_concatenate(xs: tuple[Instruction, ...], p: Dims, q: Ranges) -> Ins
     return None
 
 
-@rule(slice_(pad(x, y, p), q), where=static, xla="slice(pad(A)) => slice(A) or broadcast")
+@rule(
+    slice_(pad(x, y, p), q), where=static, xla="HandleSlice: slice(pad(A)) => slice(A) or broadcast"
+)
 def slice_of_pad(
     x: Instruction,
     y: Instruction,
@@ -93,12 +89,7 @@ def slice_of_pad(
     q: Ranges,
     root: Instruction,
 ) -> Instruction | None:
-    """A slice that holds no padding is one of x; one of nothing else is the padding value.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleSlice`.
-    """
+    """A slice that holds no padding is one of x; one of nothing else is the padding value."""
     ranges: list[SliceDim] = []
     for cut, ends, size in zip(q, p, x.shape.dims, strict=True):
         spread = size + max(size - 1, 0) * ends.interior
@@ -111,14 +102,13 @@ def slice_of_pad(
     return slice_(x, tuple(ranges))
 
 
-@rule(slice_(reverse(x, p).as_(a), q), where=static & one_use(a), xla="slice(reverse) => reverse")
+@rule(
+    slice_(reverse(x, p).as_(a), q),
+    where=static & one_use(a),
+    xla="TryToReorderSliceAndReverse: slice(reverse) => reverse",
+)
 def slice_of_reverse(x: Instruction, p: Dims, q: Ranges, root: Instruction) -> Instruction | None:
-    """Flip fewer elements: those that the slice takes, counted from the other end.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::TryToReorderSliceAndReverse`.
-    """
+    """Flip fewer elements: those that the slice takes, counted from the other end."""
     ranges = list(q)
     for d in p:
         count, cut = root.shape.dims[d], q[d]
@@ -129,27 +119,21 @@ def slice_of_reverse(x: Instruction, p: Dims, q: Ranges, root: Instruction) -> I
     return reverse(slice_(x, tuple(ranges)), p)
 
 
-@rule(slice_(broadcast(x, p)), where=static, xla="slice(broadcast(A)) => broadcast(slice(A))")
+@rule(
+    slice_(broadcast(x, p)),
+    where=static,
+    xla="HandleSlice: slice(broadcast(A)) => broadcast(slice(A))",
+)
 def slice_of_broadcast(x: Instruction, p: Dims, root: Instruction) -> Instruction | None:
-    """Take fewer copies. Where x itself would be sliced, there is nothing to win.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleSlice`.
-    """
+    """Take fewer copies. Where x itself would be sliced, there is nothing to win."""
     if any(x.shape.dims[i] != root.shape.dims[d] for i, d in enumerate(p)):
         return None
     return broadcast(x, p, shape=root.shape)
 
 
-@rule(slice_(iota(p), q), where=static, xla="slice(iota) => iota where it starts at 0")
+@rule(slice_(iota(p), q), where=static, xla="HandleSlice: slice(iota) => iota where it starts at 0")
 def slice_of_iota(p: int, q: Ranges, root: Instruction) -> Instruction | None:
-    """Count less far.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleSlice`.
-    """
+    """Count less far."""
     cut = q[p]
     if cut.start or (cut.stride != 1 and root.shape.dims[p] > 1):
         return None
@@ -159,17 +143,15 @@ def slice_of_iota(p: int, q: Ranges, root: Instruction) -> Instruction | None:
 @rule(
     slice_(reshape(x).as_(a), q),
     where=static & one_use(a),
-    xla="slice(reshape(A)) => reshape(slice(A)), where the reshape moves ones only",
+    xla=(
+        "TryToReorderSliceAndReshape: slice(reshape(A)) => reshape(slice(A)), where the "
+        "reshape moves ones only"
+    ),
 )
 def slice_of_reshape(
     x: Instruction, a: Instruction, q: Ranges, root: Instruction
 ) -> Instruction | None:
-    """Slice before dimensions of size 1 are put in or taken out.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::TryToReorderSliceAndReshape`.
-    """
+    """Slice before dimensions of size 1 are put in or taken out."""
     groups = reshaped_groups(x.shape.dims, a.shape.dims)
     if not root.shape.size or any(len(old) > 1 or len(new) > 1 for old, new in groups):
         return None
@@ -183,15 +165,10 @@ def slice_of_reshape(
 @rule(
     slice_(transpose(x, p).as_(a), q),
     where=static & one_use(a),
-    xla="slice(transpose(A)) => transpose(slice(A))",
+    xla="HandleSlice: slice(transpose(A)) => transpose(slice(A))",
 )
 def slice_of_transpose(x: Instruction, p: Dims, q: Ranges) -> Instruction:
-    """Move fewer elements.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleSlice`.
-    """
+    """Move fewer elements."""
     ranges = list(q)
     for i, d in enumerate(p):
         ranges[d] = q[i]
@@ -201,17 +178,12 @@ def slice_of_transpose(x: Instruction, p: Dims, q: Ranges) -> Instruction:
 @rule(
     slice_(dynamic_update_slice(x, y, xs), q),
     where=static,
-    xla="slice(dynamic-update-slice(A, B)) => slice of the one it lies in",
+    xla="HandleSlice: slice(dynamic-update-slice(A, B)) => slice of the one it lies in",
 )
 def slice_of_update(
     x: Instruction, y: Instruction, xs: tuple[Instruction, ...], q: Ranges
 ) -> Instruction | None:
-    """At a constant place, a slice lies in the update, beside it, or in both.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleSlice`.
-    """
+    """At a constant place, a slice lies in the update, beside it, or in both."""
     if any(value_of(start) is None for start in xs):
         return None
     starts = constant_starts(xs, x.shape.dims, y.shape.dims)

@@ -14,27 +14,21 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
 
 
-@rule(sort(xs, dimensions=p), where=static, xla="sort of at most one element => A")
+@rule(sort(xs, dimensions=p), where=static, xla="HandleSort: sort of at most one element => A")
 def sort_of_one(xs: Operands, p: Dims, root: Instruction) -> Instruction | None:
-    """There is nothing to compare.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleSort`.
-    """
+    """There is nothing to compare."""
     if xs[0].shape.dims[p[0]] > 1:
         return None
     return make("tuple", *xs) if root.shape.is_tuple else xs[0]
 
 
-@rule(map_(xs, to_apply=f), where=static, xla="map of a trivial computation => A or a constant")
+@rule(
+    map_(xs, to_apply=f),
+    where=static,
+    xla="HandleMap: map of a trivial computation => A or a constant",
+)
 def map_of_trivial(xs: Operands, f: Computation, root: Instruction) -> Instruction | None:
-    """A computation that yields a parameter, or always the same.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleMap`.
-    """
+    """A computation that yields a parameter, or always the same."""
     if f.root.opcode == "parameter":
         return xs[cast("Parameter", f.root.attrs).number]
     value = value_of(f.root)

@@ -28,47 +28,31 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
-@rule(transpose(transpose(x, p), q), xla="transpose(transpose(A)) => transpose(A)")
+@rule(transpose(transpose(x, p), q), xla="HandleTranspose: transpose(transpose(A)) => transpose(A)")
 def transpose_of_transpose(x: Instruction, p: Dims, q: Dims) -> Instruction:
-    """Result dimension i is dimension q[i] of the inner result, and so p[q[i]] of x.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleTranspose`.
-    """
+    """Result dimension i is dimension q[i] of the inner result, and so p[q[i]] of x."""
     return transpose(x, tuple(p[i] for i in q))
 
 
-@rule(transpose(broadcast(x, p), q), xla="transpose(broadcast(A)) => broadcast(A)")
+@rule(transpose(broadcast(x, p), q), xla="HandleTranspose: transpose(broadcast(A)) => broadcast(A)")
 def transpose_of_broadcast(x: Instruction, p: Dims, q: Dims, root: Instruction) -> Instruction:
-    """Dimension i of x becomes p[i] of the broadcast, which stands at the place of p[i] in q.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleTranspose`.
-    """
+    """Dimension i of x becomes p[i] of the broadcast, which stands at the place of p[i] in q."""
     return broadcast(x, tuple(inverse(q)[d] for d in p), shape=root.shape)
 
 
-@rule(transpose(iota(p), q), xla="transpose(iota) => iota")
+@rule(transpose(iota(p), q), xla="HandleTranspose: transpose(iota) => iota")
 def transpose_of_iota(p: int, q: Dims, root: Instruction) -> Instruction:
-    """Count along where the dimension has gone.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleTranspose`.
-    """
+    """Count along where the dimension has gone."""
     return make("iota", shape=root.shape, iota_dimension=q.index(p))
 
 
-@rule(transpose(x, p), where=static, xla="transpose of dimensions of size 1 => reshape")
+@rule(
+    transpose(x, p),
+    where=static,
+    xla='HandleTranspose, "degenerate transpose": transpose of dimensions of size 1 => reshape',
+)
 def transpose_of_ones(x: Instruction, p: Dims, root: Instruction) -> Instruction | None:
-    """Where the dimensions longer than 1 stay in order, the elements do too.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleTranspose`: "degenerate transpose".
-    """
+    """Where the dimensions longer than 1 stay in order, the elements do too."""
     moved = [d for d in p if x.shape.dims[d] != 1]
     return reshape(x, shape=root.shape) if moved == sorted(moved) else None
 
@@ -77,7 +61,7 @@ def transpose_of_ones(x: Instruction, p: Dims, root: Instruction) -> Instruction
     transpose(dot(x, y).as_(a), p).as_(b),
     promise=ROUNDING,
     where=one_use(a) & static,
-    xla="transpose(dot(A, B)) => dot(B, A)",
+    xla="HandleTranspose, TransposeIsDot: transpose(dot(A, B)) => dot(B, A)",
 )
 def transpose_of_dot(
     x: Instruction, y: Instruction, a: Instruction, b: Instruction, p: Dims
@@ -85,10 +69,6 @@ def transpose_of_dot(
     """The result of a dot is batch, lhs, rhs: swapping lhs and rhs is swapping the operands.
 
     XLA does it where nothing else is moved; we also where the last dimension then stays the last.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleTranspose`: `TransposeIsDot`.
     """
     dims, swapped = cast("DotDims", a.attrs), _swapped(a, p)
     if not swapped or dims.algorithm or len(set(dims.operand_precision)) > 1:
@@ -127,16 +107,12 @@ def _swapped(a: Instruction, p: Dims) -> Dims:
 @rule(
     transpose(reshape(dot(x, y).as_(a)).as_(b), p),
     where=one_use(a) & one_use(b) & static,
+    xla="HandleTranspose, TransposeIsDot",
 )
 def transpose_of_reshaped_dot(
     a: Instruction, b: Instruction, p: Dims, root: Instruction
 ) -> Instruction | None:
-    """A reshape that only inserts dimensions of size 1 does not keep a dot from being swapped.
-
-    References
-    ----------
-    XLA, `AlgebraicSimplifierVisitor::HandleTranspose`: `TransposeIsDot`.
-    """
+    """A reshape that only inserts dimensions of size 1 does not keep a dot from being swapped."""
     sizes = b.shape.dims
     kept = [d for d, size in enumerate(sizes) if size != 1]
     if tuple(sizes[d] for d in kept) != a.shape.dims:

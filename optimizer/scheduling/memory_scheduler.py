@@ -28,14 +28,10 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class HloDescheduler:
-    """Forgets a schedule, since what follows will change what it was made for.
-
-    References
-    ----------
-    XLA, `xla/service/hlo_memory_scheduler.h`.
-    """
+    """Forgets a schedule, since what follows will change what it was made for."""
 
     name = "hlo-descheduler"
+    xla = "xla/service/hlo_memory_scheduler.h"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module without a schedule."""
@@ -56,13 +52,10 @@ class HloMemoryScheduler:
     ----------
     algorithm : one of `optimizer.scheduling.orders`; or "best", the one whose order needs the
         fewest bytes at its worst moment, copies included.
-
-    References
-    ----------
-    XLA, `xla/service/hlo_memory_scheduler.cc`.
     """
 
     name = "hlo-memory-scheduler"
+    xla = "xla/service/hlo_memory_scheduler.cc"
     algorithm: str = "best"
 
     def run(self, module: Module, log: Log) -> Module:

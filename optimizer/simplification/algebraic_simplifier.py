@@ -26,13 +26,10 @@ class AlgebraicSimplifier:
         changes signs of zeros, what overflows, and roundings.
     layout_sensitive : a replacement must have the layout of what it replaces; needed once layouts
         are assigned.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/simplifiers/algebraic_simplifier.cc`.
     """
 
     name = "algebraic-simplifier"
+    xla = "xla/hlo/transforms/simplifiers/algebraic_simplifier.cc"
     strict: bool = False
     layout_sensitive: bool = False
 

@@ -66,13 +66,10 @@ class ConstantFolding:
     ----------
     max_elements : of operands and result; XLA's limit is 45 million.
     max_growth : how many more elements than its operands a result may have.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/simplifiers/hlo_constant_folding.cc`.
     """
 
     name = "constant_folding"
+    xla = "xla/hlo/transforms/simplifiers/hlo_constant_folding.cc"
     max_elements: int = 45_000_000
     max_growth: int = 64
 

@@ -29,14 +29,10 @@ MOVES_OVER_NARROWING = MOVES | {"broadcast"}
 @register
 @dataclass(frozen=True)
 class ConvertMover:
-    """Changes places of converts and what moves elements.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/simplifiers/convert_mover.cc`.
-    """
+    """Changes places of converts and what moves elements."""
 
     name = "convert-mover"
+    xla = "xla/hlo/transforms/simplifiers/convert_mover.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with its converts where they cost least."""

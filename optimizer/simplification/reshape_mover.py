@@ -46,14 +46,10 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class ReshapeMover:
-    """Sinks reshapes and transposes.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/simplifiers/reshape_mover.cc`.
-    """
+    """Sinks reshapes and transposes."""
 
     name = "reshape-mover"
+    xla = "xla/hlo/transforms/simplifiers/reshape_mover.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with reshapes and transposes as far down as they go."""

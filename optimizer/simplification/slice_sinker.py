@@ -27,14 +27,10 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class SliceSinker:
-    """Sinks slices past groups of equal elementwise instructions.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/simplifiers/slice_sinker.cc`.
-    """
+    """Sinks slices past groups of equal elementwise instructions."""
 
     name = "slice-sinker"
+    xla = "xla/hlo/transforms/simplifiers/slice_sinker.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with slices after what is done element by element."""

@@ -29,14 +29,10 @@ LONGEST = 10_000
 @register
 @dataclass(frozen=True)
 class ZeroSizedHloElimination:
-    """Makes constants of arrays without elements.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/simplifiers/zero_sized_hlo_elimination.cc`.
-    """
+    """Makes constants of arrays without elements."""
 
     name = "zero_sized_hlo_elimination"
+    xla = "xla/hlo/transforms/simplifiers/zero_sized_hlo_elimination.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module in which only constants and parameters are empty."""

@@ -40,13 +40,10 @@ class DotMerger:
     Attributes
     ----------
     max_size_to_merge : bytes of operands and result of one dot; larger ones fill a processor.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/simplifiers/dot_merger.cc`.
     """
 
     name = "dot-merger"
+    xla = "xla/hlo/transforms/simplifiers/dot_merger.cc"
     promise = ROUNDING
     max_size_to_merge: int = 32 << 20
 

@@ -28,14 +28,10 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class TransposeFolding:
-    """Folds transposes into the dots and convolutions that use them.
-
-    References
-    ----------
-    XLA, `xla/service/transpose_folding.cc`.
-    """
+    """Folds transposes into the dots and convolutions that use them."""
 
     name = "transpose-folding"
+    xla = "xla/service/transpose_folding.cc"
     promise = ROUNDING
 
     def run(self, module: Module, log: Log) -> Module:

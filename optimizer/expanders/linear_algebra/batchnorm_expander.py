@@ -30,14 +30,10 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class BatchNormExpander:
-    """Replaces the three opcodes of batch normalization.
-
-    References
-    ----------
-    XLA, `xla/service/batchnorm_expander.cc`.
-    """
+    """Replaces the three opcodes of batch normalization."""
 
     name = "batchnorm_expander"
+    xla = "xla/service/batchnorm_expander.cc"
     promise = ROUNDING
 
     def run(self, module: Module, log: Log) -> Module:

@@ -20,15 +20,13 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class ExplicitPrecision:
-    """Splits what mixes floats of several precisions into conversions and what computes in one.
-
-    References
-    ----------
-    XLA, `xla/hlo/transforms/simplifiers/float_normalization.cc`, which does so where a backend does
-    not support such types.
-    """
+    """Splits what mixes floats of several precisions into conversions and what computes in one."""
 
     name = "explicit-precision"
+    xla = (
+        "xla/hlo/transforms/simplifiers/float_normalization.cc, which does so where a backend "
+        "does not support such types"
+    )
 
     def run(self, module: Module, log: Log) -> Module:
         """The module whose instructions say the types of what they compute."""

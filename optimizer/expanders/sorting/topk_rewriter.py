@@ -28,14 +28,10 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class TopkRewriter:
-    """Replaces sort and slice by topk.
-
-    References
-    ----------
-    XLA, `xla/service/topk_rewriter.cc`.
-    """
+    """Replaces sort and slice by topk."""
 
     name = "topk-rewriter"
+    xla = "xla/service/topk_rewriter.cc"
 
     def run(self, module: Module, log: Log) -> Module:
         """The module in which no sort is there for its first elements alone."""
