@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from codegen.indexing import Atom, Within
+    from codegen.kinds import Kind
 
 
 class _Tree:
@@ -171,7 +172,7 @@ class Choose(_Tree):
 class Cast(_Tree):
     """A value converted to another type."""
 
-    kind: str
+    kind: Kind
     value: Expr
 
 
@@ -196,10 +197,10 @@ class Struct(_Tree):
 
     Attributes
     ----------
-    kind : the type, such as "struct part" or "s32[]"; "" where a variable begins with them.
+    kind : the type; None where a variable begins with them, which says it.
     """
 
-    kind: str
+    kind: Kind | None
     values: tuple[Expr, ...]
 
 
@@ -246,7 +247,7 @@ def letter(character: str) -> Literal:
     return Literal(ord(character), "char")
 
 
-def array_of(numbers: Iterable[int], kind: str = "") -> Struct:
+def array_of(numbers: Iterable[int], kind: Kind | None = None) -> Struct:
     """Integers, one after the other."""
     return Struct(kind, tuple(map(Literal, numbers)))
 

@@ -23,6 +23,7 @@ from codegen.expressions import (
     Struct,
     Text,
 )
+from codegen.kinds import Array, Kind, Pointer, Record, Table
 from codegen.statements import (
     Assign,
     Break,
@@ -119,7 +120,7 @@ def _apply(apply: Apply) -> str:
 
 
 def _struct(struct: Struct) -> str:
-    kind = f"({struct.kind})" if struct.kind else ""
+    kind = "" if struct.kind is None else f"({spelled(struct.kind)})"
     return f"{kind}{{{', '.join(map(shown, struct.values))}}}"
 
 
@@ -154,7 +155,7 @@ _PRINTERS: dict[type, Callable[[Any], str]] = {
     Literal: literal,
     Index: lambda index: index.sum.text,
     Apply: _apply,
-    Cast: lambda cast: f"({cast.kind}){shown(cast.value, _UNARY)}",
+    Cast: lambda cast: f"({spelled(cast.kind)}){shown(cast.value, _UNARY)}",
     Choose: _choose,
     Group: lambda group: f"({shown(group.inside)})",
     Text: lambda text: f'"{text.text}"',
@@ -193,10 +194,10 @@ def _line(statement: Let | Variable | Assign | Call | Try | Break) -> str:
     """A statement that has no others inside."""
     match statement:
         case Let(kind, name, value):
-            return f"const {_declared(kind, name)} = {shown(value)};"
+            return f"const {declared(kind, name)} = {shown(value)};"
         case Variable(kind, name, value, size):
             length = "" if size is None else f"[{size}]"
-            return f"{_declared(kind, name)}{length}{f' = {shown(value)}' if value else ''};"
+            return f"{declared(kind, name)}{length}{f' = {shown(value)}' if value else ''};"
         case Assign(target, value):
             return f"{shown(target)} = {shown(value)};"
         case Call(function, arguments):
@@ -208,8 +209,33 @@ def _line(statement: Let | Variable | Assign | Call | Try | Break) -> str:
             return f"if ({shown(condition)}) break;"
 
 
-def _declared(kind: str, name: str) -> str:
-    return f"{kind}{name}" if kind.endswith("*") else f"{kind} {name}"
+def spelled(kind: Kind) -> str:
+    """A type as C."""
+    match kind:
+        case Pointer(to, const):
+            return f"{'const ' if const else ''}{spelled(to)} *"
+        case Record(name):
+            return f"struct {name}"
+        case Array(of):
+            return f"{spelled(of)}[]"
+        case Table(of):
+            return f"static const {of}"
+        case _:
+            return kind
+
+
+def declared(kind: Kind, name: str, restrict: str = "restrict") -> str:
+    """A variable or parameter with its type, as C.
+
+    Parameters
+    ----------
+    restrict : the language's word for pointers that overlap with no other.
+    """
+    if isinstance(kind, str):
+        return f"{kind} {name}"
+    if isinstance(kind, Pointer):
+        return f"{spelled(kind)}{f'{restrict} ' if kind.restrict else ''}{name}"
+    return f"{spelled(kind)} {name}"
 
 
 def _loop_lines(loop: For) -> Iterator[str]:

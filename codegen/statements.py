@@ -14,12 +14,14 @@ from codegen.expressions import Expr, Name, names_of, substitute
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from codegen.kinds import Kind
+
 
 @dataclass(frozen=True, slots=True)
 class Let:
     """A name for a value: `const f32 sum = x + y;`."""
 
-    kind: str
+    kind: Kind
     name: str
     value: Expr
 
@@ -33,7 +35,7 @@ class Variable:
     work : as of `Call`, of the function that gives the value.
     """
 
-    kind: str
+    kind: Kind
     name: str
     value: Expr | None = None
     size: int | None = None

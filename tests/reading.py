@@ -18,6 +18,7 @@ from codegen.expressions import (
     Struct,
     Text,
 )
+from codegen.kinds import Array, Kind, Pointer, Record
 from codegen.printer import PRECEDENCE, precedence, shown
 from hlo.types.element_type import ELEMENT_TYPES
 
@@ -97,7 +98,7 @@ class _Reader:
         while self.peek() != ")":
             words.append(self.take())
         self.take(")")
-        kind = " ".join(words).replace(" [ ]", "[]")
+        kind = _kind(words)
         if self.peek() == "{":
             self.take()
             return Struct(kind, self.listed("}"))
@@ -135,7 +136,7 @@ class _Reader:
             self.take(")")
             return Group(inside)
         if token == "{":
-            return Struct("", self.listed("}"))
+            return Struct(None, self.listed("}"))
         if token[0] == "'":
             return Literal(ord(token[1]), "char")
         if token[0] == '"':
@@ -143,6 +144,18 @@ class _Reader:
         if token[0].isdigit():
             return _number(token)
         return Name(token)
+
+
+def _kind(words: list[str]) -> Kind:
+    """A type from its words, of which `*` and `[ ]` are some."""
+    const, words = "const" in words, [word for word in words if word != "const"]
+    if words[-1] == "*":
+        inner = _kind(words[:-1])
+        assert isinstance(inner, str | Record)
+        return Pointer(inner, const)
+    if words[-2:] == ["[", "]"]:
+        return Array(words[0])
+    return Record(words[1]) if words[0] == "struct" else " ".join(words)
 
 
 def _bare(expr: Expr, least: int) -> Expr:

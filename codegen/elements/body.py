@@ -17,6 +17,7 @@ from codegen.elements.table import Element, Entry, Scalar, Schedule
 from codegen.elements.types import is_narrow, load, store, stored_narrowed, wide
 from codegen.expressions import Expr, Literal, Name, condition_of, item, tree
 from codegen.indexing import Index, counter, linear
+from codegen.kinds import Pointer
 from codegen.statements import Assign, Call, For, If, Let, Statement, Variable, vectorized
 from hlo.errors.error import HloError
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from codegen.elements.constants import Constants
     from codegen.elements.names import Names
     from codegen.indexing import Sum, Within
+    from codegen.kinds import Kind, Record
     from hlo.attributes import GetTupleElement
     from hlo.instruction import Computation, Instruction
     from hlo.table import OpTable
@@ -90,7 +92,7 @@ class Writer:
     argument : gives the name in the kernel of a pointer that its caller has, of a C type.
     """
 
-    argument: Callable[[str, str, str], Name]
+    argument: Callable[[Kind, str, str], Name]
 
     def __init__(self, table: OpTable[Entry], names: Names, constants: Constants) -> None:
         self.table = table
@@ -121,7 +123,7 @@ class Body:
         """Append statements to the open block."""
         self.writer.blocks[-1] += statements
 
-    def let(self, kind: str, name: str, value: Expr) -> Name:
+    def let(self, kind: Kind, name: str, value: Expr) -> Name:
         """Name a value; gives the name."""
         unique = self.writer.names.unique(name)
         self.add(Let(kind, unique, value))
@@ -129,7 +131,7 @@ class Body:
 
     def variable(
         self,
-        kind: str,
+        kind: Kind,
         name: str,
         value: Expr | int | None = None,
         size: int | None = None,
@@ -160,7 +162,7 @@ class Body:
         """A fresh name."""
         return self.writer.names.unique(wanted)
 
-    def own(self, kind: str, name: str, size: int, bytes_each: int) -> Name:
+    def own(self, kind: str | Record, name: str, size: int, bytes_each: int) -> Name:
         """An array of each thread's own, for use inside of parallel loops; gives the pointer.
 
         It may be declared inside of the loop, or before it; its contents do not outlive a turn.
@@ -168,7 +170,7 @@ class Body:
         begin = self.writer.own_bytes
         # Not even an empty one is nothing: the kernel must have the pointer.
         self.writer.own_bytes += -(-max(size, 1) * bytes_each // 64) * 64
-        return self.variable(f"{kind} *", name, pointer_into(Name("own"), begin, kind))
+        return self.variable(Pointer(kind), name, pointer_into(Name("own"), begin, kind))
 
     @contextmanager
     def watched(self) -> Generator[Trace]:
@@ -369,7 +371,8 @@ class Body:
     def constant(self, literal: Constant, name: str) -> Name:
         """The C pointer to a constant array, which the kernel is given: so others may share it."""
         place = self.writer.constants.pointer(literal, name)
-        return self.writer.argument(f"const {literal.shape.element_type} *restrict ", place, name)
+        kind = Pointer(literal.shape.element_type.name, const=True, restrict=True)
+        return self.writer.argument(kind, place, name)
 
     def pointer(self, instr: Instruction) -> Name:
         """The C pointer to an array that is in memory."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from codegen.elements.body import Body, Environment, Writer
 from codegen.expressions import Name
+from codegen.kinds import Pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from codegen.elements.constants import Constants
     from codegen.elements.names import Names
     from codegen.elements.table import Entry
+    from codegen.kinds import Kind
     from hlo.instruction import Instruction
     from hlo.table import OpTable
     from hlo.types.shape import Shape
@@ -52,7 +54,7 @@ class Scope:
 class Argument:
     """What a kernel is given: its C type, its name in the kernel, and the caller's pointer."""
 
-    kind: str
+    kind: Kind
     name: str
     pointer: str
 
@@ -85,7 +87,7 @@ class Kernel:
             environment.aliases = {p: (outer, o) for p, o in scope.arguments.items()}
         return environment
 
-    def argument(self, kind: str, pointer: str, wanted: str) -> Name:
+    def argument(self, kind: Kind, pointer: str, wanted: str) -> Name:
         """The name in the kernel of a pointer that its caller has."""
         if pointer not in self.arguments:
             self.arguments[pointer] = Argument(kind, self.names.unique(wanted), pointer)
@@ -93,7 +95,7 @@ class Kernel:
 
     def output(self, shape: Shape, pointer: str, wanted: str) -> Name:
         """The name in the kernel of an array that it writes."""
-        return self.argument(f"{shape.element_type} *restrict ", pointer, wanted)
+        return self.argument(Pointer(shape.element_type.name, restrict=True), pointer, wanted)
 
 
 class Inputs(Mapping["Instruction", object]):
@@ -112,7 +114,8 @@ class Inputs(Mapping["Instruction", object]):
             return tuple(self._named(s, t, name) for s, t in pairs)
         if tree is None:
             return None
-        return self._kernel.argument(f"const {shape.element_type} *restrict ", str(tree), name)
+        kind = Pointer(shape.element_type.name, const=True, restrict=True)
+        return self._kernel.argument(kind, str(tree), name)
 
     def __contains__(self, instr: object) -> bool:
         """Whether an instruction's value is in memory."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from codegen.expressions import Cast, Expr, Literal
+from codegen.kinds import Pointer, Record
 from codegen.statements import Call
 
 # Bytes from which on threads share the work of a copy.
@@ -15,6 +16,6 @@ def copied(target: Expr, source: Expr, size: int) -> Call:
     return Call(function, (target, source, Literal(size)))
 
 
-def pointer_into(memory: Expr, offset: int, kind: str) -> Cast:
+def pointer_into(memory: Expr, offset: int, kind: str | Record, *, const: bool = False) -> Cast:
     """The address so many bytes behind the beginning of some memory, as that of numbers."""
-    return Cast(f"{kind} *", memory + offset if offset else memory)
+    return Cast(Pointer(kind, const), memory + offset if offset else memory)

@@ -32,6 +32,7 @@ from codegen.expressions import (
     binary,
     indexed,
 )
+from codegen.kinds import Pointer, Record
 from codegen.opcodes.fourier_lengths import (
     chirp,
     chirp_transform,
@@ -106,7 +107,7 @@ class _Block:
 
     def __init__(self, transforms: Transforms, n: int, count: Expr) -> None:
         self.transforms, self.body, self.kind = transforms, transforms.body, transforms.kind
-        struct, each = f"struct lanes_{self.kind}", 2 * VECTOR_BYTES
+        struct, each = Record(f"lanes_{self.kind}"), 2 * VECTOR_BYTES
         self.x = self.body.own(struct, "x", _room(n), each)
         self.y = self.body.own(struct, "y", _room(n), each)
         self.count = count
@@ -116,7 +117,8 @@ class _Block:
         if step == 1 and line != 1 and self.kind.bits == 32:
             # Pairs of two f32 change rows with columns as words of 64 bits.
             self._transpose(self.y, place, n, self.count, self.transforms.width, line)
-            place, step, line = Cast(f"const {self.kind} *", self.y), self.transforms.width, 1
+            place = Cast(Pointer(self.kind.name, const=True), self.y)
+            step, line = self.transforms.width, 1
         numbers = (n, self.count, step, line, int(way.turned))
         self._call("take_lines", self.x, place, *numbers, work=4 * n)
 
@@ -124,7 +126,7 @@ class _Block:
         """Store numbers of all lines."""
         width, scale = self.transforms.width, literal(self.kind, way.scale)
         if step == 1 and line != 1 and self.kind.bits == 32:
-            there = Cast(f"{self.kind} *", self.y)
+            there = Cast(Pointer(self.kind.name), self.y)
             turned = int(way.turned)
             self._call("give_lines", self.x, there, n, width, width, 1, turned, scale, work=4 * n)
             self._transpose(place, self.y, self.count, n, line, width)
@@ -136,7 +138,7 @@ class _Block:
         self, to: Expr, source: Expr, rows: Expr | int, columns: Expr | int, row: int, column: int
     ) -> None:
         """Let rows of words of 64 bits become columns."""
-        ends = Cast("u64 *", Group(to)), Cast("const u64 *", Group(source))
+        ends = Cast(Pointer("u64"), Group(to)), Cast(Pointer("u64", const=True), Group(source))
         self.body.call("hlo_transpose_u64", *ends, rows, columns, row, column)
 
     def transform(self, n: int) -> None:
@@ -196,7 +198,7 @@ class Transforms:
         """An array of complex numbers that all threads see."""
         place = pointer_into(Name("scratch"), self.bytes, self.kind.name)
         self.bytes += -(-size * 2 * self.kind.bytes // VECTOR_BYTES) * VECTOR_BYTES
-        return self.body.variable(f"{self.kind} *", name, place)
+        return self.body.variable(Pointer(self.kind.name), name, place)
 
     def constant(self, numbers: NDArray[Any], name: str) -> Name:
         """The pointer to the parts of complex numbers that are known."""

@@ -19,6 +19,7 @@ from codegen.expressions import (
     negated,
 )
 from codegen.indexing import linear
+from codegen.kinds import Pointer
 from codegen.statements import Assign, For, If, Variable
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ class Rows:
         before : the condition that says whether the element of one number comes first.
         """
         body, n = self.body, self.n
-        source = body.variable("s32 *", "source", self.order)
-        target = body.variable("s32 *", "target", self.spare)
+        source = body.variable(Pointer("s32"), "source", self.order)
+        target = body.variable(Pointer("s32"), "target", self.spare)
         begin, at = Name("begin"), Name("at")
 
         def nearest(number: Expr) -> Choose:
@@ -82,7 +83,7 @@ class Rows:
                     body.assign(left, left + negated(take))
                 body.add(For("at", end, tuple(step), start=begin))
             body.add(For("begin", n, tuple(merge), step=Literal(2) * width))
-            done = Variable("s32 *", "done", target)
+            done = Variable(Pointer("s32"), "done", target)
             body.add(done, Assign(target, source), Assign(source, Name("done")))
         rounds = max(n - 1, 0).bit_length()
         body.add(For("level", rounds, tuple(round_)))

@@ -17,6 +17,7 @@ from codegen.elements.table import Kernel, elements
 from codegen.elements.types import store
 from codegen.expressions import Cast, Choose, Expr, Group, Literal, Name, binary, indexed, item
 from codegen.indexing import counter, linear, unknown
+from codegen.kinds import Pointer
 from codegen.opcodes.comparators import Key, keys
 from codegen.opcodes.merging import write_merge_sort
 from codegen.opcodes.movement import bits_of, from_bits
@@ -172,7 +173,7 @@ def _order(words: Words, parts: Sequence[Part], lost: Name | None = None) -> Nam
         spare = words.spare
         if done and array != words.words and n > FEW:
             spare = body.variable(
-                "u64 *", "other", Choose(binary("==", done, words.words), spare, words.words)
+                Pointer("u64"), "other", Choose(binary("==", done, words.words), spare, words.words)
             )
         done = words.sorted("u64", array, spare, 32, bits)
     assert done is not None

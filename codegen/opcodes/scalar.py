@@ -27,6 +27,7 @@ from codegen.expressions import (
     rebuilt,
     substitute,
 )
+from codegen.kinds import number_of
 from hlo.errors.error import HloError
 from hlo.types.element_type import ELEMENT_TYPES, F16, F32, PRED
 from interpreter.conversion import ROUNDED_ONCE, integer_range
@@ -198,7 +199,7 @@ def _filled(tree: Expr, words: Mapping[str, str]) -> Expr:
         case Apply(function, args):
             return Apply(function.format(**words), args)
         case Cast(kind, value):
-            return Cast(kind.format(**words), value)
+            return Cast(number_of(kind).format(**words), value)
         case _:
             return made
 

@@ -23,6 +23,7 @@ from codegen.expressions import (
     indexed,
     item,
 )
+from codegen.kinds import Pointer
 from codegen.opcodes.fourier import Lines, Transforms, Way
 from codegen.opcodes.fourier_lengths import roots_of_unity
 
@@ -44,8 +45,8 @@ def write_fft(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int:
         return 0
     kind = instr.shape.element_type.real
     transforms = Transforms(body, kind)
-    source: Expr = Cast(f"const {kind} *", body.pointer(operand))
-    target = body.variable(f"{kind} *", "to", Cast(f"{kind} *", outputs[0]))
+    source: Expr = Cast(Pointer(kind.name, const=True), body.pointer(operand))
+    target = body.variable(Pointer(kind.name), "to", Cast(Pointer(kind.name), outputs[0]))
     axes = list(range(rank - len(attrs.fft_length), rank))
     inverse = attrs.fft_type in ("IFFT", "IRFFT")
     scale = 1 / prod(attrs.fft_length) if inverse else 1.0

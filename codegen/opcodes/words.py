@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.memory import pointer_into
 from codegen.expressions import Cast, Name, apply
+from codegen.kinds import Pointer
 from codegen.opcodes.folding import over
 
 if TYPE_CHECKING:
@@ -60,14 +61,14 @@ class Words:
             return self.body.own(kind, name, size, each)
         begin = self.scratch_bytes
         self.scratch_bytes += -(-size * each // 64) * 64
-        return self.body.variable(f"{kind} *", name, pointer_into(Name("scratch"), begin, kind))
+        return self.body.variable(Pointer(kind), name, pointer_into(Name("scratch"), begin, kind))
 
     def pair(self, kind: str) -> tuple[Name, Name]:
         """Both arrays, as words of another size."""
         if kind == "u64":
             return self.words, self.spare
         first, second = (
-            self.body.variable(f"{kind} *", "words", Cast(f"{kind} *", array))
+            self.body.variable(Pointer(kind), "words", Cast(Pointer(kind), array))
             for array in (self.words, self.spare)
         )
         return first, second
@@ -97,4 +98,4 @@ class Words:
         call = apply(f"radix_sort_{kind}", words, spare, n, low, *ways)
         if n <= FEW:
             call = apply(f"insertion_sort_{kind}", words, n, low)
-        return body.variable(f"{kind} *", "sorted", call)
+        return body.variable(Pointer(kind), "sorted", call)

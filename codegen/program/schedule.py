@@ -16,6 +16,7 @@ from codegen.elements.constants import literal_of
 from codegen.elements.kernel import Argument, Scope
 from codegen.elements.table import Kernel as KernelEntry
 from codegen.elements.table import elemental
+from codegen.kinds import Pointer
 from codegen.program.placement import in_memory, read_from_memory
 from codegen.program.trees import branch, leaves, nested
 from hlo.errors.error import HloError
@@ -211,7 +212,7 @@ class Schedule:
         """Give a kernel some bytes of the arena, if it needs any."""
         if size:
             pointer = self.local(size, "room")
-            kernel.arguments[pointer] = Argument("u8 *restrict ", "scratch", pointer)
+            kernel.arguments[pointer] = Argument(Pointer("u8", restrict=True), "scratch", pointer)
 
     # ------------------------------------------------------------ instructions
 

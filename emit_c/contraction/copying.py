@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Expr, Group, Literal, Load, Name, behind, indexed, item
 from codegen.indexing import Sum, counter, unknown
+from codegen.kinds import Pointer
 from codegen.opcodes.folding import over
 from codegen.statements import Assign, Let
 from emit_c.contraction.transposing import LANES, transpose_name
@@ -76,8 +77,8 @@ class Column:
         known = _number(columns)
         body.call(
             function,
-            Cast(f"{kind} *", Group(to)),
-            Cast(f"const {kind} *", Group(behind(self.pointer, first))),
+            Cast(Pointer(kind), Group(to)),
+            Cast(Pointer(kind, const=True), Group(behind(self.pointer, first))),
             *(rows, columns, row, self.apart),
             work=2 * rows * (row if known is None else known),
         )

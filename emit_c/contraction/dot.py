@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Expr, Name
+from codegen.kinds import Pointer
 from codegen.opcodes.products import product_type
 from emit_c.contraction.few_rows import write_few_rows
 from emit_c.contraction.operands import operands_of
@@ -49,13 +50,13 @@ def write_whole_dot(body: Body, instr: Instruction, outputs: Sequence[Name]) -> 
         pointer: Expr = scratch.array(kind, "copy", made.copy_size)
         made.copy(body, pointer)
     else:
-        pointer = Cast(f"const {kind} *", body.pointer(made.input.instr))
+        pointer = Cast(Pointer(kind.name, const=True), body.pointer(made.input.instr))
     packed = made.kernel_at_hand()
     number = None if packed else made.number
     if not packed and tiling.cached:
         packed = scratch.array(kind, "packed", tiling.packed_size)
     if made.parts > 1:
-        pointers = Pointers(pointer, packed, Cast(f"{kind} *", outputs[0]))
+        pointers = Pointers(pointer, packed, Cast(Pointer(kind.name), outputs[0]))
         tiling.write(body, pointers, kind, number)
         return scratch.bytes
     with summed(body, instr, outputs[0], scratch, kind, [tiling]) as (target, output):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Choose, Expr, Group, Name, Op, binary, indexed, item
 from codegen.indexing import Sum, counter, delinear, strides
+from codegen.kinds import Pointer
 from codegen.opcodes.folding import over
 from codegen.opcodes.products import element_as
 from emit_c.contraction.copying import write_row
@@ -156,7 +157,7 @@ class Product:
     def kernel_at_hand(self) -> Expr | None:
         """Where the kernel is read in place, or lies packed already; None if it must be packed."""
         if self.tiling.in_place:
-            return Cast(f"const {self.kind} *", self.body.pointer(self.kernel.instr))
+            return Cast(Pointer(self.kind.name, const=True), self.body.pointer(self.kernel.instr))
         numbers = constant_numbers(self.body, self.kernel.instr) if self.parts == 1 else None
         if numbers is None:
             return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from codegen.elements.memory import pointer_into
 from codegen.elements.types import store
 from codegen.expressions import Expr, Name, item, spelled_out
+from codegen.kinds import Pointer
 from codegen.opcodes.folding import over
 from emit_c.contraction.tiles import result
 from optimizer.memory.heap import ALIGNMENT
@@ -38,7 +39,7 @@ class Scratch:
         begin = self.bytes
         self.bytes += max(ALIGNMENT, -(-size * kind.bytes // ALIGNMENT) * ALIGNMENT)
         place = pointer_into(Name("scratch"), begin, kind.name)
-        return self.body.variable(f"{kind} *", name, place)
+        return self.body.variable(Pointer(kind.name), name, place)
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from codegen.expressions import (
     item,
 )
 from codegen.indexing import Sum, counter, linear, unknown
+from codegen.kinds import Table
 from codegen.opcodes.folding import over
 from codegen.statements import Assign, For
 from emit_c.contraction.copying import column_of, row_of
@@ -351,7 +352,7 @@ class Tiling(Cutting):
 
     def _steps(self, body: Body, steps: Sequence[int]) -> Name:
         """The name of a constant array."""
-        return body.variable("static const s64", "steps", array_of(steps), len(steps))
+        return body.variable(Table("s64"), "steps", array_of(steps), len(steps))
 
     def _store(
         self,

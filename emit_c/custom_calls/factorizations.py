@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Choose, Expr, Group, Literal, Name, binary, item, letter
+from codegen.kinds import Pointer
 from emit_c.custom_calls.lapack import Call, Letter, Matrix, batched
 from emit_c.custom_calls.table import kernel
 from interpreter.custom_calls.lapack_names import SIGNATURES, ffi_targets
@@ -160,7 +161,7 @@ def gees(call: Call, a: Matrix) -> Results:
     values = _eigenvalues(call, n)
     selected = call.array("selected", [1], "s32")
     # "N" and no function to select: eigenvalues are left in the order in which they come.
-    how = (call.option("mode"), Letter(letter("N")), Cast("void *", Literal(0)))
+    how = (call.option("mode"), Letter(letter("N")), Cast(Pointer("void"), Literal(0)))
     info = call.lapack("gees", *how, n, a, a.leading, selected, *values, vectors, vectors.leading)
     return a, vectors, *values, item(selected.name, 0), info
 

@@ -29,6 +29,8 @@ from codegen.expressions import (
     tree,
 )
 from codegen.indexing import Sum, linear
+from codegen.kinds import Array, Pointer
+from codegen.printer import spelled
 from emit_c.code.constants import Constants
 from emit_c.contraction.transposing import LANES, transpose_name
 from hlo.types.element_type import ELEMENT_TYPES
@@ -144,7 +146,7 @@ class Call:
             return Matrix(self.body.own(kind, name, prod(dims), bytes_each), kind, dims)
         place = pointer_into(Name("scratch"), self.scratch, kind)
         self.scratch += -(-max(prod(dims) * bytes_each, 1) // ALIGNMENT) * ALIGNMENT
-        return Matrix(self.body.variable(f"{kind} *", name, place), kind, dims)
+        return Matrix(self.body.variable(Pointer(kind), name, place), kind, dims)
 
     def lapack(self, routine: str, *arguments: int | Expr | Letter | Matrix) -> Name:
         """Call a routine of LAPACK; gives the name of what it returns, its info.
@@ -155,7 +157,7 @@ class Call:
         arguments : as LAPACKE's, without the order; an expression is a pointer.
         """
         name = f"LAPACKE_{self.letter}{routine}"
-        kinds = ", ".join(["s32", *map(_kind, arguments)])
+        kinds = ", ".join(["s32", *(spelled(_kind(each)) for each in arguments)])
         function = self._foreign(name, f"s32 {{}}({kinds})")
         # A variable, since values that nobody reads are left out.
         call = apply(function, COLUMN_MAJOR, *map(_value, arguments))
@@ -191,10 +193,10 @@ def _work(arguments: Sequence[int | Expr | Letter | Matrix]) -> int:
     return _CALL_WORK + _ELEMENT_WORK * most
 
 
-def _kind(argument: int | Expr | Letter | Matrix) -> str:
+def _kind(argument: int | Expr | Letter | Matrix) -> str | Pointer:
     if isinstance(argument, int):
         return "s32"
-    return "char" if isinstance(argument, Letter) else "void *"
+    return "char" if isinstance(argument, Letter) else Pointer("void")
 
 
 def _value(argument: int | Expr | Letter | Matrix) -> Expr:
@@ -206,7 +208,7 @@ def _value(argument: int | Expr | Letter | Matrix) -> Expr:
 def _address(argument: int | Letter | Matrix) -> Expr:
     if isinstance(argument, Matrix):
         return argument.name
-    return Struct(f"{_kind(argument)}[]", (_value(argument),))
+    return Struct(Array(_kind(argument)), (_value(argument),))
 
 
 def _place(matrix: Matrix, index: Index) -> Expr:
@@ -228,7 +230,8 @@ def _in_squares(matrix: Matrix) -> bool:
 def _transpose(body: Body, kind: str, to: Expr, from_: Expr, dims: Sequence[int]) -> None:
     """Write the rows of a matrix from its columns, or the other way round."""
     bits, (rows, columns) = ELEMENT_TYPES[kind].bits, dims
-    places = Cast(f"u{bits} *", Group(to)), Cast(f"const u{bits} *", Group(from_))
+    kinds = Pointer(f"u{bits}"), Pointer(f"u{bits}", const=True)
+    places = Cast(kinds[0], Group(to)), Cast(kinds[1], Group(from_))
     numbers = rows, columns, columns, rows
     body.call(transpose_name(bits), *places, *numbers, work=2 * rows * columns)
 

@@ -33,6 +33,7 @@ from codegen.expressions import (
     substitute,
     walk,
 )
+from codegen.kinds import number_of
 from codegen.statements import (
     Assign,
     For,
@@ -147,8 +148,9 @@ class _Rows:
     def can_be_gathered(self) -> bool:
         """Whether there are instructions for what is loaded and stored that lies apart."""
         every = list(each_side(self.written))
-        kinds = {s.kind for s in every if isinstance(s, Let | Variable)}
-        loaded = {s.kind for s in every if isinstance(s, Let) and self._lies_apart(s.value)}
+        kinds = {number_of(s.kind) for s in every if isinstance(s, Let | Variable)}
+        lets = [s for s in every if isinstance(s, Let)]
+        loaded = {number_of(s.kind) for s in lets if self._lies_apart(s.value)}
         stored = any(isinstance(s, Assign) and self._lies_apart(s.target) for s in every)
         known = (ELEMENT_TYPES.get(kind) for kind in (kinds if stored else loaded))
         return all(k is not None and k.bytes in _GATHERED and not k.is_complex for k in known)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.folds import all_joined, neutral
 from codegen.expressions import Choose, Expr, Load, Name, Op, tree
+from codegen.kinds import Pointer, number_of
 from codegen.statements import Assign, For, Let, Statement, Variable, renamed
 from emit_c.kernels.parallel import LEAST_WORK, turns, work
 
@@ -43,7 +44,7 @@ def in_blocks(body: Body, statements: Sequence[Statement]) -> list[Statement]:
             variables[statement.name] = statement
         folds = _folds(statement)
         known = [(op, variables[name]) for op, name in folds if name in variables]
-        starts = [neutral(op, variable.kind) for op, variable in known]
+        starts = [neutral(op, number_of(variable.kind)) for op, variable in known]
         if isinstance(statement, For) and len(folds) == len(known) > 0 and all(starts):
             parts = [_Folded(*pair, body.name("part"), body.name("parts")) for pair in known]
             found += _blocked(body, statement, parts)
@@ -64,7 +65,7 @@ class _Folded:
     @property
     def start(self) -> Expr:
         """What a part begins with."""
-        start = neutral(self.operation, self.variable.kind)
+        start = neutral(self.operation, number_of(self.variable.kind))
         assert start is not None
         return start
 
@@ -75,13 +76,13 @@ class _Folded:
 
     def begin(self, block: str, column: str) -> list[Statement]:
         """Declare the part of a block."""
-        kind = self.variable.kind
+        kind = number_of(self.variable.kind)
         if self.variable.size is None:
             return [Variable(kind, self.part, self.start)]
         place = Name(self.parts) + Name(block) * self.width
         each = Assign(Load(Name(self.part), Name(column)), self.start)
         return [
-            Variable(f"{kind} *", self.part, place),
+            Variable(Pointer(kind), self.part, place),
             For(column, self.width, (each,), simd=True),
         ]
 

@@ -30,6 +30,7 @@ from codegen.expressions import (
     substitute,
     walk,
 )
+from codegen.kinds import element_of
 from codegen.statements import (
     Assign,
     For,
@@ -49,32 +50,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from codegen.expressions import Expr
+    from codegen.kinds import Kind
 
 
 def inlined(
-    statements: Sequence[Statement], pointers: Iterable[tuple[str, str]]
+    statements: Sequence[Statement], pointers: Iterable[tuple[Kind, str]]
 ) -> tuple[Statement, ...]:
     """Statements without names that are used once, where these say nothing.
 
     Parameters
     ----------
-    pointers : types and names of the pointers that are declared outside, such as `const f32 *`.
+    pointers : types and names of the pointers that are declared outside.
     """
-    kinds = {name: _element(kind) for kind, name in pointers}
+    kinds = {name: element_of(kind) for kind, name in pointers}
     return _inlined(statements, kinds)[0]
 
 
-def _element(kind: str) -> str:
-    """What a pointer of a type points to; a number's own type."""
-    return kind.replace("const ", "").replace("restrict", "").replace("*", "").strip()
-
-
 def _inlined(
-    statements: Sequence[Statement], outside: Mapping[str, str]
+    statements: Sequence[Statement], outside: Mapping[str, Kind]
 ) -> tuple[tuple[Statement, ...], Counter[str]]:
     """A block of statements, and how often names were read and written there before."""
     declared = ((s.kind, s.name) for s in statements if isinstance(s, Let | Variable))
-    kinds = {**outside, **{name: _element(kind) for kind, name in declared}}
+    kinds = {**outside, **{name: element_of(kind) for kind, name in declared}}
     uses = Counter[str]()
     inside = [_nested(s, kinds, uses) for s in _without_copies(statements)]
     made: dict[int, Statement] = {}
@@ -96,7 +93,7 @@ def _inlined(
     return tuple(made.values()), uses
 
 
-def _nested(statement: Statement, kinds: Mapping[str, str], uses: Counter[str]) -> Statement:
+def _nested(statement: Statement, kinds: Mapping[str, Kind], uses: Counter[str]) -> Statement:
     """A statement with what is inside of it done, and its names counted."""
     match statement:
         case For() | Forever():
@@ -127,7 +124,7 @@ def _changes_memory(statement: Statement) -> bool:
     return any(isinstance(e, Apply | Cast | Group) for v in trees(statement) for e in walk(v))
 
 
-def _loads(let: Let, kinds: Mapping[str, str]) -> bool:
+def _loads(let: Let, kinds: Mapping[str, Kind]) -> bool:
     """Whether a value is an element of an array of its type."""
     match let.value:
         case Apply(function, (value,)):
@@ -160,7 +157,7 @@ def _with_values(statement: Statement, values: Mapping[str, Expr]) -> Statement:
 
 
 def _at_once(
-    before: Statement, statement: Statement, kinds: Mapping[str, str], uses: Counter[str]
+    before: Statement, statement: Statement, kinds: Mapping[str, Kind], uses: Counter[str]
 ) -> Assign | None:
     """One statement for one that computes a value, and one that alone needs it, and stores it."""
     if not isinstance(statement, Assign) or not isinstance(before, Let):

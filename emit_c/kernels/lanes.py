@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.folds import SUM_OF_FLOATS, all_joined, neutral
 from codegen.expressions import Load, Name, tree
+from codegen.kinds import number_of
 from codegen.printer import text
 from codegen.statements import Assign, Call, For, Forever, If, Let, Statement, Variable, renamed
 from emit_c.kernels.parallel import turns
@@ -60,7 +61,7 @@ def in_lanes(
     kinds, found = dict(outside or {}), list[Statement]()
     for statement in statements:
         if isinstance(statement, Variable) and statement.size is None:
-            kinds[statement.name] = statement.kind
+            kinds[statement.name] = number_of(statement.kind)
         found += _in_lanes(body, statement, kinds, times)
     return tuple(found)
 
@@ -93,7 +94,7 @@ def _loaded(statements: Sequence[Statement]) -> Iterator[str]:
         if isinstance(statement, If):
             yield from _loaded((*statement.then, *statement.otherwise))
         elif isinstance(statement, Let) and isinstance(statement.value, Load):
-            yield statement.kind
+            yield number_of(statement.kind)
 
 
 def _innermost(loop: For) -> For | None:

@@ -16,7 +16,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Apply, Expr, Group, Literal, Name, Op, Struct, names_of, walk
-from codegen.printer import text
+from codegen.kinds import Pointer, Record, unrestricted
+from codegen.printer import declared, text
 from codegen.statements import (
     Assign,
     Break,
@@ -35,6 +36,7 @@ from emit_c.kernels.inlined import inlined
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from codegen.kinds import Kind
     from emit_c.kernels.kernel import Kernel
 
 # Work of the smallest part that is worth a thread: 65,000 additions of two arrays, about 5 us.
@@ -180,25 +182,25 @@ class _Split:
         run = self.kernel.body.function(f"{self.name}_turns", self._define_turns)
         part = self.kernel.body.function(f"{self.name}_part", lambda name: self._unpack(name, run))
         values = tuple(Name(name) for _, name in (*self.given, *self._own))
-        given = Op("&", (Struct(f"struct {part}", values),)) if values else Literal(0)
+        given = Op("&", (Struct(Record(part), values),)) if values else Literal(0)
         grain = max(1, LEAST_WORK * self.turns // max(work(self.nest[:1]), 1))
         return Call("hlo_parallel", (Name(part), given, Literal(self.turns), Literal(grain)))
 
     @property
-    def _own(self) -> list[tuple[str, str]]:
-        return [("u8 *", "own")] if self.uses_own else []
+    def _own(self) -> list[tuple[Kind, str]]:
+        return [(Pointer("u8"), "own")] if self.uses_own else []
 
     def _define_turns(self, name: str) -> str:
         """The function of a range of turns."""
         parameters = (*self.given, *self._own, *_RANGE)
-        listed = ", ".join(f"{kind}{parameter}" for kind, parameter in parameters)
+        listed = ", ".join(declared(*each) for each in parameters)
         body = text(inlined((*self.repeated, self._loop()), self.given))
         return f"static void {name}({listed}) {{\n{_OF_TURNS}{body}}}\n"
 
     def _unpack(self, name: str, run: str) -> str:
         """The function that the runtime library calls."""
         fields = [*self.given, *self._own]
-        members = "".join(f"  {kind.replace('restrict ', '')}{n};\n" for kind, n in fields)
+        members = "".join(f"  {declared(unrestricted(k), n)};\n" for k, n in fields)
         passed = [f"given->{n}" for _, n in self.given]
         if self.uses_own:
             passed.append(f"given->own + slot * {self.kernel.writer.own_bytes}")
@@ -231,7 +233,7 @@ class _Split:
         return For("turn", Name("end"), (*counters, *self.body), start=Name("begin"), simd=simd)
 
 
-_RANGE = (("s64 ", "begin"), ("s64 ", "end"))
+_RANGE = (("s64", "begin"), ("s64", "end"))
 # Comments in the functions, since the HLO that they compute stands above the kernel, after them.
 _OF_TURNS = "  // Some turns of a loop of the next kernel, which one thread takes.\n"
 _OF_PART = (
@@ -253,12 +255,11 @@ def _joined(loop: For) -> tuple[list[For], tuple[Statement, ...]]:
     return nest, nest[-1].body
 
 
-def _kind(statement: Let | Variable) -> str:
-    """The type in which a variable is handed on, as it stands before a name."""
-    if isinstance(statement, Variable) and statement.size is not None:
-        return f"{statement.kind} *"
-    space = "" if statement.kind.endswith("*") else " "
-    return f"{statement.kind}{space}"
+def _kind(statement: Let | Variable) -> Kind:
+    """The type in which a variable is handed on."""
+    kind = statement.kind
+    is_array = isinstance(statement, Variable) and statement.size is not None
+    return Pointer(kind) if is_array and isinstance(kind, str) else kind
 
 
 def _changed(statements: Iterable[Statement]) -> Iterable[str]:

@@ -16,7 +16,8 @@ from codegen.elements.names import comment
 from codegen.elements.table import Scalar
 from codegen.expressions import item
 from codegen.indexing import delinear, linear
-from codegen.printer import text
+from codegen.kinds import is_const, unrestricted
+from codegen.printer import declared, text
 from codegen.statements import For, Statement, live, vectorized
 from emit_c.kernels.kernel import Kernel
 from emit_c.kernels.passes import run_passes
@@ -76,7 +77,9 @@ class Kernels:
         status = "  return 0;\n" if kernel.writer.patience else ""
         inside = text(run_passes(kernel, name, statements, self.watch, plain=self.plain))
         _drop_unused(kernel, inside)
-        parameters = ", ".join(f"{a.kind}{a.name}" for a in kernel.arguments.values()) or "void"
+        parameters = (
+            ", ".join(declared(a.kind, a.name) for a in kernel.arguments.values()) or "void"
+        )
         body = _without_unused(self._own(kernel, f"({parameters}) {{\n{inside}{status}}}\n"))
         key = _anonymous(body, kernel)
         if key not in self._names:
@@ -96,11 +99,10 @@ def _let_results_share(kernel: Kernel) -> None:
     the compiler knew that they overlap with nothing, it might load the element of an operand only
     after the element of another result was stored in its place.
     """
-    written = [a for a in kernel.arguments.values() if not a.kind.startswith("const ")]
+    written = [a for a in kernel.arguments.values() if not is_const(a.kind)]
     if len(written) > 1:
         for pointer, argument in kernel.arguments.items():
-            kind = argument.kind.replace("restrict ", "")
-            kernel.arguments[pointer] = replace(argument, kind=kind)
+            kernel.arguments[pointer] = replace(argument, kind=unrestricted(argument.kind))
 
 
 def _drop_unused(kernel: Kernel, inside: str) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.table import Element, Scalar, Schedule
 from codegen.expressions import Literal, Name, Op, Struct, binary, negated
+from codegen.kinds import Record
 from codegen.program.trees import leaves
 from codegen.statements import Break, Forever, If, Statement, Try, Variable
 from emit_c.kernels.writing import write_loops
@@ -66,8 +67,8 @@ def write_in_variables(function: Function, loop: Instruction) -> None:
     kernel = function.new_kernel(function.scope)
     pairs = zip(leaves(function.tree(loop), loop.shape), loop.shape.leaves(), strict=True)
     outputs = [kernel.output(s, pointer, loop.name) for pointer, (_, s) in pairs if pointer]
-    begin = Struct("", (Literal(0),))
-    kernel.writer.patience = kernel.body.variable("struct hlo_patience", "patience", begin)
+    begin = Struct(None, (Literal(0),))
+    kernel.writer.patience = kernel.body.variable(Record("hlo_patience"), "patience", begin)
     function.call_kernel(kernel, loop, write_loops(kernel, [(loop, outputs)]))
 
 
@@ -91,7 +92,7 @@ def write_while(function: Function, instr: Instruction) -> None:
             *turn_in_swapped_places(function, instr, ended),
         )
     )
-    function.step(Variable("struct hlo_patience", patience, Struct("", (Literal(0),))), loop)
+    function.step(Variable(Record("hlo_patience"), patience, Struct(None, (Literal(0),))), loop)
 
 
 CONTROL: dict[str, Callable[[Function, Instruction], None]] = {

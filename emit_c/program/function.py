@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from codegen.elements.kernel import Argument, Scope
 from codegen.elements.memory import copied, pointer_into
 from codegen.expressions import Apply, Literal, Name
-from codegen.printer import shown, text
+from codegen.kinds import Pointer
+from codegen.printer import text
 from codegen.program.about import about
 from codegen.program.schedule import Schedule
-from codegen.statements import Call, Let, Statement, Try
+from codegen.statements import Call, Let, Statement, Try, Variable
 from emit_c.code.names import Names
 from emit_c.kernels.kernel import Kernel
 from emit_c.program.sites import site
@@ -57,9 +58,8 @@ class Function(Schedule):
 
     def declare(self, name: str, kind: str, place: str, offset: int = 0, *, const: bool) -> None:
         """Let a pointer to elements of a type stand for a place, some bytes behind it."""
-        made = f"{'const ' if const else ''}{kind} *"
-        value = shown(pointer_into(Name(place), offset, made[:-2]))
-        self.declared[name] = f"{made}{name} = {value};"
+        value = pointer_into(Name(place), offset, kind, const=const)
+        self.declared[name] = text([Variable(Pointer(kind, const), name, value)])
 
     # ------------------------------------------------------------------- steps
 
@@ -78,7 +78,7 @@ class Function(Schedule):
         assert isinstance(kernel, Kernel)
         comment = "\n".join(about(kernel, instr))
         if kernel.writer.own_bytes:
-            kernel.arguments["own"] = Argument("u8 *", "own", "own")
+            kernel.arguments["own"] = Argument(Pointer("u8"), "own", "own")
             self.module.slot_bytes = max(self.module.slot_bytes, kernel.writer.own_bytes)
         function = self.module.kernels.add(kernel, instr.name, comment, statements)
         pointers = tuple(kernel.arguments)
@@ -107,7 +107,7 @@ class Function(Schedule):
         for step in self.steps:
             shown = text(step)
             new = [word for word in dict.fromkeys(_WORD.findall(shown)) if word not in words]
-            whole += "".join(f"  {self.declared[w]}\n" for w in new if w in self.declared) + shown
+            whole += "".join(f"{self.declared[w]}" for w in new if w in self.declared) + shown
             words.update(new)
         unused = "".join(f"  (void){n};\n" for n in ("in", "out", "arena"))
         arguments = "const void *const *in, void *const *out, u8 *arena"

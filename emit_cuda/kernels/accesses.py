@@ -14,7 +14,6 @@ Memory Banks.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ import numpy as np
 
 from codegen.expressions import Cast, Group, Index, Literal, Load, Name, Op, children
 from codegen.indexing import Counter, Quotient, Remainder
+from codegen.kinds import Pointer, base_of
 from codegen.statements import Assign, For, If, Let, Variable, blocks, trees
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.wording import counted
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from codegen.elements.kernel import Argument
     from codegen.expressions import Expr
     from codegen.indexing import Atom, Sum
+    from codegen.kinds import Kind
     from codegen.statements import Statement
     from emit_cuda.kernels.stages import Stage
 
@@ -149,8 +150,8 @@ class _Warp:
                 return (mask & (start < stop),)
         return (mask,)
 
-    def _declare(self, kind: str, name: str, value: Expr) -> None:
-        if "*" not in kind:
+    def _declare(self, kind: Kind, name: str, value: Expr) -> None:
+        if not isinstance(kind, Pointer):
             self.values[name] = self.value(value)
         elif (place := self.place(value)) is not None:
             self.pointers[name] = place
@@ -285,7 +286,7 @@ def _least(threads: int, size: int, *, shared: bool) -> int:
     return -(-threads * size // SECTOR)
 
 
-def _pointed(pointer: Expr) -> str | None:
+def _pointed(pointer: Expr) -> Kind | None:
     """The type of the elements that a pointer was converted to point to."""
     match pointer:
         case Cast(kind, _):
@@ -296,9 +297,9 @@ def _pointed(pointer: Expr) -> str | None:
             return None
 
 
-def _size(kind: str) -> int:
-    """The bytes of an element of a C type, as `const f32 *__restrict__ ` or `float4`."""
-    word = next(iter(w for w in re.findall(r"\w+", kind) if w not in ("const", "volatile")), "")
+def _size(kind: Kind) -> int:
+    """The bytes of an element of a type, or of a pointer's: f32, or CUDA's float4."""
+    word = base_of(kind)
     if word in ELEMENT_TYPES:
         return ELEMENT_TYPES[word].bytes
     name = word.rstrip("0123456789")

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from codegen.elements.names import comment
-from codegen.printer import text
+from codegen.kinds import base_of, is_const, unrestricted
+from codegen.printer import declared, text
 from codegen.statements import names_in
 from emit_cuda.code.prelude import prelude
 from emit_cuda.kernels.sharing import key_of
@@ -80,17 +81,20 @@ class KernelFile:
         statements = all_in_cuda(stage.statements)
         read = set(names_in(statements))
         used = {p: a for p, a in kernel.arguments.items() if a.name in read}
-        written = [a for a in used.values() if not a.kind.startswith("const ")]
+        written = [a for a in used.values() if not is_const(a.kind)]
         for pointer, argument in used.items():
             # Several results may lie where operands do.
-            kind = argument.kind if len(written) < 2 else argument.kind.replace("restrict ", "")
-            used[pointer] = replace(argument, kind=kind.replace("restrict", "__restrict__"))
+            used[pointer] = (
+                argument
+                if len(written) < 2
+                else (replace(argument, kind=unrestricted(argument.kind)))
+            )
         key = key_of(list(used.values()), statements), stage.block, stage.shared
         if key not in self._names:
             name = self._names[key] = self.names.unique(wanted, "kernel")
             self.meant[name] = kernel.names.meant
             self.written[name] = Written(stage, statements, tuple(used.values()))
-            parameters = ", ".join(f"{a.kind}{a.name}" for a in used.values())
+            parameters = ", ".join(declared(a.kind, a.name, "__restrict__") for a in used.values())
             shared = "".join(map(_declared, stage.shared))
             threads = stage.block[0] * stage.block[1] * stage.block[2]
             bounds = f"__launch_bounds__({threads}) "
@@ -98,7 +102,7 @@ class KernelFile:
                 f'{comment(about)}extern "C" __global__ void {bounds}{name}({parameters}) {{\n'
                 f"{shared}{text(statements)}}}\n"
             )
-            kinds = (word for a in used.values() for word in a.kind.split())
+            kinds = (base_of(a.kind) for a in used.values())
             self.words.update(dict.fromkeys([*kinds, *words_of(statements)]))
             self.words.update(dict.fromkeys(kind for kind, _, _ in stage.shared))
         return self._names[key], list(used)

@@ -9,6 +9,7 @@ from codegen.elements.folds import all_joined, joined, neutral
 from codegen.elements.types import store
 from codegen.expressions import Apply, Cast, Expr, Literal, Name, Op, binary, item
 from codegen.indexing import delinear
+from codegen.kinds import number_of
 from codegen.opcodes.folding import ExtremeFold, fold_of
 from codegen.statements import Assign, Call, If, Let, Statement, Variable
 
@@ -46,7 +47,7 @@ class SharedFold:
         self.operations: list[str] = []
         for number, statement in enumerate(begun):
             if isinstance(statement, Variable) and statement.name in lanes and statement.value:
-                operation, kind = lanes[statement.name], statement.kind
+                operation, kind = lanes[statement.name], number_of(statement.kind)
                 self.starts[statement.name] = statement.value
                 self.variables.append((kind, statement.name))
                 self.operations.append(operation)

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Apply, Cast, Expr, Index, Literal, Op, rebuilt, walk
+from codegen.kinds import base_of
 from codegen.statements import (
     Break,
     Call,
@@ -78,7 +79,7 @@ def words_of(statements: Iterable[Statement]) -> Iterator[str]:
     for statement in nested(statements):
         match statement:
             case Let(kind) | Variable(kind):
-                yield from kind.split()
+                yield base_of(kind)
             case Call(function) | Try(function):
                 yield function
             case _:
@@ -92,4 +93,4 @@ def _words_in(expr: Expr) -> Iterator[str]:
         if isinstance(each, Apply):
             yield each.function
         elif isinstance(each, Cast):
-            yield from each.kind.split()
+            yield base_of(each.kind)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Expr, Literal, Name, binary, indexed
 from codegen.indexing import counter, delinear
+from codegen.kinds import Pointer
 from codegen.statements import (
     Assign,
     Call,
@@ -74,7 +75,7 @@ Launches = Sequence[Stage | CopyStage]
 
 def alone(statements: Sequence[Statement], own_bytes: int = 0) -> Stage:
     """A launch of one thread."""
-    own = (Variable("u8 *", "own", Name("own_memory")),) if own_bytes else ()
+    own = (Variable(Pointer("u8"), "own", Name("own_memory")),) if own_bytes else ()
     return Stage((*own, *statements), (1, 1, 1), (1, 1, 1), (), own_bytes, ALONE)
 
 
@@ -185,7 +186,7 @@ def _grid(statement: Statement, values: Sequence[Let | Variable], own_bytes: int
     loop = For("turn", total, turn, start=Name("thread"), step=blocks * block)
     made = (
         Let("s64", "thread", thread_number(block)),
-        Variable("u8 *", "own", Name("own_memory") + Name("thread") * own_bytes),
+        Variable(Pointer("u8"), "own", Name("own_memory") + Name("thread") * own_bytes),
         *needed(values, [loop]),
         loop,
     )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Index, Load, Name, item
 from codegen.indexing import Counter, Sum
+from codegen.kinds import Pointer, base_of, number_of
 from codegen.statements import Assign, For, If, Let, Variable, live, straight
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class Pack:
             case Let(kind, name, Load(Name() as pointer, Index(number))):
                 first = self._aligned(number)
                 if first is not None:
-                    loaded = item(self._loaded(kind, pointer, first), Name(self.turn))
+                    loaded = item(self._loaded(number_of(kind), pointer, first), Name(self.turn))
                     return [Let(kind, name, loaded)]
             case Assign():
                 made = self._stored(statement, self.behind)
@@ -101,7 +102,7 @@ class Pack:
         """The element type of an array that the kernel writes."""
         for argument in self.kernel.arguments.values():
             if argument.name == pointer.name:
-                return argument.kind.split()[0]
+                return base_of(argument.kind)
         return None
 
     def _aligned(self, number: Sum) -> Sum | None:
@@ -117,7 +118,7 @@ class Pack:
         return Sum(number.constant // self.width, divided)
 
     def _vector(self, kind: str, pointer: Name, first: Sum, *, const: bool) -> Load:
-        return item(Cast(f"{'const ' if const else ''}{kind}x{self.width} *", pointer), first)
+        return item(Cast(Pointer(f"{kind}x{self.width}", const), pointer), first)
 
     def _loaded(self, kind: str, pointer: Name, first: Sum) -> Name:
         if (pointer, first) not in self._packs:

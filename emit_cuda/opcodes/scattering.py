@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Op, indexed, item
 from codegen.indexing import linear
+from codegen.kinds import Pointer
 from codegen.opcodes.folding import single_operation
 from codegen.opcodes.updating import combine_elements, write_scatter
 from codegen.statements import Call
@@ -72,6 +73,6 @@ def _combine_atomically(
     ordered = function in ("atomicMax", "atomicMin")
     if kind in _UNSIGNED and not ordered:
         unsigned = _UNSIGNED[kind]
-        body.add(Call(function, (Cast(f"{unsigned} *", place), Cast(unsigned, value))))
+        body.add(Call(function, (Cast(Pointer(unsigned), place), Cast(unsigned, value))))
     else:
         body.add(Call(function, (place, value)))

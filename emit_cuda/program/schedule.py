@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from codegen.elements.kernel import Argument
+from codegen.kinds import Pointer, is_const
 from codegen.program.about import about
 from codegen.program.schedule import Schedule
 from codegen.program.trees import leaves
@@ -91,7 +92,7 @@ class CudaSchedule(Schedule):
                 continue
             if stage.own_bytes:
                 place = self.local(stage.own_bytes, "own_memory")
-                kernel.arguments[place] = Argument("u8 *", "own_memory", place)
+                kernel.arguments[place] = Argument(Pointer("u8"), "own_memory", place)
             name, used = self.module.kernels.add(kernel, instr.name, comment, stage)
             at = pointed(kernel, used)
             launch = Launch(name, stage.grid, stage.block, *at, instr.name, stage.kind)
@@ -162,7 +163,7 @@ class CudaSchedule(Schedule):
 
 def pointed(kernel: shared.Kernel, used: Sequence[str]) -> tuple[tuple[str, ...], tuple[bool, ...]]:
     """What a launch points to, and which of it the kernel may write to."""
-    return tuple(used), tuple(not kernel.arguments[p].kind.startswith("const ") for p in used)
+    return tuple(used), tuple(not is_const(kernel.arguments[p].kind) for p in used)
 
 
 def _outputs(kernel: Kernel, instr: Instruction, pointers: Pointers) -> list[Name]:

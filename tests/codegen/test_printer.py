@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from reading import read
 
 from codegen.expressions import Apply, Cast, Choose, Group, Literal, Load, Name, Op, Struct
+from codegen.kinds import Pointer, Record
 from codegen.printer import PRECEDENCE, shown
 
 A, B, C = map(Name, "abc")
@@ -28,14 +29,14 @@ A, B, C = map(Name, "abc")
         (-(A + B), "-(a + b)"),
         (-Load(A, B), "-a[b]"),
         (Load(A + B, C), "(a + b)[c]"),
-        (Cast("f32 *", A + B), "(f32 *)(a + b)"),
-        (Load(Cast("f32 *", A), B), "((f32 *)a)[b]"),
+        (Cast(Pointer("f32"), A + B), "(f32 *)(a + b)"),
+        (Load(Cast(Pointer("f32"), A), B), "((f32 *)a)[b]"),
         (Choose(A, B, Choose(B, A, C)), "a ? b : b ? a : c"),
         (Choose(Choose(A, B, C), A, B), "(a ? b : c) ? a : b"),
         (Choose(A, B, C) + A, "(a ? b : c) + a"),
         (Apply("f", (Choose(A, B, C), A + B)), "f(a ? b : c, a + b)"),
         (Op("real", (A,)) + B, "__real__ a + b"),
-        (Op("&", (Struct("struct s", (A, B)),)), "&(struct s){a, b}"),
+        (Op("&", (Struct(Record("s"), (A, B)),)), "&(struct s){a, b}"),
         (Group(A) + B, "(a) + b"),
         (A - Literal(-1), "a - -1"),
     ],

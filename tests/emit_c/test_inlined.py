@@ -4,10 +4,15 @@ import pytest
 from strategies.compiled import check
 from written import Assign, For, Let, Variable
 
+from codegen.kinds import Pointer
 from codegen.printer import text
 from emit_c.kernels.inlined import inlined
 
-POINTERS = (("f32 *restrict ", "y"), ("const f32 *restrict ", "x"), ("const bf16 *", "b"))
+POINTERS = (
+    (Pointer("f32", restrict=True), "y"),
+    (Pointer("f32", const=True, restrict=True), "x"),
+    (Pointer("bf16", const=True), "b"),
+)
 X = Let("f32", "a", "x[i]")
 
 

@@ -13,6 +13,7 @@ import emit_c
 import hlo
 from codegen.elements.kernel import Scope
 from codegen.expressions import Literal, item
+from codegen.kinds import Pointer
 from codegen.printer import shown
 from emit_c.executable.runtime import runtime, set_threads, slots
 from emit_c.kernels.kernel import Kernel
@@ -44,8 +45,8 @@ def loop(n, *body, **options):
 
 def kernel():
     made = Kernel(None, Scope())
-    made.argument("f32 *restrict ", "px", "x")
-    made.argument("const f32 *restrict ", "py", "y")
+    made.argument(Pointer("f32", restrict=True), "px", "x")
+    made.argument(Pointer("f32", const=True, restrict=True), "py", "y")
     return made
 
 

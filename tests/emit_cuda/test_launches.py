@@ -6,6 +6,7 @@ import emit_cuda
 import hlo
 from codegen.elements.kernel import Argument
 from codegen.expressions import Apply, Cast, Literal, Load, Name, Op, binary
+from codegen.kinds import Pointer
 from codegen.statements import Assign, For, If, Let, Variable
 from emit_cuda.kernels.accesses import accesses
 from emit_cuda.kernels.stages import Stage
@@ -14,7 +15,7 @@ from optimizer import prepare
 
 X, Y, TILE = Name("x"), Name("y"), Name("tile")
 THREAD = Name("threadIdx.x")
-GIVEN = [Argument("const f32 *", "x", "x"), Argument("f64 *", "y", "y")]
+GIVEN = [Argument(Pointer("f32", const=True), "x", "x"), Argument(Pointer("f64"), "y", "y")]
 
 
 def shown(*statements, block=(32, 1, 1), shared=()):
@@ -73,11 +74,11 @@ def test_threads_that_take_part_and_the_first_turn_of_loops():
 
 
 def test_pointers_into_arrays_and_vectors():
-    four = Cast("const float4 *", Op("+", (X, Literal(4))))
+    four = Cast(Pointer("float4", const=True), Op("+", (X, Literal(4))))
     assert shown(Let("float4", "v", Load(four, THREAD))) == [
         "x: load of 16 bytes by 32 threads, 17 sectors, 16 would do"
     ]
-    row = Let("const f32 *", "row", Op("&", (Load(X, THREAD * 8),)))
+    row = Let(Pointer("f32", const=True), "row", Op("&", (Load(X, THREAD * 8),)))
     assert shown(row, Let("f32", "v", Load(Name("row"), Literal(0)))) == [
         "x: load of 4 bytes by 32 threads, 32 sectors, 4 would do"
     ]

@@ -1,0 +1,77 @@
+"""The types of variables, before a language spells them: see `codegen.printer.spelled`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The type of several values with names, a `struct` of C."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """The type of several values of one type, of which a literal says how many there are."""
+
+    of: str | Pointer
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The type of a local array of constants, which is there once for all calls of a function."""
+
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """The type of a pointer.
+
+    Attributes
+    ----------
+    to : the type of the values that lie there.
+    const : no value is written through it.
+    restrict : a value that is written through it is read and written through no other pointer.
+    """
+
+    to: str | Record
+    const: bool = False
+    restrict: bool = False
+
+
+# A number's type is its name: "f32", or one of the language's own, as "char".
+Kind = str | Pointer | Record | Array | Table
+
+
+def element_of(kind: Kind) -> Kind:
+    """The type of what a pointer points to; of other types, the type itself."""
+    return kind.to if isinstance(kind, Pointer) else kind
+
+
+def number_of(kind: Kind) -> str:
+    """The name of the type of a number; empty for other types."""
+    return kind if isinstance(kind, str) else ""
+
+
+def base_of(kind: Kind) -> str:
+    """The name of the type on which a type is built."""
+    while not isinstance(kind, str):
+        match kind:
+            case Record(name):
+                kind = name
+            case Pointer(inner) | Array(inner) | Table(inner):
+                kind = inner
+    return kind
+
+
+def is_const(kind: Kind) -> bool:
+    """Whether a type is that of a pointer through which nothing is written."""
+    return isinstance(kind, Pointer) and kind.const
+
+
+def unrestricted(kind: Kind) -> Kind:
+    """A type without `restrict`: other pointers may lead to what is written through it."""
+    return replace(kind, restrict=False) if isinstance(kind, Pointer) else kind
