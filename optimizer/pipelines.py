@@ -120,8 +120,6 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             *stages.kept(stages.BEFORE, strict=strict),
             # The turns of what was a scan call what it computes.
             CallInliner(),
-            # Our CPU kernels compute running folds step by step, XLA's in blocks.
-            *stages.kept(stages.PARALLEL if target == "gpu" else (), strict=strict),
             *([find("stable-sort-expander")()] if target == "gpu" else []),
             ConditionalCanonicalizer(),
             simplification,

@@ -16,9 +16,10 @@ from emit_cuda.kernels.spelling import all_in_cuda, words_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from codegen.elements.kernel import Argument, Kernel
+    from codegen.elements.kernel import Argument
     from codegen.statements import Statement
     from emit_cuda.code.names import Names
+    from emit_cuda.kernels.kernel import Kernel
     from emit_cuda.kernels.stages import Stage
 
 
@@ -81,7 +82,7 @@ class KernelFile:
         statements = all_in_cuda(stage.statements)
         read = set(names_in(statements))
         used = {p: a for p, a in kernel.arguments.items() if a.name in read}
-        written = [a for a in used.values() if not is_const(a.kind)]
+        written = [a for a in used.values() if not is_const(a.kind) and a.name not in kernel.rooms]
         for pointer, argument in used.items():
             # Several results may lie where operands do.
             used[pointer] = (

@@ -85,6 +85,11 @@ class SharedFold:
             body.add(*self.join(others))
             step //= 2
 
+    def from_lane_before(self, step: int) -> Expr:
+        """The only variable of the lane so many before this one; of the first lanes their own."""
+        ((kind, name),) = self.variables
+        return self._shuffled("__shfl_up_sync", kind, name, step, WARP)
+
     def _shuffled(self, shuffle: str, kind: str, name: str, step: int, width: int) -> Expr:
         wide = _SHUFFLED.get(kind, kind)
         value: Expr = Name(name) if wide == kind else Cast(wide, Name(name))

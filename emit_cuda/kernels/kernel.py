@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from codegen.elements import constants, kernel
+from codegen.expressions import Name
 from emit_cuda.code.names import Names
 from emit_cuda.table import emits_cuda
 from hlo.errors.error import HloError
@@ -51,8 +52,20 @@ class Kernel(kernel.Kernel):
     Parameters
     ----------
     scope : of the instructions that it computes.
+
+    Attributes
+    ----------
+    rooms : memory of the device in which one launch leaves something to the next: by its name in
+        the kernel the element type and how many there are.
     """
 
     def __init__(self, constants: constants.Constants, scope: Scope) -> None:
         super().__init__(emits_cuda, Names(), constants, scope)
         self.writer.wraps = False
+        self.rooms: dict[str, tuple[str, int]] = {}
+
+    def room(self, kind: str, wanted: str, size: int) -> Name:
+        """An array that one launch leaves to the next."""
+        name = self.body.name(wanted)
+        self.rooms[name] = kind, size
+        return Name(name)

@@ -6,6 +6,10 @@ warps of a block through shared memory. Of a column the neighbours lie apart, bu
 neighbouring columns side by side: 32 x 32 threads fold 32 columns, and meet in a shared tile that
 is read transposed, whose rows are one element longer so that no two threads ask one bank.
 
+Where that would be few blocks for many elements, as for the sum of a whole array, there are two
+launches: each block folds a part, and leaves what it has to the second one. So results do not
+depend on which block is first, as they would if all added to one place.
+
 References
 ----------
 XLA, `xla/backends/gpu/codegen/emitters/reduction.cc`.
@@ -13,22 +17,24 @@ XLA, `xla/backends/gpu/codegen/emitters/reduction.cc`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Choose, Literal, Name, binary, conjoined, item
+from codegen.expressions import Choose, Literal, Name, binary, conjoined, indexed, item
 from codegen.indexing import Sum, counter, linear
-from codegen.statements import For
+from codegen.statements import For, live
 from emit_cuda.kernels import vectors
 from emit_cuda.kernels.folding import BARRIER, WARP, place, shared_fold, when
 from emit_cuda.kernels.stages import Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from codegen.elements.kernel import Kernel
+    from codegen.expressions import Expr
     from emit_cuda.kernels.folding import Shared, SharedFold
+    from emit_cuda.kernels.kernel import Kernel
     from hlo import attributes as a
     from hlo.instruction import Instruction
 
@@ -37,10 +43,15 @@ LEAST_ROW, LEAST_COLUMN = 8, 64
 # Elements that a thread folds before it meets others, and threads of the blocks of short rows.
 EACH, PACKED = 16, 128
 MOST_THREADS = 1024
+# Elements that a block folds at least where several share a row, in steps of which; and blocks that
+# run at once: four for each multiprocessor of an H100.
+LEAST_PART, STEP, WAVE = 16384, 2048, 4 * 132
 
 
-def reduction_stage(kernel: Kernel, instr: Instruction, outputs: Sequence[Name]) -> Stage | None:
-    """A launch whose threads share the folds of a reduce; None where one thread each is better."""
+def reduction_stages(
+    kernel: Kernel, instr: Instruction, outputs: Sequence[Name]
+) -> Sequence[Stage] | None:
+    """Launches whose threads share the folds of a reduce; None where one thread each is better."""
     attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
     dims = instr.operands[0].shape.dims
     if not attrs.dimensions or 0 in dims:
@@ -53,9 +64,7 @@ def reduction_stage(kernel: Kernel, instr: Instruction, outputs: Sequence[Name])
         fold = shared_fold(kernel.body, instr)
     if fold is None:
         return None
-    with kernel.body.block() as statements:
-        made = _rows(kernel, fold, count, outputs) if by_rows else _columns(fold, count, outputs)
-    return replace(made, statements=tuple(statements))
+    return (_Rows if by_rows else _Columns)(kernel, fold, count, outputs).launches()
 
 
 def threads_for(row: int) -> int:
@@ -67,91 +76,220 @@ def threads_for(row: int) -> int:
     return min(MOST_THREADS, max(WARP, 1 << (-(-row // EACH) - 1).bit_length()))
 
 
+class _Reduction(ABC):
+    """Writes the launches of a reduction.
+
+    Attributes
+    ----------
+    parts : blocks that fold what is one number in the end, each `chunk` elements.
+    partial : where they leave what they have; empty where there is one block.
+    """
+
+    kind = ""
+
+    def __init__(
+        self, kernel: Kernel, fold: SharedFold, count: int, outputs: Sequence[Name]
+    ) -> None:
+        self.kernel, self.body, self.fold = kernel, kernel.body, fold
+        self.count, self.outputs = count, outputs
+        self.kept, self.reduced = fold.sizes()
+        self.rows = prod(self.kept)
+        self.parts = parts_for(self.blocks(), count)
+        self.chunk = -(-count // self.parts // STEP) * STEP if self.parts > 1 else count
+        self.parts = -(-count // self.chunk)
+        size = self.rows * self.parts
+        self.partial = (
+            [kernel.room(kind, "partial", size) for kind, _ in fold.variables]
+            if self.parts > 1
+            else []
+        )
+
+    def launches(self) -> list[Stage]:
+        """All of them."""
+        first = self._stage(self.first, self.kind)
+        if not self.partial:
+            return [first]
+        return [first, self._stage(self.second, "second stage of a reduction")]
+
+    def _stage(self, write: Callable[[], Stage], kind: str) -> Stage:
+        with self.body.block() as statements:
+            made = write()
+        return replace(made, statements=live(statements), kind=kind)
+
+    @abstractmethod
+    def blocks(self) -> int:
+        """How many blocks there are, if each folds all that belongs together."""
+
+    @abstractmethod
+    def first(self) -> Stage:
+        """Fold all elements, or one part of them for each block."""
+
+    def second(self) -> Stage:
+        """Fold what the blocks of the first launch have left."""
+
+        def add(row: Sum, number: Sum) -> None:
+            place = row * self.parts + number
+            self.body.add(*self.fold.join([item(p, place) for p in self.partial]))
+
+        return self._rows_of(threads_for(self.parts), self.parts, add)
+
+    def part(self, number: Name, name: str) -> tuple[Expr, Expr, Expr]:
+        """The number of what a block folds, and where it begins and ends."""
+        body = self.body
+        whole = body.let("s64", name, number / self.parts)
+        part = body.let("s64", "part", number % self.parts)
+        begin = body.let("s64", "begin", part * self.chunk)
+        end: Expr = begin + self.chunk
+        if self.count % self.chunk:
+            inside = binary("<", begin, self.count - self.chunk)
+            end = Choose(inside, begin + self.chunk, Literal(self.count))
+        return whole, begin, body.let("s64", "end", end)
+
+    def keep(self, number: Expr) -> None:
+        """Leave what a block has folded for the second launch."""
+        for array, (_, variable) in zip(self.partial, self.fold.variables, strict=True):
+            self.body.assign(item(array, number), Name(variable))
+
+    def _rows_of(self, group: int, count: int, add: Callable[[Sum, Sum], None]) -> Stage:
+        """A group of threads for each row of elements or vectors, which `add` folds in."""
+        body, fold, rows = self.body, self.fold, self.rows
+        # The warps of a block can fold one row together, but several rows only apart.
+        block = PACKED if group <= WARP else group
+        packed = block // group
+        first = Name("blockIdx.x") if packed == 1 else Name("blockIdx.x") * packed
+        if packed > 1:
+            first = first + Name("threadIdx.x") / group
+        asked = body.let("s64", "row", first)
+        ragged = rows % packed != 0
+        if ragged:
+            # All threads of a warp must come to the shuffles.
+            inside = binary("<", asked, rows)
+            asked = body.let("s64", "row", Choose(inside, asked, Literal(rows - 1)))
+        number = counter(asked.name, rows)
+        x = Name("threadIdx.x")
+        lane = body.let("s64", "lane", x % group if packed > 1 else x)
+        fold.begin()
+        name = body.name("r")
+        with body.block() as inside:
+            add(number, counter(name, count))
+        body.add(For(name, count, tuple(inside), start=lane, step=group))
+        shared = self._join(group)
+        with body.block() as stored:
+            fold.store(self.outputs, number)
+        mine = [binary("==", lane, 0)]
+        if ragged:
+            real = Name("blockIdx.x") * packed + x / group
+            mine.append(binary("<", real, rows))
+        when(body, conjoined(mine), stored)
+        return Stage((), (-(-rows // packed), 1, 1), (block, 1, 1), shared)
+
+    def _join(self, group: int) -> Shared:
+        """Let the threads of a group meet; gives the shared memory for that."""
+        self.fold.join_warp(min(group, WARP))
+        return self.fold.join_block(group // WARP) if group > WARP else ()
+
+
+class _Rows(_Reduction):
+    """A group of threads for each row, or several blocks."""
+
+    kind = "row reduction"
+
+    def blocks(self) -> int:
+        """One for each row."""
+        return self.rows
+
+    def first(self) -> Stage:
+        """Fold rows, or parts of them."""
+        kernel, body, fold = self.kernel, self.body, self.fold
+        group = threads_for(self.chunk)
+        width = vectors.width_of_rows(_read(kernel, fold.instr), self.count, group)
+        turn = body.name("v") if width > 1 else ""
+
+        def add(row: Sum, vector: Sum) -> None:
+            with body.block() as inside:
+                element = vector * width + counter(turn, width)
+                fold.add(place(row, self.kept), place(element, self.reduced))
+            body.add(*(vectors.Pack(kernel, turn, width).around(inside) if width > 1 else inside))
+
+        if not self.partial:
+            return self._rows_of(group, self.count // width, add)
+        row, begin, end = self.part(Name("blockIdx.x"), "row")
+        fold.begin()
+        name = body.name("r")
+        number = counter(row.name, self.rows) if isinstance(row, Name) else Sum(0)
+        with body.block() as inside:
+            add(number, counter(name, self.count // width))
+        if width > 1:
+            begin, end = (body.let("s64", "vector", n / width) for n in (begin, end))
+        start = body.let("s64", "first", begin + Name("threadIdx.x"))
+        body.add(For(name, end, tuple(inside), start=start, step=group))
+        shared = self._join(group)
+        with body.block() as kept:
+            self.keep(Name("blockIdx.x"))
+        when(body, binary("==", Name("threadIdx.x"), 0), kept)
+        return Stage((), (self.rows * self.parts, 1, 1), (group, 1, 1), shared)
+
+
+class _Columns(_Reduction):
+    """A block of 32 x 32 threads for 32 neighbouring columns, or several blocks."""
+
+    kind = "column reduction"
+
+    def blocks(self) -> int:
+        """One for each tile of columns."""
+        *outer, columns = self.kept
+        return prod(outer) * -(-columns // WARP)
+
+    def first(self) -> Stage:
+        """Fold columns, or parts of them."""
+        body, fold = self.body, self.fold
+        *outer, columns = self.kept
+        tiles, others = -(-columns // WARP), prod(outer)
+        x, y = Name("threadIdx.x"), Name("threadIdx.y")
+        block, start, end = Name("blockIdx.x"), y, Literal(self.count)
+        if self.partial:
+            block, begin, end = self.part(block, "block")
+            start = body.let("s64", "first", begin + y)
+        tile = body.let("s64", "tile", block % tiles if outer else block)
+        number = counter(body.let("s64", "outer", block / tiles).name, others) if outer else Sum(0)
+        asked = body.let("s64", "column", tile * WARP + x)
+        fold.begin()
+        name = body.name("r")
+        with body.block() as inside:
+            index = (*place(number, outer), counter(asked.name, columns))
+            fold.add(index, place(counter(name, self.count), self.reduced))
+        with body.when(binary("<", asked, columns) if columns % WARP else None):
+            body.add(For(name, end, tuple(inside), start=start, step=WARP))
+        arrays = [(kind, body.name("tile"), WARP * (WARP + 1)) for kind, _ in fold.variables]
+        for (_, array, _), (_, variable) in zip(arrays, fold.variables, strict=True):
+            body.assign(item(Name(array), y * (WARP + 1) + x), Name(variable))
+        body.add(BARRIER)
+        for (_, array, _), (_, variable) in zip(arrays, fold.variables, strict=True):
+            body.assign(Name(variable), item(Name(array), x * (WARP + 1) + y))
+        fold.join_warp(WARP)
+        theirs = body.let("s64", "column", tile * WARP + y)
+        with body.block() as stored:
+            at = linear((*place(number, outer), counter(theirs.name, columns)), self.kept)
+            if self.partial:
+                self.keep(indexed(at * self.parts) + Name("blockIdx.x") % self.parts)
+            else:
+                fold.store(self.outputs, at)
+        mine = [binary("==", x, 0), *([binary("<", theirs, columns)] if columns % WARP else [])]
+        when(body, conjoined(mine), stored)
+        grid = others * tiles * self.parts, 1, 1
+        return Stage((), grid, (WARP, WARP, 1), tuple(arrays))
+
+
+def parts_for(blocks: int, count: int) -> int:
+    """Into how many parts a fold of so many elements is cut, if there are so many of its kind.
+
+    What a block folds alone is long enough for two launches instead of one; and there are no more
+    blocks than run at once.
+    """
+    return max(1, min(count // LEAST_PART, WAVE // blocks))
+
+
 def _read(kernel: Kernel, instr: Instruction) -> list[Instruction]:
     """The arrays whose elements a reduce may read, itself or in its fusion."""
     arrays = instr.operands[: len(instr.operands) // 2]
     return [i for i in (*arrays, *kernel.scope.arguments) if i.shape.rank]
-
-
-def _rows(kernel: Kernel, fold: SharedFold, count: int, outputs: Sequence[Name]) -> Stage:
-    """A group of threads for each row."""
-    body = fold.body
-    kept, reduced = fold.sizes()
-    rows, group = prod(kept), threads_for(count)
-    # The warps of a block can fold one row together, but several rows only apart.
-    block = PACKED if group <= WARP else group
-    packed = block // group
-    first = Name("blockIdx.x") if packed == 1 else Name("blockIdx.x") * packed
-    if packed > 1:
-        first = first + Name("threadIdx.x") / group
-    asked = body.let("s64", "row", first)
-    ragged = rows % packed != 0
-    if ragged:
-        # All threads of a warp must come to the shuffles.
-        asked = body.let("s64", "row", Choose(binary("<", asked, rows), asked, Literal(rows - 1)))
-    number = counter(asked.name, rows)
-    lane = body.let(
-        "s64", "lane", Name("threadIdx.x") % group if packed > 1 else Name("threadIdx.x")
-    )
-    fold.begin()
-    name, width = body.name("r"), vectors.width_of_rows(_read(kernel, fold.instr), count, group)
-    turn = body.name("v") if width > 1 else ""
-    element = counter(name, count // width) * width + counter(turn, width)
-    with body.block() as inside:
-        fold.add(place(number, kept), place(element, reduced))
-    if width > 1:
-        inside = vectors.Pack(kernel, turn, width).around(inside)
-    body.add(For(name, count // width, tuple(inside), start=lane, step=group))
-    fold.join_warp(min(group, WARP))
-    shared: Shared = ()
-    if group > WARP:
-        shared = fold.join_block(group // WARP)
-    with body.block() as stored:
-        fold.store(outputs, number)
-    mine = [binary("==", lane, 0)]
-    if ragged:
-        real = Name("blockIdx.x") * packed + Name("threadIdx.x") / group
-        mine.append(binary("<", real, rows))
-    when(body, conjoined(mine), stored)
-    return Stage((), (-(-rows // packed), 1, 1), (block, 1, 1), shared, kind="row reduction")
-
-
-def _columns(fold: SharedFold, count: int, outputs: Sequence[Name]) -> Stage:
-    """A block of 32 x 32 threads for 32 neighbouring columns."""
-    body = fold.body
-    kept, reduced = fold.sizes()
-    *outer, columns = kept
-    tiles = -(-columns // WARP)
-    tile = body.let("s64", "tile", Name("blockIdx.x") % tiles if outer else Name("blockIdx.x"))
-    others = prod(outer)
-    number = Sum(0)
-    if others > 1:
-        number = counter(body.let("s64", "outer", Name("blockIdx.x") / tiles).name, others)
-    x, y = Name("threadIdx.x"), Name("threadIdx.y")
-    asked = body.let("s64", "column", tile * WARP + x)
-    fold.begin()
-    name = body.name("r")
-    with body.block() as inside:
-        index = (*place(number, outer), counter(asked.name, columns))
-        fold.add(index, place(counter(name, count), reduced))
-    loop = For(name, count, tuple(inside), start=y, step=WARP)
-    ragged = columns % WARP != 0
-    if ragged:
-        when(body, binary("<", asked, columns), [loop])
-    else:
-        body.add(loop)
-    arrays = [(kind, body.name("tile"), WARP * (WARP + 1)) for kind, _ in fold.variables]
-    for (_, array, _), (_, variable) in zip(arrays, fold.variables, strict=True):
-        body.assign(item(Name(array), y * (WARP + 1) + x), Name(variable))
-    body.add(BARRIER)
-    for (_, array, _), (_, variable) in zip(arrays, fold.variables, strict=True):
-        body.assign(Name(variable), item(Name(array), x * (WARP + 1) + y))
-    fold.join_warp(WARP)
-    theirs = body.let("s64", "column", tile * WARP + y)
-    with body.block() as stored:
-        at = (*place(number, outer), counter(theirs.name, columns))
-        fold.store(outputs, linear(at, kept))
-    mine = [binary("==", x, 0), *([binary("<", theirs, columns)] if ragged else [])]
-    when(body, conjoined(mine), stored)
-    grid = others * tiles, 1, 1
-    return Stage((), grid, (WARP, WARP, 1), tuple(arrays), kind="column reduction")

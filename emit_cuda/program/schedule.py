@@ -13,14 +13,16 @@ from emit_cuda.kernels.gemm import epilogue_of, gemm_stage
 from emit_cuda.kernels.kernel import Kernel
 from emit_cuda.kernels.loop import loop_stage
 from emit_cuda.kernels.products import PRODUCTS
-from emit_cuda.kernels.reduction import reduction_stage
+from emit_cuda.kernels.reduction import reduction_stages
 from emit_cuda.kernels.rows import row_stage
+from emit_cuda.kernels.scan import scan_stages
 from emit_cuda.kernels.sorting import sort_stage
-from emit_cuda.kernels.stages import CopyStage, stages
+from emit_cuda.kernels.stages import CopyStage, Stage, stages
 from emit_cuda.kernels.transposing import transpose_stage
 from emit_cuda.program.steps import Copy, Launch
 from emit_cuda.program.together import results_together
 from emit_cuda.table import emits_cuda
+from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.fusion.rows import rows_of_all
 
 if TYPE_CHECKING:
@@ -31,16 +33,17 @@ if TYPE_CHECKING:
     from codegen.expressions import Name
     from codegen.program.schedule import Pointers
     from codegen.statements import Statement
-    from emit_cuda.kernels.stages import Launches, Stage
+    from emit_cuda.kernels.stages import Launches
     from emit_cuda.program.module import ModuleWriter
     from emit_cuda.program.steps import Step
     from hlo.instruction import Computation, Instruction
 
 
 # Kernels that are faster than loops over elements, where they fit.
-KINDS: dict[str, Callable[[shared.Kernel, Instruction, Sequence[Name]], Stage | None]] = {
+KINDS: dict[str, Callable[[Kernel, Instruction, Sequence[Name]], Stage | Launches | None]] = {
     **dict.fromkeys(PRODUCTS, gemm_stage),
-    "reduce": reduction_stage,
+    "reduce": reduction_stages,
+    "reduce-window": scan_stages,
     "sort": sort_stage,
     "transpose": transpose_stage,
 }
@@ -78,12 +81,16 @@ class CudaSchedule(Schedule):
         self, kernel: shared.Kernel, instr: Instruction, statements: Sequence[Statement]
     ) -> None:
         """Add the kernels that do what statements say, and launch them."""
+        assert isinstance(kernel, Kernel)
         names = {a.name for a in kernel.arguments.values()}
         self.launch(kernel, instr, stages(statements, kernel.writer.own_bytes, names))
 
-    def launch(self, kernel: shared.Kernel, instr: Instruction, launches: Launches) -> None:
+    def launch(self, kernel: Kernel, instr: Instruction, launches: Launches) -> None:
         """Add kernels, and steps that launch them."""
         comment = "\n".join(about(kernel, instr))
+        for name, (kind, size) in kernel.rooms.items():
+            place = self.local(size * ELEMENT_TYPES[kind].bytes, name, kind)
+            kernel.arguments[place] = Argument(Pointer(kind, restrict=True), name, place)
         pointers = {a.name: p for p, a in kernel.arguments.items()}
         for stage in launches:
             if isinstance(stage, CopyStage):
@@ -107,18 +114,19 @@ class CudaSchedule(Schedule):
         kernel = self.new_kernel(scope)
         outputs = _outputs(kernel, instr, pointers)
         write = KINDS.get(instr.opcode)
-        stage = write(kernel, instr, outputs) if write else None
-        self.launch(kernel, instr, [stage or loop_stage(kernel, [(instr, outputs)])])
+        found = write(kernel, instr, outputs) if write else None
+        self.launch(kernel, instr, _all(found or loop_stage(kernel, [(instr, outputs)])))
 
     def write_special(
         self, kernel: shared.Kernel, instr: Instruction, outputs: Sequence[Name]
     ) -> bool:
         """Write a whole array by a kernel of the instruction's kind, if that fits."""
         write = KINDS.get(instr.opcode)
-        stage = write(kernel, instr, outputs) if write else None
-        if stage is not None:
-            self.launch(kernel, instr, [stage])
-        return stage is not None
+        assert isinstance(kernel, Kernel)
+        found = write(kernel, instr, outputs) if write else None
+        if found is not None:
+            self.launch(kernel, instr, _all(found))
+        return found is not None
 
     def write_together(self, inner: Scope, instr: Instruction, target: object) -> bool:
         """One kernel for all results of a fusion, where they have a loop in common.
@@ -164,6 +172,11 @@ class CudaSchedule(Schedule):
 def pointed(kernel: shared.Kernel, used: Sequence[str]) -> tuple[tuple[str, ...], tuple[bool, ...]]:
     """What a launch points to, and which of it the kernel may write to."""
     return tuple(used), tuple(not is_const(kernel.arguments[p].kind) for p in used)
+
+
+def _all(found: Stage | Launches) -> Launches:
+    """The launches, of which there may be one."""
+    return [found] if isinstance(found, Stage) else found
 
 
 def _outputs(kernel: Kernel, instr: Instruction, pointers: Pointers) -> list[Name]:

@@ -5,7 +5,8 @@ Some of XLA's are not among them, though they are passes here too:
 - scatter_expander for what is left after its simple form: a loop that writes one update a turn is
   the only way for XLA's CPU, but slower in each of our backends, which all know the opcode;
 - scatter_determinism_expander: our backends scatter in order anyway;
-- tree_reduction_rewriter: two kernels instead of one;
+- tree_reduction_rewriter, reduce-window-rewriter: kernels for a GPU fold what is long in two
+  launches, and run through rows in blocks, themselves;
 - float-normalization, change-op-data-type: our backends compute small floats in f32 themselves;
 - dot-merger: to join two weights costs more bytes than it saves (T5: 1.3 times as many);
 - qr_expander, eigh_expander: our backends hand these to LAPACK;
@@ -51,8 +52,6 @@ BEFORE: tuple[str, ...] = (
     "associative-scan-rewriter",
     "scan_expander",
 )
-# Then, where many threads are to share the work of one fold.
-PARALLEL: tuple[str, ...] = ("reduce-window-rewriter",)
 # In every round of simplification.
 DURING: tuple[str, ...] = ("gather_expander{simple=true}", "gather_simplifier")
 # Between simplification and a second time of it.

@@ -1,0 +1,267 @@
+"""Running folds, as cumulative sums: by a block for each row, or several with two launches.
+
+Each thread folds four neighbours; the threads of a warp find by shuffles what the ones before them
+have, the warps of a block through shared memory, and what the block has met so far it carries from
+tile to tile. Where rows are few and long, a first launch folds each part of a row, so that a block
+of the second one can begin with what lies before its part. Columns need no scan: side by side they
+are as many as threads, each of which runs down one.
+
+References
+----------
+M. Harris et al., "Parallel prefix sum (scan) with CUDA", *GPU Gems 3*, 2007; XLA,
+`xla/service/reduce_window_rewriter.cc`.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from codegen.elements.folds import neutral
+from codegen.expressions import Choose, Expr, Literal, Name, binary, item
+from codegen.indexing import Sum, counter, linear
+from codegen.opcodes.windows import windows_of
+from codegen.statements import Assign, For, If, live, renamed
+from emit_cuda.kernels import vectors
+from emit_cuda.kernels.folding import BARRIER, WARP, place, shared_fold, when
+from emit_cuda.kernels.reduction import STEP, parts_for
+from emit_cuda.kernels.stages import Stage, each_thread
+from hlo.types.values import WindowDim
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codegen.indexing import Index
+    from codegen.statements import Statement
+    from emit_cuda.kernels.folding import Shared, SharedFold
+    from emit_cuda.kernels.kernel import Kernel
+    from hlo.instruction import Instruction
+    from hlo.types.values import Window
+
+# Threads of a block, neighbours that each folds, and shorter rows that one thread runs through.
+THREADS, EACH, LEAST = 256, 4, 32
+# So many columns side by side need no block each.
+MANY = 2048
+
+
+def scan_stages(
+    kernel: Kernel, instr: Instruction, outputs: Sequence[Name]
+) -> Sequence[Stage] | None:
+    """Launches for a reduce-window that is a running fold along one dimension; None for others."""
+    windows = windows_of(instr)
+    found = running(windows.window, windows.dims)
+    if found is None or windows.dims[found[0]] < LEAST:
+        return None
+    axis, forwards = found
+    if len(outputs) > 1 or prod(windows.dims) // windows.dims[axis] >= MANY:
+        return [_columns(kernel, instr, outputs, axis, forwards=forwards)]
+    with kernel.body.block():
+        fold = shared_fold(kernel.body, instr)
+    if fold is None or len(fold.variables) != 1:
+        return [_columns(kernel, instr, outputs, axis, forwards=forwards)]
+    return _Scan(kernel, instr, fold, axis, forwards=forwards).launches(outputs[0])
+
+
+def running(window: Window, dims: Sequence[int]) -> tuple[int, bool] | None:
+    """The dimension along which a window reaches back to the first element, or on to the last.
+
+    Returns
+    -------
+    tuple or None
+        the dimension, and whether it reaches back; None for other windows.
+    """
+    wide = [d for d, w in enumerate(window) if w != WindowDim(1)]
+    if len(wide) != 1:
+        return None
+    (axis,), n = wide, dims[wide[0]]
+    if window[axis] == WindowDim(n, pad_low=n - 1):
+        return axis, True
+    return (axis, False) if window[axis] == WindowDim(n, pad_high=n - 1) else None
+
+
+def _columns(
+    kernel: Kernel, instr: Instruction, outputs: Sequence[Name], axis: int, *, forwards: bool
+) -> Stage:
+    """A thread for each row or column, which runs through it."""
+    body, windows = kernel.body, windows_of(instr)
+    others = [n for d, n in enumerate(windows.dims) if d != axis]
+    with body.block() as statements:
+        at = place(counter("thread", prod(others)), others)
+        fold = windows.fold(body)
+        i = body.name("i")
+        with body.block() as turn:
+            index = _at(at, axis, counter(i, windows.dims[axis]), windows.dims, forwards=forwards)
+            fold.add([body.element(x, index) for x in windows.arrays])
+            windows.store(body, fold, outputs, index)
+        body.add(For(i, windows.dims[axis], tuple(turn)))
+    made = each_thread("thread", prod(others), statements)
+    return Stage(made.statements, made.grid, made.block, kind="running fold of columns")
+
+
+def _at(others: Index, axis: int, i: Sum, dims: Sequence[int], *, forwards: bool) -> Index:
+    """The index of the element that comes as number i along a dimension."""
+    step = i if forwards else i * -1 + (dims[axis] - 1)
+    return (*others[:axis], step, *others[axis:])
+
+
+class _Scan:
+    """Writes the launches of a running fold."""
+
+    def __init__(
+        self, kernel: Kernel, instr: Instruction, fold: SharedFold, axis: int, *, forwards: bool
+    ) -> None:
+        self.kernel, self.body, self.fold = kernel, kernel.body, fold
+        self.instr, self.axis, self.forwards = instr, axis, forwards
+        self.dims = instr.operands[0].shape.dims
+        self.n = self.dims[axis]
+        self.others = [n for d, n in enumerate(self.dims) if d != axis]
+        self.rows = prod(self.others)
+        ((self.kind, variable),) = fold.variables
+        self.total = Name(variable)
+        found = neutral(fold.operations[0], self.kind)
+        assert found is not None
+        self.nothing: Expr = found
+        parts = parts_for(self.rows, self.n)
+        self.chunk = -(-self.n // parts // STEP) * STEP if parts > 1 else self.n
+        self.parts = -(-self.n // self.chunk)
+        self.partial = kernel.room(self.kind, "partial", self.rows * self.parts)
+        if self.parts == 1:
+            kernel.rooms.clear()
+
+    def launches(self, output: Name) -> list[Stage]:
+        """One, or two."""
+        grid = (self.rows * self.parts, 1, 1)
+        found: list[Stage] = []
+        if self.parts > 1:
+            with self.body.block() as statements:
+                shared = self._fold_parts()
+            kind = "first stage of a running fold"
+            found = [Stage(live(statements), grid, (THREADS, 1, 1), shared, kind=kind)]
+        with self.body.block() as statements:
+            shared = self._scan(output)
+        made = Stage(live(statements), grid, (THREADS, 1, 1), shared, kind="running fold")
+        return [*found, made]
+
+    def _begin(self) -> tuple[Index, Expr, Expr, Expr]:
+        """The row's index, the number of the part, and where it begins and ends."""
+        body = self.body
+        row: Expr = body.let("s64", "row", Name("blockIdx.x") / self.parts)
+        assert isinstance(row, Name)
+        at = place(counter(row.name, self.rows), self.others)
+        part = body.let("s64", "part", Name("blockIdx.x") % self.parts)
+        begin = body.let("s64", "begin", part * self.chunk)
+        last = binary("<", begin, self.n - self.chunk)
+        ragged = self.n % self.chunk
+        whole = begin + self.chunk
+        end = body.let("s64", "end", Choose(last, whole, Literal(self.n)) if ragged else whole)
+        self.fold.begin()
+        return at, part, begin, end
+
+    def _element(self, at: Index, i: Sum) -> Index:
+        return _at(at, self.axis, i, self.dims, forwards=self.forwards)
+
+    def _fold_parts(self) -> Shared:
+        """Each block leaves the fold of its part."""
+        body, fold = self.body, self.fold
+        at, _, begin, end = self._begin()
+        name = body.name("i")
+        with body.block() as turn:
+            index = self._element(at, counter(name, self.n))
+            fold.fold.add([body.element(self.instr.operands[0], index)])
+        start = body.let("s64", "first", begin + Name("threadIdx.x"))
+        body.add(For(name, end, tuple(turn), start=start, step=THREADS))
+        fold.join_warp(WARP)
+        shared = fold.join_block(THREADS // WARP)
+        with body.block() as kept:
+            body.assign(item(self.partial, Name("blockIdx.x")), self.total)
+        when(body, binary("==", Name("threadIdx.x"), 0), kept)
+        return shared
+
+    def _scan(self, output: Name) -> Shared:
+        """Each block runs through its row or part, tile by tile."""
+        body, fold = self.body, self.fold
+        at, part, begin, end = self._begin()
+        shared: Shared = ()
+        if self.parts > 1:
+            name = body.name("p")
+            first = body.let("s64", "parts", Name("blockIdx.x") - part)
+            theirs = fold.join([item(self.partial, first + Name(name))])
+            body.add(For(name, part, theirs, start=Name("threadIdx.x"), step=THREADS))
+            fold.join_warp(WARP, everywhere=True)
+            shared = fold.join_block(THREADS // WARP, everywhere=True)
+        carry = body.variable(self.kind, "carry", self.total)
+        warps = body.name("warps")
+        folded = body.variable(self.kind, "folded", size=EACH)
+        tile = body.name("tile")
+        with body.block() as turn:
+            self._tile(at, end, tile, carry, (Name(warps), folded), output)
+        body.add(For(tile, end, tuple(turn), start=begin, step=THREADS * EACH))
+        return (*shared, (self.kind, warps, THREADS // WARP))
+
+    def _tile(
+        self, at: Index, end: Expr, tile: str, carry: Name, room: tuple[Name, Name], output: Name
+    ) -> None:
+        """What a block does with so many neighbours as its threads fold at once."""
+        body, fold, total = self.body, self.fold, self.total
+        (warps, folded), x = room, Name("threadIdx.x")
+        # Rows that are whole vectors begin and end with one.
+        vector = body.let("s64", "vector", Name(tile) / EACH + x)
+        body.assign(total, self.nothing)
+
+        def each(e: str, store: Sequence[Statement]) -> None:
+            """Statements for each of a thread's neighbours that exist."""
+            if self.n % EACH == 0:
+                loop = vectors.Pack(self.kernel, e, EACH).around(store)
+                when(body, binary("<", vector * EACH, end), loop)
+            else:
+                inside = binary("<", vector * EACH + Name(e), end)
+                body.add(For(e, EACH, (If(inside, tuple(store)),), unroll=True))
+
+        def element(e: str) -> Index:
+            return self._element(
+                at, counter(vector.name, -(-self.n // EACH)) * EACH + counter(e, EACH)
+            )
+
+        e = body.name("e")
+        with body.block() as load:
+            fold.fold.add([body.element(self.instr.operands[0], element(e))])
+            body.assign(item(folded, Name(e)), total)
+        each(e, load)
+        lane = body.let("s64", "lane", x % WARP)
+        before = self._before_in_warp(lane)
+        when(body, binary("==", lane, WARP - 1), [Assign(item(warps, x / WARP), total)])
+        body.add(BARRIER)
+        body.assign(total, carry)
+        w = body.name("w")
+        with body.block() as earlier:
+            other = body.let(self.kind, "other", item(warps, Name(w)))
+            when(body, binary("<", Name(w), x / WARP), fold.join([other]))
+            body.add(*self._joined(carry, other))
+        body.add(For(w, THREADS // WARP, tuple(earlier), unroll=True))
+        body.add(*fold.join([before]))
+        base = body.let(self.kind, "base", total)
+        body.add(BARRIER)
+        e = body.name("e")
+        with body.block() as store:
+            body.assign(total, base)
+            body.add(*fold.join([item(folded, Name(e))]))
+            number = linear(element(e), self.instr.shape.dims)
+            fold.store([output], number)
+        each(e, store)
+
+    def _before_in_warp(self, lane: Name) -> Name:
+        """What the lanes before this one have folded; the variable holds that and this one's."""
+        body, step = self.body, 1
+        while step < WARP:
+            other = body.let(self.kind, "other", self.fold.from_lane_before(step))
+            when(body, binary(">=", lane, step), self.fold.join([other]))
+            step *= 2
+        # All lanes come to the shuffle, though the first one has no use for it.
+        other = body.let(self.kind, "other", self.fold.from_lane_before(1))
+        return body.let(self.kind, "before", Choose(binary("==", lane, 0), self.nothing, other))
+
+    def _joined(self, variable: Name, other: Expr) -> Sequence[Statement]:
+        """Fold another thread's number into a variable of the fold's kind."""
+        statements = self.fold.join([other])
+        changed = {self.total.name: variable}
+        return [renamed(s, changed) for s in statements]

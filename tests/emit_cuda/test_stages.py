@@ -1,0 +1,184 @@
+"""Folds of few, long rows by several blocks, and running folds: right, clean, and in any order."""
+
+import random
+from math import prod
+
+import pytest
+from cuda_batches import ARCHITECTURES, Batch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import emit_cuda
+import hlo
+from emit_cuda import nvrtc
+from emit_cuda.host.device import HostDevice
+from emit_cuda.kernels import reduction, scan
+from hlo_tools.generate.values import nasty, tame
+from interpreter.numbers.compare import BITS
+
+CALLED = """
+add {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT s = {0}[] add(a, b) }}
+maximum {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT s = {0}[] maximum(a, b) }}
+first {{
+  a = {0}[] parameter(0)  i = s32[] parameter(1)  b = {0}[] parameter(2)  j = s32[] parameter(3)
+  larger = pred[] compare(a, b), direction=GT
+  is_nan = pred[] compare(a, a), direction=NE
+  more = pred[] or(larger, is_nan)
+  same = pred[] compare(a, b), direction=EQ
+  before = pred[] compare(i, j), direction=LT
+  tied = pred[] and(same, before)
+  left = pred[] or(more, tied)
+  x = {0}[] select(left, a, b)
+  k = s32[] select(left, i, j)
+  ROOT r = ({0}[], s32[]) tuple(x, k)
+}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Parts of 256 elements, instead of those that fill a GPU."""
+    monkeypatch.setattr(reduction, "LEAST_PART", 200)
+    monkeypatch.setattr(reduction, "STEP", 256)
+    monkeypatch.setattr(scan, "STEP", 1024)
+    monkeypatch.setattr(reduction, "WAVE", 12)
+
+
+def reduced(shape, dims, kind="f32", operation="add"):
+    kept = [n for d, n in enumerate(shape) if d not in dims]
+    wide, rows, along = (",".join(map(str, each)) for each in (shape, kept, dims))
+    text = (
+        f"x = {kind}[{wide}] parameter(0)  o = {kind}[] constant(1)"
+        f"  ROOT r = {kind}[{rows}] reduce(x, o), dimensions={{{along}}}, to_apply={operation}"
+    )
+    return module_of(text, kind)
+
+
+def largest(shape, kind="f32"):
+    """The first largest element of each row, and its place."""
+    wide, rows = (",".join(map(str, each)) for each in (shape, shape[:-1]))
+    last = len(shape) - 1
+    return module_of(
+        f"x = {kind}[{wide}] parameter(0)  i = s32[{wide}] iota(), iota_dimension={last}"
+        f"  o = {kind}[] constant(-1)  z = s32[] constant(0)"
+        f"  ROOT r = ({kind}[{rows}], s32[{rows}]) reduce(x, i, o, z), dimensions={{{last}}},"
+        " to_apply=first",
+        kind,
+    )
+
+
+def run(shape, axis, kind="f32", operation="add", backwards=False):
+    """A running fold along a dimension."""
+    wide = ",".join(map(str, shape))
+    size = "x".join(str(n if d == axis else 1) for d, n in enumerate(shape))
+    pads = [f"0_{n - 1}" if backwards else f"{n - 1}_0" for n in shape]
+    pad = "x".join(p if d == axis else "0_0" for d, p in enumerate(pads))
+    return module_of(
+        f"x = {kind}[{wide}] parameter(0)  o = {kind}[] constant(1)"
+        f"  ROOT r = {kind}[{wide}] reduce-window(x, o), window={{size={size} pad={pad}}},"
+        f" to_apply={operation}",
+        kind,
+    )
+
+
+def module_of(text, kind):
+    return hlo.parse(f"HloModule stages\n{CALLED.format(kind)}\nENTRY main {{ {text} }}")
+
+
+MODULES = {
+    "a whole array": (reduced((3000,), (0,)), "second stage of a reduction"),
+    "few long rows": (reduced((2, 9, 99), (1, 2), "bf16"), "second stage of a reduction"),
+    "few long columns": (reduced((500, 35), (0,)), "second stage of a reduction"),
+    "largest": (largest((2, 1111)), "second stage of a reduction"),
+    "running sum": (run((3, 100), 1), "running fold"),
+    "of one long row": (run((3001,), 0, "s32"), "first stage of a running fold"),
+    "of whole vectors": (run((2, 4096), 1), "first stage of a running fold"),
+    "backwards": (run((5, 70), 1, "bf16", "maximum", backwards=True), "running fold"),
+    "along columns": (run((40, 6), 0), "running fold"),
+    "along many columns": (run((33, 64, 32), 0), "running fold of columns"),
+}
+
+
+@pytest.fixture
+def batch():
+    made = Batch()
+    for number, (module, _) in enumerate(MODULES.values()):
+        made.add(module, [tame(p.shape, random.Random(number)) for p in module.entry.parameters])
+    return made
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_launch_says_its_kind(name):
+    module, kind = MODULES[name]
+    assert kind in {step.kind for step in emit_cuda.emit(module).steps}
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_they_give_what_the_interpreter_gives(batch, checked):
+    found = batch.differences(checked=checked)
+    assert not found, f"{len(found)} differ, among them {found[0]}"
+
+
+@pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_they_compile_for_a_gpu(batch, architecture):
+    usage = nvrtc.compile(batch.kernels.source(""), architecture).usage
+    assert len(usage) > len(MODULES)
+    assert {u.stack_bytes + u.spilled_bytes for u in usage.values()} == {0}
+
+
+def test_each_row_is_read_in_two_launches_at_most():
+    assert len(emit_cuda.emit(reduced((10**7,), (0,))).steps) == 2
+    assert len(emit_cuda.emit(run((10**7,), 0)).steps) == 2
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "where"),
+    [(0, "uninitialised", "= warps"), (1, "race", "warps[threadIdx.x / 32] =")],
+)
+def test_a_missing_barrier_of_a_running_fold_is_found(monkeypatch, number, kind, where):
+    """Without the first, a warp reads what no other has written; without the second, too late."""
+    batch = Batch()
+    module = run((2500,), 0, "s32")
+    monkeypatch.setattr(reduction, "LEAST_PART", 10**6)  # one block
+    batch.add(module, [tame(p.shape, random.Random(0)) for p in module.entry.parameters])
+    ((_, arguments, _, program),) = batch.cases
+    parts = batch.kernels.source("").split("    __syncthreads();\n")
+    assert len(parts) == 3
+    broken = parts[0] + parts[1] + ("" if number else "    __syncthreads();\n") + parts[2]
+    if number:
+        broken = parts[0] + "    __syncthreads();\n" + parts[1] + parts[2]
+    line = next(n for n, text in enumerate(broken.splitlines(), 1) if where in text)
+    device = HostDevice(checked=True)
+    with pytest.raises(hlo.HloError) as caught:
+        emit_cuda.Executable(module.entry, program, device, device.load(broken))(*arguments)
+    told = "\n".join(caught.value.notes)
+    assert kind in told
+    assert f":{line}" in told
+
+
+SHAPES = st.lists(st.sampled_from([1, 2, 3, 7, 33, 64, 300, 1030]), min_size=1, max_size=3).filter(
+    lambda dims: prod(dims) < 2000
+)
+
+
+@pytest.mark.slow
+@settings(max_examples=max(4, settings.default.max_examples // 4))
+@given(
+    st.lists(st.tuples(SHAPES, st.integers(0, 2), st.booleans()), min_size=4, max_size=6),
+    st.booleans(),
+)
+def test_random_folds_and_running_folds(cases, checked):
+    batch = Batch()
+    for number, (shape, chosen, flag) in enumerate(cases):
+        axis, operation = chosen % len(shape), ("add", "maximum")[number % 2]
+        for module in (
+            reduced(shape, range(axis + 1), "s32", operation),
+            reduced(shape, range(axis, len(shape)), "s32", operation),
+            run(shape, axis, "s32", operation, backwards=flag),
+            largest(shape, "f32"),
+        ):
+            arguments = [nasty(p.shape, random.Random(number)) for p in module.entry.parameters]
+            batch.add(module, arguments)
+    found = batch.differences(BITS, checked=checked)
+    assert not found, f"{len(found)} differ, among them {found[0]}"
