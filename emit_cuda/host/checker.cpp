@@ -43,7 +43,10 @@ struct Shadow {
         if (!cells) {
             void *all = mmap(nullptr, mapped(), PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-            if (all == MAP_FAILED) return nullptr;
+            if (all == MAP_FAILED) {
+                starved = true;
+                return nullptr;
+            }
             cells = (Cell *)all;
         }
         return cells + (address - begin);

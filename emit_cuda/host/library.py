@@ -196,6 +196,9 @@ class Library:
         # The checker watches one launch of a library at a time.
         with self._alone if self.checked else nullcontext():
             count = self._functions.cuda_on_host_launch(ctypes.byref(launch))
+        if count < 0:
+            message = f"kernel {kernel}: there is not enough memory to run its threads"
+            raise HloError("HLO192", message)
         made = findings(
             found[:count], kernel, self.file, self.path, [region.name for region in memory]
         )

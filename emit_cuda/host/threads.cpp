@@ -79,7 +79,8 @@ struct Stack {
 
 // Stacks are handed from launch to launch, and from library to library: each is two of the mappings
 // of which a process may have only so many.
-constexpr size_t MOST_STACKS = 1 << 14;
+// Where a process may have little address space, there are fewer: at least those of a block.
+constexpr size_t MOST_STACKS = 1 << 14, LEAST_STACKS = 1 << 10;
 struct Pool : Stacks {
     std::mutex lock;
     std::vector<Stack *> free;
@@ -87,6 +88,8 @@ struct Pool : Stacks {
 };
 static Pool own_pool, *pool = &own_pool;
 const Stacks *stacks = pool;
+
+std::atomic<bool> starved{false};
 
 static Stack *take_stack() {
     std::lock_guard<std::mutex> hold(pool->lock);
@@ -96,12 +99,15 @@ static Stack *take_stack() {
         return stack;
     }
     if (!pool->begin) {
-        void *all = mmap(nullptr, MOST_STACKS * STACK_BYTES, PROT_NONE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *all = MAP_FAILED;
+        size_t most = MOST_STACKS;
+        for (; all == MAP_FAILED && most >= LEAST_STACKS; most /= 2)
+            all = mmap(nullptr, most * STACK_BYTES, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (all == MAP_FAILED) return nullptr;
-        pool->begin = (char *)all, pool->end = pool->begin + MOST_STACKS * STACK_BYTES;
+        pool->begin = (char *)all, pool->end = pool->begin + 2 * most * STACK_BYTES;
     }
-    if (pool->made == MOST_STACKS) return nullptr;
+    if (pool->begin + pool->made * STACK_BYTES == pool->end) return nullptr;
     char *memory = pool->begin + pool->made++ * STACK_BYTES;
     // The lowest page stays out of reach: who needs more than its stack ends there.
     if (mprotect(memory + 4096, STACK_BYTES - 4096, PROT_READ | PROT_WRITE)) return nullptr;
@@ -196,7 +202,7 @@ void Worker::go_on() {
             fresh = spare.back();
             spare.pop_back();
         } else if (!(fresh = take_stack())) {
-            *stop = true;
+            *stop = starved = true;
         }
         if (fresh) {
             if (fresh == from) return;  // only from run_threads, whose loop calls the next thread
@@ -475,7 +481,7 @@ void Worker::run_block(unsigned number) {
 
     Stack *mine = spare.empty() ? take_stack() : spare.back();
     if (!mine) {
-        *stop = true;
+        *stop = starved = true;
         return;
     }
     if (!spare.empty()) spare.pop_back();
@@ -503,12 +509,14 @@ extern "C" __attribute__((visibility("default"))) void cuda_on_host_share(void *
     stacks = pool = (Pool *)other;
 }
 
-// Runs all blocks of a launch; gives how many findings there are.
+// Runs all blocks of a launch; gives how many findings there are, or -1 if there was not enough
+// memory for stacks, or for what is remembered of accesses.
 extern "C" __attribute__((visibility("default"))) int cuda_on_host_launch(Launch *launch) {
     unsigned blocks = launch->grid[0] * launch->grid[1] * launch->grid[2];
     std::atomic<unsigned> next_block{0};
     std::atomic<bool> stop{false};
     launch->found = 0;
+    starved = false;
     if (checked) checker_begins(*launch);
     uint64_t random = launch->seed;
     Order_ order;
@@ -528,5 +536,5 @@ extern "C" __attribute__((visibility("default"))) int cuda_on_host_launch(Launch
     for (std::thread &other : others) other.join();
     if (checked) checker_ends();
     fflush(stdout);  // what kernels have printed
-    return launch->found;
+    return starved ? -1 : launch->found;
 }

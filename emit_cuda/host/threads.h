@@ -3,6 +3,8 @@
 #pragma once
 #include "cuda_on_host.h"
 
+#include <atomic>
+
 namespace cuda_on_host {
 
 // ---- what Python sees: emit_cuda/host/launching.py has the same structures --------------------
@@ -65,6 +67,7 @@ struct Warp {
 };
 
 extern const bool checked;
+extern std::atomic<bool> starved;  // of memory; the launch then fails
 extern __thread Thread *self;      // the thread that runs; null between threads
 Thread *thread_numbered(unsigned number);
 unsigned block_number();

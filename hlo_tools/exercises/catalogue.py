@@ -6,13 +6,25 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
-from hlo_tools.exercises import emitting, kernels, loops, meaning, memory, reading, rewriting, whole
+from hlo_tools.exercises import (
+    emitting,
+    kernels,
+    loop_nests,
+    loops,
+    meaning,
+    memory,
+    reading,
+    rewriting,
+    whole,
+)
 
 if TYPE_CHECKING:
     from hlo_tools.exercises.exercise import Exercise
 
-FILES = (reading, meaning, rewriting, loops, memory, emitting, whole, kernels)
-EXERCISES: dict[int, Exercise] = {e.number: e for file in FILES for e in file.EXERCISES}
+FILES = (reading, meaning, rewriting, loops, memory, emitting, whole, kernels, loop_nests)
+EXERCISES: dict[int, Exercise] = {
+    e.number: e for e in sorted((e for f in FILES for e in f.EXERCISES), key=lambda e: e.number)
+}
 
 
 def find_exercise(word: str) -> Exercise:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # Threads of a block in all of these exercises.
 BLOCK = 64
+# Blocks of the first of two launches.
+STAGES = 4
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class Launch:
     inputs : arrays; they come first among the arguments.
     result : shape of the array that comes next.
     sizes : numbers that come last.
+    then : a second launch, made of the first one's result, which is not compared then.
+    wanted : the result; None if it follows from the inputs.
     """
 
     grid: tuple[int, int, int]
@@ -45,6 +49,8 @@ class Launch:
     result: tuple[int, ...]
     sizes: tuple[int, ...]
     block: tuple[int, int, int] = (BLOCK, 1, 1)
+    then: Callable[[Array], Launch] | None = None
+    wanted: Array | None = None
 
 
 def numbers(*dims: int) -> Array:
@@ -68,6 +74,16 @@ def tiles_of(rows: int, columns: int) -> Launch:
     grid = (-(-columns // 8), -(-rows // 8), 1)
     x = numbers(rows, columns)
     return Launch(grid, (x,), (columns, rows), (rows, columns), (8, 8, 1))
+
+
+def stages_of(n: int, shift: float) -> Launch:
+    """An array in two launches: a number a block, and the same of these."""
+
+    def second(parts: Array) -> Launch:
+        return Launch((1, 1, 1), (parts,), (1,), (parts.size,), wanted=largest(x))
+
+    x = numbers(n) + np.float32(shift)
+    return Launch((STAGES, 1, 1), (x,), (STAGES,), (n,), then=second)
 
 
 def check_kernel(
@@ -97,7 +113,10 @@ def check_kernel(
         if name not in library.kernels:
             return Finding("missing", f"there is no kernel {name} in it")
         for launch in launches:
-            if found := run_launch(library, name, launch, want):
+            found, result = run_launch(library, name, launch, want)
+            if found is None and launch.then is not None:
+                found, result = run_launch(library, name, launch.then(result), want)
+            if found:
                 return found
         return None
 
@@ -106,8 +125,8 @@ def check_kernel(
 
 def run_launch(
     library: host.Library, name: str, launch: Launch, want: Callable[..., Array]
-) -> Finding | None:
-    """What is wrong with one call."""
+) -> tuple[Finding | None, Array]:
+    """What is wrong with one call, and its result."""
     arrays = [shared(x) for x in launch.inputs]
     result = shared_array(launch.result, np.dtype(np.float32))
     memory = [
@@ -122,14 +141,16 @@ def run_launch(
             lambda: library.launch(name, launch.grid, launch.block, 0, given, memory=memory, seed=1)
         )
     except HloError as error:
-        return Finding("error", f"{name} does not run", f"{shown}\n\n{error}")
+        return Finding("error", f"{name} does not run", f"{shown}\n\n{error}"), result
     if found:
-        return Finding("wrong", f"{name}: {found[0].fault}", f"{shown}\n\n{found[0]}")
-    wanted = want(*launch.inputs)
+        return Finding("wrong", f"{name}: {found[0].fault}", f"{shown}\n\n{found[0]}"), result
+    if launch.then is not None:
+        return None, result
+    wanted = want(*launch.inputs) if launch.wanted is None else launch.wanted
     if compare(result, wanted, ROUNDING):
         told = f"// expected  {value_text(wanted)}\n// yours     {value_text(result)}"
-        return Finding("wrong", f"{name} gives another result", f"{shown}\n\n{told}")
-    return None
+        return Finding("wrong", f"{name} gives another result", f"{shown}\n\n{told}"), result
+    return None, result
 
 
 def shared(array: Array) -> Array:
@@ -165,6 +186,16 @@ ENTRY main {
   zero = f32[] constant(0)
   ROOT s = f32[3] reduce(x, zero), dimensions={1}, to_apply=sum
 }"""
+LARGEST = """larger {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] maximum(a, b)
+}
+ENTRY main {
+  x = f32[300] parameter(0)
+  lowest = f32[] constant(-inf)
+  ROOT m = f32[] reduce(x, lowest), dimensions={0}, to_apply=larger
+}"""
 TURNED = """ENTRY main {
   x = f32[20,13] parameter(0)
   ROOT y = f32[13,20] transpose(x), dimensions={1,0}
@@ -176,6 +207,11 @@ def add_rows(x: Array) -> Array:
     return x.sum(axis=1)
 
 
+def largest(x: Array) -> Array:
+    """The largest element, as an array of one."""
+    return x.max(keepdims=True)
+
+
 def turned(x: Array) -> Array:
     """Rows as columns."""
     return x.T
@@ -184,18 +220,25 @@ def turned(x: Array) -> Array:
 EXERCISES = (
     Exercise(
         37, "add two vectors on a GPU", 11, "easy",
-        {"kernel": lambda: None}, "emit_cuda/kernels/loop.py:",
+        {"kernel": lambda: None}, "emit_cuda/kernels/loop.py:loop_stage",
         check_kernel("add", (sums_of(64), sums_of(100)), np.add, SUM), ".cu",
     ),
     Exercise(
         38, "add up rows, a block for each", 11, "medium",
-        {"kernel": lambda: None}, "emit_cuda/kernels/loop.py:",
+        {"kernel": lambda: None}, "emit_cuda/kernels/reduction.py:reduction_stage",
         check_kernel("row_sums", (rows_of(2, 64), rows_of(3, 200), rows_of(2, 5)), add_rows, ROWS),
         ".cu",
     ),
     Exercise(
         39, "transpose through a tile", 11, "hard",
-        {"kernel": lambda: None}, "emit_cuda/kernels/loop.py:",
+        {"kernel": lambda: None}, "emit_cuda/kernels/transposing.py:transpose_stage",
         check_kernel("transpose", (tiles_of(8, 8), tiles_of(20, 13)), turned, TURNED), ".cu",
+    ),
+    Exercise(
+        41, "find the largest number in two stages", 11, "medium",
+        {"kernel": lambda: None}, "emit_cuda/kernels/reduction.py:reduction_stage",
+        check_kernel(
+            "largest", (stages_of(1000, 0), stages_of(300, -20), stages_of(1, 7)), largest, LARGEST
+        ), ".cu",
     ),
 )  # fmt: skip

@@ -100,6 +100,13 @@ def test_nothing_that_an_answer_does_stops_us(text: str, status: str, tmp_path: 
     assert report.status == status, report
 
 
+def test_a_race_is_found_within_the_limits() -> None:
+    """The model of a GPU reserves address space; where there is little, it takes less."""
+    path = EXERCISES[38].folder / "wrong" / "no_barrier.cu"
+    report = check_apart(38, path)
+    assert report.message == "row_sums: race", report
+
+
 def test_the_command_lists_tells_and_prints_stubs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["exercise"]) == 0
     assert "find the users of every instruction" in capsys.readouterr().out

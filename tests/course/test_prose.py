@@ -17,7 +17,12 @@ MOST_WORDS = 20
 
 def prose(path: Path) -> str:
     """A page without its blocks, tables, headings and markup."""
-    text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
+    return prose_of(path.read_text())
+
+
+def prose_of(text: str) -> str:
+    """A text without its blocks, tables, headings and markup."""
+    text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     text = re.sub(r"^( {4}|\||#|<|!\[).*$", "", text, flags=re.MULTILINE)
     return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
 
@@ -77,6 +82,18 @@ def test_every_term_that_a_chapter_defines_is_in_the_glossary() -> None:
             assert {plain, plain.removesuffix("s"), plain.removesuffix("es")} & known, (
                 f"{path.name}: {term}"
             )
+
+
+NAMED = 600
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_file_to_be_written_is_named_where_it_can_be_seen(path: Path) -> None:
+    """A comment says to the tests what a block is; readers do not see it."""
+    text = path.read_text()
+    for found in re.finditer(r"<!-- file: (\S+) -->", text):
+        said = prose_of(text[max(0, found.start() - NAMED) : found.start()])
+        assert f"`{found[1]}`" in said, f"{path.name}: nothing says that a block is {found[1]}"
 
 
 @pytest.mark.parametrize("path", WRONG, ids=lambda path: f"{path.parts[-3]}-{path.stem}")

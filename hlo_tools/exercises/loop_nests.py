@@ -1,0 +1,148 @@
+"""Exercise of chapter 10: a pass over kernels."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import emit_c
+import hlo
+from codegen.statements import For, If, nested
+from emit_c.kernels import passes
+from emit_c.kernels.short import without_short_loops
+from hlo.errors.error import HloError
+from hlo_tools.exercises.cases import Watched, Wrong
+from hlo_tools.exercises.emitting import tell
+from hlo_tools.exercises.exercise import Exercise
+from hlo_tools.exercises.finding import Finding
+from hlo_tools.exercises.meaning import differs
+from hlo_tools.generate.values import tame
+from hlo_tools.shrink.case import Case
+from interpreter.engine.evaluate import evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+
+    from codegen.elements.body import Body
+    from codegen.statements import Statement
+    from emit_c.kernels.kernel import Kernel
+    from hlo_tools.exercises.exercise import Answer, Effort
+
+NAME = "written_out"
+REPLACED = "unroll-short-loops"
+MOST_TURNS = 4
+
+FOLD = """f {{
+  a = {kind}[] parameter(0)
+  b = {kind}[] parameter(1)
+  ROOT c = {kind}[] {opcode}(a, b)
+}}
+"""
+ROWS = """ENTRY main {{
+  x = {kind}[{rows},{columns}] parameter(0)
+  start = {kind}[] constant(0)
+  ROOT r = {kind}[{rows}] reduce(x, start), dimensions={{1}}, to_apply=f
+}}"""
+# A row of each is divided by its sum: two short loops, one after the other.
+SHARES = """ENTRY main {{
+  x = {kind}[{rows},{columns}] parameter(0)
+  start = {kind}[] constant(0)
+  y = {kind}[{rows},{columns}] multiply(x, x)
+  both = {kind}[{rows},{columns}] add(x, y)
+  ROOT r = {kind}[{rows}] reduce(both, start), dimensions={{1}}, to_apply=f
+}}"""
+
+
+def modules() -> list[hlo.Module]:
+    """Modules whose kernels have short loops inside of long ones, and one that has none."""
+    return [
+        hlo.parse((FOLD + text).format(kind=kind, opcode=opcode, rows=rows, columns=columns))
+        for text, kind, opcode, rows, columns in (
+            (ROWS, "s32", "add", 40, 2),
+            (ROWS, "s32", "multiply", 40, 3),
+            (ROWS, "f32", "maximum", 64, 4),
+            (SHARES, "s32", "add", 33, 3),
+            (ROWS, "s32", "add", 40, 50),
+        )
+    ]
+
+
+def is_short(loop: For) -> bool:
+    """Whether a loop is one that the exercise wants written out."""
+    counts = isinstance(loop.stop, int) and (loop.start, loop.step) == (0, 1)
+    few = counts and isinstance(loop.stop, int) and loop.stop <= MOST_TURNS
+    return few and not any(isinstance(s, For | If) for s in loop.body)
+
+
+def short_loops(statements: Sequence[Statement]) -> int:
+    """How many short loops there are."""
+    return sum(isinstance(s, For) and is_short(s) for s in nested(statements))
+
+
+@contextmanager
+def kernel_pass(run: Callable[[Body, Sequence[Statement]], Any]) -> Generator[None]:
+    """Let a function be the pass that writes out short loops."""
+    before = passes.PASSES
+
+    def with_body(kernel: Kernel, _: str, statements: Sequence[Statement]) -> Any:
+        return run(kernel.body, statements)
+
+    passes.PASSES = tuple(
+        replace(each, run=with_body) if each.name == REPLACED else each for each in before
+    )
+    try:
+        yield
+    finally:
+        passes.PASSES = before
+
+
+def check_written_out(answer: Answer, _: Effort) -> Finding | None:
+    """C with a student's pass among those of kernels, compiled, against the interpreter."""
+    watched = Watched(answer[NAME])
+    left: list[int] = []
+
+    def run(body: Body, statements: Sequence[Statement]) -> Any:
+        made = watched(body, statements)
+        left.append(short_loops(made))
+        return made
+
+    def wrong(case: Case) -> Wrong | None:
+        want = evaluate(case.module, *case.arguments or ())
+        watched.error = None
+        with kernel_pass(run):
+            try:
+                made = emit_c.compile(case.module, optimize=False, remember=False)
+                got = made(*case.arguments or ())
+            except Exception as error:
+                return Wrong(error=watched.error or error)
+        return Wrong(want, got) if differs(got, want) else None
+
+    def found(case: Case) -> Finding | None:
+        told = wrong(case)
+        shown, place = str(case.module).rstrip(), answer.place(NAME)
+        if told and isinstance(told.error, HloError):
+            message = f"{NAME}: the C does not compile"
+            return Finding("error", message, f"{shown}\n\n{told.error}", place)
+        if told:
+            return tell(answer, NAME, case, told, wrong)
+        if sum(left):
+            return Finding("weak", f"{NAME} leaves short loops: {sum(left)}", shown, place)
+        return None
+
+    for module in modules():
+        left.clear()
+        case = Case(module, tuple(tame(p.shape, Random(0)) for p in module.entry.parameters))
+        if what := found(case):
+            return replace(what, again=what.again or (lambda given=case: wrong(given)))
+    return None
+
+
+EXERCISES = (
+    Exercise(
+        40, "write out short loops", 10, "hard",
+        {NAME: lambda: without_short_loops}, "emit_c/kernels/short.py:without_short_loops",
+        check_written_out,
+    ),
+)  # fmt: skip

@@ -1,0 +1,26 @@
+# message: written_out: the C does not compile
+from dataclasses import replace
+
+from codegen.expressions import Literal
+from codegen.statements import For, If, renamed
+
+
+def is_short(loop):
+    counts = isinstance(loop.stop, int) and (loop.start, loop.step) == (0, 1) and loop.stop <= 4
+    return counts and not any(isinstance(s, For | If) for s in loop.body)
+
+
+def written_out(body, statements):
+    made = []
+    for each in statements:
+        if not isinstance(each, For):
+            made.append(each)
+        elif not is_short(each):
+            made.append(replace(each, body=tuple(written_out(body, each.body))))
+        else:
+            for turn in range(each.stop):
+                names = {each.name: Literal(turn)}
+                for inner in each.body:
+                    new = renamed(inner, names)
+                    made.append(new)
+    return made
