@@ -17,8 +17,13 @@ if TYPE_CHECKING:
     from optimizer.log import Pass
 
 
-def add_pipeline_options(parser: Parser) -> None:
-    """The options that `chosen_pipeline` looks at."""
+def add_pipeline_options(parser: Parser, *, with_code: bool = False) -> None:
+    """The options that `chosen_pipeline` looks at.
+
+    Parameters
+    ----------
+    with_code : the verb shows code for the target too, so that it matters beside chosen passes.
+    """
     parser.add_argument(
         "--passes",
         metavar="A,B",
@@ -28,12 +33,13 @@ def add_pipeline_options(parser: Parser) -> None:
         "--target",
         choices=("cpu", "gpu"),
         default="cpu",
-        help="whose standard pipeline (default cpu)",
+        help=f"whose standard pipeline{', and whose kernels,' if with_code else ''} (default cpu)",
     )
     parser.add_argument(
         "--strict", action="store_true", help="in it, only what keeps every bit of every value"
     )
-    parser.not_with("--target", "--passes")
+    if not with_code:
+        parser.not_with("--target", "--passes")
     parser.not_with("--strict", "--passes")
 
 

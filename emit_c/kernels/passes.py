@@ -22,15 +22,15 @@ from emit_c.kernels.rounding import with_rounded_products
 from emit_c.kernels.short import without_short_loops
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from codegen.statements import Statement
     from emit_c.kernels.kernel import Kernel
 
     Statements = Sequence[Statement]
-    # Is shown a kernel's name, a pass's, and the statements that it has made. Before the first
-    # pass, the name of the pass is "".
-    Watch = Callable[[str, str, Statements], None]
+    # Is shown a kernel's name, a pass's, the statements that it has made, and the HLO name that
+    # each of their identifiers stands for. Before the first pass, the name of the pass is "".
+    Watch = Callable[[str, str, Statements, Mapping[str, str]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +130,10 @@ def run_passes(
     plain : run only the last pass, which is for readers, on loops that run in no lanes.
     """
     if watch:
-        watch(name, "", statements)
+        watch(name, "", statements, kernel.names.meant)
     statements = scalar(statements) if plain else statements
     for each in PASSES[-1:] if plain else PASSES:
         statements = each.run(kernel, name, statements)
         if watch:
-            watch(name, each.name, statements)
+            watch(name, each.name, statements, kernel.names.meant)
     return statements

@@ -14,13 +14,16 @@ from emit_cuda.kernels.sharing import key_of
 from emit_cuda.kernels.spelling import all_in_cuda, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from codegen.elements.kernel import Argument
     from codegen.statements import Statement
     from emit_cuda.code.names import Names
     from emit_cuda.kernels.kernel import Kernel
     from emit_cuda.kernels.stages import Stage
+
+    # Is shown the instruction that a launch is about, the launch, and the name of its kernel.
+    Watch = Callable[[str, Stage, str], None]
 
 
 # Shared memory is not constructed: complex numbers lie in it as their parts.
@@ -55,6 +58,10 @@ class Written:
 class KernelFile:
     """The kernels of a module, in the order in which they are first needed.
 
+    Parameters
+    ----------
+    watch : is shown each launch before it is spelled in CUDA's words.
+
     Attributes
     ----------
     texts : by name.
@@ -63,8 +70,8 @@ class KernelFile:
     words : the functions and types that they use, for the prelude.
     """
 
-    def __init__(self, names: Names) -> None:
-        self.names = names
+    def __init__(self, names: Names, watch: Watch | None = None) -> None:
+        self.names, self.watch = names, watch
         self.texts: dict[str, str] = {}
         self.written: dict[str, Written] = {}
         self.meant: dict[str, Mapping[str, str]] = {}
@@ -106,6 +113,8 @@ class KernelFile:
             kinds = (base_of(a.kind) for a in used.values())
             self.words.update(dict.fromkeys([*kinds, *words_of(statements)]))
             self.words.update(dict.fromkeys(kind for kind, _, _ in stage.shared))
+        if self.watch:
+            self.watch(wanted, stage, self._names[key])
         return self._names[key], list(used)
 
     def source(self, head: str) -> str:

@@ -50,7 +50,7 @@ class Stepper:
     ----------
     module : a module, its text, or the path of a file.
     passes : a pass, or names as `hlo opt --passes` takes them; the target's pipeline if None.
-    kernels : whether passes over the kernels of C follow; by default, for the CPU's pipeline.
+    kernels : whether passes over the target's kernels follow, of C or CUDA.
     inputs : makes the arguments of each device, for values; random ones by default.
 
     Attributes
@@ -65,7 +65,7 @@ class Stepper:
         passes: Pass | str | None = None,
         *,
         target: Literal["cpu", "gpu"] = "cpu",
-        kernels: bool | None = None,
+        kernels: bool = True,
         inputs: Callable[[], Inputs] | None = None,
     ) -> None:
         module = _module(module)
@@ -73,7 +73,7 @@ class Stepper:
         self.recording = record(module, find_pass(chosen) if isinstance(chosen, str) else chosen)
         self.stops = Stops(self.recording)
         self.values = Values(inputs or (lambda: random_inputs(module)))
-        self.has_kernels = passes is None and target == "cpu" if kernels is None else kernels
+        self.target, self.has_kernels = target, kernels
         self.printer = Printer()
         self.breakpoints: list[Breakpoint] = []
         self.at = 0
@@ -82,11 +82,11 @@ class Stepper:
 
     @cached_property
     def kernels(self) -> list[KernelStop]:
-        """The passes over kernels, found when the rewrites are done; none but for the CPU."""
+        """The passes over kernels, found when the rewrites are done."""
         if not self.has_kernels or self.recording.fault is not None:
             return []
         try:
-            return kernel_stops(self.recording.last)
+            return kernel_stops(self.recording.last, self.target)
         except HloError:
             return []
 

@@ -53,10 +53,10 @@ def c_sections(module: Module) -> list[Section]:
     start = source.find(first)
     head = source[:start].split("\n\n", 1)[-1]  # without the module, which has its own pane
     calls = _agreeing([meant for name, meant in program.meant.items() if name not in kernels])
-    sections = [Section("prelude", tuple(_lines(head, {}, known)))]
+    sections = [Section("prelude", tuple(linked(head, {}, known)))]
     for name, text in kernels.items():
-        sections.append(Section(name, tuple(_lines(text, program.meant.get(name, {}), known))))
-    sections.append(Section("calls", tuple(_lines(functions, calls, known))))
+        sections.append(Section(name, tuple(linked(text, program.meant.get(name, {}), known))))
+    sections.append(Section("calls", tuple(linked(functions, calls, known))))
     return sections
 
 
@@ -78,9 +78,9 @@ def cuda_sections(module: Module) -> list[Section]:
     first = next(iter(kernels.texts.values()), "")
     source = kernels.source("")
     head = source[: source.find(first)] if first else source
-    sections = [Section("prelude", tuple(_lines(head.lstrip("\n"), {}, known)))]
+    sections = [Section("prelude", tuple(linked(head.lstrip("\n"), {}, known)))]
     for name, text in kernels.texts.items():
-        sections.append(Section(name, tuple(_lines(text, kernels.meant[name], known))))
+        sections.append(Section(name, tuple(linked(text, kernels.meant[name], known))))
     return [*sections, Section("steps", tuple(_step_lines(program.steps, known)))]
 
 
@@ -122,7 +122,8 @@ def _agreeing(tables: list[Mapping[str, str]]) -> dict[str, str]:
     return merged
 
 
-def _lines(text: str, meant: Mapping[str, str], known: set[str]) -> Iterator[CodeLine]:
+def linked(text: str, meant: Mapping[str, str], known: set[str]) -> Iterator[CodeLine]:
+    """The lines of a text, with the known names that their identifiers stand for."""
     for line in text.rstrip("\n").split("\n"):
         if line.startswith("// %"):
             # A kernel's head: the line of an instruction that it computes.

@@ -25,9 +25,10 @@ from optimizer.gpu.timeline import simulate
 from optimizer.pipeline_text import pipeline_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from hlo.instruction import Module
+    from hlo_tools.trace.code import CodeLine
     from hlo_tools.trace.recording import PassRun, Recording
     from hlo_tools.trace.values import Values
     from optimizer.log import Event
@@ -179,10 +180,12 @@ class Document:
         data: dict[str, Any] = {"kernels": [], "code": [], "memory": None, "timeline": []}
         if self.recording.fault is not None:
             return data
-        made: dict[str, Callable[[Module], Any]] = {"memory": memory, "code": self._code}
-        if self.target == "cpu":
-            made["kernels"] = self._kernels
-        else:
+        made: dict[str, Callable[[Module], Any]] = {
+            "memory": memory,
+            "code": self._code,
+            "kernels": self._kernels,
+        }
+        if self.target == "gpu":
             made["timeline"] = self._timeline
         for key, make in made.items():
             try:
@@ -203,25 +206,25 @@ class Document:
     def _kernels(self, module: Module) -> list[dict[str, Any]]:
         """Each kernel's loops as they are written, and after each pass that changes them."""
         found: dict[str, list[dict[str, Any]]] = {}
-        for state in kernel_states(module):
-            data = {"pass": state.pass_, "why": state.why, "lines": self._lines(state.lines)}
+        for state in kernel_states(module, self.target):
+            data = {"pass": state.pass_, "why": state.why, **self._linked(state.code)}
             found.setdefault(state.kernel, []).append(data)
         return [{"name": name, "states": states} for name, states in found.items()]
 
-    def _lines(self, lines: tuple[str, ...]) -> list[int]:
-        return [self.texts.number(line) for line in lines]
+    def _linked(self, lines: Sequence[CodeLine]) -> dict[str, Any]:
+        """Lines, and the instructions that each is about."""
+        name, text = self.rows.names.number, self.texts.number
+        return {
+            "lines": [text(line.text) for line in lines],
+            "names": [[name(each) for each in line.names] for line in lines],
+        }
 
     def _code(self, module: Module) -> list[dict[str, Any]]:
         """The files that are emitted, by language."""
-        number = self.rows.names.number
         made: list[dict[str, Any]] = []
         for language, sections_of in LANGUAGES[self.target].items():
             sections = [
-                {
-                    "title": section.title,
-                    "lines": self._lines(tuple(line.text for line in section.lines)),
-                    "names": [[number(name) for name in line.names] for line in section.lines],
-                }
+                {"title": section.title, **self._linked(section.lines)}
                 for section in sections_of(module)
             ]
             made.append({"language": language, "sections": sections})

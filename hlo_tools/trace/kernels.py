@@ -1,19 +1,22 @@
-"""The loops of each kernel after each pass over them, for a module that is optimized."""
+"""The loops of each kernel after each pass over them, in C or in CUDA."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.errors.error import HloError
+from hlo_tools.trace.code import CodeLine, linked
 from optimizer.dynamic_padder.boundary import static_form
+from optimizer.log import Place, place_of
 from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from codegen.statements import Statement
+    from emit_cuda.kernels.stages import Stage
     from hlo.instruction import Module
-    from optimizer.log import Place
 
 
 @dataclass(frozen=True)
@@ -39,60 +42,142 @@ class KernelStop:
 
 @dataclass(frozen=True)
 class KernelState:
-    """The loops of a kernel after a pass; as they are written, for the pass ""."""
+    """The loops of a kernel after a pass; as one thread would do them, for the pass ""."""
 
     kernel: str
     pass_: str
     why: str
     place: Place | None
-    lines: tuple[str, ...]
+    code: tuple[CodeLine, ...]
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The loops as C, a line each."""
+        return tuple(line.text for line in self.code)
 
 
-def kernel_stops(module: Module) -> list[KernelStop]:
+def kernel_stops(module: Module, target: str = "cpu") -> list[KernelStop]:
     """What each pass over kernels changed, kernel by kernel.
+
+    Parameters
+    ----------
+    target : "cpu" for kernels of C, "gpu" for those of CUDA.
 
     Raises
     ------
     HloError
-        HLO181 if the module can't be emitted as C.
+        HLO181 if the module can't be emitted.
     """
     found: list[KernelStop] = []
     last: dict[str, tuple[str, ...]] = {}
-    for each in kernel_states(module):
+    for each in kernel_states(module, target):
         if each.place is not None:
-            before = last[each.kernel]
+            before = last.get(each.kernel, ())
             stop = KernelStop(each.kernel, each.pass_, each.why, each.place, before, each.lines)
             found.append(stop)
         last[each.kernel] = each.lines
     return found
 
 
-def kernel_states(module: Module) -> list[KernelState]:
+def kernel_states(module: Module, target: str = "cpu") -> list[KernelState]:
     """The loops of each kernel as they are written, and after each pass that changes them.
+
+    Parameters
+    ----------
+    target : as of `kernel_stops`.
 
     Raises
     ------
     HloError
-        HLO181 if the module can't be emitted as C.
+        HLO181 if the module can't be emitted.
     """
+    made = prepare(static_form(module))
+    return _states_in_cuda(made) if target == "gpu" else _states_in_c(made)
+
+
+def pass_names(target: str) -> list[str]:
+    """The names of the passes over kernels, in their order."""
+    if target == "gpu":
+        from emit_cuda.kernels.passes import WHY  # noqa: PLC0415
+
+        return list(WHY)
+    from emit_c.kernels.passes import PASSES  # noqa: PLC0415
+
+    return [each.name for each in PASSES]
+
+
+def _states_in_c(module: Module, *, plain: bool = False) -> list[KernelState]:
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
     from codegen.printer import text  # noqa: PLC0415
     from emit_c.kernels.passes import PASSES  # noqa: PLC0415
-    from optimizer.log import place_of  # noqa: PLC0415
 
     passes = {each.name: each for each in PASSES}
+    known = {instr.name for instr in module.instructions()}
     found: list[KernelState] = []
-    last: dict[str, tuple[str, ...]] = {}
+    last: dict[str, str] = {}
 
-    def watch(name: str, pass_: str, statements: Sequence[Statement]) -> None:
-        lines = tuple(text(statements).splitlines())
-        if not pass_:
-            found.append(KernelState(name, "", "", None, lines))
-        elif lines != last[name]:
-            each = passes[pass_]
-            found.append(KernelState(name, pass_, each.why, place_of(each.run), lines))
-        last[name] = lines
+    def watch(
+        name: str, pass_: str, statements: Sequence[Statement], meant: Mapping[str, str]
+    ) -> None:
+        made = text(statements)
+        if not pass_ or made != last[name]:
+            why, place = "", None
+            if pass_:
+                why, place = passes[pass_].why, place_of(passes[pass_].run)
+            code = tuple(linked(made, meant, known)) if made else ()
+            found.append(KernelState(name, pass_, why, place, code))
+        last[name] = made
 
-    emit_c.emit(prepare(static_form(module)), watch=watch)
+    emit_c.emit(module, watch=watch, plain=plain)
+    return found
+
+
+def _states_in_cuda(module: Module) -> list[KernelState]:
+    """Loops as one thread would do them, what each thread of a grid does, and CUDA C."""
+    import emit_cuda  # noqa: PLC0415
+    from emit_cuda.code.names import Names  # noqa: PLC0415
+    from emit_cuda.kernels import passes  # noqa: PLC0415
+    from emit_cuda.kernels.file import KernelFile  # noqa: PLC0415
+
+    # A kernel is about the root of a fusion, but people look for the fusion.
+    fusions = {
+        inner.name: instr.name
+        for instr in module.instructions()
+        if instr.opcode == "fusion"
+        for inner in instr.called[0].instructions
+    }
+    launches: dict[str, list[tuple[Stage, str]]] = {}
+
+    def watch(about: str, stage: Stage, kernel: str) -> None:
+        launches.setdefault(fusions.get(about, about), []).append((stage, kernel))
+
+    kernels = KernelFile(Names(), watch)
+    emit_cuda.emit(module, kernels)
+    try:
+        plain = {each.kernel: each.code for each in _states_in_c(module, plain=True)}
+    except HloError:  # C refuses some that CUDA does not
+        plain = {}
+    known = {instr.name for instr in module.instructions()}
+    found: list[KernelState] = []
+    for about, made in launches.items():
+        mapped = [
+            line
+            for stage, name in made
+            for line in linked(passes.launch_text(stage), kernels.meant[name], known)
+        ]
+        spelled = [
+            line
+            for name in dict.fromkeys(name for _, name in made)
+            for line in linked(kernels.texts[name], kernels.meant[name], known)
+            if not line.text.startswith("//")
+        ]
+        places = place_of(passes.writer_of(made[0][0])), place_of(passes.all_in_cuda)
+        found.append(KernelState(about, "", "", None, plain.get(about, ())))
+        found += [
+            KernelState(about, name, why, place, tuple(code))
+            for (name, why), place, code in zip(
+                passes.WHY.items(), places, (mapped, spelled), strict=True
+            )
+        ]
     return found

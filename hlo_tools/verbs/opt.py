@@ -18,6 +18,7 @@ from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, make_inputs
 from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline, pass_in
 from hlo_tools.trace.values import Values
 from hlo_tools.trace.write import MOST_EVALUATED, is_small, trace_data, trace_text
+from hlo_tools.views.loops import loops
 from hlo_tools.views.picture import picture
 from optimizer.dynamic_padder.boundary import static_form
 from optimizer.log import Event, Log, Observer, Silent
@@ -203,15 +204,12 @@ def text_of(module: Module, arguments: Namespace, until: str | None) -> str:
         return drawn(module, form=stage)
     if stage in _OF_CUDA:
         return cuda_text(prepare(static_form(module)), arguments)
+    if stage == "loops":
+        return loops(module, arguments.kernel, until, arguments.target)
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
 
-    prepared = prepare(static_form(module))
-    if stage == "loops":
-        from hlo_tools.views.loops import loops  # noqa: PLC0415
-
-        return loops(prepared, arguments.kernel, until)
-    return emit_c.emit(prepared, plain=arguments.plain).source
+    return emit_c.emit(prepare(static_form(module)), plain=arguments.plain).source
 
 
 def cuda_text(module: Module, arguments: Namespace) -> str:

@@ -38,7 +38,7 @@ def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("file", metavar="FILE", help="HLO text, or - for standard input")
     parser.add_argument("--script", metavar="FILE", help="commands, a line each")
-    add_pipeline_options(parser)
+    add_pipeline_options(parser, with_code=True)
     add_input_options(parser)
 
 
@@ -53,7 +53,7 @@ def run(arguments: Namespace) -> int:
     stepper = Stepper(
         module,
         passes,
-        kernels=not arguments.passes and arguments.target == "cpu",
+        target=arguments.target,
         inputs=lambda: make_inputs(module, arguments),
     )
     colours = sys.stdout.isatty() and not plain()

@@ -44,7 +44,7 @@ ABOUT_MODULES: Final = {
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("file", metavar="FILE", help="HLO text, a trace, or - for standard input")
-    add_pipeline_options(parser)
+    add_pipeline_options(parser, with_code=True)
     parser.add_argument(
         "--values",
         action="store_true",

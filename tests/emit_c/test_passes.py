@@ -24,7 +24,7 @@ def test_every_pass_has_a_name_and_a_reason():
 
 def test_passes_are_watched_in_order():
     seen = []
-    emit_c.emit(hlo.parse(SUM), watch=lambda kernel, name, _: seen.append((kernel, name)))
+    emit_c.emit(hlo.parse(SUM), watch=lambda kernel, name, *_: seen.append((kernel, name)))
     assert seen == [("total", name) for name in ("", *(each.name for each in PASSES))]
 
 

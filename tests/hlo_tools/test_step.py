@@ -75,6 +75,28 @@ def test_kernel_passes_follow_the_rewrites() -> None:
     assert "kernel of" not in str(stepper.go(3))
 
 
+def test_kernels_become_cuda_step_by_step() -> None:
+    stepper = Stepper(MEAN, "priority-fusion", target="gpu")
+    stepper.go(len(stepper.stops))
+    mapped = str(stepper.next())
+    assert "kernel of %multiply_add_reduce_fusion, pass map-to-threads" in mapped
+    assert "-   for (s64 j = 0; j < 1024; j++) {" in mapped
+    assert "+   const s64 lane = threadIdx.x;" in mapped
+    assert "def reduction_stage(" in str(stepper.source())
+    spelled = str(stepper.next())
+    assert '+ extern "C" __global__ void' in spelled
+    assert str(stepper.back()) == mapped
+
+
+def test_kernel_passes_follow_chosen_passes_too(hlo, tmp_path) -> None:
+    script = tmp_path / "script"
+    script.write_text("j 2\n")
+    for target, told in (("cpu", "pass vectorize-reductions"), ("gpu", "pass map-to-threads")):
+        words = ("--passes", "fusion", "--target", target, "--script", script)
+        result = hlo("step", MEAN, *words)
+        assert told in result.out
+
+
 NAN = """HloModule m
 ENTRY main {
   x = f32[2] parameter(0)

@@ -59,13 +59,16 @@ def folder(tmp_path_factory) -> Path:
 class Viewer:
     """The page of a module, open in the browser."""
 
-    def __init__(self, browser, folder: Path, name: str, text: str, fragment: str = "") -> None:
+    def __init__(
+        self, browser, folder: Path, name: str, text: str, fragment: str = "", target: str = "cpu"
+    ) -> None:
         self.browser = browser
         path = folder / f"{name}.html"
         if not path.exists():
             module = language.parse(text)
             values = Values(lambda: random_inputs(module)) if len(text) < 100_000 else None
-            path.write_text(page(trace_data(module, optimizer.pipeline("cpu"), values)))
+            made = trace_data(module, optimizer.pipeline(target), values, target=target)
+            path.write_text(page(made))
         self.size = path.stat().st_size
         browser.get("about:blank")
         browser.get(f"file://{path}{fragment}")
@@ -186,6 +189,29 @@ def test_code_and_module_are_linked_both_ways(mean) -> None:
     assert mean.text("#details h2") == "%add.1"
     assert "%add.1" in mean.text("#code-module .row.chosen")
     assert "%fused_computation" in mean.text("#details dl.facts")
+
+
+def test_loops_and_module_are_linked_both_ways(mean) -> None:
+    mean.run("viewer.go({name: viewer.trace.nameNumber.get('mul.5'), tab: 'loops'})")
+    assert any("mul_5 =" in line for line in mean.texts("#loops-after .row.chosen"))
+    mean.click("#loops-after .row.linked", "add_1 =")
+    assert mean.text("#details h2") == "%add.1"
+    mean.click("#details button", "of loops")
+    assert mean.fragment.endswith("tab=loops")
+
+
+def test_kernels_of_cuda_are_shown_change_by_change(browser, folder) -> None:
+    text = (SESSIONS / "mean_of_sum.hlo").read_text()
+    gpu = Viewer(browser, folder, "mean_gpu", text, "#pass=1&step=0&i=mul.5&tab=loops", "gpu")
+    assert gpu.texts("#loops-passes button") == ["map-to-threads", "spell-in-cuda"]
+    assert any("for (s64 j" in line for line in gpu.texts("#loops-before .row.gone"))
+    assert any("threadIdx.x" in line for line in gpu.texts("#loops-after .row.came"))
+    assert any("mul_5 =" in line for line in gpu.texts("#loops-after .row.chosen"))
+    gpu.press("j")
+    assert any("__shared__" in line for line in gpu.texts("#loops-after .row.came"))
+    gpu.run("viewer.go({tab: 'CUDA'})")
+    assert any("mul_5 =" in line for line in gpu.texts("#code-lines .row.chosen"))
+    assert "%mul.5" in gpu.text("#code-module .row.chosen")
 
 
 def test_loops_memory_and_timeline(mean) -> None:

@@ -12,15 +12,34 @@ class LoopsView {
     const [left, right] = this.lists;
     for (const [one, other] of [[left, right], [right, left]]) {
       one.element.addEventListener("scroll", () => { other.element.scrollTop = one.element.scrollTop; });
+      one.element.addEventListener("click", (event) => this.clicked(event));
     }
+  }
+
+  // How many lines of the kernels, as they are at last, speak of an instruction.
+  linesOf(name) {
+    return this.app.trace.kernels.reduce((sum, { states }) =>
+      sum + states[states.length - 1].names.filter((each) => each.includes(name)).length, 0);
+  }
+
+  // Show the kernel that speaks of the chosen instruction, where this one does not.
+  follow() {
+    const { kernels } = this.app.trace, { name } = this.app;
+    if (name === this.followed) return;
+    this.followed = name;
+    const speaks = ({ states }) => states.some((state) => state.names.some((each) => each.includes(name)));
+    if (name === null || !kernels.length || speaks(kernels[this.kernel])) return;
+    const found = kernels.findIndex(speaks);
+    if (found >= 0) [this.kernel, this.state] = [found, 1];
   }
 
   render() {
     const { kernels, texts } = this.app.trace;
     if (!kernels.length) {
-      byId("loops-passes").replaceChildren(el("p", { class: "dim" }, "There are no kernels: the passes are for another target, or the module cannot be emitted."));
+      byId("loops-passes").replaceChildren(el("p", { class: "dim" }, "There are no kernels: the module has none, or cannot be emitted."));
       return;
     }
+    this.follow();
     const kernel = kernels[this.kernel], { states } = kernel;
     this.state = Math.min(Math.max(this.state, states.length > 1 ? 1 : 0), states.length - 1);
     const choice = el("select", { "aria-label": "kernel", onchange: (event) => { this.kernel = event.target.selectedIndex; this.state = 1; this.render(); } },
@@ -31,13 +50,16 @@ class LoopsView {
       onclick: () => { this.state = n + 1; this.render(); } }, state.pass));
     byId("loops-passes").replaceChildren(el("label", {}, "kernel ", choice), " ", ...buttons,
       el("p", {}, states[this.state].why || "No pass over kernels changes these loops."));
-    const sides = [states[Math.max(this.state - 1, 0)].lines, states[this.state].lines];
+    this.shownStates = [states[Math.max(this.state - 1, 0)], states[this.state]];
+    const sides = this.shownStates.map((state) => state.lines);
     const [before, after] = sides.map(numbered);
     const edits = differences(before, after);
     this.shown = aligned(before, after, edits, () => -1);
-    this.sides = sides;
     const width = Math.max(...sides.flat().map((line) => texts[line].length), 40);
     this.lists.forEach((list) => list.fill(this.shown.length, Math.min(width, 300)));
+    const at = `${this.kernel}/${this.state}`;
+    if (at === this.at) return; // only another instruction is chosen
+    this.at = at;
     const first = this.shown.findIndex((line) => line[2] === CHANGED);
     this.lists.forEach((list) => list.reveal(Math.max(first, 0), true));
   }
@@ -45,10 +67,17 @@ class LoopsView {
   line(n, side) {
     const line = this.shown[n], place = line[side];
     if (place < 0) return el("div", { class: "row none", role: "option", "aria-label": "nothing" });
-    const isChanged = line[2] === CHANGED;
-    return el("div", { class: `row ${isChanged ? (side ? "came" : "gone") : ""}`, role: "option" },
-      el("span", { class: "mark" }, isChanged ? (side ? "+" : "−") : " "),
-      el("code", {}, this.app.trace.texts[this.sides[side][place]]));
+    const isChanged = line[2] === CHANGED, { lines, names } = this.shownStates[side];
+    const isChosen = this.app.name !== null && names[place].includes(this.app.name);
+    const marks = [isChanged ? (side ? "came" : "gone") : "", isChosen ? "chosen" : "", names[place].length ? "linked" : ""];
+    return el("div", { class: `row ${marks.join(" ")}`, role: "option", "data-side": side, "data-place": place,
+      "aria-selected": isChosen ? "true" : "false" },
+      el("span", { class: "mark" }, isChanged ? (side ? "+" : "−") : " "), el("code", {}, this.app.trace.texts[lines[place]]));
+  }
+
+  clicked(event) {
+    const row = event.target.closest(".row.linked");
+    if (row) chooseNext(this.app, this.shownStates[row.dataset.side].names[row.dataset.place]);
   }
 
   step(by) {
@@ -69,6 +98,11 @@ function numbered(lines) {
     seen.set(line, count);
     return `${line}#${count}`;
   });
+}
+
+// Choose the first instruction that a line is about; of the chosen one's line, the next.
+function chooseNext(app, names) {
+  app.go({ name: names[(names.indexOf(app.name) + 1) % names.length] });
 }
 
 // Generated code beside the module from which it is made, linked line by line in both directions.
@@ -149,7 +183,6 @@ class CodeView {
     const { names } = this.lines[Number(row.dataset.line)];
     if (!names.length) return;
     this.isFromCode = true;
-    const at = names.indexOf(this.app.name);
-    this.app.go({ name: names[(at + 1) % names.length] });
+    chooseNext(this.app, names);
   }
 }

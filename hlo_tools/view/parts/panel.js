@@ -88,10 +88,11 @@ class Panel {
 
   // Where the generated code speaks of it.
   uses(name) {
-    const found = this.app.code.linesOf(name);
+    const found = this.app.code.linesOf(name), loops = this.app.loops.linesOf(name);
+    if (loops) found.unshift({ tab: "loops", language: "loops", count: loops });
     if (!found.length) return [];
-    return [el("h3", {}, "In the code"), el("p", {}, ...found.map(({ language, count }) =>
-      el("button", { type: "button", onclick: () => this.app.go({ tab: language }) }, `${plural(count, "line")} of ${language}`)))];
+    return [el("h3", {}, "In the code"), el("p", {}, ...found.map(({ tab, language, count }) =>
+      el("button", { type: "button", onclick: () => this.app.go({ tab: tab || language }) }, `${plural(count, "line")} of ${language}`)))];
   }
 
   graph(state, name) {

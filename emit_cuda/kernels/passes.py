@@ -1,0 +1,54 @@
+"""How loops become a kernel of CUDA: the changes that a kernel goes through, with their reasons.
+
+Unlike those of C, they are not passes over statements. A kernel is written for its threads at once,
+by the writer of its kind.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from codegen.printer import text
+from emit_cuda.kernels.gemm import gemm_stage
+from emit_cuda.kernels.loop import loop_stage
+from emit_cuda.kernels.reduction import reduction_stage
+from emit_cuda.kernels.rows import row_stage
+from emit_cuda.kernels.sorting import sort_stage
+from emit_cuda.kernels.spelling import all_in_cuda
+from emit_cuda.kernels.stages import ALONE, PARALLEL, Stage, stages
+from emit_cuda.kernels.transposing import transpose_stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["WHY", "all_in_cuda", "launch_text", "writer_of"]
+
+# The changes, in their order, and what each is for.
+WHY: Final = {
+    "map-to-threads": "Turns of loops become threads of a grid.",
+    "spell-in-cuda": "What CUDA spells otherwise gets CUDA's words, and the kernel gets its head.",
+}
+# Who writes kernels of a kind; all others are loops over elements.
+_WRITERS: Final[dict[str, Callable[..., Any]]] = {
+    "product": gemm_stage,
+    "convolution": gemm_stage,
+    "row reduction": reduction_stage,
+    "column reduction": reduction_stage,
+    "rows": row_stage,
+    "sort": sort_stage,
+    "transpose": transpose_stage,
+    PARALLEL: stages,
+    ALONE: stages,
+}
+
+
+def writer_of(stage: Stage) -> Callable[..., Any]:
+    """The function that writes kernels of a launch's kind."""
+    return _WRITERS.get(stage.kind, loop_stage)
+
+
+def launch_text(stage: Stage) -> str:
+    """What each thread of a launch does, as C, under its kind, its grid and its block."""
+    grid, block = (",".join(map(str, each)) for each in (stage.grid, stage.block))
+    shared = "".join(f"  shared {kind} {name}[{size}];\n" for kind, name, size in stage.shared)
+    return f"// {stage.kind}: grid ({grid}), block ({block})\n{shared}{text(stage.statements)}"
