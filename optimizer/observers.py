@@ -12,7 +12,7 @@ from hlo.verify import verify
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import BITS, Promise, compare
 from optimizer.log import Event, Log, Pass, Silent
-from optimizer.passes import Fixpoint, Pipeline
+from optimizer.passes import ALIASES, Fixpoint, Pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -114,6 +114,10 @@ class Print(Silent):
             self.write(f"// after {'.'.join(log.path)}\n{after}\n")
 
 
+# Passes whose own names XLA writes into the names of files, where users know others.
+_DUMPED = {name: alias for alias, name in ALIASES.items()}
+
+
 @dataclass
 class Dump(Silent):
     """Writes the module to files between passes, under the names that XLA gives them.
@@ -174,6 +178,7 @@ class Dump(Silent):
 
     def write_between(self, pipeline: str, previous: str, upcoming: str, module: Module) -> None:
         """Write the module between two passes."""
+        previous, upcoming = (_DUMPED.get(name, name) for name in (previous, upcoming))
         place = f"{pipeline}.after_{previous}.before_{upcoming}".replace(" ", "_")
         self.write(f"{self.number:04}.{place.replace('/', '_')}", module)
         self.number += 1

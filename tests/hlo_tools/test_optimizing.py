@@ -1,6 +1,9 @@
 """`hlo opt`, `bisect`, `passes` and `rules`."""
 
+import os
 import re
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -213,3 +216,43 @@ def test_the_number_that_bisect_shows_is_the_one_that_opt_skips(hlo, softmax, wr
     assert skipped.count(" subtract(") == 1 + hlo("opt", model, *passes).out.count(" subtract(")
     fuelled = hlo("opt", model, *passes, "--fuel", number, "--log").err.splitlines()
     assert fuelled == logged[:number]
+
+
+# What XLA writes beside the modules between passes: of other kinds, or from inside of a pass.
+APART = re.compile(r"cpu_after_optimizations-|\.copy-insertion\.after_(adding|removing)")
+BETWEEN = re.compile(r"(\d{4})\.([\w-]+)\.after_([\w-]+)\.before_([\w-]+)")
+
+
+@pytest.mark.slow
+def test_dumps_are_named_as_those_of_xla(hlo, tmp_path):
+    """XLA itself dumps the module, in a process of its own."""
+    pytest.importorskip("jaxlib")
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    program = (
+        "import jax, jax.numpy as jnp\n"
+        "jax.jit(lambda x: jnp.sum(jax.nn.softmax(x @ x.T) / 3 + 0 * x.sum()))"
+        ".lower(jax.ShapeDtypeStruct((8, 8), 'float32')).compile()\n"
+    )
+    flags = f"--xla_dump_to={theirs} --xla_dump_hlo_pass_re=.* --xla_dump_hlo_as_text"
+    environment = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+    first = next(theirs.glob("*.before_optimizations.txt"))
+    assert hlo("opt", first, "--dump-to", ours, "-o", tmp_path / "m").status == 0
+
+    def places(folder) -> list[str]:
+        stem = re.compile(r"module_\d{4}\.jit__lambda\.(.*)\.txt")
+        found = [m[1] for path in folder.iterdir() if (m := stem.fullmatch(path.name))]
+        return sorted(place for place in found if not APART.search(place))
+
+    ends = ["before_optimizations", "cpu_after_optimizations"]
+    named: dict[str, set[str]] = {}
+    for folder in (theirs, ours):
+        *between, first, last = places(folder)
+        assert [first, last] == ends
+        found = [BETWEEN.fullmatch(place) for place in between]
+        assert all(found), between
+        numbers = [int(match[1]) for match in found if match]
+        assert numbers == sorted(numbers)
+        named[folder.name] = {word for match in found if match for word in match.groups()[1:]}
+    shared = named["theirs"] & named["ours"]
+    assert shared >= {"algsimp", "simplification", "pipeline-start", "fusion"}
