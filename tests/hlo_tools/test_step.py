@@ -216,7 +216,12 @@ def test_terminal_session() -> None:
     environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "", "COLUMNS": "120"}
     words = [sys.executable, "-m", "hlo_tools", "step", str(MEAN)]
     ends = {"stdin": secondary, "stdout": secondary, "stderr": secondary}
-    process = subprocess.Popen(words, env=environment, start_new_session=True, **ends)
+    # Whoever runs the tests in the background ignores the signal, and so would the program.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen(words, env=environment, start_new_session=True, **ends)
+    finally:
+        signal.signal(signal.SIGINT, before)
     os.close(secondary)
     shown, seen = "", 0
 
