@@ -18,9 +18,12 @@ import optimizer
 from emit_cuda.executable import DynamicExecutable, Executable
 from emit_cuda.gpu.device import GpuDevice
 from emit_cuda.host.device import HostDevice
+from emit_cuda.libraries import Libraries
+from emit_cuda.libraries import libraries as find_libraries
 from emit_cuda.program.emit import Program, emit
 from emit_cuda.table import emits_cuda
 from hlo.errors.error import HloError
+from hlo.support.dlpack import CUDA
 from hlo.support.garbage import no_collection
 from hlo.verify import trust, verify
 from interpreter.engine.memory import refuse_elided
@@ -44,6 +47,7 @@ def compile(  # noqa: A001 - so it is named
     optimize: bool = True,
     checked: bool = False,
     donate: bool = False,
+    libraries: Libraries | bool = True,
 ) -> Executable:
     """Verify, optimize, emit and compile a module, and load it on a device.
 
@@ -55,6 +59,8 @@ def compile(  # noqa: A001 - so it is named
     checked : on the processor, watch every access of every kernel.
     donate : let results take the memory of those arguments that the module's `input_output_alias`
         names.
+    libraries : what may be called in the place of kernels; True for what there is of NVIDIA's on a
+        GPU, False for nothing.
 
     Raises
     ------
@@ -70,12 +76,16 @@ def compile(  # noqa: A001 - so it is named
     if not donate and (header.input_output_alias or header.buffer_donor):
         module = replace(module, header=replace(header, input_output_alias=(), buffer_donor=()))
     runs_on = _device(device, checked=checked)
+    if isinstance(libraries, bool):
+        libraries = find_libraries() if libraries and runs_on.place[0] == CUDA else Libraries()
     if is_dynamic(module):
         precise = with_explicit_precision(module)
         static = to_static(optimized(precise, sound) if optimize else precise)
-        return DynamicExecutable(module, static, emit(prepare(static.module)), runs_on)
+        program = emit(prepare(static.module), libraries=libraries)
+        return DynamicExecutable(module, static, program, runs_on, libraries)
     made = prepare(optimized(module, sound) if optimize else module)
-    return Executable(module.entry, emit(trust(made)), runs_on)
+    program = emit(trust(made), libraries=libraries)
+    return Executable(module.entry, program, runs_on, libraries=libraries)
 
 
 def optimized(module: Module, sound: set[Instruction] | None = None) -> Module:

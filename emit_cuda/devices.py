@@ -117,6 +117,10 @@ class Device(Protocol):
         """Whether it looks at what kernels access, and so wants to know their memory."""
         ...
 
+    def current(self) -> AbstractContextManager[None]:
+        """Make the device's context this thread's, for libraries that are called in it."""
+        ...
+
     def load(self, source: str, name: str = "kernels.cu") -> Kernels:
         """Compile a file of CUDA C for this device, or find it in the cache.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from codegen.program.run_time_sizes import call_with_sizes
 from emit_cuda.arrays import DeviceArray, Lent, lent
+from emit_cuda.program.emit import NONE
 from emit_cuda.program.runner import Graphs, Runner
 from emit_cuda.program.streams import MOST_STREAMS, parts
 from hlo.errors.error import HloError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from emit_cuda.devices import Device, Kernels
+    from emit_cuda.libraries import Libraries
     from emit_cuda.program.emit import Program
     from emit_cuda.program.runner import Addresses
     from hlo.instruction import Computation, Module
@@ -53,6 +55,7 @@ class Executable:
     Parameters
     ----------
     kernels : the program's, if they are loaded already.
+    libraries : those that the program was emitted for.
 
     Attributes
     ----------
@@ -66,7 +69,9 @@ class Executable:
         program: Program,
         device: Device,
         kernels: Kernels | None = None,
+        libraries: Libraries = NONE,
     ) -> None:
+        self._libraries = libraries
         self.program, self.device, self._entry = program, device, entry
         self._given = [s for p in entry.parameters for _, s in p.shape.leaves()]
         self._made = [s for _, s in entry.root.shape.leaves()]
@@ -76,7 +81,9 @@ class Executable:
             temporaries=program.arena_bytes,
             constants=sum(c.nbytes for c in program.constants),
         )
-        self._kernels = kernels or device.load(program.source)
+        if kernels is None and program.kernels:
+            kernels = device.load(program.source)
+        self._kernels = kernels
         self._parts = parts(program.steps, 1 if program.keeps_state else MOST_STREAMS)
         self._graphs, self._turn = Graphs(), RLock()
         # What stays on the device from call to call: by what it is for, and its number.
@@ -193,7 +200,9 @@ class Executable:
             "arena": (self._room("arena", 0, self.program.arena_bytes),),
             "constant": tuple(self._constants),
         }
-        Runner(self.device, self._kernels, addresses, self._graphs).run(self._parts)
+        Runner(self.device, self._kernels, addresses, self._libraries, self._graphs).run(
+            self._parts
+        )
 
     def _leaves(self, arguments: Sequence[Any]) -> Iterator[NDArray[Any] | Lent | None]:
         """The arrays of the arguments, checked: on the device, or to be copied there."""
@@ -251,8 +260,15 @@ class DynamicExecutable(Executable):
     static : what was compiled in its place.
     """
 
-    def __init__(self, module: Module, static: Static, program: Program, device: Device) -> None:
-        super().__init__(static.module.entry, program, device)
+    def __init__(
+        self,
+        module: Module,
+        static: Static,
+        program: Program,
+        device: Device,
+        libraries: Libraries = NONE,
+    ) -> None:
+        super().__init__(static.module.entry, program, device, libraries=libraries)
         self._whole, self._static = module.entry, static
 
     def __call__(self, *arguments: Any) -> Value:

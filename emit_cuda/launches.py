@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from emit_cuda import nvrtc
 from emit_cuda.kernels.accesses import accesses
-from emit_cuda.program.steps import Branch, Copy, Launch, Place, While
+from emit_cuda.program.steps import Branch, Copy, Launch, LibraryCall, Place, While
 from hlo.errors.error import HloError
 from hlo.wording import counted
 from optimizer.analysis.cost import Cost, cost
@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from emit_cuda.nvrtc.compiling import Usage
     from emit_cuda.nvrtc.occupancy import Occupancy
     from emit_cuda.program.emit import Program
-    from emit_cuda.program.steps import Step
+    from emit_cuda.program.steps import Step, Work
     from optimizer.gpu.device import Device
-
-Work = Launch | Copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +54,14 @@ class Asked:
 
     @property
     def name(self) -> str:
-        """The kernel's."""
-        return self.step.kernel if isinstance(self.step, Launch) else "copy"
+        """The kernel's, or what else it is."""
+        match self.step:
+            case Launch(kernel):
+                return kernel
+            case LibraryCall(function):
+                return str(function)
+            case Copy(size=size):
+                return f"copy of {size} bytes"
 
 
 def device_named(name: str) -> Device:
@@ -95,14 +99,18 @@ def asked(program: Program, device: Device = A100) -> list[Asked]:
             found.append(Asked(step, None, None, (), 2 * step.size, *_least(device, 2 * step.size)))
             continue
         instr = instructions.pop(step.about, None)
+        spent = cost(instr) if instr else Cost()
         places = dict.fromkeys(p for p in step.arguments if isinstance(p, Place))
         moved = sum(place.size for place in places)
+        if isinstance(step, LibraryCall):
+            found.append(Asked(step, None, None, (), moved, *_least(device, moved, spent)))
+            continue
         needs, written = usage.get(step.kernel), program.kernels[step.kernel]
         full = None
         if needs is not None:
             full = nvrtc.occupancy(needs, prod(step.block), 0, device.architecture)
         reads = accesses(written.stage, written.statements, written.arguments)
-        least = _least(device, moved, cost(instr) if instr else Cost())
+        least = _least(device, moved, spent)
         found.append(Asked(step, needs, full, tuple(reads), moved, *least))
     return found
 
@@ -142,8 +150,8 @@ def explained(program: Program, device: Device = A100) -> str:
 def _lines(row: Asked, device: Device) -> Iterator[str]:
     step = row.step
     least = f"at least {row.seconds * 1e6:.2f} us, bound by {row.bound}"
-    if isinstance(step, Copy):
-        yield f"copy of {step.size} bytes: {least}"
+    if not isinstance(step, Launch):
+        yield f"{row.name}: {least}"
         return
     grid, block = ("x".join(str(n) for n in _short(dims)) for dims in (step.grid, step.block))
     yield f"{step.kernel} ({step.kind}, %{step.about}): {grid} blocks of {block} threads"

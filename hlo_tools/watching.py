@@ -71,6 +71,12 @@ def run_checked(module: Module, inputs: Sequence[Sequence[Any]], *, seed: int = 
     return [executable(*arguments) for arguments in inputs]
 
 
+def run_without_libraries(module: Module, inputs: Sequence[Sequence[Any]]) -> list[Any]:
+    """Run a module's kernels on a GPU, and no library's."""
+    executable = emit_cuda.compile(module, libraries=False)
+    return [executable(*arguments) for arguments in inputs]
+
+
 def run_sanitized(module: Module, inputs: Sequence[Sequence[Any]]) -> list[Any]:
     """Run a module on each device's inputs, watched by sanitizers.
 

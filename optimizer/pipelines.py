@@ -34,7 +34,7 @@ from optimizer.gpu.latency_hiding_scheduler import LatencyHidingScheduler
 from optimizer.layout.layout_assignment import LayoutAssignment
 from optimizer.layout.layout_normalization import LayoutNormalization
 from optimizer.layout.move_copy_to_users import MoveCopyToUsers
-from optimizer.libraries.dot_library_rewriter import DotLibraryRewriter
+from optimizer.libraries.dot_library_rewriter import GemmRewriter
 from optimizer.log import Log
 from optimizer.loops.while_loop_constant_sinking import WhileLoopConstantSinking
 from optimizer.loops.while_loop_invariant_code_motion import WhileLoopInvariantCodeMotion
@@ -175,7 +175,7 @@ def fusions(target: Target) -> tuple[Pass, ...]:
     if target == "cpu":
         return InstructionFusion(target), MultiOutputFusion(target), TupleSimplifier()
     return (
-        DotLibraryRewriter(target),
+        GemmRewriter(),
         SoftmaxRewriterTriton(),
         PriorityFusion(),
         MultiOutputFusion(target),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Never
 
@@ -15,6 +16,7 @@ from hlo.support.dlpack import CPU
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
@@ -52,6 +54,10 @@ class HostDevice:
     def watches(self) -> bool:
         """Whether it looks at what kernels access."""
         return self.checked
+
+    def current(self) -> AbstractContextManager[None]:
+        """There is no context of a driver."""
+        return nullcontext()
 
     def load(self, source: str, name: str = "kernels.cu") -> HostKernels:
         """Compile a file of CUDA C for the processor, or find it in the cache.

@@ -89,9 +89,14 @@ def nvrtc() -> Nvrtc:
 
 
 def _libraries() -> Iterator[Path]:
+    return libraries_named("libnvrtc.so.[0-9]*")
+
+
+def libraries_named(pattern: str) -> Iterator[Path]:
+    """The libraries of some names, in wheels and then in a toolkit."""
     for root in _roots():
         for folder in ("lib", "lib64"):
-            yield from sorted((root / folder).glob("libnvrtc.so.[0-9]*"))
+            yield from sorted((root / folder).glob(pattern))
 
 
 def _roots() -> Sequence[Path]:

@@ -13,6 +13,7 @@ from codegen.program.check import check, check_depth
 from codegen.program.head import head
 from emit_cuda.code.names import Names
 from emit_cuda.kernels.file import KernelFile
+from emit_cuda.libraries import Libraries
 from emit_cuda.program.control import write_steps
 from emit_cuda.program.module import ModuleWriter
 from emit_cuda.program.random import seed_random_state
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from emit_cuda.kernels.file import Written
     from emit_cuda.program.steps import Step
     from hlo.instruction import Module
+
+
+# Where no library is to be called.
+NONE = Libraries()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +60,16 @@ class Program:
     kernels: Mapping[str, Written]
 
 
-def emit(module: Module, kernels: KernelFile | None = None) -> Program:
+def emit(
+    module: Module, kernels: KernelFile | None = None, libraries: Libraries | None = None
+) -> Program:
     """Write a module as CUDA C, as it is: `optimizer.optimize` or `optimizer.prepare` made it.
 
     Parameters
     ----------
     kernels : those of other modules, to which this one adds its own; a compiler takes less time for
         one file of many kernels.
+    libraries : what is called in the place of kernels, where it is there.
 
     Raises
     ------
@@ -73,7 +81,7 @@ def emit(module: Module, kernels: KernelFile | None = None) -> Program:
     verify_once(module)
     check_depth(module)
     check(module, emits_cuda, custom_calls, "CUDA")
-    writer = ModuleWriter(module, write_steps, kernels or KernelFile(Names()))
+    writer = ModuleWriter(module, write_steps, kernels or KernelFile(Names()), libraries or NONE)
     seeds = seed_random_state(writer, module)
     steps = (*seeds, *writer.steps_of(module.entry))
     writer.memory.settle()

@@ -9,12 +9,13 @@ from codegen.program.buffers import Memory
 from emit_cuda.code.names import Names
 from emit_cuda.kernels.kernel import Constants
 from emit_cuda.program.rules import Rules
-from emit_cuda.program.steps import Branch, Copy, Launch, Place, Step, While
+from emit_cuda.program.steps import Branch, Copy, Launch, LibraryCall, Place, Step, While
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from emit_cuda.kernels.file import KernelFile
+    from emit_cuda.libraries import Libraries
     from hlo.instruction import Computation, Module
 
     Write = Callable[["ModuleWriter", Computation], tuple[Step, ...]]
@@ -26,6 +27,7 @@ class ModuleWriter:
     Parameters
     ----------
     write : writes the steps of a computation.
+    libraries : what is called in the place of kernels, where it is there.
 
     Attributes
     ----------
@@ -33,8 +35,10 @@ class ModuleWriter:
     declared : for such a name, what the memory calls its place, and how many bytes behind it.
     """
 
-    def __init__(self, module: Module, write: Write, kernels: KernelFile) -> None:
-        self.write = write
+    def __init__(
+        self, module: Module, write: Write, kernels: KernelFile, libraries: Libraries
+    ) -> None:
+        self.write, self.libraries = write, libraries
         self.memory = Memory(module, Rules(module))
         self.pointers = Names()
         self.constants = Constants(self.pointers)
@@ -54,7 +58,7 @@ class ModuleWriter:
 
     def _placed(self, step: Step) -> Step:
         match step:
-            case Launch():
+            case Launch() | LibraryCall():
                 return replace(step, arguments=tuple(map(self._place, step.arguments)))
             case Copy(target, source):
                 return replace(step, target=self._place(target), source=self._place(source))

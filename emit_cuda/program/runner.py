@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from emit_cuda.devices import Memory, Purpose
-from emit_cuda.program.steps import Copy, Launch, Place
+from emit_cuda.program.steps import Copy, Launch, LibraryCall, Place
 from emit_cuda.program.streams import Choice, Segment, Turns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from emit_cuda.devices import Device, Graph, Kernels
+    from emit_cuda.libraries import Libraries
     from emit_cuda.program.steps import Where, Work
     from emit_cuda.program.streams import Part
 
@@ -64,15 +65,18 @@ class Runner:
 
     Attributes
     ----------
+    kernels : None for a program without launches.
     addresses : of the arguments, the results, the arena and the constants.
+    libraries : what library calls run.
     graphs : of earlier calls, where the device records them. What runs on the same memory for the
         second time is recorded, and from then on costs one call of the driver.
     """
 
     device: Device
-    kernels: Kernels
+    kernels: Kernels | None
     addresses: Addresses
-    graphs: Graphs = field(default_factory=Graphs)
+    libraries: Libraries
+    graphs: Graphs
 
     def run(self, program: Sequence[Part]) -> None:
         """Do all steps."""
@@ -123,8 +127,13 @@ class Runner:
         match step:
             case Launch(kernel, grid, block, arguments):
                 given = [self._address(place) for place in arguments]
+                assert self.kernels is not None, "there is a launch"
                 purpose = Purpose(step.about, self._memory(step) if self.device.watches else None)
                 self.kernels.launch(kernel, grid, block, 0, given, stream=stream, purpose=purpose)
+            case LibraryCall(function, arguments):
+                given = [self._address(place) for place in arguments]
+                with self.device.current():
+                    self.libraries.run(function, given, self.device.handle(stream))
             case Copy(target, source, size):
                 self.device.copy(self._address(target), self._address(source), size, stream)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from codegen.elements.kernel import Argument
+from codegen.expressions import Cast, Literal, Load, Name, Op
 from codegen.kinds import Pointer, is_const
 from codegen.program.about import about
 from codegen.program.schedule import Schedule
 from codegen.program.trees import leaves
+from codegen.statements import Assign
 from emit_cuda.kernels.gemm import epilogue_of, gemm_stage
 from emit_cuda.kernels.kernel import Kernel
 from emit_cuda.kernels.loop import loop_stage
@@ -17,9 +20,11 @@ from emit_cuda.kernels.reduction import reduction_stages
 from emit_cuda.kernels.rows import row_stage
 from emit_cuda.kernels.scan import scan_stages
 from emit_cuda.kernels.sorting import sort_stage
-from emit_cuda.kernels.stages import CopyStage, Stage, stages
+from emit_cuda.kernels.stages import CopyStage, Stage, each_thread, stages
 from emit_cuda.kernels.transposing import transpose_stage
-from emit_cuda.program.steps import Copy, Launch
+from emit_cuda.libraries.calls import Fft, Gemm, fft_of, gemm_of
+from emit_cuda.libraries.cublas import WORKSPACE
+from emit_cuda.program.steps import Copy, Launch, LibraryCall
 from emit_cuda.program.together import results_together
 from emit_cuda.table import emits_cuda
 from hlo.types.element_type import ELEMENT_TYPES
@@ -30,7 +35,6 @@ if TYPE_CHECKING:
 
     from codegen.elements import kernel as shared
     from codegen.elements.kernel import Scope
-    from codegen.expressions import Name
     from codegen.program.schedule import Pointers
     from codegen.statements import Statement
     from emit_cuda.kernels.stages import Launches
@@ -106,6 +110,51 @@ class CudaSchedule(Schedule):
             self.step(launch, uses=used)
             if stage.own_bytes:
                 del kernel.arguments[place]  # pyright: ignore[reportPossiblyUnboundVariable]
+
+    # ----------------------------------------------------------------- libraries
+
+    def compute(self, scope: Scope, instr: Instruction) -> None:
+        """Let a library compute an instruction, where it can, or write the kernels of it."""
+        if scope is not self.scope or not self._call_library(scope, instr):
+            super().compute(scope, instr)
+
+    def _call_library(self, scope: Scope, instr: Instruction) -> bool:
+        """Let a library compute an instruction; whether one does."""
+        product, transform = gemm_of(instr), fft_of(instr)
+        function = product[0] if product else transform
+        if function is None or not self.module.libraries.has(function):
+            return False
+        operands = product[1] if product else instr.operands
+        given = [str(scope.tree(operand)) for operand in operands]
+        target = str(scope.targets[instr])
+        if isinstance(function, Gemm):
+            given += [target, self.local(WORKSPACE, "workspace")]
+            writes = (*(False for _ in operands), True, True)
+        else:
+            if function.kind == "IRFFT":
+                # The library uses its operand as room for work.
+                size = instr.operands[0].shape.unpacked_bytes
+                room = self.local(size, "operand")
+                self.step(Copy(room, given[0], size), uses=[room])
+                given = [room]
+            given, writes = [*given, target], (function.kind == "IRFFT", True)
+        call = LibraryCall(function, tuple(given), writes, instr.name)
+        self.step(call, uses=given)
+        if isinstance(function, Fft) and function.kind in ("IFFT", "IRFFT"):
+            self._divide(scope, instr, target, prod(function.lengths))
+        scope.values[instr] = scope.targets[instr]
+        return True
+
+    def _divide(self, scope: Scope, instr: Instruction, target: str, number: int) -> None:
+        """A kernel that divides all elements by a number, which the library leaves to do."""
+        kernel = self.new_kernel(scope)
+        output = kernel.output(instr.shape, target, instr.name)
+        kind = instr.shape.element_type.name
+        part = {"c64": "f32", "c128": "f64"}.get(kind, kind)
+        count = instr.shape.size * (1 if part == kind else 2)
+        place = Load(Cast(Pointer(part), output), Name("thread"))
+        scaled = Op("*", (place, Literal(1 / number, part)))
+        self.launch(kernel, instr, [each_thread("thread", count, [Assign(place, scaled)])])
 
     # ------------------------------------------------------------------- kernels
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from emit_cuda.devices import Dim3
+    from emit_cuda.libraries.calls import LibraryFunction
 
 Memory = Literal["argument", "result", "arena", "constant"]
 
@@ -72,6 +73,22 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
+class LibraryCall:
+    """A library computes.
+
+    Attributes
+    ----------
+    writes : for each argument, whether it may be written to.
+    about : the instruction that it computes.
+    """
+
+    function: LibraryFunction
+    arguments: tuple[Where, ...]
+    writes: tuple[bool, ...]
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class While:
     """The body runs as long as the condition makes a predicate true, which is read back."""
 
@@ -95,5 +112,5 @@ class Branch:
 
 
 # What a device does, without asking the host in between.
-Work = Launch | Copy
+Work = Launch | Copy | LibraryCall
 Step = Work | While | Branch

@@ -103,6 +103,11 @@ def add_arguments(parser: Parser) -> None:
         "--seed shuffles their threads",
     )
     parser.add_argument(
+        "--no-library",
+        action="store_true",
+        help="with --platform cuda: let kernels compute what cuBLASLt or cuFFT would",
+    )
+    parser.add_argument(
         "--max-turns",
         type=at_least(0),
         metavar="N",
@@ -115,11 +120,11 @@ def add_arguments(parser: Parser) -> None:
     watching = ("--profile", "--profile-trace", "--sanitize", "--mode", "--ablate")
     parser.only_with(watching, "--platform c")
     parser.only_with(("--checked",), "--platform cuda-host")
-    parser.not_with("--checked", "--repeat")
+    parser.only_with(("--no-library",), "--platform cuda")
     observed = ("--trace", "--stop-at-nan", "--stop-at-inf")
     for watch in ("--repeat", "--mode", "--ablate"):
         parser.not_with(watch, *watching[:3], *observed)
-    parser.not_with("--repeat", "--mode", "--ablate")
+    parser.not_with("--repeat", "--mode", "--ablate", "--checked", "--no-library")
     parser.not_with("--iterations", "--input", "--fill", "--expect", "--output")
     parser.not_with("--split-input", "--output", "--expect", "--trace", "--profile-trace")
     parser.not_with("--sanitize", "--profile", "--profile-trace", "--threads")
@@ -246,10 +251,18 @@ def watched_runner(
 ) -> Callable[[Module, Sequence[Sequence[Any]]], list[Value]] | None:
     """What runs a module for a profile, or with sanitizers or checks; None if none is asked for."""
     profiles = arguments.profile or arguments.profile_trace
-    if not profiles and not arguments.sanitize and not arguments.checked:
+    others = arguments.sanitize or arguments.checked or arguments.no_library
+    if not profiles and not others:
         return None
-    from hlo_tools.watching import run_checked, run_profiled, run_sanitized  # noqa: PLC0415
+    from hlo_tools.watching import (  # noqa: PLC0415
+        run_checked,
+        run_profiled,
+        run_sanitized,
+        run_without_libraries,
+    )
 
+    if arguments.no_library:
+        return run_without_libraries
     if arguments.checked:
         return partial(run_checked, seed=arguments.seed)
     if arguments.sanitize:

@@ -7,7 +7,8 @@
 
 A library applies a bias, a scale or a clamp (the *epilogue*) before it stores the product, which
 saves writing and reading it once more each. The fusion says what is computed, as HLO; its backend
-configuration says by whom. Of the standard pipelines that for GPUs does this: our C knows dots.
+configuration says by whom. The standard pipeline for GPUs does this as
+`gemm-rewriter`; that for C does not, as our C knows dots.
 """
 
 from __future__ import annotations
@@ -44,10 +45,7 @@ class DotLibraryRewriter:
     """
 
     name = "dot-library-rewriter"
-    xla = (
-        "xla/backends/cpu/transforms/dot_library_rewriter.cc, and for the GPU "
-        "xla/service/gpu/transforms/gemm_rewriter.cc, which makes custom calls instead"
-    )
+    xla = "xla/backends/cpu/transforms/dot_library_rewriter.cc"
     target: str = "cpu"
 
     def run(self, module: Module, log: Log) -> Module:
@@ -74,6 +72,16 @@ class DotLibraryRewriter:
             return without_dead(rebuild(computation, plan)) if plan else computation
 
         return rebuild_unfused(module, change)
+
+
+@register
+@dataclass(frozen=True)
+class GemmRewriter(DotLibraryRewriter):
+    """Makes fusions that cuBLASLt runs, where that is there; kernels of ours run them elsewhere."""
+
+    name = "gemm-rewriter"
+    xla = "xla/service/gpu/transforms/gemm_rewriter.cc, which makes custom calls instead"
+    target: str = "gpu"
 
 
 def epilogue(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from emit_cuda import nvrtc
+from emit_cuda.gpu import missing
 from hlo_tools.cli import main
 
 SOFTMAX = Path(__file__).parents[1] / "models" / "softmax_layer.hlo"
@@ -132,3 +133,12 @@ def test_launches_of_a_module_are_explained(capsys):
     assert "--explain-launch asks for --stage cuda" in capsys.readouterr().err
     assert main(["opt", str(SOFTMAX), "--stage", "cuda", "--explain-launch", "sm_1"]) == 2
     assert "A100 (sm_80), H100 (sm_90)" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not missing(), reason="there is a GPU")
+def test_libraries_are_for_a_gpu(capsys):
+    with pytest.raises(SystemExit):
+        main(["run", str(SOFTMAX), "--platform", "c", "--no-library"])
+    assert "--no-library has no effect without --platform cuda" in capsys.readouterr().err
+    assert main(["run", str(SOFTMAX), "--platform", "cuda", "--no-library"]) == 2
+    assert "HLO194" in capsys.readouterr().err

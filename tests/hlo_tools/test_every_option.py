@@ -162,7 +162,7 @@ EFFECTS = {
 }
 # Options whose effects other tests show, for they need more than a module.
 ELSEWHERE = {
-    "run": {"--threads", "--sanitize", "--checked"},  # test_watching.py
+    "run": {"--threads", "--sanitize", "--checked", "--no-library"},  # test_watching.py
     "opt": {
         "--arch",
         "--explain-launch",
