@@ -14,6 +14,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,6 +81,23 @@ def lower_like_cpu() -> None:
         mlir._platforms_with_donation.append(PLATFORM)
 
 
+def keep_in_compilation_cache() -> None:
+    """Let JAX's compilation cache keep PyHLO's executables.
+
+    JAX asks only by the names of a few platforms whether a backend's executables can be kept.
+    """
+    cache = _module("jax._src.compilation_cache")
+    is_used = cache.is_cache_used
+
+    def is_used_by_ours(backend: Any) -> bool:
+        return is_used(_LIKE_CPU if backend.platform == PLATFORM else backend)
+
+    cache.is_cache_used = is_used_by_ours
+
+
+_LIKE_CPU = SimpleNamespace(platform="cpu")
+
+
 def share_by_dlpack() -> None:
     """Let arrays come and go through DLPack without copies.
 
@@ -134,7 +152,9 @@ def emit_callbacks(target: str, enter: Callable[[Any], tuple[int, Any]]) -> None
         ctx.module_context.add_keepalive(kept)
         if token:
             abstract = _module("jax._src.core").abstract_token
-            operands, sharding = [token, *operands], _with_token(sharding)
+            operands = [token, *operands]
+            # Without results, the sharding that every operation must have is the token's.
+            sharding = _with_token(sharding) if result_avals else sharding
             avals_in, avals_out = [abstract, *ctx.avals_in], [abstract, *ctx.avals_out]
             ctx = dataclasses.replace(ctx, avals_in=avals_in, avals_out=avals_out)
         build = _module("jax._src.ffi").build_ffi_lowering_function

@@ -53,6 +53,7 @@ class Parser(argparse.ArgumentParser):
         self._needs: list[tuple[Sequence[str], Sequence[str]]] = []
         self._excludes: list[tuple[str, Sequence[str]]] = []
         self._choices: list[Sequence[str]] = []
+        self._behind = ""
 
     def only_with(self, options: Sequence[str], *conditions: str) -> None:
         """Refuse each of some options where none of the conditions holds."""
@@ -66,17 +67,25 @@ class Parser(argparse.ArgumentParser):
         """Ask for exactly one of some options."""
         self._choices.append(options)
 
+    def behind_dashes(self, name: str) -> None:
+        """Let the words behind `--` be the value of a name, and not this parser's."""
+        self._behind = name
+
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
         """The values of all arguments.
 
         Where words make no sense, the message goes to standard error and the program ends with
         status 2.
         """
+        end = words.index("--") if self._behind and "--" in words else len(words)
+        words, behind = words[:end], words[end + 1 :]
         # Without defaults, only what is written has a value.
         defaults = {action.dest: action.default for action in self._actions}
         for action in self._actions:
             action.default = argparse.SUPPRESS
         given, unknown = self.parse_known_args(words)
+        if self._behind:
+            setattr(given, self._behind, list(behind))
         for action in self._actions:
             action.default = defaults[action.dest]
         if unknown:

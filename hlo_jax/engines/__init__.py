@@ -1,1 +1,1 @@
-"""What runs a program: the interpreter, or C. Chosen by name."""
+"""What runs a program: the interpreter, C, or CUDA. Chosen by name."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from hlo.errors.error import HloError, did_you_mean
 from hlo_jax.engines.compiled import Compiled
+from hlo_jax.engines.cuda import Cuda
 from hlo_jax.engines.interpreter import Interpreter
 from hlo_jax.engines.switching import Switching
 from hlo_jax.programs.options import OptionError
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
 VARIABLE = "PYHLO_JAX_ENGINE"
 
 
-def _compiled(program: Program) -> Engine:
-    """C where that can be, else the interpreter."""
+def _or_interpreter(program: Program, compiled: Callable[[Program], Engine]) -> Engine:
+    """What compiles programs for one device where that can be, else the interpreter."""
     if program.num_devices > 1:
-        return Interpreter(program, "C runs programs for one device")
+        return Interpreter(program, "compiled programs are for one device")
     try:
-        return Compiled(program)
+        return compiled(program)
     except HloError as error:
         if error.code != "HLO181":
             raise
@@ -37,7 +38,9 @@ def _compiled(program: Program) -> Engine:
 ENGINES: Final[dict[str, Callable[[Program], Engine]]] = {
     "auto": Switching,
     "interpreter": Interpreter,
-    "c": _compiled,
+    "c": lambda program: _or_interpreter(program, Compiled),
+    "cuda-host": lambda program: _or_interpreter(program, lambda p: Cuda(p, "host")),
+    "cuda": lambda program: _or_interpreter(program, lambda p: Cuda(p, "gpu")),
 }
 DEFAULT = "auto"
 

@@ -35,7 +35,7 @@ class Switching:
         self._now: Engine = Interpreter(program)
         self._calls, self._seconds = 0, 0.0
         self._waits = program.num_devices == 1
-        self._why = "" if self._waits else "C runs programs for one device"
+        self._why = "" if self._waits else "compiled programs are for one device"
 
     @property
     def name(self) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import optimizer
@@ -15,10 +14,12 @@ from hlo_jax.programs.lines import line_of
 from interpreter import compare, evaluate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
     from typing import Any
 
+    from emit_c.executable.executable import Native
+    from hlo.instruction import Module
     from hlo_jax.engines.engine import Arrays, Engine
     from hlo_jax.programs.program import Program
     from interpreter import Event
@@ -35,20 +36,27 @@ class Watch:
     tolerance : compare each call's results with the interpreter's; None for no comparison.
     observe : told every value of the interpreter; runs programs there.
     report : told of each difference, in a line.
+    step_into : the number or the name of a program, which `step` is given with its arguments by
+        device when it is called first.
     """
 
     dump_to: Path | None = None
     tolerance: Promise | None = None
     observe: Callable[[Event], None] | None = None
     report: Callable[[str], None] = print
+    step_into: str = ""
+    step: Callable[[Module, Sequence[Arrays]], None] | None = None
     differences: int = 0
-    numbers: Iterator[int] = field(default_factory=itertools.count)
+    count: int = 0
 
     def wrap(self, engine: Engine, program: Program) -> Engine:
         """The engine, watched."""
-        number = next(self.numbers)
+        number, self.count = self.count, self.count + 1
         if self.dump_to is not None:
             _dump(program, self.dump_to, number)
+        if self.step is not None and self.step_into in (str(number), program.module.name):
+            self.step_into = ""
+            return Stepped(engine, program, self.step)
         if self.observe is not None:
             return Observed(program, self.observe)
         if self.tolerance is not None and engine.name != "interpreter":
@@ -84,6 +92,40 @@ class Observed(Interpreter):
                 raise error.noting(f"in the program: {line}" if line else "") from None
 
         return [flat(v) for v in evaluate(module, per_device=per_device, observe=observe)]
+
+
+class Stepped:
+    """A program that is stepped through once, before its first call."""
+
+    note = "stepped through"
+
+    def __init__(
+        self, engine: Engine, program: Program, step: Callable[[Module, Sequence[Arrays]], None]
+    ) -> None:
+        self._engine, self._program, self._step = engine, program, step
+        self._stepped = False
+
+    @property
+    def name(self) -> str:
+        """The engine that runs it."""
+        return self._engine.name
+
+    @property
+    def native(self) -> Native | None:
+        """How C calls it, once it was stepped through."""
+        return self._engine.native if self._stepped else None
+
+    @property
+    def code_bytes(self) -> int:
+        """Bytes of machine code."""
+        return self._engine.code_bytes
+
+    def run(self, per_device: Sequence[Arrays]) -> Sequence[Arrays]:
+        """Call the program; the first time, step through it with copies of the arguments before."""
+        if not self._stepped:
+            self._stepped = True
+            self._step(self._program.module, [[_copied(a) for a in own] for own in per_device])
+        return self._engine.run(per_device)
 
 
 class Compared:

@@ -35,6 +35,7 @@ class Memory:
     def __post_init__(self) -> None:
         self.record.id = self.device.number * len(MEMORY_KINDS) + self.kind_number
         self.record.kind, self.record.kind_length = text(self.kind)
+        self.record.device = self.device.handle
 
     @property
     def handle(self) -> int:
@@ -57,6 +58,7 @@ class Device:
     def __post_init__(self) -> None:
         self.record.id = self.number
         self.memories = tuple(Memory(self, kind) for kind in range(len(MEMORY_KINDS)))
+        self.record.memory = self.memories[0].handle
 
     @property
     def handle(self) -> int:

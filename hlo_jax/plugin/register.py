@@ -10,8 +10,10 @@ from pkgutil import iter_modules
 from typing import Any
 
 import hlo_jax.plugin
-from hlo_jax.abi.structs import ClientCompile, LoadedExecutableExecute
+from hlo_jax.abi.numbers import TYPES
+from hlo_jax.abi.structs import ClientBufferFromHostBuffer, ClientCompile, LoadedExecutableExecute
 from hlo_jax.engines.callbacks import TARGET, enter
+from hlo_jax.plugin.memory import text
 from hlo_jax.plugin.table import capsule, table
 from hlo_jax.private import (
     PLATFORM,
@@ -19,6 +21,7 @@ from hlo_jax.private import (
     is_asked_for,
     is_too_old,
     jaxlib_version,
+    keep_in_compilation_cache,
     lower_like_cpu,
     register_plugin,
     share_by_dlpack,
@@ -45,6 +48,7 @@ def register() -> None:
     _hook()
     register_plugin(capsule())
     lower_like_cpu()
+    keep_in_compilation_cache()
     share_by_dlpack()
     emit_callbacks(TARGET, enter)
     atexit.register(table().end)
@@ -55,6 +59,14 @@ def _hook() -> None:
     hooks = records.Hooks.from_address(address_of("hooks") or 0)
     hooks.execute = table().hook("PJRT_LoadedExecutable_Execute", LoadedExecutableExecute)
     hooks.compile = table().hook("PJRT_Client_Compile", ClientCompile)
+    from_host = "PJRT_Client_BufferFromHostBuffer"
+    hooks.from_host = table().hook(from_host, ClientBufferFromHostBuffer)
+    hooks.types = max(TYPES) + 1
+    sizes = [
+        TYPES[n].dtype.itemsize if n in TYPES and TYPES[n].is_array else 0
+        for n in range(hooks.types)
+    ]
+    hooks.item_bytes, _ = text(bytes(sizes))
     hooks.ensure = _address(ctypes.pythonapi.PyGILState_Ensure)
     hooks.release = _address(ctypes.pythonapi.PyGILState_Release)
     hooks.clear = _address(ctypes.pythonapi.PyErr_Clear)

@@ -26,6 +26,7 @@ class Device(Record):
     peak: Int64           # the most that were in use at a time
     allocations: Int64
     largest: Int64        # bytes of the largest allocation
+    memory: Address       # its default Memory
 
 
 @struct
@@ -35,6 +36,7 @@ class Memory(Record):
     id: Int
     kind: Address         # the name of its kind
     kind_length: Size
+    device: Address       # the Device that has it
 
 
 @struct
@@ -109,6 +111,9 @@ class Hooks(Record):
 
     execute: Address      # PJRT_LoadedExecutable_Execute, where `run` can't do it
     compile: Address      # PJRT_Client_Compile
+    from_host: Address    # PJRT_Client_BufferFromHostBuffer, for what has gaps or a layout
+    item_bytes: Address   # uint8[types]: of an element, by PJRT_Buffer_Type; 0: ask Python
+    types: Int
     ensure: Address       # PyGILState_Ensure
     release: Address      # PyGILState_Release
     clear: Address        # PyErr_Clear

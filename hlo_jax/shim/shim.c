@@ -129,6 +129,39 @@ static void let_go(Buffer *buffer) {
   free(buffer);
 }
 
+// Whether an array of the host lies row by row without gaps, so that C can copy it as it is.
+static bool is_plain(const PJRT_Client_BufferFromHostBuffer_Args *args) {
+  if (args->struct_size < sizeof *args || args->device_layout || args->num_dims > ON_STACK) {
+    return false;
+  }
+  if (args->type < 0 || args->type >= hooks.types) return false;
+  int64_t step = ((const uint8_t *)hooks.item_bytes)[args->type];
+  if (!step) return false;
+  const int64_t *dims = args->dims, *strides = args->byte_strides;
+  for (size_t d = args->num_dims; args->num_byte_strides && d-- > 0; step *= dims[d]) {
+    if (dims[d] != 1 && strides[d] != step) return false;
+  }
+  return true;
+}
+
+void *PJRT_Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args *args) {
+  if (!is_plain(args)) return ((void *(*)(void *))hooks.from_host)(args);
+  Memory *memory = args->memory ? args->memory : ((Device *)args->device)->memory;
+  const int64_t *dims = args->dims;
+  int64_t bytes = ((const uint8_t *)hooks.item_bytes)[args->type], order[ON_STACK];
+  for (size_t d = 0; d < args->num_dims; d++) {
+    bytes *= dims[d];
+    order[d] = args->num_dims - 1 - d;
+  }
+  Buffer *made = make_buffer(args->type, args->num_dims, dims, order, bytes, memory->device, memory,
+                             NULL);
+  if (!made) return simple_error(RESOURCE_EXHAUSTED, "no memory for an array of the host");
+  if (bytes) memcpy(made->data, args->data, bytes);
+  args->buffer = made;
+  args->done_with_host_buffer = &ready;
+  return NULL;
+}
+
 void *PJRT_Buffer_Destroy(PJRT_Buffer_Destroy_Args *args) {
   if (args->buffer) let_go(args->buffer);
   return NULL;

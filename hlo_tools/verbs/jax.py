@@ -1,13 +1,13 @@
 """Run a script that uses JAX with PyHLO as its backend.
 
-The script runs unchanged, as `python SCRIPT` would run it; its own options go behind its name. Each
-function that it compiles is a module of HLO, which can be written to files, watched or compared.
+The script runs unchanged, as `python SCRIPT` would run it; its own words go behind `--`, as in
+`hlo jax train.py --compare -- --epochs 3`. Each function that it compiles is a module of HLO, which
+can be written to files, watched, compared or stepped through.
 `hlo step` and `hlo run` take such files.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import runpy
 import sys
@@ -20,20 +20,29 @@ import numpy as np
 
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
+from hlo_tools.console import plain
 from hlo_tools.observers import Alarm
+from hlo_tools.step.console import Console
+from hlo_tools.step.stepper import Stepper
+from hlo_tools.verbs.step import standard_input
 from interpreter.numbers.compare import ROUNDING
 
 if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from hlo.instruction import Module
+    from hlo_jax.engines.engine import Arrays
     from hlo_tools.arguments import Parser
 
-ENGINES = ("auto", "interpreter", "c")
+ENGINES = ("auto", "interpreter", "c", "cuda-host", "cuda")
 SAME, DIFFERENT = 0, 1
 
 
 def add_arguments(parser: Parser) -> None:
     """The verb's command line."""
     parser.add_argument("script", metavar="SCRIPT", help="a file of Python")
-    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="...", help="its own options")
+    parser.behind_dashes("words")
     parser.add_argument(
         "--engine",
         choices=ENGINES,
@@ -47,8 +56,15 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--compare", action="store_true", help="compare each call in C with the interpreter"
     )
+    parser.add_argument(
+        "--step",
+        metavar="MODULE",
+        help="step through a module before its first call, with the script's own arguments: its"
+        " number or its name as --dump-to writes them; commands as of hlo step",
+    )
     parser.add_argument("--explain", action="store_true", help="tell at the end what ran where")
     parser.not_with("--stop-at-nan", "--compare")
+    parser.not_with("--step", "--compare", "--stop-at-nan")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -76,6 +92,8 @@ def _run_watched(arguments: argparse.Namespace) -> int:
         dump_to=Path(arguments.dump_to) if arguments.dump_to else None,
         tolerance=ROUNDING if arguments.compare else None,
         observe=Alarm("NaN", np.isnan) if arguments.stop_at_nan else None,
+        step_into=arguments.step or "",
+        step=_step if arguments.step else None,
         report=lambda line: print(line, file=sys.stderr),
     )
     script = Path(arguments.script)
@@ -91,4 +109,21 @@ def _run_watched(arguments: argparse.Namespace) -> int:
         sys.argv, sys.path[0] = words, path
     if arguments.explain:
         print(explain(), file=sys.stderr)
+    if watch.step_into:
+        message = f"the script compiled no module {watch.step_into}; it compiled {watch.count}"
+        raise HloError("HLO200", message, notes=["--dump-to DIR writes all of them, by number"])
     return DIFFERENT if watch.differences else SAME
+
+
+def _step(module: Module, per_device: Sequence[Arrays]) -> None:
+    """Read commands, from the terminal or from standard input, until there are no more."""
+    stepper = Stepper(module, inputs=lambda: [list(own) for own in per_device])
+    commands = standard_input()
+    console = Console(
+        stepper, sys.stdout, colours=sys.stdout.isatty() and not plain(), echo=commands is not None
+    )
+    if commands is None:
+        console.run_at_terminal()
+    else:
+        console.run_script(commands)
+    sys.stdout.flush()

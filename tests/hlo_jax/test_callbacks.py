@@ -55,3 +55,17 @@ def test_functions_are_forgotten_with_their_programs(jax: Any) -> None:
     jax.clear_caches()
     gc.collect()
     assert len(callbacks._FUNCTIONS) <= before
+
+
+def test_an_ordered_callback_without_results_on_a_mesh(jax: Any, jnp: Any) -> None:
+    seen: list[list[int]] = []
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("x",))
+    spec = jax.sharding.PartitionSpec("x")
+
+    def tell(x: Any) -> None:
+        jax.experimental.io_callback(lambda a: seen.append(a.tolist()), None, x, ordered=True)
+
+    told = jax.shard_map(tell, mesh=mesh, in_specs=spec, out_specs=None)
+    jax.jit(told, in_shardings=jax.sharding.NamedSharding(mesh, spec))(jnp.arange(2))
+    jax.effects_barrier()
+    assert seen == [[0, 1]]

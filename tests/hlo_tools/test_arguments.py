@@ -10,6 +10,7 @@ import pytest
 
 import optimizer
 from hlo_tools import cli
+from hlo_tools.arguments import Parser
 from hlo_tools.platforms import PLATFORMS
 
 ADD = b"""HloModule m
@@ -199,3 +200,13 @@ def test_a_file_in_place_of_a_folder_is_one_message(hlo, tmp_path: Path) -> None
         result = hlo(*words, tmp_path / "file", stdin=ADD)
         assert result.status == 2
         assert "error[HLO200]" in result.err
+
+
+def test_words_behind_dashes_are_somebody_else_s() -> None:
+    parser = Parser(prog="jax")
+    parser.add_argument("script")
+    parser.add_argument("--engine")
+    parser.behind_dashes("words")
+    given = parser.parse(["train.py", "--engine", "c", "--", "--engine", "--", "x"])
+    assert (given.engine, given.words) == ("c", ["--engine", "--", "x"])
+    assert parser.parse(["train.py"]).words == []

@@ -192,7 +192,6 @@ ELSEWHERE = {
 APART = {"jax", "cuda-host", "step", "view", "assignment", "exercise"}
 # What no test shows yet.
 UNTESTED = {
-    "jax": {"--compare", "--devices", "--explain"},
     "cuda-host": {"--shared"},
     "view": {"--values"},
     "assignment": {"--megabytes"},

@@ -1,0 +1,75 @@
+"""`hlo jax`: a script of JAX, run, watched, compared and stepped through."""
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hlo_tools import cli
+
+SCRIPT = """
+import jax, jax.numpy as jnp
+@jax.jit
+def scaled(x, factor):
+    return jnp.sum(x * 1.0 * factor)
+@jax.jit
+def unequal(x):
+    return jnp.log(x)
+print(scaled(jnp.arange(4.0), 2.0), unequal(jnp.float32(1)))
+"""
+
+
+@pytest.fixture
+def script(jax: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A script, run in this process: nothing that was compiled before is used again."""
+    jax.clear_caches()
+    monkeypatch.setenv("JAX_PLATFORMS", "pyhlo,cpu")
+    monkeypatch.setenv("PYHLO_JAX_ENGINE", "interpreter")
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT)
+    return str(path)
+
+
+def test_a_module_is_stepped_through_with_the_script_s_own_arguments(
+    script: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("next\nargs\nquit\n"))
+    assert cli.main(["jax", script, "--step", "jit_scaled"]) == 0
+    shown = capsys.readouterr().out
+    assert "(hlo) next" in shown
+    assert "multiply" in shown
+    assert shown.endswith("12.0 0.0\n"), "the script goes on"
+
+
+def test_a_module_to_step_through_that_is_not_there(
+    script: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["jax", script, "--step", "jit_other"]) == 2
+    assert "the script compiled no module jit_other; it compiled" in capsys.readouterr().err
+
+
+def test_calls_are_compared_and_explained(script: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["jax", script, "--compare", "--explain", "--engine", "c"]) == 0
+    err = capsys.readouterr().err
+    assert "jit_scaled" in err
+    assert "equal to the interpreter" in err
+
+
+def test_modules_are_written_to_files(script: str, tmp_path: Path) -> None:
+    assert cli.main(["jax", script, "--dump-to", str(tmp_path / "modules")]) == 0
+    names = [path.name for path in sorted((tmp_path / "modules").iterdir())]
+    (found,) = [name for name in names if name.endswith("jit_scaled.optimized.hlo")]
+    assert found.replace(".optimized", "") in names
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("jax")
+def test_devices_are_made(tmp_path: Path) -> None:
+    path = tmp_path / "script.py"
+    path.write_text("import jax; print(len(jax.devices()))")
+    command = [sys.executable, "-m", "hlo_tools", "jax", str(path), "--devices", "3"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "3\n"
