@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 MODEL := tests/models/attention
 
-.PHONY: run test pycuda everywhere fuzz harnesses docs proofs bless bless-course notebooks site bench clean
+.PHONY: run test pycuda everywhere fuzz harnesses releases docs proofs bless bless-course notebooks site bench clean
 
 # The whole story: attention, dumped from JAX, is verified, interpreted and compiled, and gives what
 # XLA gives.
@@ -47,6 +47,10 @@ fuzz: .venv/tests
 # Every harness of JAX's own wheel, 5,594 functions of lax, on PyHLO and on XLA CPU.
 harnesses: .venv/tests
 	PYHLO_ALL_HARNESSES=1 $(BIN)/pytest -n 2 -q tests/hlo_jax/test_harnesses.py $(ARGS)
+
+# PyHLO's tests of JAX with the last six releases of JAX, each installed in a folder of its own.
+releases: .venv/tests
+	$(BIN)/python tests/hlo_jax/releases.py $(ARGS)
 
 # PyCUDA, for a machine without a GPU or a toolkit, some minutes; tests then drive it on a stand-in
 # for NVIDIA's driver.

@@ -81,6 +81,32 @@ def lower_like_cpu() -> None:
         mlir._platforms_with_donation.append(PLATFORM)
 
 
+def choose_like_cpu() -> None:
+    """Let `lax.platform_dependent` take the branch of the CPU where there is none for PyHLO.
+
+    It has a primitive for the branch's number, and gives the platforms of each to the switch.
+    """
+    conditionals = _module("jax._src.lax.control_flow.conditionals")
+    number_of, switch = conditionals.platform_index_p.bind, conditionals._switch_internal
+
+    def number_of_ours(*, platforms: Any) -> Any:
+        return number_of(platforms=_with_ours(platforms))
+
+    def switch_to_ours(*arguments: Any, branches_platforms: Any = None, **others: Any) -> Any:
+        platforms = None if branches_platforms is None else _with_ours(branches_platforms)
+        return switch(*arguments, branches_platforms=platforms, **others)
+
+    conditionals.platform_index_p.bind = number_of_ours
+    conditionals._switch_internal = switch_to_ours
+
+
+def _with_ours(platforms: Any) -> Any:
+    """The platforms of each branch, None for any other platform, with ours beside the CPU."""
+    if any(PLATFORM in own for own in platforms if own is not None):
+        return platforms
+    return tuple(own if own is None or "cpu" not in own else (*own, PLATFORM) for own in platforms)
+
+
 def keep_in_compilation_cache() -> None:
     """Let JAX's compilation cache keep PyHLO's executables.
 

@@ -17,6 +17,7 @@ from hlo_jax.plugin.memory import text
 from hlo_jax.plugin.table import capsule, table
 from hlo_jax.private import (
     PLATFORM,
+    choose_like_cpu,
     emit_callbacks,
     is_asked_for,
     is_too_old,
@@ -48,6 +49,7 @@ def register() -> None:
     _hook()
     register_plugin(capsule())
     lower_like_cpu()
+    choose_like_cpu()
     keep_in_compilation_cache()
     share_by_dlpack()
     emit_callbacks(TARGET, enter)

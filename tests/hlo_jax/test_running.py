@@ -85,3 +85,15 @@ def test_the_same_argument_twice_and_results_that_are_arguments(jax: Any, jnp: A
     assert third.tolist() == [0, 2, 4]
     x.delete()
     assert first.tolist() == [0, 1, 2]
+
+
+def test_branches_by_platform(jax: Any) -> None:
+    def chosen(**branches: Any) -> float:
+        return float(jax.jit(lambda x: jax.lax.platform_dependent(x, **branches))(1.0))
+
+    def add(n: float) -> Any:
+        return lambda x: x + n
+
+    assert chosen(cpu=add(1), cuda=add(2)) == 2, "PyHLO is the processor"
+    assert chosen(cpu=add(1), pyhlo=add(3), default=add(4)) == 4
+    assert chosen(cuda=add(2), default=add(4)) == 5
