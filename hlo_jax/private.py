@@ -13,6 +13,7 @@ import tempfile
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
+from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PLATFORM = "pyhlo"
-TRIED = ("0.10.2",)
-# Older ones were never tried.
-OLDEST = (0, 10, 0)
+TRIED = ("0.10.2", "0.10.1", "0.10.0", "0.9.2", "0.9.1", "0.9.0")
+# Older ones were never tried; newer ones may have moved what is used here.
+OLDEST = (0, 9, 0)
 
 
 def _module(name: str) -> Any:
@@ -44,6 +45,14 @@ def is_too_old() -> bool:
     """Whether jaxlib is older than any version with which this file works."""
     found = tuple(int(n) for n in re.findall(r"\d+", jaxlib_version())[:3])
     return found < OLDEST
+
+
+def moved(error: Exception) -> ImportError:
+    """What to say where something of this file is not in JAX as it was."""
+    versions = f"JAX {version('jax')} with jaxlib {jaxlib_version()}"
+    last = f"{type(error).__name__}: {error}"
+    tried = f"PyHLO was tried with {', '.join(TRIED)}"
+    return ImportError(f"{PLATFORM}: {versions} is not as PyHLO knows it ({last}); {tried}")
 
 
 # ------------------------------------------------------------------------------- registration
@@ -188,12 +197,18 @@ def emit_callbacks(target: str, enter: Callable[[Any], tuple[int, Any]]) -> None
             ctx, *operands, index=np.uint64(number)
         )
         if sharding is not None:
-            mlir = _module("jax._src.interpreters.mlir")
-            mlir.set_sharding(ctx.module_context, called, sharding)
+            _set_sharding(ctx, called, sharding)
         results = list(called.results)
         return results[bool(token) :], results[0] if token else token, function
 
     callback.emit_python_callback = emit_ours
+
+
+def _set_sharding(ctx: Any, operation: Any, sharding: Any) -> None:
+    """Say how an operation's results are divided; before 0.10 it took no context."""
+    set_sharding = _module("jax._src.interpreters.mlir").set_sharding
+    context = [ctx.module_context] if len(signature(set_sharding).parameters) > 2 else []
+    set_sharding(*context, operation, sharding)
 
 
 def _with_token(sharding: Any) -> Any:
@@ -230,8 +245,17 @@ def _checked(function: Any, result_avals: Any) -> Callable[..., list[Any]]:
 
 
 @cache
+def _hlo() -> Any:
+    """The part of jaxlib with HLO's classes; before 0.10.2 these stood among all others."""
+    try:
+        return _module("jaxlib._hlo")
+    except ModuleNotFoundError:
+        return _module("jaxlib._jax")
+
+
+@cache
 def _print_options() -> Any:
-    options = _module("jaxlib._hlo").HloPrintOptions()
+    options = _hlo().HloPrintOptions()
     options.print_large_constants = True
     return options
 
@@ -275,7 +299,7 @@ def _attributes(function: Any, which: str) -> list[dict[str, str]]:
 
 def text_of_hlo(proto: bytes) -> str:
     """The text of a serialized HloModuleProto, with all constants."""
-    module = _module("jaxlib._hlo").HloModule.from_serialized_hlo_module_proto(proto)
+    module = _hlo().HloModule.from_serialized_hlo_module_proto(proto)
     return module.to_string(_print_options())
 
 
@@ -287,7 +311,7 @@ def hlo_of_text(text: str) -> bytes:
     Exception
         Of jaxlib, if XLA can't read the text.
     """
-    return _module("jaxlib._hlo").hlo_module_from_text(text).as_serialized_hlo_module_proto()
+    return _hlo().hlo_module_from_text(text).as_serialized_hlo_module_proto()
 
 
 def compile_options(serialized: bytes) -> Any:

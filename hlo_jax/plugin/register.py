@@ -24,6 +24,7 @@ from hlo_jax.private import (
     jaxlib_version,
     keep_in_compilation_cache,
     lower_like_cpu,
+    moved,
     register_plugin,
     share_by_dlpack,
 )
@@ -37,7 +38,7 @@ def register() -> None:
     Raises
     ------
     ImportError
-        If jaxlib is too old.
+        If jaxlib is too old, or so new that JAX's private functions are not as they were.
     """
     if not is_asked_for():
         return
@@ -47,12 +48,15 @@ def register() -> None:
     for module in iter_modules(hlo_jax.plugin.__path__):
         import_module(f"{hlo_jax.plugin.__name__}.{module.name}")
     _hook()
-    register_plugin(capsule())
-    lower_like_cpu()
-    choose_like_cpu()
-    keep_in_compilation_cache()
-    share_by_dlpack()
-    emit_callbacks(TARGET, enter)
+    try:
+        lower_like_cpu()
+        choose_like_cpu()
+        keep_in_compilation_cache()
+        share_by_dlpack()
+        emit_callbacks(TARGET, enter)
+        register_plugin(capsule())
+    except (ImportError, AttributeError, KeyError, TypeError) as error:
+        raise moved(error) from error
     atexit.register(table().end)
 
 

@@ -139,6 +139,9 @@ def read_program(source: Source, options: Options) -> Program:
     results = tuple(
         _value(s, taken_as[k : k + 1], donor=donors.get(k, -1)) for k, s in enumerate(taken)
     )
+    # A HloModuleProto does not say for how many devices it is: that is one of the options.
+    counts = {"replica_count": options.num_replicas, "num_partitions": options.num_partitions}
+    module = replace(module, header=replace(module.header, **counts))
     module = _with_layouts(module, parameters, results)
     return Program(source, options, proto, module, parameters, results)
 

@@ -3,6 +3,7 @@
 import ctypes
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hlo_jax.abi import structs
@@ -115,7 +116,8 @@ def test_every_function_that_is_answered_has_a_struct(jax: Any) -> None:
 
 def test_jaxlib_sends_structs_of_the_sizes_in_the_tables(jax: Any) -> None:
     """A member that is missing in the table, or one too many, shows as a size in between."""
-    jax.jit(lambda x: x * 2)(jax.device_put(1.0)).block_until_ready()
+    turned = np.arange(6, dtype=np.int32)[::-1]  # strides, so that Python is asked, and not C
+    jax.jit(lambda x: x * 2)(jax.device_put(turned)).block_until_ready()
     seen = {made.__name__: (n, sizes(made)) for made, n in table.CALLERS.items()}
     assert {"ClientCompile", "ClientBufferFromHostBuffer"} <= seen.keys()
     wrong = {name: n for name, (n, known) in seen.items() if n < known[-1] and n not in known}

@@ -36,3 +36,25 @@ def test_donation_on_several_devices(jax: Any, mesh: Any) -> None:
     y = jax.jit(lambda a: a * 2, donate_argnums=0, out_shardings=rows)(x)
     assert x.is_deleted()
     np.testing.assert_array_equal(y, NUMBERS * 2)
+
+
+def test_each_device_knows_its_number(jax: Any, mesh: Any) -> None:
+    spec = jax.sharding.PartitionSpec
+    numbers = jax.shard_map(
+        lambda: jax.lax.axis_index("x")[None], mesh=mesh, in_specs=(), out_specs=spec("x")
+    )
+    assert jax.jit(numbers)().tolist() == [0, 1, 2, 3]
+
+
+def test_devices_exchange_shards(jax: Any, mesh: Any) -> None:
+    spec = jax.sharding.PartitionSpec
+    shift = jax.shard_map(
+        lambda x: (
+            jax.lax.ppermute(x, "x", [(k, (k + 1) % 4) for k in range(4)]),
+            jax.lax.all_to_all(x, "x", 1, 0, tiled=True),
+        ),
+        mesh=mesh, in_specs=spec("x"), out_specs=(spec("x"), spec("x")),
+    )  # fmt: skip
+    shifted, turned = jax.jit(shift)(NUMBERS)
+    np.testing.assert_array_equal(shifted, np.roll(NUMBERS, 2, axis=0))
+    np.testing.assert_array_equal(turned, NUMBERS.T.reshape(4, 8).reshape(32, 1))

@@ -137,3 +137,28 @@ def test_a_wrong_number_of_devices_is_told() -> None:
     _, err = process.communicate(timeout=120)
     assert process.returncode == 1
     assert "PYHLO_JAX_DEVICES='many': not a number from 1 to 1024" in err
+
+
+TOO_NEW = """
+import jax._src.callback
+del jax._src.callback.emit_python_callback  # as a release might that moves it
+import jax; jax.devices()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        (TOO_NEW, "is not as PyHLO knows it (AttributeError: "),
+        (
+            "import hlo_jax.private as p; p.OLDEST = (99,); import jax; jax.devices()",
+            "is too old",
+        ),
+    ],
+)
+def test_releases_of_jax_that_do_not_fit_get_a_message(script: str, message: str) -> None:
+    process = start(script)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert message in err
