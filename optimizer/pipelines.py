@@ -134,6 +134,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             *stages.kept(stages.VECTORS if target == "gpu" else (), strict=strict),
             simplification,
             *([ConvertMover()] if target == "gpu" else []),
+            *stages.kept(stages.FEW[target], strict=strict),
             *stages.kept(stages.AFTER, strict=strict),
             Dce(),
             Cse(),

@@ -16,6 +16,7 @@ from codegen.elements.table import Scalar
 from codegen.elements.types import literal, wide
 from codegen.expressions import (
     NEVER,
+    Choose,
     Expr,
     Group,
     Literal,
@@ -99,6 +100,7 @@ class _Tiles:
         self.x = body.let("s64", "x", Name("threadIdx.x") % SIDE)
         self.y = body.let("s64", "y", Name("threadIdx.x") / SIDE)
         self.tiles = [Name(body.name("left")), Name(body.name("right"))]
+        self.present = Name(body.name("present")) if product.has_holes else None
         sums = body.variable(self.kind, "sums", size=each * each)
         with body.loops(["s"], [each * each]) as (s,):
             body.assign(item(sums, s), self.zero)
@@ -112,6 +114,8 @@ class _Tiles:
         body.add(For(deep, product.depth, tuple(strip), step=DEEP))
         self._put(sums, batch, output, root)
         shared = tuple((self.kind, t.name, DEEP * self.pitch) for t in self.tiles)
+        if self.present:
+            shared += (("pred", self.present.name, DEEP * self.pitch),)
         return Stage((), (product.batch * down * across, 1, 1), (SIDE * SIDE, 1, 1), shared)
 
     def _bring(self, side: int, batch: Sum, deep: Name) -> None:
@@ -126,6 +130,8 @@ class _Tiles:
             at_deep = body.let("s64", "k", deep + k)
             at_free = body.let("s64", "row" if side == 0 else "column", self.first[side] + m)
             value = body.variable(self.kind, "value", self.zero)
+            present = self.present if side == 0 else None
+            there = body.variable("pred", "there", 0) if present else None
             conditions = [
                 binary("<", at, n)
                 for at, n, step in ((at_deep, product.depth, DEEP), (at_free, size, self.width))
@@ -137,7 +143,11 @@ class _Tiles:
                 if condition != NEVER:
                     with body.when(condition):
                         body.assign(value, product.element(side, index))
+                        if there:
+                            body.assign(there, 1)
             body.assign(item(self.tiles[side], k * self.pitch + m), value)
+            if present and there:
+                body.assign(item(present, k * self.pitch + m), there)
 
     def _multiply(self, sums: Name) -> None:
         """Add the products of two tiles."""
@@ -155,6 +165,10 @@ class _Tiles:
                 product = body.let(self.kind, "product", times)
                 made = expression("add", kind, total, product, wraps=False)
                 assert made is not None
+                if self.present:
+                    # What is no element adds nothing, not even to an infinity.
+                    here = item(self.present, _added(row + self.y, m * SIDE))
+                    made = Choose(here, made, total)
                 body.assign(total, made)
 
     def _put(self, sums: Name, batch: Sum, output: Name, root: Instruction) -> None:

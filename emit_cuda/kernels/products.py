@@ -12,7 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.elements.types import narrowed, wide
-from codegen.indexing import Sum
+from codegen.indexing import Sum, counter
 from codegen.opcodes.folding import window_place
 from codegen.opcodes.products import element_as, product_type
 from codegen.opcodes.scalar import converted
@@ -39,7 +39,10 @@ class Product(ABC):
     Attributes
     ----------
     type : in which products are added up.
+    has_holes : the left matrix has places at which there is no element: padding.
     """
+
+    has_holes = False
 
     def __init__(
         self,
@@ -144,6 +147,8 @@ class Convolution(Product):
             ([output[d] for d in self.places], [self.group_size]),
             [kernel[d] for d in self.contracted],
         )
+        place_, deep = counter("place", self.rows), counter("deep", self.depth)
+        self.has_holes = self.operand(0, counter("group", groups), place_, deep)[0] is not None
 
     def is_deep_last(self, side: int) -> bool:
         """Whether features are last in the input and the contraction, or last in the kernel."""

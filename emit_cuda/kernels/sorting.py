@@ -1,33 +1,53 @@
-"""Bitonic sorts: a block sorts a row in shared memory, any comparator inlined.
+"""Sorts: a block sorts a row in shared memory, or a tile of one; any comparator inlined.
 
 What is exchanged are the numbers of the row's elements. Of two that the comparator finds equal the
 first one comes first, so that every sort is stable; and what fills the row up to a power of two
 comes last.
 
+Of rows that do not fit, blocks sort tiles, and each further launch merges pairs of sorted runs. It
+has a thread for each element, which comes in the merged run after those before it in its own run,
+and after those of the other run that a binary search finds to come first; of equal ones, those of
+the left run do.
+
 References
 ----------
-Batcher, *Sorting Networks and Their Applications*, 1968; XLA,
+Batcher, *Sorting Networks and Their Applications*, 1968; Satish, Harris and Garland, *Designing
+Efficient Sorting Algorithms for Manycore GPUs*, 2009; XLA,
 `xla/service/llvm_ir/sort_util.cc`.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.elements.types import load, wide
-from codegen.expressions import Cast, Expr, Group, Literal, Name, binary, conjoined, item
+from codegen.expressions import (
+    Cast,
+    Choose,
+    Expr,
+    Group,
+    Literal,
+    Name,
+    binary,
+    conjoined,
+    indexed,
+    item,
+    spelled_out,
+    tree,
+)
 from codegen.indexing import Sum, counter, linear
-from codegen.statements import Assign, For, If
+from codegen.statements import Assign, Break, For, Forever, If, live
 from emit_cuda.kernels.folding import BARRIER, WARP, place, when
-from emit_cuda.kernels.stages import Stage
+from emit_cuda.kernels.stages import Stage, each_thread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codegen.elements.kernel import Kernel
     from codegen.indexing import Index
     from codegen.statements import Statement
+    from emit_cuda.kernels.kernel import Kernel
     from hlo import attributes as a
     from hlo.instruction import Instruction
 
@@ -37,27 +57,122 @@ SHARED_BYTES, MOST_THREADS = 48 << 10, 512
 LEAST = 16
 
 
-def sort_stage(kernel: Kernel, instr: Instruction, outputs: Sequence[Name]) -> Stage | None:
-    """A launch that sorts each row by a block; None for rows that are short, or do not fit."""
+def sort_stages(
+    kernel: Kernel, instr: Instruction, outputs: Sequence[Name]
+) -> Sequence[Stage] | None:
+    """Launches that sort all rows; None for rows that are short, and complex numbers."""
     attrs: a.Sort = instr.attrs  # type: ignore[assignment]
     axis, dims = attrs.dimensions[0], instr.operands[0].shape.dims
     n = dims[axis]
-    size = 1 << max(n - 1, 1).bit_length()
     bytes_each = 4 + sum(o.shape.element_type.bytes for o in instr.operands)
     complexes = any(o.shape.element_type.is_complex for o in instr.operands)
-    if n < LEAST or size * bytes_each > SHARED_BYTES or complexes:
+    if n < LEAST or complexes:
         return None
+    size = 1 << max(n - 1, 1).bit_length()
+    while size * bytes_each > SHARED_BYTES:
+        size //= 2
+    tiles = -(-n // size)
+    rooms = [kernel.room(o.shape.element_type.name, "sorted", prod(dims)) for o in instr.operands]
     with kernel.body.block() as statements:
         row = _Row(kernel, instr, axis, size)
         row.read()
         row.sort()
-        row.write(outputs)
-    rows = prod(dims) // n
-    return Stage(tuple(statements), (rows, 1, 1), (row.threads, 1, 1), row.shared, kind="sort")
+        row.write(outputs if tiles == 1 else rooms)
+    grid = prod(dims) // n * tiles, 1, 1
+    first = Stage(tuple(statements), grid, (row.threads, 1, 1), row.shared, kind="sort")
+    if tiles == 1:
+        kernel.rooms.clear()
+        return [first]
+    found, sources, run = [replace(first, kind="sort of tiles")], rooms, size
+    others: list[Name] = []
+    while run < n:
+        targets, last = others, run * 2 >= n
+        if last:
+            targets = list(outputs)
+        elif not targets:
+            types = [o.shape.element_type.name for o in instr.operands]
+            targets = [kernel.room(kind, "merged", prod(dims)) for kind in types]
+        found.append(_merge(kernel, instr, axis, run, (sources, targets), last=last))
+        sources, others, run = targets, sources, run * 2
+    return found
+
+
+def _merge(
+    kernel: Kernel,
+    instr: Instruction,
+    axis: int,
+    run: int,
+    arrays: tuple[Sequence[Name], Sequence[Name]],
+    *,
+    last: bool,
+) -> Stage:
+    """A launch that merges runs of a length in pairs.
+
+    Parameters
+    ----------
+    arrays : those with the runs, row after row, and those that are written.
+    last : what is written are the results, whose rows may lie otherwise.
+    """
+    body, (sources, targets) = kernel.body, arrays
+    dims, n = instr.operands[0].shape.dims, instr.operands[0].shape.dims[axis]
+    types = [o.shape.element_type for o in instr.operands]
+    thread, zero = Name("thread"), Literal(0)
+    with body.block() as statements:
+        row = body.let("s64", "row", thread / n)
+        j = body.let("s64", "j", thread - row * n)
+        number = body.let("s64", "run", j / run)
+        is_left = body.let("pred", "is_left", binary("==", Group(number & 1), zero))
+        first = body.let("s64", "first", Group(number - Group(number & 1)) * run)
+        # The other run, which may be short or empty at the end of a row.
+        begin = body.let("s64", "begin", Choose(is_left, first + run, first))
+        stop = body.let("s64", "stop", begin + run)
+        low = body.variable("s64", "low", Choose(binary("<", begin, n), begin, Literal(n)))
+        high = body.variable("s64", "high", Choose(binary("<", stop, n), stop, Literal(n)))
+        start = body.let("s64", "start", low)
+        bits = [
+            body.let(t.name, "own", item(x, thread)) for t, x in zip(types, sources, strict=True)
+        ]
+        own = [body.let(wide(t), "own", load(t, x)) for t, x in zip(types, bits, strict=True)]
+        with body.block() as search:
+            middle = body.let("s64", "middle", Group(low + high) / 2)
+            place_ = body.let("s64", "at", row * n + middle)
+            pairs: list[Expr] = []
+            for t, x, mine in zip(types, sources, own, strict=True):
+                theirs = body.let(wide(t), "other", load(t, item(x, place_)))
+                pairs.append(body.let(wide(t), "left", Choose(is_left, theirs, mine)))
+                pairs.append(body.let(wide(t), "right", Choose(is_left, mine, theirs)))
+            before = body.let("pred", "before", body.apply(instr.called[0], *pairs)[0])
+            further = If(
+                binary("==", before, is_left),
+                (Assign(low, middle + 1),),
+                (Assign(high, middle),),
+            )
+            body.add(further)
+        body.add(Forever((Break(binary(">=", low, high)), *live(search))))
+        after = body.let("s64", "after", low - start)
+        place_in_row = body.let("s64", "target", first + Group(j - number * run) + after)
+        target = spelled_out(counter(row.name, prod(dims) // n) * n, place_in_row)
+        if last and axis != len(dims) - 1:
+            others = place(counter(row.name, prod(dims) // n), _others(dims, axis))
+            index = (*others[:axis], counter(place_in_row.name, n), *others[axis:])
+            target = indexed(linear(index, dims))
+        for array, value in zip(targets, bits, strict=True):
+            body.assign(item(array, target), value)
+    made = each_thread("thread", prod(dims), statements)
+    return replace(made, kind="merge of sorted runs")
+
+
+def _others(dims: Sequence[int], axis: int) -> list[int]:
+    return [n for d, n in enumerate(dims) if d != axis]
 
 
 class _Row:
-    """Writes what a block does with its row."""
+    """Writes what a block does with its row, or with a tile of it.
+
+    Attributes
+    ----------
+    begin, count : the number of the tile's first element in the row, and how many it has.
+    """
 
     def __init__(self, kernel: Kernel, instr: Instruction, axis: int, size: int) -> None:
         body = self.body = kernel.body
@@ -68,11 +183,18 @@ class _Row:
         self.threads = min(max(size // 2, WARP), MOST_THREADS)
         self.values = [Name(body.name("values")) for _ in self.types]
         self.order = Name(body.name("order"))
-        others = [m for d, m in enumerate(self.dims) if d != axis]
-        number = Sum(0)
+        others, tiles = _others(self.dims, axis), -(-self.n // size)
+        self.number, self.begin, self.count = Sum(0), Sum(0), tree(self.n)
+        block: Expr = Name("blockIdx.x")
+        if tiles > 1:
+            begin = body.let("s64", "begin", block % tiles * size)
+            self.begin = counter(begin.name, self.n)
+            whole = binary("<", begin + size, self.n)
+            self.count = body.let("s64", "count", Choose(whole, Literal(size), self.n - begin))
+            block = block / tiles
         if prod(others) > 1:
-            number = counter(body.let("s64", "row", Name("blockIdx.x")).name, prod(others))
-        self.others = place(number, others)
+            self.number = counter(body.let("s64", "row", block).name, prod(others))
+        self.others = place(self.number, others)
 
     @property
     def shared(self) -> tuple[tuple[str, str, int], ...]:
@@ -82,7 +204,7 @@ class _Row:
         return (*rows, ("s32", self.order.name, self.size))
 
     def _at(self, j: Sum) -> Index:
-        return (*self.others[: self.axis], j, *self.others[self.axis :])
+        return (*self.others[: self.axis], self.begin + j, *self.others[self.axis :])
 
     def read(self) -> None:
         """Bring the row into shared memory."""
@@ -94,14 +216,14 @@ class _Row:
                 values = [body.element(o, self._at(j)) for o in self.instr.operands]
                 for array, kind, value in zip(self.values, self.types, values, strict=True):
                     body.assign(item(array, j), body.stored(kind, value))
-            if self.n < self.size:
-                when(body, binary("<", Name(name), self.n), inside)
+            if self.n % self.size:
+                when(body, binary("<", Name(name), self.count), inside)
             else:
                 body.add(*inside)
         self._loop(name, self.size, each)
         body.add(BARRIER)
 
-    def _loop(self, name: str, stop: int, statements: Sequence[Statement]) -> None:
+    def _loop(self, name: str, stop: int | Expr, statements: Sequence[Statement]) -> None:
         loop = For(name, stop, tuple(statements), start=Name("threadIdx.x"), step=self.threads)
         self.body.add(loop)
 
@@ -131,7 +253,7 @@ class _Row:
             tied = conjoined([binary("==", before, after), binary("<", y, x)])
             body.add(Assign(swap, before))
             body.add(If(tied, (Assign(swap, Literal(1)),)))
-        when(body, conjoined([binary("<", x, self.n), binary("<", y, self.n)]), compare)
+        when(body, conjoined([binary("<", x, self.count), binary("<", y, self.count)]), compare)
         forwards = binary("==", Group(Group(first >> Group(level + 1)) & 1), 0)
         wanted = body.let("pred", "forwards", forwards)
         turned = (Assign(item(self.order, first), y), Assign(item(self.order, second), x))
@@ -148,11 +270,14 @@ class _Row:
         return body.let("pred", "before", body.apply(self.instr.called[0], *pairs)[0])
 
     def write(self, outputs: Sequence[Name]) -> None:
-        """Store the row in order."""
+        """Store the row in order; of tiles, one row after the other."""
         body, name = self.body, self.body.name("j")
         with body.block() as each:
             number = body.let("s64", "number", item(self.order, Name(name)))
-            target = linear(self._at(counter(name, self.n)), self.dims)
+            j = counter(name, self.n)
+            target = linear(self._at(j), self.dims)
+            if self.n > self.size:
+                target = self.number * self.n + self.begin + j
             for output, array in zip(outputs, self.values, strict=True):
                 body.assign(item(output, target), item(array, number))
-        self._loop(name, self.n, each)
+        self._loop(name, self.count, each)

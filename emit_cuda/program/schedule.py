@@ -19,7 +19,7 @@ from emit_cuda.kernels.products import PRODUCTS
 from emit_cuda.kernels.reduction import reduction_stages
 from emit_cuda.kernels.rows import row_stage
 from emit_cuda.kernels.scan import scan_stages
-from emit_cuda.kernels.sorting import sort_stage
+from emit_cuda.kernels.sorting import sort_stages
 from emit_cuda.kernels.stages import CopyStage, Stage, each_thread, stages
 from emit_cuda.kernels.transposing import transpose_stage
 from emit_cuda.libraries.calls import Fft, Gemm, fft_of, gemm_of
@@ -48,7 +48,7 @@ KINDS: dict[str, Callable[[Kernel, Instruction, Sequence[Name]], Stage | Launche
     **dict.fromkeys(PRODUCTS, gemm_stage),
     "reduce": reduction_stages,
     "reduce-window": scan_stages,
-    "sort": sort_stage,
+    "sort": sort_stages,
     "transpose": transpose_stage,
 }
 

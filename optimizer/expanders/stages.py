@@ -63,7 +63,9 @@ BETWEEN: tuple[str, ...] = (
 # Likewise, where products of vectors are better fused than handed to a library.
 VECTORS: tuple[str, ...] = ("dot-strength-reduction",)
 # After it, before the last CSE.
-AFTER: tuple[str, ...] = ("bitcast_dtypes_expander", "topk-rewriter", "transpose-folding")
+AFTER: tuple[str, ...] = ("bitcast_dtypes_expander", "transpose-folding")
+# A GPU's blocks share the sort of a row; a processor looks for the first few of it.
+FEW: dict[str, tuple[str, ...]] = {"cpu": ("topk-rewriter",), "gpu": ("topk-decomposer",)}
 # When layouts have become transposes.
 RELAID: tuple[str, ...] = ("transpose-folding",)
 # At the very end.

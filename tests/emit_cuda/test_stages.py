@@ -12,7 +12,7 @@ import emit_cuda
 import hlo
 from emit_cuda import nvrtc
 from emit_cuda.host.device import HostDevice
-from emit_cuda.kernels import reduction, scan
+from emit_cuda.kernels import reduction, scan, sorting
 from hlo_tools.generate.values import nasty, tame
 from interpreter.numbers.compare import BITS
 
@@ -42,6 +42,7 @@ def small(monkeypatch):
     monkeypatch.setattr(reduction, "STEP", 256)
     monkeypatch.setattr(scan, "STEP", 1024)
     monkeypatch.setattr(reduction, "WAVE", 12)
+    monkeypatch.setattr(sorting, "SHARED_BYTES", 1024)
 
 
 def reduced(shape, dims, kind="f32", operation="add"):
@@ -81,6 +82,22 @@ def run(shape, axis, kind="f32", operation="add", backwards=False):
     )
 
 
+def sorted_rows(shape, axis, kind="f32"):
+    """Rows in the order of their first digits, and where each element was: equal ones in order."""
+    wide = ",".join(map(str, shape))
+    less = (
+        f"less {{ a = {kind}[] parameter(0)  b = {kind}[] parameter(1)  i = s32[] parameter(2)"
+        "  j = s32[] parameter(3)  ROOT r = pred[] compare(a, b), direction=LT }"
+    )
+    text = (
+        f"x = {kind}[{wide}] parameter(0)  f = {kind}[{wide}] round-nearest-even(x)"
+        f"  i = s32[{wide}] iota(), iota_dimension={axis}"
+        f"  ROOT r = ({kind}[{wide}], s32[{wide}]) sort(f, i), dimensions={{{axis}}},"
+        " is_stable=true, to_apply=less"
+    )
+    return hlo.parse(f"HloModule stages\n{less}\nENTRY main {{ {text} }}")
+
+
 def module_of(text, kind):
     return hlo.parse(f"HloModule stages\n{CALLED.format(kind)}\nENTRY main {{ {text} }}")
 
@@ -96,6 +113,8 @@ MODULES = {
     "backwards": (run((5, 70), 1, "bf16", "maximum", backwards=True), "running fold"),
     "along columns": (run((40, 6), 0), "running fold"),
     "along many columns": (run((33, 64, 32), 0), "running fold of columns"),
+    "sort of a long row": (sorted_rows((2, 500), 1), "merge of sorted runs"),
+    "sort of long columns": (sorted_rows((300, 3), 0, "bf16"), "merge of sorted runs"),
 }
 
 
