@@ -114,6 +114,17 @@ static void conjugate_pairs_$T(const $R *packed, const $R *imaginary, $T *vector
   }
 }
 
+// 0, or NaN if any of some numbers is NaN or infinite.
+static $T sum_of_zeros_$T(const $T *numbers, s64 n) {
+  $T sum = 0;
+  for (s64 i = 0; i < n; i++) sum += numbers[i] * 0;
+  return sum;
+}
+
+static void add_to_each_$T($T *numbers, s64 n, $T term) {
+  for (s64 i = 0; i < n; i++) numbers[i] += term;
+}
+
 // The order of rows after row i has changed places with row pivots[i], for one i after the other.
 static void exchange_rows(const s32 *pivots, s64 count, s32 *order, s64 rows) {
   for (s64 i = 0; i < rows; i++) order[i] = (s32)i;

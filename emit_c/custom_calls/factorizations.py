@@ -6,9 +6,21 @@ calls the same routine with the same arguments.
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Cast, Choose, Expr, Group, Literal, Name, binary, item, letter
+from codegen.expressions import (
+    Cast,
+    Choose,
+    Expr,
+    Group,
+    Literal,
+    Name,
+    apply,
+    binary,
+    item,
+    letter,
+)
 from codegen.kinds import Pointer
 from emit_c.custom_calls.lapack import Call, Letter, Matrix, batched
 from emit_c.custom_calls.table import kernel
@@ -102,6 +114,10 @@ def ormqr(call: Call, a: Matrix, tau: Matrix, c: Matrix) -> Results:
 @lapack_call("syevd", "heevd")
 def syevd(call: Call, a: Matrix) -> Results:
     """Eigenvectors as columns; eigenvalues, which rise; info."""
+    return _eigenvectors(call, a)
+
+
+def _eigenvectors(call: Call, a: Matrix) -> tuple[Matrix, Matrix, Name]:
     name = "syevd" if call.letter in "sd" else "heevd"
     values = call.array("values", [a.dims[0]], call.real)
     how = [call.option(key) for key in ("mode", "uplo")]
@@ -209,8 +225,21 @@ kernel("ProductOfElementaryHouseholderReflectors")(batched(orgqr, (2, 1)))
 def eigh(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:
     """Eigenvectors as columns, and eigenvalues that rise, of Hermitian matrices.
 
-    The configuration is `lower,sort_eigenvalues,max_iterations,tolerance`.
+    The configuration is `lower,sort_eigenvalues,max_iterations,tolerance`. A matrix with NaN or
+    infinity has nothing but NaN, of which LAPACK is not sure.
     """
     lower = instr.annotations.backend_config.strip('"').startswith("1")
     options = {"mode": "V", "uplo": "L" if lower else "U"}
-    return batched(syevd, (2,), lambda: options)(body, instr, outputs)
+
+    def eigenvectors(call: Call, a: Matrix) -> Results:
+        real = call.real
+        pointer = Cast(Pointer(real), a.name)
+        count = prod(a.dims) * (1 if call.letter in "sd" else 2)
+        sum_ = apply(f"sum_of_zeros_{real}", pointer, count)
+        term = call.body.variable(real, "sum_of_zeros", sum_, work=count)
+        vectors, values, info = _eigenvectors(call, a)
+        call.body.call(f"add_to_each_{real}", pointer, count, term)
+        call.body.call(f"add_to_each_{real}", values.name, a.dims[0], term)
+        return vectors, values, info
+
+    return batched(eigenvectors, (2,), lambda: options)(body, instr, outputs)

@@ -166,8 +166,12 @@ def infer_sort(instr: Instruction, attrs: a.Sort, *operands: Shape) -> Shape:
 
 @infers("topk", xla="ShapeInference::InferTopKShape")
 def infer_topk(_instr: Instruction, attrs: a.TopK, operand: Shape) -> Shape:
-    """The operand with k elements in its last dimension, and as many s32 indices."""
-    expect_array(operand)
+    """The operand with k elements in its last dimension, and as many s32 indices.
+
+    XLA's inference lets complex numbers pass; its CPU backend refuses them, for nothing orders
+    them.
+    """
+    expect_kinds(operand, "pred", "signed", "unsigned", "float")
     if operand.rank < 1:
         raise HloError("HLO028", "takes an array of at least 1 dimension")
     if attrs.k < 0 or (attrs.k > operand.dims[-1] != UNBOUNDED):

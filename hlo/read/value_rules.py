@@ -72,7 +72,11 @@ class ValueRules(Transformer[Token, Any]):
 
     # `bools` may also be one bare word, which makes a list of one.
     bools = shapes = slice_ranges = int_lists
-    operand_aliases = input_output_alias = buffer_donor = recovery_table = int_lists
+    operand_aliases = input_output_alias = recovery_table = int_lists
+
+    def buffer_donor(self, items: Any) -> Any:
+        """`{ (0, {}), (1, {}) }`: a set, which XLA keeps in order."""
+        return tuple(sorted(set(present(items)), key=val.BufferDonor.key))
 
     def precisions(self, items: Any) -> Any:
         """`{highest,default}`."""

@@ -115,6 +115,10 @@ class BufferDonor:
     parameter: int
     parameter_index: tuple[int, ...]
 
+    def key(self) -> tuple[int, tuple[int, ...]]:
+        """By which donors are sorted."""
+        return self.parameter, self.parameter_index
+
 
 @dataclass(frozen=True, slots=True)
 class ResultAccuracy:

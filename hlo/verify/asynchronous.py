@@ -88,6 +88,12 @@ def _verify_follower(scope: Scope, instr: Instruction, followers: frozenset[str]
     if len(found) != 1:
         used = ", ".join(user.name for user in found) or "nobody"
         refuse(instr, "HLO070", f"must be ended by one instruction, but is used by {used}")
+    if instr is scope.computation.root:
+        refuse(
+            instr,
+            "HLO070",
+            f"is under way, so that it can't be the value of {scope.computation.name}",
+        )
     if found[0].opcode not in followers:
         refuse(
             instr,

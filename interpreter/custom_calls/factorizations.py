@@ -279,12 +279,20 @@ def eigh(_frame: Frame, instr: Instruction, a: Array) -> tuple[Array, Array]:
     """Eigenvectors as columns, and eigenvalues that rise, of Hermitian matrices.
 
     The configuration is `lower,sort_eigenvalues,max_iterations,tolerance`: XLA iterates by
-    Jacobi's method, whose vectors may have the other sign.
+    Jacobi's method, whose vectors may have the other sign. A matrix with NaN or infinity has
+    nothing but NaN, of which LAPACK is not sure.
 
     References
     ----------
     `eigh_expander.cc` in XLA.
     """
     lower = instr.annotations.backend_config.strip('"').startswith("1")
-    values, vectors = np.linalg.eigh(a, "L" if lower else "U")
-    return vectors, values
+    options = {"mode": ord("V"), "uplo": ord("L" if lower else "U")}
+
+    def eigenvectors(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
+        with np.errstate(invalid="ignore"):
+            nothing = (a.ravel().view(_real(letter)) * 0).sum()
+        vectors, values, _ = syevd(letter, options, a)
+        return vectors + nothing, values + nothing
+
+    return batched(eigenvectors, (2,), lambda: options)(_frame, instr, a)

@@ -2,8 +2,9 @@
 
 A rule of the optimizer, a pass and a backend each promise how little they change: nothing at all
 (`BITS`), the signs of zeros (`ZERO_SIGN`), also what NaN and infinities become (`FINITE`), also
-the last digits (`ROUNDING`). `compare` holds a result against a promise; where it breaks it, the
-`Difference` says where first and by how much.
+the last digits (`ROUNDING`), or many of them and numbers that are lost on the way, where an
+intermediate result was too small or its rounding is magnified (`LOSSY`). `compare` holds a result
+against a promise; where it breaks it, the `Difference` says where first and by how much.
 
 Distances are in ULP, units in the last place: how many numbers of the type lie between, plus one.
 """
@@ -41,6 +42,7 @@ class Promise:
         mantissa bits, a quarter of the way to the double, and at least one.
     of_largest : ... or differ by so many times the largest finite number's rounding error, which is
         what a sum in another order promises.
+    underflow : what is 0 on either side may be anything on the other.
     atol, rtol : ... or differ by `atol + rtol * |wanted|`, as in NumPy's `allclose`.
     """
 
@@ -48,6 +50,7 @@ class Promise:
     finite: bool = False
     ulps: int = 0
     of_largest: bool = False
+    underflow: bool = False
     atol: float = 0.0
     rtol: float = 0.0
 
@@ -58,6 +61,7 @@ class Promise:
             self.finite or other.finite,
             self.ulps + other.ulps,
             self.of_largest or other.of_largest,
+            self.underflow or other.underflow,
             self.atol + other.atol,
             self.rtol + other.rtol,
         )
@@ -73,6 +77,7 @@ class Promise:
             and self.finite <= other.finite
             and self.ulps <= other.ulps
             and self.of_largest <= other.of_largest
+            and self.underflow <= other.underflow
             and self.atol <= other.atol
             and self.rtol <= other.rtol
         )
@@ -91,12 +96,15 @@ BITS: Final = Promise()
 ZERO_SIGN: Final = Promise(zero_sign=True)
 FINITE: Final = Promise(zero_sign=True, finite=True)
 ROUNDING: Final = Promise(zero_sign=True, finite=True, ulps=16, of_largest=True)
+# What a number loses that is rounded to a float of two mantissa bits, in the last places of f64.
+LOSSY: Final = replace(ROUNDING, ulps=2**51, underflow=True)
 # The strongest first: each keeps all that follow.
 PROMISES: Final = {
     "BITS": BITS,
     "ZERO_SIGN": ZERO_SIGN,
     "FINITE": FINITE,
     "ROUNDING": ROUNDING,
+    "LOSSY": LOSSY,
 }
 
 
@@ -234,6 +242,8 @@ def _differences(got: Array, want: Array, promise: Promise) -> tuple[Array, Arra
     if promise.of_largest and finite.any():
         largest = np.abs(w[finite]).max()
         near |= np.abs(g - w) <= allowed * 2.0**-mantissa_bits * largest
+    if promise.underflow:
+        near |= (g == 0) | (w == 0)
     if promise.atol or promise.rtol:
         near |= np.abs(g - w) <= promise.atol + promise.rtol * np.abs(w)
     # An infinity is a neighbour of the largest number, but no rounding error makes one.

@@ -13,6 +13,7 @@ from hlo.types.shape import UNBOUNDED, array, tuple_of
 from hlo.walk import called_first
 from interpreter.custom_calls.signatures import check_call
 from optimizer.calls.call_inliner import CallInliner
+from optimizer.cleanup.dce import Dce
 from optimizer.dynamic_padder.rules import (
     CUSTOM_CALLS,
     RULES,
@@ -74,7 +75,8 @@ def pad(module: Module) -> Module:
         HLO181 for what has no static form: opcodes that compute in dynamic dimensions otherwise
         than element by element, dimensions without a bound.
     """
-    entry = CallInliner().run(module, Log()).entry
+    # The interpreter computes nothing that is dead, so nothing dead is refused.
+    entry = Dce().run(CallInliner().run(module, Log()), Log()).entry
     trees: dict[Instruction, Tree] = {}
     for instr in entry.instructions:
         if instr.opcode == "parameter":

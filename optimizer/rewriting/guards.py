@@ -52,6 +52,12 @@ def is_floating(x: Instruction) -> bool:
 
 
 @guard
+def is_wide_float(x: Instruction) -> bool:
+    """Floats of 16 bits or more: of fewer bits, 1 / 6 may be 0, and exp(6) the largest number."""
+    return x.shape.element_type.is_floating and x.shape.element_type.bits >= 16
+
+
+@guard
 def is_complex(x: Instruction) -> bool:
     """Complex numbers."""
     return x.shape.element_type.is_complex

@@ -17,6 +17,7 @@ from optimizer.rewriting.guards import (
     is_signed,
     is_splat,
     is_unsigned,
+    is_wide_float,
     one_use,
     reciprocal_is_exact,
 )
@@ -90,7 +91,7 @@ def integer_division_twice(x: Instruction, c1: Instruction, c2: Instruction) -> 
 
 @rule(
     divide(x, broadcast(y, p).as_(a)),
-    where=is_floating(x) & ~is_constant(a),
+    where=is_wide_float(x) & ~is_constant(a),
     promise=ROUNDING,
     xla="HandleDivide: A / broadcast(B) => A * broadcast(1 / B)",
 )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from interpreter.numbers.compare import ROUNDING
+from interpreter.numbers.compare import LOSSY, ROUNDING
 from optimizer.known import has_negatives, has_whole_ends, is_non_negative
-from optimizer.rewriting.guards import is_complex, is_floating, is_integer, one_use
+from optimizer.rewriting.guards import is_complex, is_floating, is_integer, is_wide_float, one_use
 from optimizer.rewriting.pattern import (
     a,
     abs_,
@@ -61,8 +61,9 @@ RULES = (
     Rule(cosine(abs_(x)), cosine(x), where=is_floating(x)),
     Rule(is_finite(negate(x)), is_finite(x), where=has_negatives(x)),
     Rule(is_finite(abs_(x)), is_finite(x), where=is_floating(x)),
-    Rule(log(exponential(x)), x, where=is_floating(x), promise=ROUNDING, xla="ln(exp(A)) => A",
-         witness={"x": 0.1}),
+    # Of a small number exp(A) keeps few digits.
+    Rule(log(exponential(x)), x, where=is_wide_float(x), promise=LOSSY, xla="ln(exp(A)) => A",
+         witness={"x": 1e-5}),
     # Anything to the power of 0 is 1, so that y = 0 needs no logarithm of x.
     Rule(log(power(x, y)), select(compare(y, 0, "EQ"), 0, multiply(log(abs_(x)), y)),
          where=is_floating(x), promise=ROUNDING, xla="ln(pow(A, B)) => B * ln(|A|)"),

@@ -59,6 +59,19 @@ def test_factorizations(name):
     check(entry(positive(kind) + made), ROUNDING)
 
 
+@pytest.mark.parametrize("kind", ["f32", "c128"])
+def test_eigenvectors_of_what_is_not_finite(kind):
+    real = {"f32": "f32", "c128": "f64"}[kind]
+    made = call("x", f"({kind}[2,3,3], {real}[2,3])", "Eigh", "1,1,100,1e-6")
+    x = np.ones((2, 3, 3), {"f32": np.float32, "c128": np.complex128}[kind])
+    x[1, 2, 0] = np.inf
+    text = entry(f"x = {kind}[2,3,3] parameter(0)\n{made}")
+    vectors, values = check(text, ROUNDING, arguments=[x])(x)
+    for first, second in (vectors, values):
+        assert not np.isnan(first).any()
+        assert np.isnan(second).all()
+
+
 @pytest.mark.parametrize("dims", ["3,16,16", "20,17", "2,17,33"])
 @pytest.mark.parametrize("kind", ["f32", "c64", "f64", "c128"])
 def test_large_matrices_are_transposed_in_squares(kind, dims):

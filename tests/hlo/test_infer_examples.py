@@ -131,6 +131,7 @@ REFUSED = {
     "shift-left(f32[3] x, f32[3] y)": "HLO022",
     "complex(f16[3] x, f16[3] y)": "HLO022",
     "erf(c64[3] x)": "HLO022",
+    "topk(c64[3] x), k=2, largest=true": "HLO022",
     "cbrt(c128[3] x)": "HLO022",
     "atan2(s32[3] x, s32[3] y)": "HLO022",
     "select(s32[3] p, f32[3] x, f32[3] y)": "HLO022",

@@ -101,6 +101,15 @@ REFUSED = {
             ROOT s = (f32[4], f32[4], u32[]) copy-start(p)
         """,
     ),
+    "a start that is ended, and is the value of its computation": (
+        "HLO070",
+        "",
+        """
+            p = f32[4] parameter(0)
+            ROOT s = (f32[4], f32[4], u32[]) copy-start(p)
+            d = f32[4] copy-done(s)
+        """,
+    ),
     "a start whose value is used": (
         "HLO070",
         "",

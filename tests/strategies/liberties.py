@@ -36,6 +36,24 @@ def power_one_below(x, y):
 
 
 @contextmanager
+def signs_of_nan(changed=True):
+    """Let what the interpreter computes be NaN of the other sign, which nothing defines."""
+
+    def other(compute):
+        def function(*values):
+            made = compute(*values)
+            if made.dtype == bool:
+                return made
+            return np.where(np.isnan(made), np.negative(made), made)
+
+        return function
+
+    functions = {name: other(compute) for name, compute in floats.FLOATS.items()}
+    with patch.dict(floats.FLOATS, functions if changed else {}):
+        yield
+
+
+@contextmanager
 def liberties():
     """Let the interpreter take these liberties for a while."""
     with (

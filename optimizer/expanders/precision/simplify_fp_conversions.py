@@ -13,15 +13,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interpreter.numbers.compare import ROUNDING
+from interpreter.numbers.compare import LOSSY
 from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import to_type
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
-
-# What a number loses that is rounded to a float of two mantissa bits, in the last places of f64.
-LOSSY = ROUNDING.within(2**51)
 
 
 @expander(
