@@ -205,13 +205,21 @@ class Struct(_Tree):
 
 
 @dataclass(frozen=True, slots=True)
+class Member(_Tree):
+    """A field of the struct that a pointer points to."""
+
+    pointer: Expr
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Group(_Tree):
     """Parentheses that precedence does not ask for, but a reader may."""
 
     inside: Expr
 
 
-Expr = Name | Literal | Index | Load | Op | Choose | Cast | Apply | Text | Struct | Group
+Expr = Name | Literal | Index | Load | Op | Choose | Cast | Apply | Text | Struct | Member | Group
 
 
 def tree(value: Expr | int) -> Expr:
@@ -315,7 +323,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return args
         case Load(pointer, index):
             return pointer, index
-        case Cast(_, value) | Group(value):
+        case Cast(_, value) | Group(value) | Member(value, _):
             return (value,)
         case Choose(condition, then, otherwise):
             return condition, then, otherwise
@@ -373,14 +381,15 @@ def _with_children(expr: Expr, made: tuple[Expr, ...]) -> Expr:
             return Op(op, made)
         case Apply(function):
             return Apply(function, made)
-        case Cast(kind):
-            return Cast(kind, *made)
         case Struct(kind):
             return Struct(kind, made)
-        case Load() | Choose() | Group():
-            return type(expr)(*made)
+        case Cast(kind):
+            return Cast(kind, *made)
+        case Member(_, name):
+            return Member(made[0], name)
         case _:
-            return expr
+            assert isinstance(expr, Load | Choose | Group)
+            return type(expr)(*made)
 
 
 def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:

@@ -18,6 +18,7 @@ from codegen.expressions import (
     Index,
     Literal,
     Load,
+    Member,
     Name,
     Op,
     Struct,
@@ -40,6 +41,7 @@ from codegen.statements import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from codegen.functions import Function
     from codegen.indexing import Sum
 
 # How tightly operations bind; of two operands, the left one may be of the same level.
@@ -160,6 +162,7 @@ _PRINTERS: dict[type, Callable[[Any], str]] = {
     Group: lambda group: f"({shown(group.inside)})",
     Text: lambda text: f'"{text.text}"',
     Struct: _struct,
+    Member: lambda member: f"{shown(member.pointer, _PRIMARY)}->{member.name}",
 }
 
 
@@ -260,3 +263,29 @@ def _inside(statements: Sequence[Statement]) -> Iterator[str]:
 
 def _bound(number: int | Expr) -> str:
     return str(number) if isinstance(number, int) else shown(number)
+
+
+# ---------------------------------------------------------------------------------------- functions
+
+
+def head(function: Function) -> str:
+    """The head of a function: what it gives, its name and its parameters."""
+    listed = ", ".join(declared(each.kind, each.name) for each in function.parameters) or "void"
+    return f"{'int' if function.gives_status else 'void'} {function.name}({listed})"
+
+
+def definition(function: Function, *, static: bool = True) -> str:
+    """A function, and the record of its name if there is one, as C.
+
+    Parameters
+    ----------
+    static : no other file sees it.
+    """
+    fields = "".join(f"  {declared(each.kind, each.name)};\n" for each in function.record or ())
+    record = "" if function.record is None else f"struct {function.name} {{\n{fields}}};\n\n"
+    before = ("static " if static else "") + ("inline " if function.is_inline else "")
+    remark = f"  // {function.remark}\n" if function.remark else ""
+    unused = "".join(f"  (void){name};\n" for name in function.unused)
+    status = "  return 0;\n" if function.gives_status else ""
+    inside = f"{remark}{unused}{text(function.body)}{status}"
+    return f"{function.about}{record}{before}{head(function)} {{\n{inside}}}\n"

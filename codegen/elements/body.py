@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from codegen.elements.constants import Constants
     from codegen.elements.names import Names
+    from codegen.functions import Function
     from codegen.indexing import Sum, Within
     from codegen.kinds import Kind, Record
     from hlo.attributes import GetTupleElement
@@ -84,7 +85,7 @@ class Writer:
     fresh : for each open block, what of that was computed in it, and is forgotten after it.
     computed : the instructions whose elements were computed, in order.
     own_bytes : memory that each thread needs for itself.
-    functions : what the kernel calls besides the prelude: definitions, by name.
+    functions : those that the kernel calls besides the prelude, by name.
     raw : what is stored for wide values, by name, where that needs no conversion, or one only.
     trace : where it is noted what is written, if anybody wants to know.
     patience : the variable with which loops ask whether they have to stop; None if they never do.
@@ -103,7 +104,7 @@ class Writer:
         self.fresh: list[list[Place]] = [[]]
         self.computed: dict[Instruction, None] = {}
         self.own_bytes = 0
-        self.functions: dict[str, str] = {}
+        self.functions: dict[str, Function] = {}
         self.raw: dict[Expr, tuple[ElementType, Expr]] = {}
         self.trace: Trace | None = None
         self.patience: Name | None = None
@@ -152,8 +153,8 @@ class Body:
         """Call a function for its effect; `work` is as in `Call`."""
         self.add(Call(function, tuple(map(tree, arguments)), work))
 
-    def function(self, wanted: str, define: Callable[[str], str]) -> str:
-        """A C function of the kernel's own, whose definition is `define(name)`; gives the name."""
+    def function(self, wanted: str, define: Callable[[str], Function]) -> str:
+        """A function that the kernel calls, made as `define(name)`; gives the name."""
         name = self.name(wanted)
         self.writer.functions[name] = define(name)
         return name

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.folds import SUM_OF_FLOATS, all_joined, neutral
 from codegen.expressions import Load, Name, tree
-from codegen.kinds import number_of
-from codegen.printer import text
+from codegen.functions import Function, Parameter
+from codegen.kinds import Pointer, number_of
 from codegen.statements import Assign, Call, For, Forever, If, Let, Statement, Variable, renamed
 from emit_c.kernels.parallel import turns
 from hlo.types.element_type import ELEMENT_TYPES
@@ -172,7 +172,7 @@ class _Fold:
             *(Variable(part.kind, part.lanes, size=self.lanes) for part in self.parts),
             For(self.lane, self.lanes, tuple(begun), simd=True),
             *self._nested(nest),
-            *self._together(body, "" if called else "inline "),
+            *self._together(body, called=called),
         ]
 
     def _nested(self, nest: For) -> tuple[Statement, ...]:
@@ -198,7 +198,7 @@ class _Fold:
         assert isinstance(made, For)
         return made
 
-    def _together(self, body: Body, inline: str) -> Iterator[Statement]:
+    def _together(self, body: Body, *, called: bool) -> Iterator[Statement]:
         """Fold the lanes into the variables; places together with the numbers that are theirs."""
         groups: list[list[_Part]] = []
         for part in self.parts:
@@ -209,14 +209,19 @@ class _Fold:
         for group in groups:
             named = [(part, f"lanes{k}" if k else "lanes") for k, part in enumerate(group)]
             wanted = f"{_NAMES[group[0].operation]}_of_lanes"
-            function = body.function(wanted, partial(self._halves, named, inline))
+            function = body.function(wanted, partial(self._halves, named, not called))
             yield Call(function, tuple(Name(part.lanes) for part in group))
             yield from all_joined(
                 [(p.operation, Name(p.variable), Load(Name(p.lanes), tree(0))) for p in group]
             )
 
-    def _halves(self, parts: Sequence[tuple[_Part, str]], inline: str, name: str) -> str:
-        """A C function that folds lanes into the first: half into the other half, and so on."""
+    def _halves(
+        self,
+        parts: Sequence[tuple[_Part, str]],
+        is_inline: bool,
+        name: str,
+    ) -> Function:
+        """A function that folds lanes into the first: half into the other half, and so on."""
         steps: list[Statement] = []
         count = self.lanes
         while count > 2:
@@ -229,5 +234,5 @@ class _Fold:
         steps += all_joined(
             [(p.operation, Load(Name(n), tree(0)), Load(Name(n), tree(1))) for p, n in parts]
         )
-        parameters = ", ".join(f"{part.kind} *{lanes}" for part, lanes in parts)
-        return f"static {inline}void {name}({parameters}) {{\n{text(steps)}}}\n"
+        parameters = tuple(Parameter(Pointer(part.kind), lanes) for part, lanes in parts)
+        return Function(name, parameters, tuple(steps), is_inline=is_inline)

@@ -15,9 +15,20 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Apply, Expr, Group, Literal, Name, Op, Struct, names_of, walk
+from codegen.expressions import (
+    Apply,
+    Expr,
+    Group,
+    Literal,
+    Member,
+    Name,
+    Op,
+    Struct,
+    names_of,
+    walk,
+)
+from codegen.functions import Function, Parameter
 from codegen.kinds import Pointer, Record, unrestricted
-from codegen.printer import declared, text
 from codegen.statements import (
     Assign,
     Break,
@@ -170,8 +181,10 @@ class _Split:
         self._check(shared)
         self.uses_own = "own" in words
         words.discard("own")
-        self.given = [(a.kind, a.name) for a in kernel.arguments.values() if a.name in words]
-        self.given += [(_kind(s), s.name) for s in shared]
+        self.given = [
+            Parameter(a.kind, a.name) for a in kernel.arguments.values() if a.name in words
+        ]
+        self.given += [Parameter(_kind(s), s.name) for s in shared]
 
     def _check(self, shared: Sequence[Let | Variable]) -> None:
         changed = set(_changed(self.body))
@@ -181,37 +194,34 @@ class _Split:
         """The call that runs the loop; the functions are added to the kernel's own."""
         run = self.kernel.body.function(f"{self.name}_turns", self._define_turns)
         part = self.kernel.body.function(f"{self.name}_part", lambda name: self._unpack(name, run))
-        values = tuple(Name(name) for _, name in (*self.given, *self._own))
+        values = tuple(Name(each.name) for each in (*self.given, *self._own))
         given = Op("&", (Struct(Record(part), values),)) if values else Literal(0)
         grain = max(1, LEAST_WORK * self.turns // max(work(self.nest[:1]), 1))
         return Call("hlo_parallel", (Name(part), given, Literal(self.turns), Literal(grain)))
 
     @property
-    def _own(self) -> list[tuple[Kind, str]]:
-        return [(Pointer("u8"), "own")] if self.uses_own else []
+    def _own(self) -> list[Parameter]:
+        return [Parameter(Pointer("u8"), "own")] if self.uses_own else []
 
-    def _define_turns(self, name: str) -> str:
+    def _define_turns(self, name: str) -> Function:
         """The function of a range of turns."""
+        body = inlined((*self.repeated, self._loop()), [(p.kind, p.name) for p in self.given])
         parameters = (*self.given, *self._own, *_RANGE)
-        listed = ", ".join(declared(*each) for each in parameters)
-        body = text(inlined((*self.repeated, self._loop()), self.given))
-        return f"static void {name}({listed}) {{\n{_OF_TURNS}{body}}}\n"
+        return Function(name, parameters, body, remark=_OF_TURNS)
 
-    def _unpack(self, name: str, run: str) -> str:
+    def _unpack(self, name: str, run: str) -> Function:
         """The function that the runtime library calls."""
-        fields = [*self.given, *self._own]
-        members = "".join(f"  {declared(unrestricted(k), n)};\n" for k, n in fields)
-        passed = [f"given->{n}" for _, n in self.given]
+        fields = [Parameter(unrestricted(p.kind), p.name) for p in (*self.given, *self._own)]
+        given = Variable(Pointer(Record(name), const=True), "given", Name("arguments"))
+        passed: list[Expr] = [Member(Name("given"), each.name) for each in self.given]
         if self.uses_own:
-            passed.append(f"given->own + slot * {self.kernel.writer.own_bytes}")
-        values = ", ".join([*passed, *(n for _, n in _RANGE)])
-        return (
-            (f"struct {name} {{\n{members}}};\n\n" if fields else "")
-            + f"static void {name}(void *arguments, s64 begin, s64 end, s64 slot) {{\n{_OF_PART}"
-            + ("" if self.uses_own else "  (void)slot;\n")
-            + (f"  const struct {name} *given = arguments;\n" if fields else "  (void)arguments;\n")
-            + f"  {run}({values});\n}}\n"
-        )
+            behind = Name("slot") * self.kernel.writer.own_bytes
+            passed.append(Member(Name("given"), "own") + behind)
+        passed += [Name(each.name) for each in _RANGE]
+        parameters = (Parameter(Pointer("void"), "arguments"), *_RANGE, Parameter("s64", "slot"))
+        body = (*((given,) if fields else ()), Call(run, tuple(passed)))
+        record = tuple(fields) if fields else None
+        return Function(name, parameters, body, remark=_OF_PART, record=record)
 
     def _loop(self) -> For:
         """The loop over a range of turns; the counters of joined loops are computed from it."""
@@ -233,12 +243,10 @@ class _Split:
         return For("turn", Name("end"), (*counters, *self.body), start=Name("begin"), simd=simd)
 
 
-_RANGE = (("s64", "begin"), ("s64", "end"))
+_RANGE = (Parameter("s64", "begin"), Parameter("s64", "end"))
 # Comments in the functions, since the HLO that they compute stands above the kernel, after them.
-_OF_TURNS = "  // Some turns of a loop of the next kernel, which one thread takes.\n"
-_OF_PART = (
-    "  // What a thread is given: the range of turns, and the kernel's arguments in a struct.\n"
-)
+_OF_TURNS = "Some turns of a loop of the next kernel, which one thread takes."
+_OF_PART = "What a thread is given: the range of turns, and the kernel's arguments in a struct."
 
 
 def _joined(loop: For) -> tuple[list[For], tuple[Statement, ...]]:

@@ -6,19 +6,19 @@ of a transformer share theirs.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from codegen.elements.body import Body, Trace
 from codegen.elements.names import comment
 from codegen.elements.table import Scalar
 from codegen.expressions import item
+from codegen.functions import Function, Parameter, calling, with_names, without_unused_values
 from codegen.indexing import delinear, linear
 from codegen.kinds import is_const, unrestricted
-from codegen.printer import declared, text
-from codegen.statements import For, Statement, live, vectorized
+from codegen.printer import definition
+from codegen.sharing import key_of
+from codegen.statements import For, Statement, live, names_in, vectorized
 from emit_c.kernels.kernel import Kernel
 from emit_c.kernels.passes import run_passes
 from emit_c.kernels.traversal import write_nest
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
 
-_LET = re.compile(r"^ *const \w+ (\w+) = .*;\n", re.MULTILINE)
-_WORD = re.compile(r"\b[A-Za-z_]\w*")
 _SAME_ORDER = {"copy", "opt-barrier", "domain", "reshape", "add-dependency"}
 
 
@@ -57,39 +55,39 @@ class Kernels:
         self.functions: dict[str, str] = {}
         self.entries: set[str] = set()
         self.meant: dict[str, Mapping[str, str]] = {}
-        self._names: dict[str, str] = {}
-
-    def _own(self, kernel: Kernel, body: str) -> str:
-        """Add the functions that belong to a kernel; gives its body with their final names."""
-        final: dict[str, str] = {}
-        for name, definition in kernel.writer.functions.items():
-            known = _without_unused(_renamed(definition, final))
-            key = _anonymous(known, kernel)
-            if key not in self._names:
-                unique = self._names[key] = self.names.unique(name, "kernel")
-                self.functions[unique] = _renamed(known, {name: unique})
-            final[name] = self._names[key]
-        return _renamed(body, final)
+        self._names: dict[Any, str] = {}
 
     def add(self, kernel: Kernel, name: str, about: str, statements: Sequence[Statement]) -> str:
         """The name of a function with a kernel's body; an equal one, if there is one already."""
         _let_results_share(kernel)
-        status = "  return 0;\n" if kernel.writer.patience else ""
-        inside = text(run_passes(kernel, name, statements, self.watch, plain=self.plain))
-        _drop_unused(kernel, inside)
-        parameters = (
-            ", ".join(declared(a.kind, a.name) for a in kernel.arguments.values()) or "void"
-        )
-        body = _without_unused(self._own(kernel, f"({parameters}) {{\n{inside}{status}}}\n"))
-        key = _anonymous(body, kernel)
+        statements = run_passes(kernel, name, statements, self.watch, plain=self.plain)
+        _drop_unused(kernel, statements)
+        statements = without_unused_values(statements)
+        if kernel.writer.functions:
+            statements = calling(statements, self._add_own(kernel))
+        parameters = tuple(Parameter(a.kind, a.name) for a in kernel.arguments.values())
+        gives_status = kernel.writer.patience is not None
+        made = Function("", parameters, tuple(statements), gives_status=gives_status)
+        key = key_of(made)
         if key not in self._names:
-            unique = self.names.unique(name, "kernel")
-            self._names[key] = unique
-            result = "int" if kernel.writer.patience else "void"
-            self.functions[unique] = f"{comment(about)}static {result} {unique}{body}"
+            unique = self._names[key] = self.names.unique(name, "kernel")
+            self.functions[unique] = definition(replace(made, name=unique, about=comment(about)))
             self.entries.add(unique)
             self.meant[unique] = kernel.names.meant
         return self._names[key]
+
+    def _add_own(self, kernel: Kernel) -> dict[str, str]:
+        """Add the functions that belong to a kernel; gives their names in the file."""
+        final: dict[str, str] = {}
+        for name, function in kernel.writer.functions.items():
+            body = tuple(without_unused_values(function.body))
+            known = with_names(replace(function, body=body), final)
+            key = key_of(known)
+            if key not in self._names:
+                unique = self._names[key] = self.names.unique(name, "kernel")
+                self.functions[unique] = definition(with_names(known, {name: unique}))
+            final[name] = self._names[key]
+        return final
 
 
 def _let_results_share(kernel: Kernel) -> None:
@@ -105,39 +103,12 @@ def _let_results_share(kernel: Kernel) -> None:
             kernel.arguments[pointer] = replace(argument, kind=unrestricted(argument.kind))
 
 
-def _drop_unused(kernel: Kernel, inside: str) -> None:
-    """Take no pointers that nothing in a kernel's text reads or writes through after all."""
-    words = set(_WORD.findall(inside))
+def _drop_unused(kernel: Kernel, statements: Sequence[Statement]) -> None:
+    """Take no pointers through which nothing is read or written after all."""
+    used = set(names_in(statements))
     for pointer, argument in list(kernel.arguments.items()):
-        if argument.name not in words:
+        if argument.name not in used:
             del kernel.arguments[pointer]
-
-
-def _without_unused(body: str) -> str:
-    """A function's text without values that nobody uses: what asked for them found another way."""
-    counts = Counter(_WORD.findall(body))
-    unused = {name for name in _LET.findall(body) if counts[name] == 1}
-    if not unused:
-        return body
-    return _without_unused(_LET.sub(lambda m: "" if m[1] in unused else m[0], body))
-
-
-def _renamed(text: str, names: Mapping[str, str]) -> str:
-    if not names:
-        return text
-    return _WORD.sub(lambda match: names.get(match[0], match[0]), text)
-
-
-def _anonymous(body: str, kernel: Kernel) -> str:
-    """The text with the kernel's own names numbered as they come."""
-    own = kernel.names.given
-    numbers: dict[str, str] = {}
-
-    def renamed(match: re.Match[str]) -> str:
-        word = match[0]
-        return numbers.setdefault(word, f"${len(numbers)}") if word in own else word
-
-    return _WORD.sub(renamed, body)
 
 
 def write_loops(

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from codegen.elements.names import comment
+from codegen.functions import Function, Parameter
 from codegen.kinds import base_of, is_const, unrestricted
 from codegen.printer import declared, text
+from codegen.sharing import key_of
 from codegen.statements import names_in
 from emit_cuda.code.prelude import prelude
-from emit_cuda.kernels.sharing import key_of
 from emit_cuda.kernels.spelling import all_in_cuda, words_of
 
 if TYPE_CHECKING:
@@ -97,17 +98,18 @@ class KernelFile:
                 if len(written) < 2
                 else (replace(argument, kind=unrestricted(argument.kind)))
             )
-        key = key_of(list(used.values()), statements), stage.block, stage.shared
+        parameters = tuple(Parameter(a.kind, a.name) for a in used.values())
+        key = key_of(Function("", parameters, statements)), stage.block, stage.shared
         if key not in self._names:
             name = self._names[key] = self.names.unique(wanted, "kernel")
             self.meant[name] = kernel.names.meant
             self.written[name] = Written(stage, statements, tuple(used.values()))
-            parameters = ", ".join(declared(a.kind, a.name, "__restrict__") for a in used.values())
+            listed = ", ".join(declared(p.kind, p.name, "__restrict__") for p in parameters)
             shared = "".join(map(_declared, stage.shared))
             threads = stage.block[0] * stage.block[1] * stage.block[2]
             bounds = f"__launch_bounds__({threads}) "
             self.texts[name] = (
-                f'{comment(about)}extern "C" __global__ void {bounds}{name}({parameters}) {{\n'
+                f'{comment(about)}extern "C" __global__ void {bounds}{name}({listed}) {{\n'
                 f"{shared}{text(statements)}}}\n"
             )
             kinds = (base_of(a.kind) for a in used.values())

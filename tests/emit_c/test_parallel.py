@@ -14,7 +14,7 @@ import hlo
 from codegen.elements.kernel import Scope
 from codegen.expressions import Literal, item
 from codegen.kinds import Pointer
-from codegen.printer import shown
+from codegen.printer import definition, shown
 from emit_c.executable.runtime import runtime, set_threads, slots
 from emit_c.kernels.kernel import Kernel
 from emit_c.kernels.parallel import LEAST_WORK, split, turns, work
@@ -69,7 +69,7 @@ def test_a_large_loop_becomes_a_call():
     assert call.function == "hlo_parallel"
     sizes = LEAST_WORK * 4 // 4096, LEAST_WORK // 4096 // 2
     assert call.arguments[2:] == tuple(map(Literal, sizes))
-    turns_text, part_text = made.writer.functions.values()
+    turns_text, part_text = map(definition, made.writer.functions.values())
     assert re.search(r"for \(s64 i_block = begin; i_block < end; i_block\+\+\)", turns_text)
     assert "hlo" not in part_text
 
@@ -81,7 +81,7 @@ def test_lanes_run_in_blocks_where_blocks_fill_the_loop(turns, block):
     made = kernel()
     lanes = For("i", turns, (Assign("x[i]", "exp_f32(y[i])"),), parallel=True, simd=True)
     (call,) = split(made, "k", [lanes])
-    text = next(iter(made.writer.functions.values()))
+    text = definition(next(iter(made.writer.functions.values())))
     assert call.arguments[2] == Literal(turns // (block or 1))
     assert (f"i_inside < {block};" in text) == (block is not None)
     assert (f"const s64 i = i_block * {block} + i_inside;" in text) == (block is not None)
@@ -93,7 +93,7 @@ def test_few_outer_turns_are_joined_with_inner_ones():
     inner = For("j", 100, (loop(LEAST_WORK),), parallel=True)
     (call,) = split(made, "k", [For("h", 3, (inner,), parallel=True)])
     assert call.arguments[2] == Literal(300)
-    text = next(iter(made.writer.functions.values()))
+    text = definition(next(iter(made.writer.functions.values())))
     assert "h = turn / 100;" in text
     assert "j = turn % 100;" in text
 
@@ -121,7 +121,7 @@ def test_own_memory_differs_from_thread_to_thread():
     body.add(loop(1 << 20, *stores, parallel=True))
     assert made.writer.own_bytes == 448 + 64
     split(made, "k", made.writer.blocks[0])
-    turns_text, part_text = made.writer.functions.values()
+    turns_text, part_text = map(definition, made.writer.functions.values())
     assert "(f32 *)(own + 448)" in turns_text
     assert "given->own + slot * 512" in part_text
 

@@ -1,0 +1,147 @@
+"""Functions of the emitted language, before they are text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from codegen.expressions import Apply, Cast, Name, Struct, rebuilt
+from codegen.kinds import Pointer, Record
+from codegen.statements import (
+    Break,
+    Call,
+    For,
+    Forever,
+    If,
+    Let,
+    Statement,
+    Try,
+    Variable,
+    names_in,
+    nested,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from codegen.expressions import Expr
+    from codegen.kinds import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a function, or a field of a record."""
+
+    kind: Kind
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function.
+
+    Attributes
+    ----------
+    about : a comment above it; each line begins with `// `.
+    remark : a comment that is its first line.
+    record : the fields of a record that has the function's name; None if there is no such record.
+    gives_status : it gives 0, or the status with which a call inside of it has failed.
+    is_inline : a compiler may copy it to where it is called.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    body: tuple[Statement, ...]
+    about: str = ""
+    remark: str = ""
+    record: tuple[Parameter, ...] | None = None
+    gives_status: bool = False
+    is_inline: bool = False
+
+    @property
+    def unused(self) -> list[str]:
+        """The parameters that its body does not name."""
+        used = set(names_in(self.body))
+        return [each.name for each in self.parameters if each.name not in used]
+
+
+def without_unused_values(statements: Sequence[Statement]) -> Sequence[Statement]:
+    """Statements without values that no statement reads."""
+    while True:
+        used = set(names_in(statements))
+        if all(s.name in used for s in nested(statements) if isinstance(s, Let)):
+            return statements
+        statements = _reading(statements, used)
+
+
+def _reading(statements: Iterable[Statement], used: Collection[str]) -> tuple[Statement, ...]:
+    """The statements, without values that have none of some names."""
+    found: list[Statement] = []
+    for statement in statements:
+        match statement:
+            case Let(name=name) if name not in used:
+                pass
+            case For() | Forever():
+                found.append(replace(statement, body=_reading(statement.body, used)))
+            case If(condition, then, otherwise):
+                found.append(If(condition, _reading(then, used), _reading(otherwise, used)))
+            case _:
+                found.append(statement)
+    return tuple(found)
+
+
+# ------------------------------------------------------------------------------------- other names
+
+
+def with_names(function: Function, names: Mapping[str, str]) -> Function:
+    """A function that calls others, and may itself be called, by other names."""
+    body = tuple(calling(function.body, names))
+    return replace(function, name=names.get(function.name, function.name), body=body)
+
+
+def calling(statements: Iterable[Statement], names: Mapping[str, str]) -> tuple[Statement, ...]:
+    """Statements in which functions, and records of their names, have other names."""
+    return tuple(_calling(statement, names) for statement in statements)
+
+
+def _calling(statement: Statement, names: Mapping[str, str]) -> Statement:
+    match statement:
+        case Let(kind=kind, value=value) | Variable(kind=kind, value=value):
+            made = None if value is None else _tree(value, names)
+            return replace(statement, kind=_kind(kind, names), value=made)
+        case Call(function, arguments) | Try(function, arguments):
+            given = tuple(_tree(each, names) for each in arguments)
+            return replace(statement, function=names.get(function, function), arguments=given)
+        case For() | Forever():
+            return replace(statement, body=calling(statement.body, names))
+        case If(condition, then, otherwise):
+            return If(_tree(condition, names), calling(then, names), calling(otherwise, names))
+        case Break(condition):
+            return Break(_tree(condition, names))
+        case _:
+            return replace(statement, value=_tree(statement.value, names))
+
+
+def _tree(expr: Expr, names: Mapping[str, str]) -> Expr:
+    made = rebuilt(expr, lambda inside: _tree(inside, names))
+    match made:
+        case Name(name) if name in names:
+            return Name(names[name])
+        case Apply(function, args) if function in names:
+            return Apply(names[function], args)
+        case Struct(kind, values) if kind is not None:
+            return Struct(_kind(kind, names), values)
+        case Cast(kind, value):
+            return Cast(_kind(kind, names), value)
+        case _:
+            return made
+
+
+def _kind(kind: Kind, names: Mapping[str, str]) -> Kind:
+    match kind:
+        case Record(name):
+            return Record(names.get(name, name))
+        case Pointer(Record(name)):
+            return replace(kind, to=Record(names.get(name, name)))
+        case _:
+            return kind

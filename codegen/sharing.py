@@ -1,0 +1,144 @@
+"""Whether two functions are the same but for the names of what they take and compute."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from codegen.expressions import (
+    Apply,
+    Cast,
+    Index,
+    Literal,
+    Member,
+    Name,
+    Op,
+    Struct,
+    Text,
+    children,
+)
+from codegen.indexing import Counter
+from codegen.kinds import Pointer, Record
+from codegen.statements import Call, For, Let, Try, Variable, blocks, trees
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from codegen.expressions import Expr
+    from codegen.functions import Function, Parameter
+    from codegen.indexing import Sum
+    from codegen.kinds import Kind
+    from codegen.statements import Statement
+
+
+def key_of(function: Function) -> tuple[Any, ...]:
+    """A key that two functions share if and only if one can be called instead of the other."""
+    return _Key(function).key
+
+
+class _Key:
+    """Everything that a function says, with the names that it declares numbered as they come."""
+
+    def __init__(self, function: Function) -> None:
+        self.numbers: dict[str, int] = {function.name: 0}
+        self.found: list[Any] = [function.gives_status, function.is_inline]
+        for parameters in (function.record or (), function.parameters):
+            self._parameters(parameters)
+        self._statements(function.body)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return tuple(self.found)
+
+    def _parameters(self, parameters: Sequence[Parameter]) -> None:
+        self.found.append(len(parameters))
+        for each in parameters:
+            self._declare(each.kind, each.name)
+
+    def _declare(self, kind: Kind, name: str) -> None:
+        self._kind(kind)
+        self.found.append(self.numbers.setdefault(name, len(self.numbers)))
+
+    def _name(self, name: str) -> None:
+        """A name; that of something outside of the function stays as it is."""
+        self.found.append(self.numbers.get(name, name))
+
+    def _kind(self, kind: Kind | None) -> None:
+        match kind:
+            case Record(name):
+                self.found.append(Record)
+                self._name(name)
+            case Pointer(Record(name), const, restrict):
+                self.found += [Pointer, const, restrict]
+                self._name(name)
+            case _:
+                self.found.append(kind)
+
+    def _statements(self, statements: Iterable[Statement]) -> None:
+        for statement in statements:
+            self.found.append(type(statement))
+            match statement:
+                case Let(kind, name):
+                    self._declare(kind, name)
+                case Variable(kind, name, value, size):
+                    self.found += [size, value is None]
+                    self._declare(kind, name)
+                case For():
+                    self._loop(statement)
+                case Call(function) | Try(function):
+                    self._name(function)
+                case _:
+                    pass
+            for tree in trees(statement):
+                self._tree(tree)
+            for block in blocks(statement):
+                self._statements(block)
+                self.found.append(None)
+
+    def _loop(self, loop: For) -> None:
+        bounds = (loop.start, loop.stop, loop.step)
+        self.found += [n if isinstance(n, int) else None for n in bounds]
+        self.found += [loop.simd, loop.unroll, len(loop.reductions)]
+        for op, name in loop.reductions:
+            self.found.append(op)
+            self._name(name)
+        self._declare("s64", loop.name)
+
+    def _tree(self, expr: Expr) -> None:
+        kind = type(expr)
+        self.found.append(kind)
+        if kind is Name:
+            self._name(expr.name)  # type: ignore[union-attr]
+            return
+        match expr:
+            case Literal():
+                self.found += [repr(expr.value), expr.kind]
+                return
+            case Index(total):
+                self._sum(total)
+                return
+            case Op(op):
+                self.found.append(op)
+            case Apply(function):
+                self._name(function)
+            case Cast(kind) | Struct(kind):
+                self._kind(kind)
+            case Member(_, name):
+                self._name(name)
+            case Text(text):
+                self.found.append(text)
+            case _:
+                pass
+        inside = children(expr)
+        self.found.append(len(inside))
+        for each in inside:
+            self._tree(each)
+
+    def _sum(self, total: Sum) -> None:
+        self.found += [total.constant, len(total.terms)]
+        for atom, factor in total.terms:
+            self.found += [type(atom), factor]
+            if isinstance(atom, Counter):
+                self._name(atom.name)
+            else:
+                self.found.append(atom.divisor)
+                self._sum(atom.dividend)
