@@ -37,7 +37,7 @@ class Pointer:
     restrict : a value that is written through it is read and written through no other pointer.
     """
 
-    to: str | Record
+    to: str | Record | Pointer
     const: bool = False
     restrict: bool = False
 

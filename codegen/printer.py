@@ -216,6 +216,8 @@ def spelled(kind: Kind) -> str:
     """A type as C."""
     match kind:
         case Pointer(to, const):
+            if isinstance(to, Pointer):
+                return f"{spelled(to)}{'const ' if const else ''}*"
             return f"{'const ' if const else ''}{spelled(to)} *"
         case Record(name):
             return f"struct {name}"

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from optimizer.memory.buffer_assignment import Slice
     from optimizer.memory.buffers import Buffer
 
+    # What memory is for: arrays that share a buffer, or the scratch memory of an instruction.
+    Home = Buffer | Instruction
+
 _PRODUCTS = frozenset({"dot", "convolution"})
 
 
@@ -73,7 +76,7 @@ class Memory:
     scratch : bytes that single instructions need.
     spared : copies that are not needed.
     assignment : where everything lies, once that is settled.
-    slices : the same, by what stands for an address.
+    slices : the same, for each buffer and for each instruction's scratch memory.
     """
 
     assignment: BufferAssignment
@@ -82,18 +85,8 @@ class Memory:
         self.buffers = shared(module, rules)
         self.spared: Collection[Instruction] = ()
         self.scratch: dict[Instruction, int] = {}
-        self.slices: dict[str, Slice] = {}
+        self.slices: dict[Home, Slice] = {}
         self.arena_bytes = 0
-        self._numbers = {buffer: n for n, buffer in enumerate(self.buffers)}
-
-    def place(self, buffer: Buffer) -> str:
-        """What stands for a buffer's address until `settle` is called."""
-        return f"@{self._numbers[buffer]}@"
-
-    def scratch_for(self, instr: Instruction, size: int) -> str:
-        """Give an instruction memory for itself; gives what stands for its address."""
-        self.scratch[instr] = size
-        return f"@scratch {len(self.scratch) - 1}@"
 
     def settle(self) -> None:
         """Give everything its address."""
@@ -102,9 +95,8 @@ class Memory:
         self.arena_bytes = aligned(assignment.temporary_bytes)
         for buffer in self.buffers:
             if not (buffer.fixed and buffer.fixed.kind == "constant"):
-                self.slices[self.place(buffer)] = assignment.place(buffer)
-        for number, place in enumerate(assignment.scratch.values()):
-            self.slices[f"@scratch {number}@"] = place
+                self.slices[buffer] = assignment.place(buffer)
+        self.slices |= assignment.scratch
 
     @property
     def donated(self) -> dict[int, int]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from codegen.elements.names import Names
     from codegen.elements.table import Entry
     from codegen.expressions import Name
-    from codegen.program.buffers import Memory
+    from codegen.program.buffers import Home, Memory
     from codegen.statements import Statement
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
@@ -90,8 +90,8 @@ class Schedule:
 
     # ------------------------------------------------------- what an emitter says
 
-    def declare(self, name: str, kind: str, place: str, offset: int = 0, *, const: bool) -> None:
-        """Let a pointer to elements of a type stand for a place, some bytes behind it."""
+    def declare(self, name: str, kind: str, home: Home, offset: int = 0, *, const: bool) -> None:
+        """Let a pointer to elements of a type lead into some memory, so many bytes into it."""
         raise NotImplementedError
 
     def copy_step(self, target: str, source: str, size: int) -> Any:
@@ -151,7 +151,7 @@ class Schedule:
         kind = str(value.shape.element_type)
         if (buffer, kind) not in self._known:
             name = self._known[buffer, kind] = self.names.unique(wanted)
-            self.declare(name, kind, self.memory.place(buffer), const=bool(buffer.fixed))
+            self.declare(name, kind, buffer, const=bool(buffer.fixed))
         return self._known[buffer, kind]
 
     def _constant(self, value: Value) -> str:
@@ -174,9 +174,9 @@ class Schedule:
             return
         blocks = [Block(each.bytes, [(each.first, each.last)]) for each in self.locals.values()]
         offsets, size = pack(blocks)
-        place = self.memory.scratch_for(instr, size)
+        self.memory.scratch[instr] = size
         for (name, each), offset in zip(self.locals.items(), offsets, strict=True):
-            self.declare(name, each.kind, place, offset, const=False)
+            self.declare(name, each.kind, instr, offset, const=False)
         self.locals.clear()
 
     def arrays(self, shape: Shape, target: object, name: str) -> object:

@@ -10,10 +10,7 @@ from emit_c.program.sweeps import common_loops
 from emit_c.table import emits_c
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hlo.instruction import Computation, Module
-    from optimizer.memory.buffer_assignment import Allocation
 
 __all__ = ["Memory", "Rules"]
 
@@ -41,20 +38,3 @@ class Memory(buffers.Memory):
         super().__init__(module, Rules(module))
         self.swaps = find_swaps(self.buffers)
         self.spared = {swap.copy for swaps in self.swaps.values() for swap in swaps}
-
-    @property
-    def places(self) -> Mapping[str, str]:
-        """The addresses for what stands for them."""
-        return {p: _address(s.allocation, s.offset) for p, s in self.slices.items()}
-
-
-def _address(allocation: Allocation, offset: int) -> str:
-    """An address as C spells it."""
-    behind = f" + {offset}" if offset else ""
-    if allocation.output is not None:
-        return (
-            f"((u8 *)out[{allocation.output}]{behind})" if offset else f"out[{allocation.output}]"
-        )
-    if allocation.parameter is not None:
-        return f"in[{allocation.parameter}]"
-    return f"(arena{behind})" if offset else "arena"

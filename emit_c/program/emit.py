@@ -6,10 +6,10 @@ used, constants, the kernels, a function for each computation that is called, an
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from codegen.printer import definition
 from codegen.program.check import check, check_depth
 from codegen.program.head import head
 from codegen.statements import Call
@@ -17,6 +17,7 @@ from emit_c.custom_calls.table import kernel as custom_calls
 from emit_c.program.module import ModuleWriter
 from emit_c.program.schedule import write_function
 from emit_c.program.units import Parts, Units
+from emit_c.program.unplaced import ENTRY
 from emit_c.table import emits_c
 from hlo.verify import verify_once
 
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from emit_c.program.sites import Site
     from hlo.instruction import Module
     from optimizer.memory.buffer_assignment import BufferAssignment
-
-_UNUSED = re.compile(r"  \(void\)(\w+);\n")
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +107,10 @@ def emit(
     )
     if any(i.opcode == "rng-get-and-update-state" for i in module.instructions()):
         writer.prologue = (Call("seed_random_state", ()),)
-    writer.function(module.entry, "the entry", "run")
+    writer.function(module.entry, "the entry", ENTRY)
     writer.memory.settle()
-    functions = "\n".join(_silent(writer.settled(f)) for f in writer.functions.values())
+    placed = [function.placed(writer.memory) for function in writer.functions.values()]
+    functions = "\n".join(definition(each, static=each.name != ENTRY) for each in placed)
     constants, foreign = writer.constants, writer.constants.foreign
     parts = Parts(
         head(module),
@@ -127,10 +126,3 @@ def emit(
         memory.assignment, tuple(writer.sites or ()), units,
         {**writer.kernels.meant, **writer.meant, "": writer.names.meant},
     )  # fmt: skip
-
-
-def _silent(function: str) -> str:
-    """A function that says which arguments it does not use, and of no other."""
-    inside = _UNUSED.sub("", function).partition("{\n")[2]
-    words = set(_WORD.findall(inside))
-    return _UNUSED.sub(lambda match: "" if match[1] in words else match[0], function)

@@ -6,26 +6,26 @@ What runs in which order is decided in `emit_c.program.schedule`, and for loops 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from codegen.elements.kernel import Argument, Scope
-from codegen.elements.memory import copied, pointer_into
+from codegen.elements.memory import copied
 from codegen.expressions import Apply, Literal, Name
 from codegen.kinds import Pointer
-from codegen.printer import text
 from codegen.program.about import about
 from codegen.program.schedule import Schedule
-from codegen.statements import Call, Let, Statement, Try, Variable
+from codegen.statements import Call, Let, Statement, Try
 from emit_c.code.names import Names
 from emit_c.kernels.kernel import Kernel
 from emit_c.program.sites import site
+from emit_c.program.unplaced import Declaration, UnplacedFunction
 from emit_c.table import emits_c
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements import kernel as elements
+    from codegen.program.buffers import Home
     from emit_c.program.buffers import Memory
     from emit_c.program.module import ModuleWriter
     from hlo.instruction import Computation, Instruction
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 # What all functions are given.
 HANDED_ON = ("in", "out", "arena", "own")
 HANDED_ON_NAMES = tuple(map(Name, HANDED_ON))
-_WORD = re.compile(r"\w+")
 
 
 class Function(Schedule):
@@ -42,7 +41,7 @@ class Function(Schedule):
     Attributes
     ----------
     name : in C.
-    declared : the pointers to its arrays, and their declarations.
+    declared : the pointers to its arrays.
     """
 
     table = emits_c
@@ -52,14 +51,13 @@ class Function(Schedule):
     def __init__(self, module: ModuleWriter, computation: Computation, name: str) -> None:
         super().__init__(module.memory, module.constants, Names(), computation)
         self.module, self.name = module, name
-        self.declared: dict[str, str] = {}
+        self.declared: dict[str, Declaration] = {}
 
     # ------------------------------------------------------------------ memory
 
-    def declare(self, name: str, kind: str, place: str, offset: int = 0, *, const: bool) -> None:
-        """Let a pointer to elements of a type stand for a place, some bytes behind it."""
-        value = pointer_into(Name(place), offset, kind, const=const)
-        self.declared[name] = text([Variable(Pointer(kind, const), name, value)])
+    def declare(self, name: str, kind: str, home: Home, offset: int = 0, *, const: bool) -> None:
+        """Let a pointer to elements of a type lead into some memory, so many bytes into it."""
+        self.declared[name] = Declaration(kind, home, offset, const)
 
     # ------------------------------------------------------------------- steps
 
@@ -98,28 +96,6 @@ class Function(Schedule):
             Call("hlo_record", (Literal(number), Name(begin))),
         )  # fmt: skip
 
-    # -------------------------------------------------------------------- text
-
-    def finish(self) -> str:
-        """The function's text, with addresses still to be filled in."""
-        whole, words = "", set[str]()
-        # Where a pointer is first used: compilers take long to keep hundreds in mind.
-        for step in self.steps:
-            shown = text(step)
-            new = [word for word in dict.fromkeys(_WORD.findall(shown)) if word not in words]
-            whole += "".join(f"{self.declared[w]}" for w in new if w in self.declared) + shown
-            words.update(new)
-        unused = "".join(f"  (void){n};\n" for n in ("in", "out", "arena"))
-        arguments = "const void *const *in, void *const *out, u8 *arena"
-        if self.name == "run":
-            # What the threads need for themselves lies behind the temporary arrays.
-            if "own" in words:
-                whole = (
-                    f"  u8 *own = arena + @arena bytes@;  // a part of it for each thread\n{whole}"
-                )
-        else:
-            arguments += ", u8 *own"
-            unused += "" if "own" in words else "  (void)own;\n"
-        signature = f"{self.name}({arguments})"
-        static = "" if self.name == "run" else "static "
-        return f"{static}int {signature} {{\n{unused}{whole}  return 0;\n}}\n"
+    def finish(self) -> UnplacedFunction:
+        """The function, in which addresses are still missing."""
+        return UnplacedFunction(self.name, tuple(self.steps), self.declared)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.elements.names import comment
 from emit_c.code.constants import Constants
 from emit_c.code.names import Names
 from emit_c.kernels.writing import Kernels
@@ -20,10 +19,8 @@ if TYPE_CHECKING:
     from emit_c.kernels.passes import Watch
     from emit_c.program.sites import Site
     from emit_c.program.units import Units
+    from emit_c.program.unplaced import UnplacedFunction
     from hlo.instruction import Computation, Module
-
-# Where an address is to be filled in.
-PLACE = re.compile("@[^@\\n]*@")
 
 
 class ModuleWriter:
@@ -31,7 +28,7 @@ class ModuleWriter:
 
     Parameters
     ----------
-    write : writes the C function of a computation, of a name; gives its text.
+    write : writes the C function of a computation, of a name.
     sites : where kernels are called, if their times are to be taken.
     units : the files that compilers are given, which may be cut off before the end.
     watch : is shown what the passes make of each kernel.
@@ -39,7 +36,7 @@ class ModuleWriter:
 
     Attributes
     ----------
-    functions : the texts of C functions by name, with addresses still to be filled in.
+    functions : the functions of computations, by name.
     written : the names of these functions, by the computation that each runs.
     meant : for each function, the HLO name that each of its identifiers stands for.
     slot_bytes : memory that the neediest kernel takes for each thread.
@@ -52,7 +49,7 @@ class ModuleWriter:
     def __init__(
         self,
         module: Module,
-        write: Callable[[ModuleWriter, Computation, str], str],
+        write: Callable[[ModuleWriter, Computation, str], UnplacedFunction],
         sites: list[Site] | None = None,
         units: Units | None = None,
         watch: Watch | None = None,
@@ -66,7 +63,7 @@ class ModuleWriter:
         self.constants = Constants(self.names)
         self.kernels = Kernels(self.names, watch, plain=plain)
         self.reuse = KernelReuse()
-        self.functions: dict[str, str] = {}
+        self.functions: dict[str, UnplacedFunction] = {}
         self.slot_bytes = 0
         self.prologue: tuple[Statement, ...] = ()
         self.written: dict[Computation, str] = {}
@@ -82,8 +79,8 @@ class ModuleWriter:
         if computation not in self.written:
             made = name or self.names.unique(computation.name, "computation")
             self.written[computation] = made
-            about = comment(f"computation {computation.name}, {role}")
-            self.functions[made] = about + self.write(self, computation, made)
+            about = f"computation {computation.name}, {role}"
+            self.functions[made] = replace(self.write(self, computation, made), about=about)
         return self.written[computation]
 
     def look(self) -> None:
@@ -92,8 +89,3 @@ class ModuleWriter:
             kernels, constants = self.kernels, self.constants
             foreign = constants.foreign.called
             self.units.look(kernels.functions, kernels.entries, constants.definitions, foreign)
-
-    def settled(self, text: str) -> str:
-        """The text of functions with addresses in it."""
-        places = {**self.memory.places, "@arena bytes@": str(self.memory.arena_bytes)}
-        return PLACE.sub(lambda match: places[match[0]], text)

@@ -15,6 +15,7 @@ from emit_c.program.control import CONTROL
 from emit_c.program.function import Function
 from emit_c.program.kernel_reuse import Calls
 from emit_c.program.sweeps import common_loops, write_sweeps
+from emit_c.program.unplaced import ENTRY
 from emit_c.table import emits_c
 
 if TYPE_CHECKING:
@@ -25,11 +26,12 @@ if TYPE_CHECKING:
     from codegen.program.schedule import Pointers
     from emit_c.program.kernel_reuse import Work
     from emit_c.program.module import ModuleWriter
+    from emit_c.program.unplaced import UnplacedFunction
     from hlo.instruction import Computation, Instruction
 
 
-def write_function(module: ModuleWriter, computation: Computation, name: str) -> str:
-    """The text of a computation's C function, with addresses still to be filled in."""
+def write_function(module: ModuleWriter, computation: Computation, name: str) -> UnplacedFunction:
+    """The C function of a computation, in which addresses are still missing."""
     schedule = Schedule(module, computation, name)
     schedule.write()
     module.meant[name] = schedule.names.meant
@@ -43,7 +45,7 @@ class Schedule(Function):
 
     def write(self) -> None:
         """Go through the computation."""
-        if self.name == "run":
+        if self.name == ENTRY:
             self.step(*self.module.prologue)
             self._take_donated()
         super().write()

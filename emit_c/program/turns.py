@@ -9,12 +9,12 @@ from codegen.expressions import Literal, Name
 from codegen.program.trees import leaves
 from codegen.statements import Break, If, Try
 from emit_c.program.function import HANDED_ON_NAMES
-from emit_c.program.module import PLACE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.expressions import Expr
+    from codegen.program.buffers import Home
     from codegen.statements import Statement
     from emit_c.program.function import Function
     from emit_c.program.swapping import Swap
@@ -52,13 +52,11 @@ def _swapped(function: Function, computation: Computation, swaps: Sequence[Swap]
     """The name of a second C function of a computation, in which buffers have changed places."""
     module = function.module
     name = module.written[computation]
-    exchanged: dict[str, str] = {}
+    exchanged: dict[Home, Home] = {}
     for swap in swaps:
-        state, following = module.memory.place(swap.state), module.memory.place(swap.following)
-        exchanged |= {state: following, following: state}
-    text = PLACE.sub(lambda m: exchanged.get(m[0], m[0]), module.functions[name])
+        exchanged |= {swap.state: swap.following, swap.following: swap.state}
     other = module.names.unique(f"{computation.name}_swapped", "computation")
-    about, rest = text.split("\n", 1)
-    rest = rest.replace(f" {name}(", f" {other}(", 1)
-    module.functions[other] = f"{about}, with buffers in each other's place\n{rest}"
+    first = module.functions[name]
+    about = f"{first.about}, with buffers in each other's place"
+    module.functions[other] = first.exchanged(other, about, exchanged)
     return other

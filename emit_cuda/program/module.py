@@ -14,6 +14,7 @@ from emit_cuda.program.steps import Branch, Copy, Launch, LibraryCall, Place, St
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from codegen.program.buffers import Home
     from emit_cuda.kernels.file import KernelFile
     from emit_cuda.libraries import Libraries
     from hlo.instruction import Computation, Module
@@ -32,7 +33,7 @@ class ModuleWriter:
     Attributes
     ----------
     pointers : names of what stands for memory, each once in the module.
-    declared : for such a name, what the memory calls its place, and how many bytes behind it.
+    declared : for such a name, the memory that it leads into, and how many bytes into it.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class ModuleWriter:
         self.pointers = Names()
         self.constants = Constants(self.pointers)
         self.kernels = kernels
-        self.declared: dict[str, tuple[str, int]] = {}
+        self.declared: dict[str, tuple[Home, int]] = {}
         self._steps: dict[Computation, tuple[Step, ...]] = {}
 
     def steps_of(self, computation: Computation) -> tuple[Step, ...]:
@@ -75,8 +76,8 @@ class ModuleWriter:
         if pointer in self.constants.arrays:
             number = list(self.constants.arrays).index(pointer)
             return Place("constant", number, 0, self.constants.arrays[pointer].nbytes, pointer)
-        place, offset = self.declared[pointer]
-        found = self.memory.slices[place]
+        home, offset = self.declared[pointer]
+        found = self.memory.slices[home]
         allocation, behind, size = found.allocation, found.offset + offset, found.size - offset
         if allocation.output is not None:
             return Place("result", allocation.output, behind, size, pointer)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from codegen.elements import kernel as shared
     from codegen.elements.kernel import Scope
+    from codegen.program.buffers import Home
     from codegen.program.schedule import Pointers
     from codegen.statements import Statement
     from emit_cuda.kernels.stages import Launches
@@ -69,9 +70,9 @@ class CudaSchedule(Schedule):
 
     # ------------------------------------------------------- what the base asks for
 
-    def declare(self, name: str, kind: str, place: str, offset: int = 0, *, const: bool) -> None:  # noqa: ARG002
-        """Let a pointer stand for a place, some bytes behind it."""
-        self.module.declared[name] = place, offset
+    def declare(self, name: str, kind: str, home: Home, offset: int = 0, *, const: bool) -> None:  # noqa: ARG002
+        """Let a pointer lead into some memory, so many bytes into it."""
+        self.module.declared[name] = home, offset
 
     def copy_step(self, target: str, source: str, size: int) -> Copy:
         """A step that copies some bytes."""

@@ -1,0 +1,108 @@
+"""The functions of computations, before it is known where their arrays lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from codegen.elements.memory import pointer_into
+from codegen.elements.names import comment
+from codegen.expressions import Cast, Group, Name, item
+from codegen.functions import Function, Parameter
+from codegen.kinds import Pointer
+from codegen.statements import Statement, Variable, names_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from codegen.expressions import Expr
+    from codegen.program.buffers import Home
+    from emit_c.program.buffers import Memory
+    from optimizer.memory.buffer_assignment import Slice
+
+ENTRY = "run"
+_OWN = Parameter(Pointer("u8"), "own")
+# What all functions are given; all but the entry are given `own` as well.
+_PARAMETERS = (
+    Parameter(Pointer(Pointer("void", const=True), const=True), "in"),
+    Parameter(Pointer(Pointer("void"), const=True), "out"),
+    Parameter(Pointer("u8"), "arena"),
+)
+_OF_ENTRY = "What threads need for themselves, `own`, lies behind the temporary arrays in `arena`."
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A pointer to numbers in some memory.
+
+    Attributes
+    ----------
+    kind : the type of the numbers.
+    offset : how many bytes into the memory.
+    const : no number is written through it.
+    """
+
+    kind: str
+    home: Home
+    offset: int
+    const: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UnplacedFunction:
+    """The function of a computation, in whose declarations addresses are missing.
+
+    Attributes
+    ----------
+    about : what stands above it.
+    declared : the pointers to its arrays.
+    """
+
+    name: str
+    steps: tuple[tuple[Statement, ...], ...]
+    declared: Mapping[str, Declaration]
+    about: str = ""
+
+    def exchanged(self, name: str, about: str, homes: Mapping[Home, Home]) -> UnplacedFunction:
+        """The same on other memory."""
+        declared = {
+            pointer: replace(each, home=homes.get(each.home, each.home))
+            for pointer, each in self.declared.items()
+        }
+        return UnplacedFunction(name, self.steps, declared, about)
+
+    def placed(self, memory: Memory) -> Function:
+        """The function, for memory that is settled."""
+        body, known = list[Statement](), set[str]()
+        # Where a pointer is first used: compilers take long to keep hundreds in mind.
+        for step in self.steps:
+            new = [n for n in dict.fromkeys(names_in(step)) if n not in known]
+            body += (self._declaration(n, memory) for n in new if n in self.declared)
+            body += step
+            known.update(new)
+        parameters, remark = _PARAMETERS, ""
+        if self.name != ENTRY:
+            parameters = (*_PARAMETERS, _OWN)
+        elif _OWN.name in known:
+            behind = Name("arena") + memory.arena_bytes
+            body.insert(0, Variable(_OWN.kind, _OWN.name, behind))
+            remark = _OF_ENTRY
+        about = comment(self.about)
+        return Function(self.name, parameters, tuple(body), about, remark, gives_status=True)
+
+    def _declaration(self, name: str, memory: Memory) -> Variable:
+        each = self.declared[name]
+        address = _address(memory.slices[each.home])
+        value = pointer_into(address, each.offset, each.kind, const=each.const)
+        return Variable(Pointer(each.kind, each.const), name, value)
+
+
+def _address(place: Slice) -> Expr:
+    """The address of some memory."""
+    allocation, offset = place.allocation, place.offset
+    if allocation.output is not None:
+        output = item(Name("out"), allocation.output)
+        return Group(Cast(Pointer("u8"), output) + offset) if offset else output
+    if allocation.parameter is not None:
+        return item(Name("in"), allocation.parameter)
+    return Group(Name("arena") + offset) if offset else Name("arena")
