@@ -16,7 +16,7 @@ from hlo_jax.private import attributes_of_mlir, hlo_of_mlir, partitioned, text_o
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo.instruction import Module
+    from hlo.instruction import Instruction, Module
     from hlo.types.shape import Shape
     from hlo_jax.programs.options import Options
 
@@ -127,8 +127,7 @@ def read_program(source: Source, options: Options) -> Program:
         for alias in header.input_output_alias
     }
     donated = {*donors.values(), *(donor.parameter for donor in header.buffer_donor)}
-    result = module.entry.root.shape
-    taken = result.elements if result.is_tuple else (result,)
+    taken = _results(module.entry.root)
     # To read MLIR takes milliseconds, so that is done only where there may be something to find.
     said = any(word in source.code for word in (_LAYOUT.encode(), _MEMORY.encode()))
     given, taken_as = attributes_of_mlir(source.code) if is_mlir and said else _NOTHING_SAID
@@ -151,13 +150,25 @@ _NOTHING_SAID: tuple[list[dict[str, str]], list[dict[str, str]]] = ([], [])
 _LAYOUT, _MEMORY = "mhlo.layout_mode", "mhlo.memory_kind"
 
 
+def _results(root: Instruction) -> list[Shape]:
+    """The shapes of a module's results, in the layouts in which they are computed."""
+    if root.opcode == "tuple":
+        return [operand.shape for operand in root.operands]
+    return list(root.shape.elements) if root.shape.is_tuple else [root.shape]
+
+
 def _value(
     shape: Shape, said: list[dict[str, str]], *, donor: int = -1, donated: bool = False
 ) -> Value:
-    """An array, with what an attribute says of its layout: "{0,1}", "default" or "auto"."""
+    """An array, with what an attribute says of its layout: "{0,1}", "default" or "auto".
+
+    What JAX leaves to the compiler lies as HLO has it, where a transpose only turns the layout.
+    """
     attributes = said[0] if said else {}
     mode = attributes.get(_LAYOUT, "default")
     order = row_major(shape.rank).minor_to_major
+    if mode == "auto" and shape.layout is not None:
+        order = shape.layout.minor_to_major
     if mode.startswith("{"):
         order = tuple(int(n) for n in re.findall(r"\d+", mode.partition(":")[0]))
     return Value(shape, order, attributes.get(_MEMORY, ""), donor, donated)

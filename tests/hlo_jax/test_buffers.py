@@ -100,6 +100,20 @@ def test_layouts(jax: Any) -> None:
     np.testing.assert_array_equal(jax.jit(lambda a: a + a)(x), numbers * 2)
 
 
+@pytest.mark.usefixtures("engine")
+def test_layouts_that_are_left_to_the_compiler(jax: Any) -> None:
+    layouts = pytest.importorskip("jax.experimental.layout")
+    auto = layouts.Format(layouts.Layout.AUTO)
+    x = np.arange(32, dtype=np.float32).reshape(4, 8)
+    turn = jax.jit(lambda a: (a.T, a + 1), in_shardings=auto, out_shardings=auto)
+    compiled = turn.lower(jax.ShapeDtypeStruct(x.shape, x.dtype)).compile()
+    orders = [made.layout.major_to_minor for made in compiled.output_formats]
+    assert orders == [(1, 0), (0, 1)], "a transpose turns the layout, and moves nothing"
+    turned, more = compiled(x)
+    np.testing.assert_array_equal(turned, x.T)
+    np.testing.assert_array_equal(more, x + 1)
+
+
 def test_arrays_with_strides_come_in(jax: Any) -> None:
     numbers = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
     for view in (numbers[::-1], numbers[:, ::2], numbers.T, numbers[..., 1], numbers[:0]):
