@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 from codegen.printer import text
 from emit_cuda.kernels.gemm import gemm_stage
 from emit_cuda.kernels.loop import loop_stage
-from emit_cuda.kernels.reduction import reduction_stage
+from emit_cuda.kernels.reduction import reduction_stages
 from emit_cuda.kernels.rows import row_stage
-from emit_cuda.kernels.sorting import sort_stage
+from emit_cuda.kernels.scan import scan_stages
+from emit_cuda.kernels.sorting import sort_stages
 from emit_cuda.kernels.spelling import all_in_cuda
 from emit_cuda.kernels.stages import ALONE, PARALLEL, Stage, stages
 from emit_cuda.kernels.transposing import transpose_stage
@@ -32,10 +33,16 @@ WHY: Final = {
 _WRITERS: Final[dict[str, Callable[..., Any]]] = {
     "product": gemm_stage,
     "convolution": gemm_stage,
-    "row reduction": reduction_stage,
-    "column reduction": reduction_stage,
+    "row reduction": reduction_stages,
+    "column reduction": reduction_stages,
+    "second stage of a reduction": reduction_stages,
+    "running fold": scan_stages,
+    "running fold of columns": scan_stages,
+    "first stage of a running fold": scan_stages,
     "rows": row_stage,
-    "sort": sort_stage,
+    "sort": sort_stages,
+    "sort of tiles": sort_stages,
+    "merge of sorted runs": sort_stages,
     "transpose": transpose_stage,
     PARALLEL: stages,
     ALONE: stages,

@@ -225,7 +225,7 @@ EXERCISES = (
     ),
     Exercise(
         38, "add up rows, a block for each", 11, "medium",
-        {"kernel": lambda: None}, "emit_cuda/kernels/reduction.py:reduction_stage",
+        {"kernel": lambda: None}, "emit_cuda/kernels/reduction.py:reduction_stages",
         check_kernel("row_sums", (rows_of(2, 64), rows_of(3, 200), rows_of(2, 5)), add_rows, ROWS),
         ".cu",
     ),
@@ -236,7 +236,7 @@ EXERCISES = (
     ),
     Exercise(
         41, "find the largest number in two stages", 11, "medium",
-        {"kernel": lambda: None}, "emit_cuda/kernels/reduction.py:reduction_stage",
+        {"kernel": lambda: None}, "emit_cuda/kernels/reduction.py:reduction_stages",
         check_kernel(
             "largest", (stages_of(1000, 0), stages_of(300, -20), stages_of(1, 7)), largest, LARGEST
         ), ".cu",
