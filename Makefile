@@ -3,7 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 MODEL := tests/models/attention
 
-.PHONY: run test pycuda everywhere fuzz harnesses releases docs proofs bless bless-course notebooks site bench clean
+.PHONY: run test pycuda everywhere fuzz harnesses releases docs proofs bless bless-course notebooks \
+        site picture bench clean
 
 # The whole story: attention, dumped from JAX, is verified, interpreted and compiled, and gives what
 # XLA gives.
@@ -84,6 +85,18 @@ site: .venv/runs
 	$(BIN)/python -m pip install --quiet --editable '.[site]'
 	$(BIN)/python tutorials/export.py pages build/pages
 	$(BIN)/zensical build --config-file build/zensical.toml
+
+# The README's picture: the viewer's page, at a rewrite, as a browser without a window shows it.
+BROWSER ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+picture: .venv/runs
+	@test -n "$(BROWSER)" || { echo "This needs Chromium or Chrome (Debian: apt install chromium)," \
+	    "or BROWSER=/where/it/is"; exit 1; }
+	@mkdir -p build
+	$(BIN)/hlo view tutorials/models/attention.hlo -o build/view.html --passes \
+	    algebraic-simplifier,cse,transpose-folding,dce,fusion,multi-output-fusion,hlo-memory-scheduler
+	$(BROWSER) --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1400,520 \
+	    --virtual-time-budget=5000 --screenshot=$(CURDIR)/docs/pictures/view.png \
+	    "file://$(CURDIR)/build/view.html#pass=1&step=3&i=multiply"
 
 bench: .venv/benchmarks
 	$(BIN)/python -m benchmarks.parse

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
@@ -74,22 +77,38 @@ def run_apart(what: str, name: str, path: Path, limits: Limits = DEFAULT) -> Rep
     words = [what, name, str(path), *map(str, numbers)]
     command = [sys.executable, "-m", "hlo_tools.exercises.apart", *words]
     number = int(name) if name.isdigit() else 0
-    with subprocess.Popen(
-        command, pass_fds=[writing], stdin=subprocess.DEVNULL, stdout=2, start_new_session=True
-    ) as process:
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        subprocess.Popen(
+            command,
+            pass_fds=[writing],
+            stdin=subprocess.DEVNULL,
+            stdout=2,
+            start_new_session=True,
+            env={**os.environ, "TMPDIR": folder},
+        ) as process,
+    ):
         os.close(writing)
         try:
             process.wait(PATIENCE * limits.seconds)
         except subprocess.TimeoutExpired:
-            process.kill()
+            _end_all(process)
             os.close(reading)
             told = f"it was still waiting after {PATIENCE * limits.seconds} s"
             return Report(number, "time", told)
+        # What it has started and left behind would keep the pipe open.
+        _end_all(process)
     with os.fdopen(reading) as pipe:
         told = pipe.read()
     if not told:
         return _ended(number, process.returncode, limits.seconds)
     return Report(**json.loads(told))
+
+
+def _end_all(process: subprocess.Popen[bytes]) -> None:
+    """End a process, and all that it has started in its session."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _ended(number: int, status: int, seconds: int) -> Report:

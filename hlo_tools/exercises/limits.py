@@ -1,4 +1,4 @@
-"""What a process that runs somebody else's code may use: time, memory, and no network.
+"""What a process that runs somebody else's code may use: time, memory, no network, no files.
 
 It imports nothing but the standard library, as it must run before anything starts threads.
 """
@@ -9,28 +9,54 @@ import ctypes
 import os
 import resource
 import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000
 NETWORK = ("socket.connect", "socket.bind", "socket.sendto", "socket.getaddrinfo")
 
 
+# What changes files, by the name of its audit event: which arguments are their paths.
+CHANGES = {
+    "os.remove": (0,),
+    "os.rmdir": (0,),
+    "os.rename": (0, 1),
+    "os.truncate": (0,),
+    "os.chmod": (0,),
+    "os.link": (1,),
+    "os.symlink": (1,),
+    "os.mkdir": (0,),
+    "shutil.rmtree": (0,),
+}
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
 class NoNetworkError(PermissionError):
     """Code that may not asked for the network."""
 
 
+class NoFilesError(PermissionError):
+    """Code that may not wanted to change or delete a file."""
+
+
 def limit(seconds: int, megabytes: int) -> None:
-    """From now on this process has so much CPU time and memory, and no network.
+    """From now on this process has so much CPU time and memory, no network, and changes no files.
 
     Where the system allows it, the process gets a network of its own with nothing in it. Where not,
-    Python refuses to open connections; that stops what goes by mistake, not what wants to.
+    Python refuses to open connections. Files may be changed in the folder for temporary files and
+    in the user's cache alone, where C is compiled; Python refuses all others. That stops what goes
+    by mistake, not what wants to.
     """
+    sys.dont_write_bytecode = True
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":
         resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
         _leave_network()
     os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
+    # It looks for the folder once, by opening a file there, and must not be asked while it does.
+    tempfile.gettempdir()
     sys.addaudithook(_refuse)
 
 
@@ -41,6 +67,27 @@ def _leave_network() -> None:
         return
 
 
-def _refuse(event: str, _: tuple[Any, ...]) -> None:
+def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
     if event in NETWORK:
         raise NoNetworkError("an exercise has no network")
+    if event == "os.kill" and arguments[0] in (0, -1, os.getppid()):
+        raise PermissionError("an exercise may not end other processes")
+    if event == "open" and arguments[2] & WRITES:
+        _refuse_change(arguments[0])
+    for n in CHANGES.get(event, ()):
+        _refuse_change(arguments[n])
+
+
+def _refuse_change(path: Any) -> None:
+    if isinstance(path, bytes | str):
+        name = Path(os.fsdecode(path))
+        if not any(name.resolve().is_relative_to(each) for each in _own_folders()):
+            raise NoFilesError(f"an exercise may not change {name}")
+    elif isinstance(path, Path):
+        _refuse_change(str(path))
+
+
+def _own_folders() -> tuple[Path, ...]:
+    """Where files may be changed: temporary ones, the cache, and devices."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    return Path(tempfile.gettempdir()).resolve(), cache.resolve() / "pyhlo", Path("/dev")

@@ -7,7 +7,7 @@ import pytest
 from course.blocks import COURSE, unspoilt
 
 from hlo_tools.cli import main
-from hlo_tools.exercises.apart import Limits, check_apart, check_here
+from hlo_tools.exercises.apart import check_apart, check_here
 from hlo_tools.exercises.catalogue import EXERCISES
 from hlo_tools.exercises.exercise import Effort, Exercise
 
@@ -72,32 +72,6 @@ def test_an_exercise_has_three_wrong_answers_and_replaces_something(exercise: Ex
 def test_numbers_go_from_one_without_a_gap() -> None:
     assert list(range(1, len(EXERCISES) + 1)) == NUMBERS
     assert len(NUMBERS) >= 24
-
-
-ENDLESS = "def users(computation):\n    while True:\n        pass\n"
-GREEDY = "def users(computation):\n    return bytearray(1 << 40)\n"
-LEAVING = "import os\n\ndef users(computation):\n    os._exit(0)\n"
-NETWORK = """import socket
-
-def users(computation):
-    socket.create_connection(("127.0.0.1", 9))
-"""
-
-
-@pytest.mark.parametrize(
-    ("text", "status"),
-    [
-        pytest.param(ENDLESS, "time", marks=pytest.mark.slow),
-        pytest.param(GREEDY, "error", marks=pytest.mark.slow),
-        pytest.param(NETWORK, "error", marks=pytest.mark.slow),
-        (LEAVING, "ended"),
-    ],
-)
-def test_nothing_that_an_answer_does_stops_us(text: str, status: str, tmp_path: Path) -> None:
-    path = tmp_path / "answer.py"
-    path.write_text(text)
-    report = check_apart(6, path, Limits(seconds=3, megabytes=2048))
-    assert report.status == status, report
 
 
 def test_a_race_is_found_within_the_limits() -> None:
