@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Apply, Cast, Name, Struct, rebuilt
-from codegen.kinds import Pointer, Record
+from codegen.expressions import Apply, Cast, Name, Struct, children, rebuilt
+from codegen.kinds import Pointer, Record, base_of
 from codegen.statements import (
     Break,
     Call,
@@ -19,6 +19,7 @@ from codegen.statements import (
     Variable,
     names_in,
     nested,
+    trees,
 )
 
 if TYPE_CHECKING:
@@ -63,6 +64,39 @@ class Function:
         """The parameters that its body does not name."""
         used = set(names_in(self.body))
         return [each.name for each in self.parameters if each.name not in used]
+
+
+def mentions(function: Function) -> dict[str, None]:
+    """The functions, types and variables that a function names, each once, as they come."""
+    found: list[str] = [base_of(p.kind) for p in (*(function.record or ()), *function.parameters)]
+    for statement in nested(function.body):
+        match statement:
+            case Let(kind) | Variable(kind):
+                found.append(base_of(kind))
+            case For(simd=True, reductions=reductions):
+                found += [operation for operation, _ in reductions]
+            case Call(callee) | Try(callee):
+                found.append(callee)
+            case _:
+                pass
+        for tree in trees(statement):
+            _mention(tree, found)
+    return dict.fromkeys(found)
+
+
+def _mention(expr: Expr, found: list[str]) -> None:
+    """Add the names in a tree, but for those of counters in index arithmetic."""
+    match expr:
+        case Name(name) | Apply(name):
+            found.append(name)
+        case Cast(kind):
+            found.append(base_of(kind))
+        case Struct(kind) if kind is not None:
+            found.append(base_of(kind))
+        case _:
+            pass
+    for inside in children(expr):
+        _mention(inside, found)
 
 
 def without_unused_values(statements: Sequence[Statement]) -> Sequence[Statement]:

@@ -276,18 +276,24 @@ def head(function: Function) -> str:
     return f"{'int' if function.gives_status else 'void'} {function.name}({listed})"
 
 
-def definition(function: Function, *, static: bool = True) -> str:
-    """A function, and the record of its name if there is one, as C.
+def above(function: Function) -> str:
+    """What stands above a function: the comment, and the record of its name if there is one."""
+    if function.record is None:
+        return function.about
+    fields = "".join(f"  {declared(each.kind, each.name)};\n" for each in function.record)
+    return f"{function.about}struct {function.name} {{\n{fields}}};\n\n"
 
-    Parameters
-    ----------
-    static : no other file sees it.
-    """
-    fields = "".join(f"  {declared(each.kind, each.name)};\n" for each in function.record or ())
-    record = "" if function.record is None else f"struct {function.name} {{\n{fields}}};\n\n"
-    before = ("static " if static else "") + ("inline " if function.is_inline else "")
+
+def code(function: Function) -> str:
+    """A function as C, for other files to call."""
+    inline = "inline " if function.is_inline else ""
     remark = f"  // {function.remark}\n" if function.remark else ""
     unused = "".join(f"  (void){name};\n" for name in function.unused)
     status = "  return 0;\n" if function.gives_status else ""
     inside = f"{remark}{unused}{text(function.body)}{status}"
-    return f"{function.about}{record}{before}{head(function)} {{\n{inside}}}\n"
+    return f"{inline}{head(function)} {{\n{inside}}}\n"
+
+
+def definition(function: Function) -> str:
+    """A function as C, and what stands above it; no other file sees it."""
+    return f"{above(function)}static {code(function)}"

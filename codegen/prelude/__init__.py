@@ -8,7 +8,7 @@ emitter may have more of them in a folder of its own.
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from codegen.prelude.conversions import OTHERS, conversions
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
     from hlo.types.element_type import ElementType
 
@@ -77,8 +77,9 @@ class Prelude:
         return frozenset(names)
 
 
-def words(text: str) -> Iterable[str]:
-    """The words of a text, each once, in order."""
+@lru_cache(maxsize=512)
+def words(text: str) -> Collection[str]:
+    """The words of a paragraph, each once, in order."""
     return dict.fromkeys(WORD.findall(text))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,19 +22,52 @@ if TYPE_CHECKING:
 LARGEST_IN_TEXT = 1024
 
 
+@dataclass(frozen=True, slots=True)
+class ConstantArray:
+    """A constant array of a C file.
+
+    Attributes
+    ----------
+    kind : the type of its elements.
+    stored : the type of the literals that are written for them.
+    text : its definition, where it stands in the C; empty for one that is handed over.
+    about : what is said of one that is handed over.
+    """
+
+    name: str
+    kind: str
+    stored: str = ""
+    text: str = ""
+    about: str = ""
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether it is handed over when the C is loaded."""
+        return not self.text
+
+    def defined(self, storage: str = "static ") -> str:
+        """The C that defines it.
+
+        Parameters
+        ----------
+        storage : for one that is handed over, who sees the pointer: `static ` or `extern `.
+        """
+        return self.text or f"{storage}const {self.kind} *{self.name};  // {self.about}\n"
+
+
 class Constants(shared.Constants):
     """The arrays that a module's kernels read.
 
     Attributes
     ----------
-    definitions : the C that defines them, by name.
+    definitions : by name.
     loaded : arrays for `load_constants`, in the order of its pointers.
     foreign : functions of other libraries, for `load_functions`.
     """
 
     def __init__(self, names: Names) -> None:
         self.names = names
-        self.definitions: dict[str, str] = {}
+        self.definitions: dict[str, ConstantArray] = {}
         self.loaded: list[NDArray[Any]] = []
         self.foreign = Foreign()
         self._found: dict[tuple[str, bytes], str] = {}
@@ -55,27 +89,27 @@ class Constants(shared.Constants):
             # The digest tells apart modules whose texts are equal otherwise.
             digest = hashlib.sha256(array.tobytes()).hexdigest()[:16]
             about = f"{array.size} elements, SHA-256 {digest}"
-            self.definitions[name] = f"static const {kind} *{name};  // {about}\n"
+            self.definitions[name] = ConstantArray(name, kind, about=about)
             self.loaded.append(array)
             return
         words, word = _words(array)
         rows = [", ".join(words[i : i + 12]) for i in range(0, len(words), 12)]
         body = ",\n  ".join(rows) or "0"
         if word == kind:
-            self.definitions[name] = (
-                f"static const {kind} {name}[{max(array.size, 1)}] = {{\n  {body}}};\n"
-            )
+            text = f"static const {kind} {name}[{max(array.size, 1)}] = {{\n  {body}}};\n"
+            self.definitions[name] = ConstantArray(name, kind, word, text)
             return
         # The bits as integers: so NaNs keep their payload.
         bits = self.names.unique(f"{name}_bits", "constant")
-        self.definitions[name] = (
+        text = (
             f"static const {word} {bits}[] __attribute__((aligned(64))) = {{\n  {body}}};\n"
             f"#define {name} ((const {kind} *){bits})\n"
         )
+        self.definitions[name] = ConstantArray(name, kind, word, text)
 
     def loader(self) -> str:
         """The function that takes the large constants."""
-        names = [name for name, text in self.definitions.items() if ";  //" in text]
+        names = [name for name, each in self.definitions.items() if each.is_loaded]
         lines = "".join(f"  {name} = constants[{i}];\n" for i, name in enumerate(names))
         unused = "" if names else "  (void)constants;\n"
         return f"void load_constants(const void *const *constants) {{\n{lines}{unused}}}\n"

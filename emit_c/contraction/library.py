@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from codegen.prelude import words
 from emit_c.code.prelude import apart, prelude
 from emit_c.contraction.bytes import add_bytes
 from emit_c.contraction.tiles import head, tile_of, tile_text
@@ -17,35 +18,36 @@ from emit_c.contraction.transposing import is_transpose, transpose_head, transpo
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_NAME = re.compile(r"\bhlo_\w+")
+# So begin their names.
+PREFIX = "hlo_"
 _HEAD = re.compile(r"^static ([^{]*) \{$", re.MULTILINE)
 # Functions of numbers are also made for vectors: not for single branches, for none has an effect.
 _INLINED = "__attribute__((always_inline))\nstatic inline "
 _WITH_VECTORS = '__attribute__((simd("notinbranch"), const))\n'
 
 
-def called(code: str) -> tuple[str, ...]:
-    """The names of those that some code calls, in the order in which it does first."""
-    found = dict.fromkeys(_NAME.findall(code))
+def called(names: Iterable[str]) -> tuple[str, ...]:
+    """The names of those of these functions that are among some names."""
+    found = (name for name in names if name.startswith(PREFIX))
     return tuple(n for n in found if tile_of(n) or is_transpose(n) or apart(n))
 
 
-def definitions(code: str) -> str:
-    """The text of those that some code calls, but for those of the prelude."""
-    names = [name for name in called(code) if not apart(name)]
-    return _needed(names) + "".join(f"{_text(name, 'static ')}\n" for name in names)
+def definitions(names: Iterable[str]) -> str:
+    """The text of those among some names, but for those of the prelude."""
+    chosen = [name for name in called(names) if not apart(name)]
+    return _needed(chosen) + "".join(f"{_text(name, 'static ')}\n" for name in chosen)
 
 
-def declarations(code: str) -> str:
-    """What code must know of those that it calls."""
-    return "".join(f"{_head(name)};\n" for name in called(code))
+def declarations(names: Iterable[str]) -> str:
+    """What code must know of those that it calls, which are among some names."""
+    return "".join(f"{_head(name)};\n" for name in called(names))
 
 
 def exported(names: Iterable[str]) -> str:
     """A file of some of them, for others to call."""
     names = list(names)
     texts = "".join(f"\n{_text(name, '')}" for name in names)
-    return prelude(texts, whole=False) + _needed(names) + texts
+    return prelude(words(texts), whole=False) + _needed(names) + texts
 
 
 def _needed(names: Iterable[str]) -> str:

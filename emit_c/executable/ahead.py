@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from emit_c.code.constants import ConstantArray
     from emit_c.program.units import Parts
     from hlo.instruction import Module
     from hlo.types.shape import Shape
@@ -204,10 +205,10 @@ def files(module: Module, name: str) -> dict[str, str]:
     return made | c_files()
 
 
-def _read(parts: Parts) -> dict[str, str]:
+def _read(parts: Parts) -> dict[str, ConstantArray]:
     """The constants that kernels read; compilers warn of others."""
-    words = set(re.findall(r"\w+", f"{''.join(parts.kernels.values())}{parts.functions}"))
-    return {name: text for name, text in parts.constants.items() if name in words}
+    used = set(parts.calls.mentions).union(*(each.mentions for each in parts.kernels.values()))
+    return {name: each for name, each in parts.constants.items() if name in used}
 
 
 def _documentation(module: Module, head: Signature) -> str:

@@ -16,9 +16,9 @@ from codegen.expressions import item
 from codegen.functions import Function, Parameter, calling, with_names, without_unused_values
 from codegen.indexing import delinear, linear
 from codegen.kinds import is_const, unrestricted
-from codegen.printer import definition
 from codegen.sharing import key_of
 from codegen.statements import For, Statement, live, names_in, vectorized
+from emit_c.code.definition import Definition, defined
 from emit_c.kernels.kernel import Kernel
 from emit_c.kernels.passes import run_passes
 from emit_c.kernels.traversal import write_nest
@@ -43,7 +43,7 @@ class Kernels:
 
     Attributes
     ----------
-    functions : their texts by name, each after those of the functions that belong to it alone.
+    functions : by name, each after those of the functions that belong to it alone.
     entries : the names of the kernels themselves.
     meant : for each of these, the HLO name that each of its identifiers stands for.
     watch : is shown what the passes make of each kernel.
@@ -52,7 +52,7 @@ class Kernels:
 
     def __init__(self, names: Names, watch: Watch | None = None, *, plain: bool = False) -> None:
         self.names, self.watch, self.plain = names, watch, plain
-        self.functions: dict[str, str] = {}
+        self.functions: dict[str, Definition] = {}
         self.entries: set[str] = set()
         self.meant: dict[str, Mapping[str, str]] = {}
         self._names: dict[Any, str] = {}
@@ -71,7 +71,7 @@ class Kernels:
         key = key_of(made)
         if key not in self._names:
             unique = self._names[key] = self.names.unique(name, "kernel")
-            self.functions[unique] = definition(replace(made, name=unique, about=comment(about)))
+            self.functions[unique] = defined(replace(made, name=unique, about=comment(about)))
             self.entries.add(unique)
             self.meant[unique] = kernel.names.meant
         return self._names[key]
@@ -85,7 +85,7 @@ class Kernels:
             key = key_of(known)
             if key not in self._names:
                 unique = self._names[key] = self.names.unique(name, "kernel")
-                self.functions[unique] = definition(with_names(known, {name: unique}))
+                self.functions[unique] = defined(with_names(known, {name: unique}))
             final[name] = self._names[key]
         return final
 

@@ -7,16 +7,17 @@ used, constants, the kernels, a function for each computation that is called, an
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from codegen.printer import definition
 from codegen.program.check import check, check_depth
 from codegen.program.head import head
 from codegen.statements import Call
+from emit_c.code.definition import defined
 from emit_c.custom_calls.table import kernel as custom_calls
 from emit_c.program.module import ModuleWriter
 from emit_c.program.schedule import write_function
-from emit_c.program.units import Parts, Units
+from emit_c.program.units import Calls, Parts, Units
 from emit_c.program.unplaced import ENTRY
 from emit_c.table import emits_c
 from hlo.verify import verify_once
@@ -109,16 +110,24 @@ def emit(
         writer.prologue = (Call("seed_random_state", ()),)
     writer.function(module.entry, "the entry", ENTRY)
     writer.memory.settle()
-    placed = [function.placed(writer.memory) for function in writer.functions.values()]
-    functions = "\n".join(definition(each, static=each.name != ENTRY) for each in placed)
+    loaded = [name for name, each in writer.constants.definitions.items() if each.is_loaded]
+    calls = [defined(function.placed(writer.memory)) for function in writer.functions.values()]
+    texts = [
+        each.exported if name == ENTRY else each.text
+        for name, each in zip(writer.functions, calls, strict=True)
+    ]
     constants, foreign = writer.constants, writer.constants.foreign
     parts = Parts(
         head(module),
         constants.definitions,
         foreign.text(),
+        foreign.called,
         writer.kernels.functions,
         writer.kernels.entries,
-        f"{constants.loader()}\n{functions}",
+        Calls(
+            "\n".join([constants.loader(), *texts]),
+            dict.fromkeys(chain(loaded, *(each.mentions for each in calls))),
+        ),
     )
     large, memory = tuple(constants.loaded), writer.memory
     return Program(

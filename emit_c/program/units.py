@@ -9,15 +9,20 @@ Files are cut off while kernels are still being written, so that compilers can b
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from codegen.prelude import words
 from emit_c.code.prelude import prelude
 from emit_c.contraction.library import called, declarations, definitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Set as AbstractSet
+
+    from emit_c.code.constants import ConstantArray
+    from emit_c.code.definition import Definition
 
 # Characters of kernels that are worth a compiler of their own: some seven kernels.
 LEAST_TEXT = 8_000
@@ -30,9 +35,19 @@ _HIDDEN = "#pragma GCC visibility push(hidden)\n"
 _VISIBLE = "#pragma GCC visibility pop\n"
 # The prelude's variables, of which there must be one: what uses them is not moved.
 _VARIABLES = {"seed_random_state", "advance_random_state"}
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_REMARK = re.compile(r"//.*")
-_LOADED = re.compile(r"^static (const \w+ \*\w+;)")
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What calls the kernels, the entry among them.
+
+    Attributes
+    ----------
+    mentions : as of `Definition`.
+    """
+
+    text: str
+    mentions: Mapping[str, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,37 +57,53 @@ class Parts:
     Attributes
     ----------
     about : the comment at its head.
-    constants, kernels : definitions by name; what others need comes before them.
-    entries : the names of those kernels that functions call.
+    constants, kernels : by name; what others need comes before them.
     foreign : pointers to functions of other libraries.
-    functions : what calls the kernels, the entry among them.
+    foreign_names : the names of these functions in the C.
+    entries : the names of those kernels that functions call.
+    calls : what calls the kernels.
     """
 
     about: str
-    constants: Mapping[str, str]
+    constants: Mapping[str, ConstantArray]
     foreign: str
-    kernels: Mapping[str, str]
+    foreign_names: Collection[str]
+    kernels: Mapping[str, Definition]
     entries: Collection[str]
-    functions: str
+    calls: Calls
 
     def whole(self) -> str:
         """All of it as one file."""
-        return self._one_file(definitions("".join(self.kernels.values())), whole=True)
+        return self._one_file(definitions(_mentions(self.kernels.values())), whole=True)
 
     def declaring(self) -> str:
         """The same, without the functions that are compiled apart, which it only declares."""
-        return self._one_file(declarations("".join(self.kernels.values())), whole=False)
+        return self._one_file(declarations(_mentions(self.kernels.values())), whole=False)
 
     @property
     def tiles(self) -> tuple[str, ...]:
         """The names of the register tiles, and of other functions apart, that kernels call."""
-        return called("".join(self.kernels.values()))
+        return called(_mentions(self.kernels.values()))
 
     def _one_file(self, library: str, *, whole: bool) -> str:
-        constants = "".join(f"{definition}\n" for definition in self.constants.values())
-        kernels = "\n".join(self.kernels.values())
-        code = f"{constants}{self.foreign}{library}{kernels}\n{self.functions}"
-        return f"{self.about}\n{prelude(code, whole=whole)}\n{code}"
+        constants = "".join(f"{each.defined()}\n" for each in self.constants.values())
+        kernels = "\n".join(each.text for each in self.kernels.values())
+        code = f"{constants}{self.foreign}{library}{kernels}\n{self.calls.text}"
+        used = _used(self.constants.values(), library, [*self.kernels.values(), self.calls])
+        return f"{self.about}\n{prelude(used, whole=whole)}\n{code}"
+
+
+def _mentions(definitions: Iterable[Definition | Calls]) -> dict[str, None]:
+    """What some definitions mention, in order."""
+    return dict.fromkeys(chain.from_iterable(each.mentions for each in definitions))
+
+
+def _used(
+    constants: Iterable[ConstantArray], library: str, definitions: Iterable[Definition | Calls]
+) -> Iterable[str]:
+    """The names in the parts of a file, as they come; functions apart are known by their text."""
+    types = (kind for each in constants for kind in (each.kind, each.stored))
+    return dict.fromkeys([*types, *words(library), *_mentions(definitions)])
 
 
 class Units:
@@ -86,7 +117,7 @@ class Units:
 
     def __init__(self, most: int, hand_out: Callable[[str], None] | None = None) -> None:
         self._most, self._hand_out = most, hand_out
-        self._words: dict[str, set[str]] = {}  # by kernel
+        self._words: dict[str, AbstractSet[str]] = {}  # that kernels mention
         self._files: list[str] = []
         self._moved: list[str] = []  # kernels that are in these files
         self._waiting: dict[str, int] = {}  # kernels that can be, by the size of their text
@@ -94,9 +125,9 @@ class Units:
 
     def look(
         self,
-        kernels: Mapping[str, str],
+        kernels: Mapping[str, Definition],
         entries: Collection[str],
-        constants: Mapping[str, str],
+        constants: Mapping[str, ConstantArray],
         foreign: Collection[str],
     ) -> None:
         """See what has been written since the last time.
@@ -109,10 +140,10 @@ class Units:
             return
         unmovable = _VARIABLES.union(foreign)
         for name in list(kernels)[len(self._words) :]:
-            self._words[name] = _words(kernels[name])
+            self._words[name] = kernels[name].mentions.keys()
             if name in entries and not _reached(self._words, [name]) & unmovable:
                 # With what it calls, as a fold its turns.
-                size = sum(len(kernels[n]) for n in _called(self._words, [name]))
+                size = sum(len(kernels[n].text) for n in _called(self._words, [name]))
                 self._waiting[name] = size
             if sum(self._waiting.values()) >= self._enough:
                 self._cut(kernels, constants, self._waiting)
@@ -120,10 +151,10 @@ class Units:
 
     def files(self, parts: Parts) -> tuple[str, ...]:
         """All files of a module that is written; the last one has what calls the kernels."""
-        self.look(parts.kernels, parts.entries, parts.constants, _pointers(parts.foreign))
+        self.look(parts.kernels, parts.entries, parts.constants, parts.foreign_names)
         # Where compilers are at work already, a small file is better than one that ends last.
         least = LEAST_TEXT // 2 if self._files else LEAST_TEXT
-        calls = len(parts.functions) // CALLS
+        calls = len(parts.calls.text) // CALLS
         count = min(self._most, (calls + sum(self._waiting.values())) // least)
         _, *groups = _spread(self._waiting, [calls, *[0] * (count - 1)])
         for group in filter(None, groups):
@@ -134,7 +165,10 @@ class Units:
         return (parts.declaring(),)
 
     def _cut(
-        self, kernels: Mapping[str, str], constants: Mapping[str, str], group: Collection[str]
+        self,
+        kernels: Mapping[str, Definition],
+        constants: Mapping[str, ConstantArray],
+        group: Collection[str],
     ) -> None:
         self._files.append(_file(kernels, constants, group, self._words))
         self._moved += group
@@ -143,34 +177,38 @@ class Units:
 
 
 def _file(
-    kernels: Mapping[str, str],
-    constants: Mapping[str, str],
+    kernels: Mapping[str, Definition],
+    constants: Mapping[str, ConstantArray],
     exported: Collection[str],
-    words: Mapping[str, set[str]],
+    words_of: Mapping[str, AbstractSet[str]],
 ) -> str:
     """A file of some kernels, which other files may call."""
-    needed, used = _called(words, exported), _reached(words, exported)
-    shared = (_LOADED.sub(r"extern \1", text) for n, text in constants.items() if n in used)
-    chosen = [
-        _exported(n, text) if n in exported else text for n, text in kernels.items() if n in needed
-    ]
-    library = declarations("".join(chosen))
-    code = "".join(f"{text}\n" for text in (*shared, *chosen))
-    return f"{prelude(code, whole=False)}\n{library}{_HIDDEN}{code}"
+    needed, used = _called(words_of, exported), _reached(words_of, exported)
+    read = [each for name, each in constants.items() if name in used]
+    chosen = {name: each for name, each in kernels.items() if name in needed}
+    library = declarations(_mentions(chosen.values()))
+    texts = [each.exported if name in exported else each.text for name, each in chosen.items()]
+    code = "".join(f"{text}\n" for text in (*(c.defined("extern ") for c in read), *texts))
+    before = prelude(_used(read, library, chosen.values()), whole=False)
+    return f"{before}\n{library}{_HIDDEN}{code}"
 
 
-def _rest(parts: Parts, moved: Collection[str], words: Mapping[str, set[str]]) -> str:
+def _rest(parts: Parts, moved: Collection[str], words_of: Mapping[str, AbstractSet[str]]) -> str:
     """The file of everything but the kernels that were moved."""
-    there, wanted = set(moved), _words(parts.functions)
-    needed = _called(words, [n for n in words if n in wanted and n not in there])
-    used = wanted.union(*(words[n] for n in needed))
-    constants = (_LOADED.sub(r"\1", text) for n, text in parts.constants.items() if n in used)
-    declared = (_declaration(n, parts.kernels[n]) for n in moved if n in wanted)
-    kernels = [text for n, text in parts.kernels.items() if n in needed]
-    library = declarations("".join(kernels))
-    shared = "".join(f"{text}\n" for text in (*constants, *declared))
-    own = "".join(f"{text}\n" for text in (parts.foreign, library, *kernels, parts.functions))
-    return f"{prelude(shared + own, whole=False)}\n{_HIDDEN}{shared}{_VISIBLE}{own}"
+    there, wanted = set(moved), parts.calls.mentions.keys()
+    needed = _called(words_of, [n for n in words_of if n in wanted and n not in there])
+    reached = set(wanted).union(*(words_of[n] for n in needed))
+    read = [each for name, each in parts.constants.items() if name in reached]
+    elsewhere = [parts.kernels[n] for n in moved if n in wanted]
+    kernels = [each for name, each in parts.kernels.items() if name in needed]
+    library = declarations(_mentions(kernels))
+    declared = (each.declaration for each in elsewhere)
+    shared = "".join(f"{text}\n" for text in (*(c.defined("") for c in read), *declared))
+    texts = (parts.foreign, library, *(each.text for each in kernels), parts.calls.text)
+    own = "".join(f"{text}\n" for text in texts)
+    types = chain.from_iterable(each.types for each in elsewhere)
+    used = dict.fromkeys([*types, *_used(read, library, [*kernels, parts.calls])])
+    return f"{prelude(used, whole=False)}\n{_HIDDEN}{shared}{_VISIBLE}{own}"
 
 
 def _spread(sizes: Mapping[str, int], filled: list[int]) -> list[list[str]]:
@@ -183,21 +221,12 @@ def _spread(sizes: Mapping[str, int], filled: list[int]) -> list[list[str]]:
     return groups
 
 
-def _words(text: str) -> set[str]:
-    return set(_WORD.findall(_REMARK.sub("", text)))
-
-
-def _pointers(foreign: str) -> list[str]:
-    """The names in `Parts.foreign` of other libraries' functions."""
-    return re.findall(r"\(\*(\w+)\)", foreign)
-
-
-def _reached(words: Mapping[str, set[str]], names: Iterable[str]) -> set[str]:
+def _reached(words: Mapping[str, AbstractSet[str]], names: Iterable[str]) -> set[str]:
     """All words of some kernels and of those that they call."""
     return {word for name in _called(words, names) for word in words[name]}
 
 
-def _called(words: Mapping[str, set[str]], names: Iterable[str]) -> set[str]:
+def _called(words: Mapping[str, AbstractSet[str]], names: Iterable[str]) -> set[str]:
     """Some kernels and those that they call."""
     stack, seen = list(names), set[str]()
     while stack:
@@ -206,22 +235,3 @@ def _called(words: Mapping[str, set[str]], names: Iterable[str]) -> set[str]:
             seen.add(name)
             stack += words.keys() & words[name]
     return seen
-
-
-def _exported(name: str, text: str) -> str:
-    """A kernel's definition, for other files to see."""
-    begin, _ = _head(name, text)
-    return text[:begin] + text[begin:].removeprefix("static ")
-
-
-def _declaration(name: str, text: str) -> str:
-    """What other files must know of a kernel."""
-    begin, end = _head(name, text)
-    return f"{text[begin:end].removeprefix('static ')};"
-
-
-def _head(name: str, text: str) -> tuple[int, int]:
-    """Where the head of a kernel's definition is."""
-    # Not in a comment, which may say anything: at the beginning of a line.
-    begin = max(f"\n{text}".find(f"\nstatic {kind} {name}(") for kind in ("void", "int"))
-    return begin, text.index(" {\n", begin)

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from codegen.elements.names import comment
-from codegen.functions import Function, Parameter
-from codegen.kinds import base_of, is_const, unrestricted
+from codegen.functions import Function, Parameter, mentions
+from codegen.kinds import is_const, unrestricted
 from codegen.printer import declared, text
 from codegen.sharing import key_of
 from codegen.statements import names_in
 from emit_cuda.code.prelude import prelude
-from emit_cuda.kernels.spelling import all_in_cuda, words_of
+from emit_cuda.kernels.spelling import all_in_cuda
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -99,7 +99,8 @@ class KernelFile:
                 else (replace(argument, kind=unrestricted(argument.kind)))
             )
         parameters = tuple(Parameter(a.kind, a.name) for a in used.values())
-        key = key_of(Function("", parameters, statements)), stage.block, stage.shared
+        function = Function("", parameters, statements)
+        key = key_of(function), stage.block, stage.shared
         if key not in self._names:
             name = self._names[key] = self.names.unique(wanted, "kernel")
             self.meant[name] = kernel.names.meant
@@ -112,8 +113,7 @@ class KernelFile:
                 f'{comment(about)}extern "C" __global__ void {bounds}{name}({listed}) {{\n'
                 f"{shared}{text(statements)}}}\n"
             )
-            kinds = (base_of(a.kind) for a in used.values())
-            self.words.update(dict.fromkeys([*kinds, *words_of(statements)]))
+            self.words.update(mentions(function))
             self.words.update(dict.fromkeys(kind for kind, _, _ in stage.shared))
         if self.watch:
             self.watch(wanted, stage, self._names[key])

@@ -5,26 +5,21 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Apply, Cast, Expr, Index, Literal, Op, rebuilt, walk
-from codegen.kinds import base_of
+from codegen.expressions import Apply, Expr, Index, Literal, Op, rebuilt
 from codegen.statements import (
     Break,
     Call,
     For,
     Forever,
     If,
-    Let,
     Statement,
     Try,
-    Variable,
-    nested,
     rewritten,
-    trees,
 )
 from emit_cuda.code.prelude import spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 _PARTS = {"real": "real_part", "imag": "imag_part"}
 
@@ -72,25 +67,3 @@ def mapped(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
 def all_in_cuda(statements: Iterable[Statement]) -> tuple[Statement, ...]:
     """Statements in CUDA's words; what was said for C's vector lanes and threads is left out."""
     return tuple(mapped(s, in_cuda) for s in statements)
-
-
-def words_of(statements: Iterable[Statement]) -> Iterator[str]:
-    """The functions and types that statements name, as often as they stand there."""
-    for statement in nested(statements):
-        match statement:
-            case Let(kind) | Variable(kind):
-                yield base_of(kind)
-            case Call(function) | Try(function):
-                yield function
-            case _:
-                pass
-        for tree in trees(statement):
-            yield from _words_in(tree)
-
-
-def _words_in(expr: Expr) -> Iterator[str]:
-    for each in walk(expr):
-        if isinstance(each, Apply):
-            yield each.function
-        elif isinstance(each, Cast):
-            yield base_of(each.kind)

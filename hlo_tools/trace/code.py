@@ -47,7 +47,8 @@ def c_sections(module: Module) -> list[Section]:
     prepared = prepare(static_form(module))
     program = emit_c.emit(prepared)
     known = {instr.name for instr in prepared.instructions()}
-    kernels, functions = program.parts.kernels, program.parts.functions
+    kernels = {name: each.text for name, each in program.parts.kernels.items()}
+    functions = program.parts.calls.text
     source = program.source
     first = next(iter(kernels.values()), functions)
     start = source.find(first)

@@ -282,7 +282,7 @@ def test_the_digits_of_turns_in_a_radian():
         return sum(terms)
 
     turn = 8 * (4 * arctangent(5) - arctangent(239)) >> 40
-    words = dict.fromkeys(re.findall(r"0x([0-9a-f]{16})u", prelude("turns_f32")))
+    words = dict.fromkeys(re.findall(r"0x([0-9a-f]{16})u", prelude(["turns_f32"])))
     assert int("".join(words), 16) == (1 << 556) // turn
 
 

@@ -7,6 +7,9 @@ import pytest
 
 import emit_c
 import hlo
+from codegen.functions import Function
+from codegen.statements import Call
+from emit_c.code.definition import defined
 from emit_c.executable import built
 from emit_c.program import units
 from interpreter import evaluate
@@ -106,14 +109,14 @@ ENTRY e {
 
 
 def test_what_a_kernel_calls_counts_as_its_text(monkeypatch):
+    called = Function("dot", (), (Call("tile", ()),))
     kernels = {
-        "tile": "static void tile(void) {\n}\n",
-        "dot": "static void dot(void) {\n  tile();\n}\n",
-        "add": "static void add(void) {\n}\n",
+        f.name: defined(f) for f in (Function("tile", (), ()), called, Function("add", (), ()))
     }
-    functions = "int run(void) {\n  dot();\n  add();\n  return 0;\n}\n"
-    parts = units.Parts("", {}, "", kernels, {"dot", "add"}, functions)
-    whole = len("".join(kernels.values())) + len(functions) // units.CALLS
+    text = "int run(void) {\n  dot();\n  add();\n  return 0;\n}\n"
+    calls = units.Calls(text, dict.fromkeys(("dot", "add")))
+    parts = units.Parts("", {}, "", (), kernels, {"dot", "add"}, calls)
+    whole = sum(len(each.text) for each in kernels.values()) + len(text) // units.CALLS
     monkeypatch.setattr(units, "LEAST_TEXT", whole // 3)
     with_tile, without, rest = units.Units(3).files(parts)
     assert "void dot(void) {" in with_tile

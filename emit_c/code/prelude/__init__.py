@@ -13,9 +13,13 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from codegen.prelude import HERE, WORD, Prelude, typedefs_of_others, without_comments, words
+from codegen.prelude import HERE, Prelude, typedefs_of_others, without_comments, words
 from hlo.support.compiler import calls_with_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PRELUDE = Prelude(HERE, Path(__file__).parent)
 # Made of the compiler's own names for widths, so that no header is needed.
@@ -81,26 +85,26 @@ def apart(name: str) -> str:
     return found[1] if found and re.search(r"^static ", found[1], re.MULTILINE) else ""
 
 
-def prelude(code: str, *, whole: bool = True) -> str:
-    """The definitions that some code needs, each after those that it needs itself.
+def prelude(names: Iterable[str], *, whole: bool = True) -> str:
+    """The definitions of some names, each after those that it needs itself.
 
     Parameters
     ----------
+    names : of functions and types that code mentions, as they come; others are left alone.
     whole : whether functions are among them that are compiled apart.
     """
-    done: dict[str, str] = {}
-    there: set[str] = set() if whole else set(WORD.findall(code))
-    _collect(code, done, {word for word in there if apart(word)})
+    given, done = tuple(names), dict[str, str]()
+    _collect(given, done, set() if whole else {name for name in given if apart(name)})
     needed = "".join(f"\n{text}" for text in done.values())
-    return TYPEDEFS + typedefs_of_others(set(WORD.findall(code + needed))) + needed
+    return TYPEDEFS + typedefs_of_others({*given, *words(needed)}) + needed
 
 
-def _collect(code: str, done: dict[str, str], begun: set[str]) -> None:
-    """Add what some code needs; definitions nest a few levels deep, and one calls itself."""
-    for word in words(code):
-        found = _definition(word)
+def _collect(names: Iterable[str], done: dict[str, str], begun: set[str]) -> None:
+    """Add what some names need; definitions nest a few levels deep, and one calls itself."""
+    for name in names:
+        found = _definition(name)
         if found and found[0] not in begun:
-            name, text = found
-            begun.add(name)
-            _collect(without_comments(text), done, begun)
-            done[name] = text
+            paragraph, text = found
+            begun.add(paragraph)
+            _collect(words(without_comments(text)), done, begun)
+            done[paragraph] = text

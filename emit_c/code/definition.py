@@ -1,0 +1,48 @@
+"""Functions of a C file as text, with the names that they mention."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from codegen.functions import mentions
+from codegen.kinds import base_of
+from codegen.printer import above, code, head
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from codegen.functions import Function
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A function of a C file.
+
+    Attributes
+    ----------
+    text : of the function, which no other file sees.
+    exported : the text of the same function, for other files to call.
+    declaration : what these files must know of it.
+    types : those of its parameters.
+    mentions : functions, types and variables, in the order in which they are named first.
+    """
+
+    text: str
+    exported: str
+    declaration: str
+    types: tuple[str, ...]
+    mentions: Mapping[str, None]
+
+
+def defined(function: Function) -> Definition:
+    """The definition of a function."""
+    before, after = above(function), code(function)
+    types = tuple(base_of(each.kind) for each in function.parameters)
+    return Definition(
+        f"{before}static {after}",
+        before + after,
+        f"{head(function)};",
+        types,
+        mentions(function),
+    )
