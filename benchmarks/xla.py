@@ -1,4 +1,4 @@
-"""XLA itself, through jaxlib: an HLO text compiled for the CPU, and run."""
+"""XLA itself, through jaxlib: an HLO text compiled for the CPU or a GPU, and run."""
 
 from __future__ import annotations
 
@@ -21,17 +21,22 @@ _lapack.initialize()
 class Compiled:
     """A module that XLA has compiled.
 
+    Parameters
+    ----------
+    platform : as JAX names it, "cpu" or "cuda".
+
     Attributes
     ----------
     seconds, cpu_seconds : that compiling took, from its own form of the module on.
     executable : jaxlib's, with its analyses.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, platform: str = "cpu") -> None:
         module = _hlo.hlo_module_from_text(text)
         computation = _hlo.XlaComputation(module.as_serialized_hlo_module_proto())
         program = _jax.mlir.xla_computation_to_mlir_module(computation)
-        devices = jax.devices("cpu")[:1]
+        devices = jax.devices(platform)[:1]
+        self._device = devices[0]
         listed = _jax.DeviceList(tuple(devices))
         wall, cpu = time.perf_counter(), time.process_time()
         self.executable: Any = devices[0].client.compile_and_load(program, listed)
@@ -40,6 +45,6 @@ class Compiled:
     def on(self, arguments: Sequence[Any]) -> Callable[[], list[Any]]:
         """A function without arguments that runs it, on arrays that XLA has already."""
         with jax.enable_x64(True):
-            there = [jax.device_put(a) for a in jax.tree.leaves(list(arguments))]
+            there = [jax.device_put(a, self._device) for a in jax.tree.leaves(list(arguments))]
         execute = self.executable.execute
         return lambda: jax.block_until_ready(execute(there))

@@ -141,6 +141,12 @@ class Executable:
                     array.take(donor)
         return _nested(self._entry.root.shape, iter(made))
 
+    def device_array(self, array: NDArray[Any]) -> DeviceArray:
+        """A copy of an array in the device's memory, as an argument of many calls."""
+        address = self.device.allocate(max(array.nbytes, 1))
+        self.device.write(address, np.ascontiguousarray(array))
+        return DeviceArray(self.device, address, array.shape, array.dtype)
+
     def _donors(self, leaves: Sequence[Any]) -> dict[int, DeviceArray]:
         """By numbers of results, the arrays of the device that give their memory to them.
 

@@ -1,0 +1,244 @@
+"""One command for a machine with a GPU: tests, compute-sanitizer, and times beside XLA's.
+
+    python -m benchmarks.gpu                  # all of it
+    python -m benchmarks.gpu --stand-in       # the same on this processor, with small arrays
+    python -m benchmarks.gpu --only model     # what a model of the GPU says; needs no GPU
+
+XLA is JAX's: pip install 'jax[cuda13]'. Without it, its column stays empty. The stand-in's times
+say nothing of a GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from math import prod
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import emit_cuda
+import hlo
+import interpreter
+import optimizer
+from emit_cuda.gpu import GpuDevice, missing
+from emit_cuda.launches import asked, device_named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hlo.instruction import Module
+
+ROOT = Path(__file__).parents[1]
+STAND_IN = ROOT / "tests" / "emit_cuda" / "stand_in"
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+PARTS = ("tests", "sanitizer", "benchmark", "model")
+WARM_UPS, ROUNDS, IN_A_ROUND = 3, 20, 10
+FOLDS = """most { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT m = f32[] maximum(a, b) }
+sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
+"""
+
+
+def cases(n: int) -> dict[str, str]:
+    """Modules on arrays of n x n."""
+    x = f"f32[{n},{n}]"
+    softmax = f"""x = {x} parameter(0)  low = f32[] constant(-inf)  zero = f32[] constant(0)
+  m = f32[{n}] reduce(x, low), dimensions={{1}}, to_apply=most
+  ms = {x} broadcast(m), dimensions={{0}}  d = {x} subtract(x, ms)  e = {x} exponential(d)
+  s = f32[{n}] reduce(e, zero), dimensions={{1}}, to_apply=sum
+  ss = {x} broadcast(s), dimensions={{0}}  ROOT y = {x} divide(e, ss)"""
+    two = f"x = {x} parameter(0)  y = {x} parameter(1)"
+    dims = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+    bodies = {
+        "add": f"{two}  ROOT s = {x} add(x, y)",
+        "exp(x) * y": f"{two}  e = {x} exponential(x)  ROOT s = {x} multiply(e, y)",
+        "sum of rows": f"x = {x} parameter(0)  zero = f32[] constant(0)  "
+        f"ROOT s = f32[{n}] reduce(x, zero), dimensions={{1}}, to_apply=sum",
+        "sum of columns": f"x = {x} parameter(0)  zero = f32[] constant(0)  "
+        f"ROOT s = f32[{n}] reduce(x, zero), dimensions={{0}}, to_apply=sum",
+        "transpose": f"x = {x} parameter(0)  ROOT t = {x} transpose(x), dimensions={{1,0}}",
+        "softmax": softmax,
+        "product f32": f"{two}  ROOT d = {x} dot(x, y), {dims}",
+        "product bf16": f"{two}  ROOT d = {x} dot(x, y), {dims}".replace("f32", "bf16"),
+    }
+    made = {name: f"HloModule m\n{FOLDS}ENTRY e {{ {body} }}" for name, body in bodies.items()}
+    for path in sorted((ROOT / "tests" / "models").glob("*.hlo")):
+        if path.stem in ("attention", "layer_norm", "mlp_train_step", "softmax_layer"):
+            made[path.stem.replace("_", " ")] = path.read_text()
+    return made
+
+
+def given(module: Module) -> list[Any]:
+    """Small random numbers for the parameters."""
+    random = np.random.default_rng(0)
+    shapes = [p.shape for p in module.entry.parameters]
+    return [(random.integers(0, 5, s.dims) / 4).astype(s.element_type.dtype) for s in shapes]
+
+
+def seconds(run: Callable[[], Any], wait: Callable[[], Any]) -> float:
+    """The median of some rounds; in each, calls follow each other, and the last one is awaited."""
+    for _ in range(WARM_UPS):
+        run()
+    wait()
+    times: list[float] = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        for _ in range(IN_A_ROUND):
+            run()
+        wait()
+        times.append((time.perf_counter() - start) / IN_A_ROUND)
+    return median(times)
+
+
+def benchmark(device: GpuDevice, n: int) -> None:
+    """A line for each module: bytes, times of kernels alone, with libraries, and of XLA."""
+    print(f"\n{device.name}, arrays of {n} x {n}\n")
+    print("| module | MB | kernels us | GB/s | with libraries us | XLA us | XLA / ours |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for name, text in cases(n).items():
+        module = hlo.parse(text)
+        arguments = given(module)
+        moved = sum(p.shape.unpacked_bytes for p in module.entry.parameters)
+        moved += sum(s.unpacked_bytes for _, s in module.entry.root.shape.leaves() if s.is_array)
+        times = [_ours(module, device, arguments, libraries=each) for each in (False, True)]
+        theirs = _xla(text, arguments)
+        print(
+            f"| {name} | {moved / 1e6:.1f} | {times[0] * 1e6:.1f} | {moved / times[0] / 1e9:.0f} | "
+            f"{times[1] * 1e6:.1f} | {f'{theirs * 1e6:.1f}' if theirs else '-'} | "
+            f"{f'{theirs / min(times):.2f}' if theirs else '-'} |",
+            flush=True,
+        )
+
+
+def _ours(module: Module, device: GpuDevice, given: Sequence[Any], *, libraries: bool) -> float:
+    executable = emit_cuda.compile(module, device, libraries=libraries)
+    first = executable.on_device(*given)
+    wanted = interpreter.evaluate(module, *given) if prod(given[0].shape) <= 1 << 16 else None
+    for value, want in zip(_leaves(first), _leaves(wanted), strict=False):
+        np.testing.assert_allclose(
+            np.asarray(value, np.float64), np.asarray(want, np.float64), rtol=1e-2, atol=1e-2
+        )
+    there = [executable.device_array(each) for each in given]
+    return seconds(lambda: executable.on_device(*there), device.synchronize)
+
+
+def _leaves(value: Any) -> Sequence[Any]:
+    return () if value is None else value if isinstance(value, tuple) else (value,)
+
+
+def _xla(text: str, arguments: Sequence[Any]) -> float | None:
+    """XLA's seconds on the same GPU; None where JAX has none."""
+    try:
+        import jax  # noqa: PLC0415
+
+        from benchmarks.xla import Compiled  # noqa: PLC0415
+
+        jax.devices("cuda")
+    except (ImportError, RuntimeError):
+        return None
+    return seconds(Compiled(text, "cuda").on(arguments), lambda: None)
+
+
+def model(n: int) -> None:
+    """A line for each module and GPU: launches, bytes, the least time, how full the GPU is."""
+    print(f"\nBy the model, arrays of {n} x {n}; not fused: a kernel for each instruction\n")
+    print("| module | launches | MB | MB not fused | least us H100 | B200 | warps | coalesced |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for name, text in cases(n).items():
+        module = hlo.parse(text)
+        program = emit_cuda.emit(optimizer.prepare(emit_cuda.optimized(module)))
+        plain = asked(emit_cuda.emit(optimizer.prepare(module)), device_named("H100"))
+        rows, later = (asked(program, device_named(gpu)) for gpu in ("H100", "B200"))
+        full = [row.occupancy.share for row in rows if row.occupancy]
+        known = [a for row in rows for a in row.accesses if a.requests and not a.shared]
+        requests = sum(a.requests or 0 for a in known)
+        good = sum(min(a.least, a.requests or 0) for a in known) / max(requests, 1)
+        print(
+            f"| {name} | {len(rows)} | {sum(row.bytes for row in rows) / 1e6:.1f} | "
+            f"{sum(row.bytes for row in plain) / 1e6:.1f} | "
+            f"{sum(row.seconds for row in rows) * 1e6:.1f} | "
+            f"{sum(row.seconds for row in later) * 1e6:.1f} | "
+            f"{f'{min(full):.0%}' if full else '-'} | {good:.0%} |",
+            flush=True,
+        )
+
+
+def sanitizer(where: str) -> int:
+    """compute-sanitizer's four tools on the script of tests; how many of them complain."""
+    tool = shutil.which("compute-sanitizer")
+    if not tool:
+        print("\ncompute-sanitizer is missing: it is a part of NVIDIA's toolkit")
+        return 0
+    failed = 0
+    for name in TOOLS:
+        script = [sys.executable, str(STAND_IN / "script.py"), where, "without-failures"]
+        done = subprocess.run(
+            [tool, "--tool", name, "--error-exitcode", "9", *script], check=False, cwd=ROOT
+        )
+        print(f"{name}: {'no mistake' if not done.returncode else 'mistakes found'}")
+        failed += done.returncode != 0
+    return failed
+
+
+def main() -> int:
+    """Do the parts that are asked for."""
+    raw = argparse.RawTextHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("--stand-in", action="store_true", help="on this processor")
+    parser.add_argument("--only", choices=PARTS, action="append", help="may be given again")
+    parser.add_argument("--size", type=int, help="rows and columns of the arrays")
+    arguments = parser.parse_args()
+    chosen = arguments.only or PARTS
+    if arguments.stand_in and "STAND_IN_DRIVER" not in os.environ:
+        return _again_with_the_stand_in()
+    where, failed = "stand-in" if arguments.stand_in else "gpu", 0
+    if "tests" in chosen:
+        tests = [str(ROOT / "tests" / "emit_cuda" / "test_gpu.py"), "-q"]
+        options = [] if arguments.stand_in else ["-m", "gpu"]
+        clean = {k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"}
+        environment = clean if arguments.stand_in else dict(os.environ)
+        command = [sys.executable, "-m", "pytest", *tests, *options]
+        failed += subprocess.run(command, check=False, cwd=ROOT, env=environment).returncode != 0
+    if "sanitizer" in chosen:
+        failed += sanitizer(where)
+    if "benchmark" in chosen:
+        if reason := missing():
+            print(f"\nno benchmark: {reason}")
+            failed += 1
+        else:
+            options = {}
+            if arguments.stand_in:
+                sys.path.insert(0, str(STAND_IN))
+                options = {"compiler": importlib.import_module("script").on_the_processor}
+            device = GpuDevice(**options)
+            benchmark(device, arguments.size or (64 if arguments.stand_in else 8192))
+            device.close()
+    if "model" in chosen:
+        model(arguments.size or 4096)
+    return failed
+
+
+def _again_with_the_stand_in() -> int:
+    """Run the program once more, in a process whose driver is the stand-in."""
+    spec = importlib.util.spec_from_file_location("build", STAND_IN / "build.py")
+    assert spec
+    assert spec.loader
+    build = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build)
+    with tempfile.TemporaryDirectory() as folder:
+        build.stand_in(Path(folder))
+        environment = {**os.environ, "LD_LIBRARY_PATH": folder, "STAND_IN_DRIVER": "1"}
+        command = [sys.executable, "-m", "benchmarks.gpu", *sys.argv[1:]]
+        return subprocess.run(command, check=False, cwd=ROOT, env=environment).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
