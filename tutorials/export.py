@@ -21,6 +21,7 @@ BLOCK = re.compile(r"(?P<said><!-- (?P<word>\w+): (?P<rest>[^\n]*?) -->\n)?"
                    r"```(?P<language>\w+)\n(?P<source>.*?)```\n", re.DOTALL)  # fmt: skip
 START = "import os\n\nos.environ.update(NO_COLOR='1', COLUMNS='100')"
 LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\n]*)\]\((?P<target>[^)#\s:]+)\)")
+PICTURE = re.compile(r"\(\.\./docs/pictures/(?P<name>[^)\s]+)\)")
 SETTINGS = """[project]
 site_name = "PyHLO"
 docs_dir = "{pages}"
@@ -97,10 +98,17 @@ def write_notebooks(folder: Path) -> None:
     """A notebook for each chapter, with the models and exercises beside them."""
     folder.mkdir(parents=True, exist_ok=True)
     for path in sorted(HERE.glob("[0-9]*.md")):
-        made = notebook(path.read_text())
+        made = notebook(PICTURE.sub(lambda m: f"({beside(m['name'], folder)})", path.read_text()))
         (folder / f"{path.stem}.ipynb").write_text(json.dumps(made, indent=1) + "\n")
     for name in ("models", "exercises", "pictures"):
         shutil.copytree(HERE / name, folder / name, dirs_exist_ok=True)
+
+
+def beside(name: str, folder: Path) -> str:
+    """A picture of docs/, copied to where notebooks find it."""
+    (folder / "pictures").mkdir(parents=True, exist_ok=True)
+    shutil.copy(ROOT / "docs" / "pictures" / name, folder / "pictures" / name)
+    return f"pictures/{name}"
 
 
 def kept(link: re.Match[str], page: Path) -> str:

@@ -1,6 +1,7 @@
 """Chapters become notebooks that hold all that the chapters run, and pages without dead links."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,14 @@ def test_a_notebook_has_every_command(path: Path, made: Path) -> None:
     for source in compiled:
         if not source.startswith(("!", "%%")):
             compile(source, path.name, "exec")
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_notebook_has_its_pictures(path: Path, made: Path) -> None:
+    cells = json.loads((made / "notebooks" / f"{path.stem}.ipynb").read_text())["cells"]
+    text = "\n".join(cell["source"] for cell in cells if cell["cell_type"] == "markdown")
+    shown = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text)
+    assert [name for name in shown if not (made / "notebooks" / name).exists()] == []
 
 
 def test_pages_are_gathered_with_their_links(made: Path) -> None:

@@ -84,6 +84,30 @@ def test_every_term_that_a_chapter_defines_is_in_the_glossary() -> None:
             )
 
 
+# Words that compiler people use and others do not know: a chapter explains those that it uses.
+JARGON = (
+    "abstract syntax tree", "alias", "alignment", "arena", "atomic", "autotuning", "backend",
+    "basic block", "bytecode", "canonical", "codegen", "constant folding", "control flow",
+    "control dependency", "dataflow", "dominator", "dot product", "epilogue", "frontend", "fuzzing",
+    "heuristic", "hoist", "intermediate representation", "in-place", "IR", "lowering", "lexer",
+    "liveness", "loop nest", "metadata", "monoid", "occupancy", "peephole", "phi", "prelude",
+    "prologue", "register", "roofline", "semantics", "SIMD", "SSA", "static analysis", "tensor",
+    "tile", "token", "topological", "vectorize", "work-efficient",
+)  # fmt: skip
+
+
+def test_no_word_of_the_trade_is_left_unexplained() -> None:
+    """A word of the trade that stands in the prose is in the glossary, and so defined before."""
+    words = set(JARGON) - glossary().keys()
+    unexplained = [
+        f"{path.name}: {word}"
+        for path in CHAPTERS
+        for word in sorted(words)
+        if re.search(rf"(?<![\w`.-]){spaced(word)}(?:s|es)?(?![\w`-])", prose(path))
+    ]
+    assert unexplained == []
+
+
 NAMED = 600
 
 
