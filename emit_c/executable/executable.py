@@ -12,6 +12,7 @@ from emit_c.code.foreign import hand_over
 from emit_c.executable.calling import caller, pointers
 from emit_c.executable.runtime import runtime
 from emit_c.executable.tiles import load_tiles
+from hlo.errors.error import HloError
 from interpreter.engine.memory import ALWAYS_THERE, refuse_bytes
 
 if TYPE_CHECKING:
@@ -123,11 +124,10 @@ class Executable:
     def _first_call(
         self, entry: Computation, needed: int, call: Callable[..., Value], *arguments: Any
     ) -> Value:
-        """A call after a look at the memory; later ones use the same memory again."""
+        """A call after a look at the memory; later ones mostly use the same memory again."""
         refuse_bytes(entry.name, entry.instructions, needed)
-        value = call(*arguments)
-        self._call = call
-        return value
+        self._call = partial(_watched, entry, needed, call)
+        return self._call(*arguments)
 
     def __repr__(self) -> str:
         """What it takes and gives, and the memory of a call."""
@@ -147,9 +147,18 @@ class Executable:
         Raises
         ------
         HloError
-            HLO110 to HLO112 if the arguments do not fit, HLO113 if there is not enough memory.
+            HLO110 to HLO112 if the arguments do not fit, HLO113 or HLO114 if there is not enough
+            memory.
         """
         return self._call(*arguments)
+
+
+def _watched(entry: Computation, needed: int, call: Callable[..., Value], *arguments: Any) -> Value:
+    try:
+        return call(*arguments)
+    except MemoryError:
+        message = f"{entry.name}: no memory for the {needed:,} bytes of a call"
+        raise HloError("HLO114", message, entry.span) from None
 
 
 def _bytes(shape: Shape) -> int:

@@ -5,11 +5,17 @@ HLO text is short and its shapes are not: a hundred bytes can ask for a petabyte
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from interpreter.engine.elided import is_elided
+
+try:
+    import resource
+except ImportError:  # a system without limits for processes
+    resource = None
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,10 +85,20 @@ def available_bytes() -> int:
     if meminfo.exists():
         rows = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
         limits.append(int(rows.get("MemAvailable", rows["MemTotal"]).split()[0]) * 1024)
+    limits += _addresses()
     for name in _MEMORY_FILES:
         text = Path(name).read_text().strip() if Path(name).exists() else "max"
         limits += [int(text)] if text != "max" else []
     return min(limits)
+
+
+def _addresses() -> list[int]:
+    """Bytes for which this process may still have addresses, if that is limited (`ulimit -v`)."""
+    pages = Path("/proc/self/statm")
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0] if resource else -1
+    if resource is None or limit == resource.RLIM_INFINITY or not pages.exists():
+        return []
+    return [max(0, limit - int(pages.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE"))]
 
 
 def refuse_too_large(module: Module, devices: int) -> None:

@@ -1,5 +1,8 @@
 """What asks for more memory, or deeper calls, than there can be is refused before it is taken."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from strategies.compiled import check, entry
@@ -54,6 +57,43 @@ def test_results_are_counted_before_the_first_call(optimize):
     text = entry(f"c = f32[] parameter(0)\nROOT b = f32[{HUGE}] broadcast(c), dimensions={{}}")
     executable = emit_c.compile(hlo.parse(text), optimize=optimize)
     assert refused("HLO113", executable, np.float32(1)).span.line == 5
+
+
+LIMITED = """
+import resource, sys
+import numpy as np
+import emit_c, hlo, interpreter
+text = "c = f32[] parameter(0)  ROOT b = f32[400000000] broadcast(c), dimensions={}"
+module = hlo.parse("ENTRY e { " + text + " }")
+executable = emit_c.compile(module)
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 2**28, resource.RLIM_INFINITY))
+for run in (executable, lambda x: interpreter.evaluate(module, x) + 0):
+    try:
+        run(np.float32(1))
+    except hlo.HloError as error:
+        print(error.code)
+    except MemoryError:
+        print("MemoryError")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says how many addresses are used")
+def test_a_limit_of_addresses_is_obeyed():
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", LIMITED], capture_output=True, text=True, check=False
+    )
+    # The interpreter's broadcast takes no memory; only the sum below it does.
+    assert ran.stdout.split() == ["HLO113", "MemoryError"], ran.stderr
+
+
+def test_memory_that_runs_out_in_a_call_is_an_error_of_its_own(monkeypatch):
+    monkeypatch.setattr("emit_c.executable.executable.refuse_bytes", lambda *_: None)
+    text = entry(f"c = f32[] parameter(0)\nROOT b = f32[{2**46}] broadcast(c), dimensions={{}}")
+    executable = emit_c.compile(hlo.parse(text))
+    for _ in range(2):
+        error = refused("HLO114", executable, np.float32(1))
+        assert "no memory for the" in error.message
 
 
 def test_a_module_needs_no_more_bytes_than_there_are_addresses():

@@ -1,5 +1,6 @@
 """Factorizations, normalization and Fourier transforms: C gives what the interpreter gives."""
 
+import numpy as np
 import pytest
 from strategies.compiled import check, entry
 
@@ -64,3 +65,13 @@ def test_fft(kind, source, target, length):
     text = f"x = {source} parameter(0)\n"
     text += f"ROOT r = {target} fft(x), fft_type={kind}, fft_length={{{length}}}"
     check(entry(text), ROUNDING)
+
+
+@pytest.mark.parametrize(("kind", "real"), [("c64", "f32"), ("c128", "f64"), ("c128", "f32")])
+def test_real_parts_of_complex_products(kind, real):
+    """What XLA's CPU gives where a dot of complex numbers is declared to be real."""
+    roles = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+    text = entry(f"x = {kind}[3,3] parameter(0)\nROOT d = {real}[3,3] dot(x, x), {roles}")
+    x = np.arange(9).reshape(3, 3) + 1j * np.arange(9, 0, -1).reshape(3, 3)
+    x = x.astype({"c64": np.complex64, "c128": np.complex128}[kind])
+    np.testing.assert_array_equal(check(text, arguments=[x])(x), (x @ x).real)

@@ -261,7 +261,7 @@ def judge(case: Case, got: Any, who: str) -> None:
     # Each term of a sum may be rounded, in any order.
     terms = max((o.shape.size for i in case.module.instructions() if i.opcode in FOLDS
                  for o in i.operands if o.shape.is_array), default=0)  # fmt: skip
-    difference = compare(got, case.value, ROUNDING.within(ROUNDING.ulps + terms // 64))
+    difference = compare(got, case.value, ROUNDING.within(ROUNDING.ulps + terms // 4))
     if difference is None or folds_in_order(case.module) or excused(case, difference):
         return
     opcodes = sorted({i.opcode for i in case.module.instructions()} - {"parameter", "constant"})
