@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 import ml_dtypes
 import numpy as np
 
+from hlo import attributes as a
 from hlo.opcode import SEQUENTIAL
 from hlo.walk import called_first
 from interpreter.engine.arguments import checked_arguments
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from random import Random
 
-    from hlo import attributes as a
     from hlo.instruction import Computation, Instruction, Module
     from interpreter.engine.frame import Event
     from interpreter.numbers.compare import Promise
@@ -105,7 +105,7 @@ def devices_of(module: Module) -> int:
     named = [0]
     for instr in module.instructions():
         if "collective" in instr.row.traits:
-            attrs = cast("a.AllReduce", instr.attrs)
+            attrs = a.AllReduce.of(instr)
             groups = getattr(attrs, "replica_groups", None)
             lists = groups.groups() if groups else ()
             lists += getattr(attrs, "source_target_pairs", ())

@@ -6,13 +6,13 @@ is run forever.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import GetTupleElement
 from hlo.support.memo import remembered
 from interpreter.engine.frame import has_effect
 
 if TYPE_CHECKING:
-    from hlo.attributes import GetTupleElement
     from hlo.instruction import Computation, Instruction
 
 
@@ -36,7 +36,7 @@ def _origin(instr: Instruction, path: tuple[int, ...]) -> tuple[Instruction, tup
         if instr.opcode == "tuple":
             instr, path = instr.operands[path[0]], path[1:]
         elif instr.opcode == "get-tuple-element":
-            index = cast("GetTupleElement", instr.attrs).index
+            index = GetTupleElement.of(instr).index
             instr, path = instr.operands[0], (index, *path)
         elif instr.opcode in ("copy", "domain"):
             instr = instr.operands[0]

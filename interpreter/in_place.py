@@ -15,8 +15,9 @@ The first turn must make a copy, for others may hold the array with which the lo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+from hlo import attributes as a
 from hlo.walk import users
 from interpreter.movement import evaluate_dynamic_update_slice, window
 from interpreter.table import evaluates
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
     from interpreter.table import Value
 
@@ -73,7 +73,7 @@ def _candidates(body: Computation) -> list[Instruction]:
 def _index(instr: Instruction) -> int:
     """The index of a get-tuple-element; -1 for any other opcode."""
     is_element = instr.opcode == "get-tuple-element"
-    return cast("a.GetTupleElement", instr.attrs).index if is_element else -1
+    return a.GetTupleElement.of(instr).index if is_element else -1
 
 
 def _reads(instr: Instruction, arrays: Sequence[Instruction]) -> bool:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from hlo.attributes import Parameter
 from interpreter.table import Value, evaluates, needs_frame
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _run(
     for instr in computation.instructions:
         operands = [values[operand] for operand in instr.operands]
         if instr.opcode == "parameter":
-            values[instr] = arguments[instr.attrs.number]  # type: ignore[attr-defined]
+            values[instr] = arguments[Parameter.of(instr).number]
         else:
             values[instr] = _lift(frame, instr, operands, places)
     return values[computation.root]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlo.attributes import Compare, Parameter
 from interpreter.arithmetic import total_order
 from interpreter.lift import lifted
 from interpreter.numbers.widths import type_of, widened
@@ -58,7 +59,7 @@ def evaluate_sort(
 def _order_by_key(frame: Frame, comparator: Computation, rows: Sequence[Array]) -> Array | None:
     """The order of the last axis, if the comparator is `key(left) < key(right)`, or `>`."""
     root = comparator.root
-    if root.opcode != "compare" or root.attrs.direction not in ("LT", "GT"):  # type: ignore[attr-defined]
+    if root.opcode != "compare" or Compare.of(root).direction not in ("LT", "GT"):
         return None
     left, right = root.operands
     sides = (_parities(comparator, left), _parities(comparator, right))
@@ -68,14 +69,14 @@ def _order_by_key(frame: Frame, comparator: Computation, rows: Sequence[Array]) 
     key, twin = (lifted(frame, replace(comparator, root=r), *arguments)[0] for r in (left, right))
     if key.tobytes() != twin.tobytes():
         return None
-    total = root.attrs.type == "TOTALORDER"  # type: ignore[attr-defined]
+    total = Compare.of(root).type == "TOTALORDER"
     wide = widened(key)
     if type_of(key).is_floating:
         if total:
             wide = total_order(wide)
         elif np.isnan(wide).any():
             return None
-    descending = (root.attrs.direction == "GT") != (sides[0] == {1})  # type: ignore[attr-defined]
+    descending = (Compare.of(root).direction == "GT") != (sides[0] == {1})
     return _stable_order(wide, descending=descending)
 
 
@@ -85,7 +86,7 @@ def _parities(comparator: Computation, instr: Instruction) -> set[int]:
     for earlier in reversed(comparator.instructions):
         if earlier in needed:
             needed.update(earlier.operands)
-    return {p.attrs.number % 2 for p in comparator.parameters if p in needed}  # type: ignore[attr-defined]
+    return {Parameter.of(p).number % 2 for p in comparator.parameters if p in needed}
 
 
 def _stable_order(keys: Array, *, descending: bool) -> Array:

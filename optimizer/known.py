@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import ml_dtypes
 import numpy as np
 
+from hlo.attributes import Iota
 from hlo.types.element_type import F8E8M0FNU
 from interpreter.conversion import integer_range
 from interpreter.numbers.widths import WITHOUT_NAN
@@ -18,7 +19,6 @@ from optimizer.rewriting.make import value_of
 from optimizer.rewriting.rule import guard
 
 if TYPE_CHECKING:
-    from hlo.attributes import Iota
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
 
@@ -226,7 +226,7 @@ def counts_exactly(iota: Instruction) -> bool:
 
 def last_of(iota: Instruction) -> int:
     """The largest number that an iota counts to."""
-    return max(iota.shape.dims[cast("Iota", iota.attrs).iota_dimension] - 1, 0)
+    return max(iota.shape.dims[Iota.of(iota).iota_dimension] - 1, 0)
 
 
 @guard

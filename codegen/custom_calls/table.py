@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.elements.table import Kernel, elements
+from hlo import attributes as a
 from hlo.errors.error import HloError
 from interpreter.custom_calls.placement import PARTITION
 from optimizer.expanders.custom_call_expander import EXPANSIONS
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
     from codegen.elements.body import Body
     from codegen.expressions import Name
-    from hlo import attributes as a
     from hlo.instruction import Instruction
 
     # Emits statements that write all outputs, and gives the bytes of scratch memory they need.
@@ -58,7 +58,7 @@ class Kernels:
         """What a table says of custom calls that have one of these kernels."""
 
         def write(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:
-            attrs: a.CustomCall = instr.attrs  # type: ignore[assignment]
+            attrs = a.CustomCall.of(instr)
             found = self.get(attrs.custom_call_target)
             assert found is not None
             return found(body, instr, outputs)
@@ -71,7 +71,7 @@ kernel = Kernels()
 
 def refuse(instr: Instruction) -> HloError:
     """The error for a custom call that has no kernel and is no other instruction either."""
-    attrs: a.CustomCall = instr.attrs  # type: ignore[assignment]
+    attrs = a.CustomCall.of(instr)
     target = attrs.custom_call_target
     if target in EXPANSIONS:
         whole = instr.operands[0].shape

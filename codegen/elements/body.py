@@ -19,6 +19,7 @@ from codegen.expressions import Expr, Literal, Name, condition_of, item, tree
 from codegen.indexing import Index, counter, linear
 from codegen.kinds import Pointer
 from codegen.statements import Assign, Call, For, If, Let, Statement, Variable, vectorized
+from hlo.attributes import GetTupleElement
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from codegen.functions import Function
     from codegen.indexing import Sum, Within
     from codegen.kinds import Kind, Record
-    from hlo.attributes import GetTupleElement
     from hlo.instruction import Computation, Instruction
     from hlo.table import OpTable
     from hlo.types.element_type import ElementType
@@ -336,7 +336,7 @@ class Body:
         return place if kind is element_type else store(element_type, value)
 
     def _tuple_element(self, instr: Instruction, index: Index) -> Values:
-        attrs: GetTupleElement = instr.attrs  # type: ignore[assignment]
+        attrs = GetTupleElement.of(instr)
         operand, number = instr.operands[0], attrs.index
         tree = self.tree(operand)
         if isinstance(tree, tuple):
@@ -358,7 +358,7 @@ class Body:
         if instr.opcode == "get-tuple-element":
             tree = Body(self.writer, environment).tree(instr.operands[0])
             if isinstance(tree, tuple):
-                attrs: GetTupleElement = instr.attrs  # type: ignore[assignment]
+                attrs = GetTupleElement.of(instr)
                 return cast("tuple[object, ...]", tree)[attrs.index]
         return None
 

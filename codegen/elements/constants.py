@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from codegen.elements.types import literal as number
+from hlo.attributes import Constant
 from hlo.types.literal import literal
 from interpreter.plumbing import evaluate_constant
 
 if TYPE_CHECKING:
     from codegen.expressions import Expr
-    from hlo.attributes import Constant
     from hlo.instruction import Instruction
     from hlo.types.literal import Literal
 
 
 def literal_of(constant: Instruction) -> Literal:
     """The value of a constant: where the text leaves it out, what the interpreter makes up."""
-    attrs = cast("Constant", constant.attrs)
+    attrs = Constant.of(constant)
     if not attrs.literal.elided:
         return attrs.literal
     return literal(evaluate_constant(constant, attrs), attrs.literal.shape)

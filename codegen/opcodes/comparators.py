@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.types import wide
 from codegen.expressions import Cast, Expr, Group, Literal, apply
+from hlo.attributes import Compare, Constant, Parameter
 
 if TYPE_CHECKING:
-    from hlo.attributes import Compare, Constant, Parameter
     from hlo.instruction import Computation, Instruction
     from hlo.types.element_type import ElementType
 
@@ -96,7 +96,7 @@ def keys(comparator: Computation) -> tuple[Key, ...]:
         less, equal, root = first
         key = _key(less)
         same = _is(equal, "EQ") and set(equal.operands) == set(less.operands)
-        if key is None or not same or _attrs(equal).type != _attrs(less).type:
+        if key is None or not same or Compare.of(equal).type != Compare.of(less).type:
             return ()
         found.append(key)
     last = _key(root)
@@ -119,12 +119,8 @@ def _unequal_first(root: Instruction) -> tuple[Instruction, Instruction, Instruc
     return None
 
 
-def _attrs(instr: Instruction) -> Compare:
-    return instr.attrs  # type: ignore[return-value]
-
-
 def _is(instr: Instruction, *directions: str) -> bool:
-    return instr.opcode == "compare" and _attrs(instr).direction in directions
+    return instr.opcode == "compare" and Compare.of(instr).direction in directions
 
 
 def _key(less: Instruction) -> Key | None:
@@ -135,7 +131,7 @@ def _key(less: Instruction) -> Key | None:
     side = _twins(left, right)
     if side is None:
         return None
-    attrs = _attrs(less)
+    attrs = Compare.of(less)
     # Where the right element stands on the left, less is more.
     descending = (attrs.direction == "GT") != (side == 1)
     return Key(left, side, descending, attrs.type == "TOTALORDER")
@@ -165,7 +161,7 @@ def _twins(left: Instruction, right: Instruction) -> int | None:
 
 
 def _number(parameter: Instruction) -> int:
-    attrs: Parameter = parameter.attrs  # type: ignore[assignment]
+    attrs = Parameter.of(parameter)
     return attrs.number
 
 
@@ -180,5 +176,5 @@ def _same_operation(x: Instruction, y: Instruction) -> bool:
 
 
 def _bytes(constant: Instruction) -> bytes | None:
-    attrs: Constant = constant.attrs  # type: ignore[assignment]
+    attrs = Constant.of(constant)
     return None if attrs.literal.array is None else attrs.literal.array.tobytes()

@@ -17,6 +17,8 @@ import numpy as np
 
 from codegen.elements.types import wide
 from codegen.expressions import Cast, Group, Literal, apply
+from hlo import attributes as a
+from hlo.attributes import Parameter
 from interpreter.engine.device import Device
 from interpreter.engine.frame import Frame
 from interpreter.lift import lifted
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr
-    from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
     from hlo.types.element_type import ElementType
 
@@ -104,11 +105,11 @@ def first_extreme(body: Body, instr: Instruction) -> Extreme | None:
 
 def _counts_up(body: Body, instr: Instruction) -> bool:
     """Whether the second array holds the places in the row, and the row has some."""
-    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    attrs = a.Dimensions.of(instr)
     places, first = instr.operands[1], body.literal(instr.operands[3])
     if places.opcode != "iota" or first is None or first.array is None:
         return False
-    iota: a.Iota = places.attrs  # type: ignore[assignment]
+    iota = a.Iota.of(places)
     along = iota.iota_dimension
     rest = (places.shape.dims[d] for d in attrs.dimensions if d != along)
     if along not in attrs.dimensions or any(size != 1 for size in rest):
@@ -126,7 +127,7 @@ def _only_chooses(computation: Computation) -> bool:
         if instr.opcode not in _CHOOSING:
             return False
         if instr.opcode == "parameter":
-            sides[instr] = instr.attrs.number % 2  # type: ignore[attr-defined]
+            sides[instr] = Parameter.of(instr).number % 2
         elif instr.opcode != "tuple":
             found = {sides[o] for o in instr.operands if o in sides}
             if len(found) > 1 or (found and instr.opcode in ("and", "or", "xor", "not")):

@@ -19,13 +19,13 @@ from codegen.opcodes.extremes import first_extreme
 from codegen.opcodes.movement import define
 from codegen.opcodes.scalar import expression
 from codegen.statements import Assign, For, If, Statement, base, straight
+from hlo import attributes as a
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.body import Body, Values
     from codegen.opcodes.extremes import Extreme
-    from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
     from hlo.types.element_type import ElementType
     from hlo.types.values import Window, WindowDim
@@ -238,7 +238,7 @@ def over(
 @define("reduce")
 def write_reduce(body: Body, instr: Instruction, index: Index) -> Values:
     """Fold the reduced dimensions, in row-major order, from the initial values on."""
-    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    attrs = a.Dimensions.of(instr)
     half = len(instr.operands) // 2
     arrays = instr.operands[:half]
     fold = fold_of(body, instr)

@@ -10,6 +10,7 @@ from codegen.elements.types import literal, narrowed, store, wide
 from codegen.expressions import Apply, Cast, Expr, Literal, Name, apply, behind, item
 from codegen.indexing import counter, linear
 from codegen.statements import For
+from hlo import attributes as a
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from codegen.elements.body import Body
     from codegen.indexing import Index, Sum
-    from hlo import attributes as a
     from hlo.instruction import Instruction
 
 _TYPES = ("f32", "f64", "c64", "c128")
@@ -33,7 +33,7 @@ def _typed(instr: Instruction) -> str:
 
 def write_cholesky(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """A call for each matrix of the batch."""
-    attrs: a.Cholesky = instr.attrs  # type: ignore[assignment]
+    attrs = a.Cholesky.of(instr)
     kind, operand = _typed(instr), body.pointer(instr.operands[0])
     *batch, n, _ = instr.shape.dims
     with body.loops(["b"], [prod(batch)], parallel=True) as (b,):
@@ -44,7 +44,7 @@ def write_cholesky(body: Body, instr: Instruction, outputs: Sequence[Name]) -> N
 
 def write_triangular_solve(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """A call for each system of the batch, which solves in place what was copied."""
-    attrs: a.TriangularSolve = instr.attrs  # type: ignore[assignment]
+    attrs = a.TriangularSolve.of(instr)
     kind = _typed(instr)
     matrix, right = (body.pointer(o) for o in instr.operands)
     *batch, rows, columns = instr.shape.dims
@@ -84,7 +84,7 @@ def _each_feature(
     write: Callable[[Sum, Callable[[Callable[[Index], None]], None]], None],
 ) -> None:
     """A loop over features; `write` takes the feature and a function that loops over the rest."""
-    attrs: a.BatchNorm = instr.attrs  # type: ignore[assignment]
+    attrs = a.BatchNorm.of(instr)
     dims, f = instr.operands[0].shape.dims, attrs.feature_index
     others = [1 if d == f else size for d, size in enumerate(dims)]
     feature = body.name("feature")
@@ -100,7 +100,7 @@ def _each_feature(
 
 def write_batch_norm_training(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """Mean, then variance, then the normalised elements of each feature."""
-    attrs: a.BatchNorm = instr.attrs  # type: ignore[assignment]
+    attrs = a.BatchNorm.of(instr)
     operand, scale, offset = instr.operands
     kind, f = operand.shape.element_type, attrs.feature_index
     real = wide(kind)
@@ -139,7 +139,7 @@ def write_batch_norm_training(body: Body, instr: Instruction, outputs: Sequence[
 
 def write_batch_norm_grad(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """The sums of g and g x over each feature, and from them the gradients."""
-    attrs: a.BatchNorm = instr.attrs  # type: ignore[assignment]
+    attrs = a.BatchNorm.of(instr)
     operand, scale, mean, variance, gradient = instr.operands
     kind, f = operand.shape.element_type, attrs.feature_index
     real = wide(kind)

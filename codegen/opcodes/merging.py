@@ -21,12 +21,12 @@ from codegen.expressions import (
 from codegen.indexing import linear
 from codegen.kinds import Pointer
 from codegen.statements import Assign, For, If, Variable
+from hlo import attributes as a
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from codegen.elements.body import Body
-    from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
 
@@ -92,7 +92,7 @@ class Rows:
 
 def write_merge_sort(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """Each row is copied, its order found, and then its elements are put in that order."""
-    attrs: a.Sort = instr.attrs  # type: ignore[assignment]
+    attrs = a.Sort.of(instr)
     axis, shape = attrs.dimensions[0], instr.operands[0].shape
     n = shape.dims[axis]
     types = [o.shape.element_type for o in instr.operands]

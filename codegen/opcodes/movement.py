@@ -29,6 +29,7 @@ from codegen.expressions import (
 )
 from codegen.indexing import Index, Sum, Within, bounded, delinear, linear, unknown
 from codegen.statements import If
+from hlo import attributes as a
 from hlo.types.element_type import ELEMENT_TYPES, PRED
 from interpreter.conversion import integer_range
 
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from codegen.elements.body import Body, Values
-    from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
     from hlo.types.shape import Shape
@@ -76,7 +76,7 @@ def write_constant(body: Body, instr: Instruction, index: Index) -> Expr:
 @define("iota")
 def write_iota(_body: Body, instr: Instruction, index: Index) -> Expr:
     """The index itself, along one dimension."""
-    attrs: a.Iota = instr.attrs  # type: ignore[assignment]
+    attrs = a.Iota.of(instr)
     element_type = instr.shape.element_type
     place = indexed(index[attrs.iota_dimension])
     return narrowed(element_type, Cast(wide(element_type), grouped(place)))
@@ -85,7 +85,7 @@ def write_iota(_body: Body, instr: Instruction, index: Index) -> Expr:
 @define("broadcast")
 def write_broadcast(body: Body, instr: Instruction, index: Index) -> Expr:
     """Operand dimension i is result dimension dimensions[i]."""
-    attrs: a.Broadcast = instr.attrs  # type: ignore[assignment]
+    attrs = a.Broadcast.of(instr)
     return body.element(instr.operands[0], tuple(index[d] for d in attrs.dimensions))
 
 
@@ -99,7 +99,7 @@ def write_reshape(body: Body, instr: Instruction, index: Index) -> Expr:
 @define("transpose")
 def write_transpose(body: Body, instr: Instruction, index: Index) -> Expr:
     """Result dimension i is operand dimension dimensions[i]."""
-    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    attrs = a.Dimensions.of(instr)
     place = {d: index[i] for i, d in enumerate(attrs.dimensions)}
     return body.element(instr.operands[0], tuple(place[d] for d in range(len(place))))
 
@@ -107,7 +107,7 @@ def write_transpose(body: Body, instr: Instruction, index: Index) -> Expr:
 @define("reverse")
 def write_reverse(body: Body, instr: Instruction, index: Index) -> Expr:
     """Element i of a flipped dimension of size n is element n - 1 - i."""
-    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    attrs = a.Dimensions.of(instr)
     dims = instr.shape.dims
     flipped = (
         part * -1 + (dims[d] - 1) if d in attrs.dimensions else part for d, part in enumerate(index)
@@ -118,7 +118,7 @@ def write_reverse(body: Body, instr: Instruction, index: Index) -> Expr:
 @define("slice")
 def write_slice(body: Body, instr: Instruction, index: Index) -> Expr:
     """Element i is element start + i * stride."""
-    attrs: a.Slice = instr.attrs  # type: ignore[assignment]
+    attrs = a.Slice.of(instr)
     pairs = zip(index, attrs.slice, strict=True)
     return body.element(instr.operands[0], tuple(i * s.stride + s.start for i, s in pairs))
 
@@ -126,7 +126,7 @@ def write_slice(body: Body, instr: Instruction, index: Index) -> Expr:
 @define("pad")
 def write_pad(body: Body, instr: Instruction, index: Index) -> Expr:
     """The operand's element where there is one, else the padding value."""
-    attrs: a.Pad = instr.attrs  # type: ignore[assignment]
+    attrs = a.Pad.of(instr)
     operand, padding = instr.operands
     inside = [
         Within(part + -p.low, 0, (n - 1) * (p.interior + 1) + 1, p.interior + 1)
@@ -140,7 +140,7 @@ def write_pad(body: Body, instr: Instruction, index: Index) -> Expr:
 @define("concatenate")
 def write_concatenate(body: Body, instr: Instruction, index: Index) -> Expr:
     """The element of that operand in whose range the index is."""
-    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    attrs = a.Dimensions.of(instr)
     d = attrs.dimensions[0]
     cases: list[Case] = []
     start = 0
@@ -287,7 +287,7 @@ def from_bits(body: Body, bits: Expr, kind: ElementType) -> Expr:
 @define("get-dimension-size")
 def write_get_dimension_size(_body: Body, instr: Instruction, _index: Index) -> Expr:
     """The size, which is known: modules with dynamic sizes are refused."""
-    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    attrs = a.Dimensions.of(instr)
     return Literal(instr.operands[0].shape.dims[attrs.dimensions[0]])
 
 
@@ -300,7 +300,7 @@ def write_device_number(_body: Body, _instr: Instruction, _index: Index) -> Expr
 @define("dynamic-slice")
 def write_dynamic_slice(body: Body, instr: Instruction, index: Index) -> Expr:
     """The operand's element as far behind the start as the index says."""
-    attrs: a.DynamicSlice = instr.attrs  # type: ignore[assignment]
+    attrs = a.DynamicSlice.of(instr)
     operand, *starts = instr.operands
     first = window_start(body, starts, operand.shape.dims, attrs.dynamic_slice_sizes)
     return body.element(operand, tuple(s + i for s, i in zip(first, index, strict=True)))
@@ -358,7 +358,7 @@ def write_gather(body: Body, instr: Instruction, index: Index) -> Expr:
 
     Where slices of size 0 are collapsed, there is none, and the result is 0.
     """
-    attrs: a.Gather = instr.attrs  # type: ignore[assignment]
+    attrs = a.Gather.of(instr)
     operand, indices = instr.operands
     dims = operand.shape.dims
     batch = [part for d, part in enumerate(index) if d not in attrs.offset_dims]
@@ -406,7 +406,7 @@ def _counted(body: Body, instr: Instruction, index: Index) -> Sum | None:
         if instr in environment.pointers:
             return None
         if instr.opcode == "iota":
-            iota: a.Iota = instr.attrs  # type: ignore[assignment]
+            iota = a.Iota.of(instr)
             number = index[iota.iota_dimension]
             _, largest = integer_range(instr.shape.element_type)
             return number if number.high <= largest else None
@@ -426,10 +426,10 @@ def _moved(instr: Instruction, index: Index) -> tuple[Instruction, Index] | None
         same = operand.shape.element_type is instr.shape.element_type
         return (operand, _bitcast_index(instr, index)) if same else None
     if instr.opcode == "broadcast":
-        attrs: a.Broadcast = instr.attrs  # type: ignore[assignment]
+        attrs = a.Broadcast.of(instr)
         return instr.operands[0], tuple(index[d] for d in attrs.dimensions)
     if instr.opcode == "concatenate":
-        joined: a.Dimensions = instr.attrs  # type: ignore[assignment]
+        joined = a.Dimensions.of(instr)
         d, start = joined.dimensions[0], 0
         for operand in instr.operands:
             end = start + operand.shape.dims[d]

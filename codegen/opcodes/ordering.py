@@ -23,13 +23,14 @@ from codegen.opcodes.merging import write_merge_sort
 from codegen.opcodes.movement import bits_of, from_bits
 from codegen.opcodes.words import FEW, Words
 from codegen.statements import For, If, straight
+from hlo import attributes as a
+from hlo.attributes import Parameter
 from hlo.walk import post_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from codegen.indexing import Index, Sum
-    from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
     from hlo.types.shape import Shape
@@ -108,7 +109,7 @@ def _told(instr: Instruction, found: Sequence[Key]) -> Instruction | None:
     if len(found) > 1:
         return None
     parameters = [i for i in post_order(found[0].value) if i.opcode == "parameter"]
-    read: set[int] = {i.attrs.number // 2 for i in parameters}  # type: ignore[attr-defined]
+    read: set[int] = {Parameter.of(i).number // 2 for i in parameters}
     operand = instr.operands[min(read)]
     return operand if len(read) == 1 and found[0].tells(operand.shape.element_type) else None
 
@@ -120,7 +121,7 @@ def _note_loss(body: Body, lost: Name, key: Key, word: Expr, value: Expr) -> Non
 
 
 def _axis(instr: Instruction) -> int:
-    attrs: a.Sort = instr.attrs  # type: ignore[assignment]
+    attrs = a.Sort.of(instr)
     return attrs.dimensions[0]
 
 
@@ -128,7 +129,7 @@ def _key(body: Body, instr: Instruction, key: Key, values: Sequence[Expr]) -> Ex
     """The word of a comparator's key, for an element of each of the sorted arrays."""
     environment = Environment()
     for parameter in instr.called[0].parameters:
-        number: int = parameter.attrs.number  # type: ignore[attr-defined]
+        number = Parameter.of(parameter).number
         if number % 2 == key.side:
             environment.scalars[parameter] = (values[number // 2],)
     return key.word(Body(body.writer, environment).element(key.value, ()))
@@ -244,7 +245,7 @@ def write_topk(
     ----------
     in_chunks : as of `Words`.
     """
-    attrs: a.TopK = instr.attrs  # type: ignore[assignment]
+    attrs = a.TopK.of(instr)
     operand, k = instr.operands[0], attrs.k
     *others, n = operand.shape.dims
     key = Key(operand, 0, descending=attrs.largest, total=True)

@@ -14,13 +14,13 @@ from codegen.opcodes.folding import window_place
 from codegen.opcodes.movement import define
 from codegen.opcodes.scalar import converted, expression
 from codegen.statements import Assign, For, If, Let, Statement
+from hlo import attributes as a
 from hlo.types.element_type import ELEMENT_TYPES, element_type_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.body import Body
-    from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
 
@@ -112,7 +112,7 @@ def _summed(
 @define("dot")
 def write_dot(body: Body, instr: Instruction, index: Index) -> Expr:
     """The sum over the contracting dimensions, at one place of batch and free dimensions."""
-    attrs: a.DotDims = instr.attrs  # type: ignore[assignment]
+    attrs = a.DotDims.of(instr)
     lhs, rhs = instr.operands
     products = Products(body, instr)
     sizes = [lhs.shape.dims[d] for d in attrs.lhs_contracting_dims]
@@ -140,7 +140,7 @@ def write_dot(body: Body, instr: Instruction, index: Index) -> Expr:
 @define("convolution")
 def write_convolution(body: Body, instr: Instruction, index: Index) -> Expr:
     """The sum over the window and the input features of a group, at one place of the output."""
-    attrs: a.Convolution = instr.attrs  # type: ignore[assignment]
+    attrs = a.Convolution.of(instr)
     labels, window = attrs.dim_labels, attrs.window
     inputs, kernel = (o.shape.dims for o in instr.operands)
     features = kernel[labels.kernel_input_feature]
@@ -179,7 +179,7 @@ def write_convolution(body: Body, instr: Instruction, index: Index) -> Expr:
 @define("batch-norm-inference")
 def write_batch_norm_inference(body: Body, instr: Instruction, index: Index) -> Expr:
     """(operand - mean) / sqrt(variance + epsilon) * scale + offset, rounded once."""
-    attrs: a.BatchNorm = instr.attrs  # type: ignore[assignment]
+    attrs = a.BatchNorm.of(instr)
     operand, *features = instr.operands
     kind = instr.shape.element_type
     x = body.element(operand, index)

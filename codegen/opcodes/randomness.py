@@ -10,6 +10,7 @@ from codegen.elements.types import store
 from codegen.expressions import Cast, Expr, Group, Literal, Name, apply, binary, indexed, item
 from codegen.indexing import linear, unknown
 from codegen.opcodes.movement import from_bits
+from hlo import attributes as a
 from interpreter.random import halved
 
 if TYPE_CHECKING:
@@ -17,14 +18,13 @@ if TYPE_CHECKING:
 
     from codegen.elements.body import Body
     from codegen.indexing import Sum
-    from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
 
 
 def write_rng_bit_generator(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """The next state, and random bits."""
-    attrs: a.RngBitGenerator = instr.attrs  # type: ignore[assignment]
+    attrs = a.RngBitGenerator.of(instr)
     state, data = instr.operands[0], instr.shape.elements[1]
     words = state.shape.dims[0]
     given = [body.element(state, (unknown("", k, k),)) for k in range(words)]
@@ -91,7 +91,7 @@ def _write_philox(body: Body, state: Sequence[Expr], data: Shape, output: Name) 
 
 def write_rng_get_and_update_state(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """The state of the device's generator before it advances."""
-    attrs: a.RngGetAndUpdateState = instr.attrs  # type: ignore[assignment]
+    attrs = a.RngGetAndUpdateState.of(instr)
     body.call("advance_random_state", outputs[0], Literal(attrs.delta, "s64"))
 
 

@@ -28,6 +28,7 @@ from codegen.expressions import (
     substitute,
 )
 from codegen.kinds import number_of
+from hlo.attributes import Compare, ReducePrecision
 from hlo.errors.error import HloError
 from hlo.types.element_type import ELEMENT_TYPES, F16, F32, PRED
 from interpreter.conversion import ROUNDED_ONCE, integer_range
@@ -36,7 +37,6 @@ from interpreter.numbers.widths import float_format
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hlo.attributes import Compare, ReducePrecision
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
 
@@ -262,7 +262,7 @@ def _divides_many(opcode: str, instr: Instruction, *values: Expr) -> bool:
 
 def write_compare(instr: Instruction, x: Expr, y: Expr) -> Expr:
     """A comparison; floats in total order are compared as integers."""
-    attrs: Compare = instr.attrs  # type: ignore[assignment]
+    attrs = Compare.of(instr)
     element_type = instr.operands[0].shape.element_type
     if attrs.type == "TOTALORDER" and element_type.is_floating:
         x, y = (apply(f"total_order_{wide(element_type)}", v) for v in (x, y))
@@ -315,7 +315,7 @@ def write_reduce_precision(instr: Instruction, x: Expr) -> Expr:
 
     Its bits say how; those of the 8-bit floats as the f16 that they fit into.
     """
-    attrs: ReducePrecision = instr.attrs  # type: ignore[assignment]
+    attrs = ReducePrecision.of(instr)
     element_type = instr.shape.element_type
     kind = element_type if element_type.bits >= 16 else F16
     form = float_format(kind.dtype)

@@ -26,18 +26,18 @@ from codegen.expressions import (
 from codegen.kinds import Pointer
 from codegen.opcodes.fourier import Lines, Transforms, Way
 from codegen.opcodes.fourier_lengths import roots_of_unity
+from hlo import attributes as a
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.body import Body
-    from hlo import attributes as a
     from hlo.instruction import Instruction
 
 
 def write_fft(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int:
     """Transform one dimension after the other; gives the scratch memory that this needs."""
-    attrs: a.Fft = instr.attrs  # type: ignore[assignment]
+    attrs = a.Fft.of(instr)
     operand, rank = instr.operands[0], instr.shape.rank
     if operand.shape.size == 0 or 0 in attrs.fft_length:
         size = instr.shape.size * instr.shape.element_type.bytes

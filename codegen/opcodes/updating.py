@@ -23,13 +23,13 @@ from codegen.indexing import Sum, linear, unknown
 from codegen.opcodes.folding import window_place
 from codegen.opcodes.movement import vector_index, window_start
 from codegen.statements import If
+from hlo import attributes as a
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from codegen.elements.body import Body
     from codegen.indexing import Index
-    from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
 
@@ -76,7 +76,7 @@ def write_scatter(
     ----------
     combine : combines elements of the updates, in any order and at the same time.
     """
-    attrs: a.Scatter = instr.attrs  # type: ignore[assignment]
+    attrs = a.Scatter.of(instr)
     half = len(instr.operands) // 2
     arrays, indices, updates = (
         instr.operands[:half],
@@ -160,7 +160,7 @@ def combine_elements(
 
 def write_select_and_scatter(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """Each element of the source goes to the element that its window selects."""
-    attrs: a.Windowed = instr.attrs  # type: ignore[assignment]
+    attrs = a.Windowed.of(instr)
     operand, source, initial = instr.operands
     select, scatter = instr.called
     kind, output = wide(operand.shape.element_type), outputs[0]

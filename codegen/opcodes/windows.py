@@ -16,13 +16,13 @@ from codegen.expressions import (
 from codegen.indexing import Index, Sum, Within, linear
 from codegen.opcodes.folding import Fold, in_lanes, window_step
 from codegen.opcodes.movement import define
+from hlo import attributes as a
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.body import Body, Values
     from codegen.expressions import Expr, Name
-    from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
     from hlo.types.shape import Shape
@@ -71,7 +71,7 @@ class Windows:
 
 def windows_of(instr: Instruction) -> Windows:
     """Give a reduce-window, taken apart."""
-    attrs: a.Windowed = instr.attrs  # type: ignore[assignment]
+    attrs = a.Windowed.of(instr)
     half = len(instr.operands) // 2
     return Windows(instr, instr.operands[:half], instr.operands[half:], attrs.window)
 

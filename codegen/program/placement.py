@@ -7,12 +7,12 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from codegen.elements.table import Entry, Kernel, Scalar, elemental
+from hlo.attributes import Slice
 from hlo.walk import users
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from hlo.attributes import Slice
     from hlo.instruction import Computation, Instruction
     from hlo.table import OpTable
 
@@ -96,7 +96,7 @@ def _each_a_part(users: Sequence[Instruction]) -> bool:
     """Whether all users are slices, none of which has an element of another one."""
     if any(user.opcode != "slice" for user in users):
         return False
-    parts: list[Slice] = [user.attrs for user in users]  # type: ignore[misc]
+    parts = [Slice.of(user) for user in users]
     return all(_apart(one, other) for one, other in combinations(parts, 2))
 
 

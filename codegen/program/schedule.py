@@ -19,6 +19,7 @@ from codegen.elements.table import elemental
 from codegen.kinds import Pointer
 from codegen.program.placement import in_memory, read_from_memory
 from codegen.program.trees import branch, leaves, nested
+from hlo import attributes as a
 from hlo.errors.error import HloError
 from hlo.wording import with_article
 from optimizer.analysis.alias import renames
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from codegen.expressions import Name
     from codegen.program.buffers import Home, Memory
     from codegen.statements import Statement
-    from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
     from hlo.table import OpTable
     from hlo.types.literal import Literal
@@ -297,7 +297,7 @@ class Schedule:
             self._write_fusion(scope, instr)
         elif instr.opcode == "constant":
             if wanted:
-                scope.values[instr] = self._constants(instr.attrs.literal, instr.name)  # type: ignore[attr-defined]
+                scope.values[instr] = self._constants(literal_of(instr), instr.name)
         elif instr.opcode in self.control:
             raise HloError(
                 "HLO181", f"{instr.name}: {with_article(instr.opcode)} inside a fusion", instr.span
@@ -326,7 +326,7 @@ class Schedule:
         if instr.opcode == "after-all":
             return ()
         if instr.opcode == "get-tuple-element":
-            attrs: a.GetTupleElement = instr.attrs  # type: ignore[assignment]
+            attrs = a.GetTupleElement.of(instr)
             return branch(operand, attrs.index) if operand else None
         if instr.opcode == "bitcast":
             return operand if renames(instr) else None

@@ -27,6 +27,7 @@ from emit_c.contraction.phases import Phase, phases
 from emit_c.contraction.scratch import Scratch, summed
 from emit_c.contraction.tiling import Pointers, Tiling
 from emit_c.table import define_whole
+from hlo import attributes as a
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from codegen.elements.body import Body
     from codegen.expressions import Expr
     from codegen.indexing import Index
-    from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
 
@@ -110,7 +110,7 @@ class _Convolution:
 
     def __init__(self, instr: Instruction, kind: ElementType) -> None:
         self.instr, self.kind = instr, kind
-        self.attrs: a.Convolution = instr.attrs  # type: ignore[assignment]
+        self.attrs = a.Convolution.of(instr)
         self.labels = self.attrs.dim_labels
         self.lhs, self.rhs = instr.operands
         self.features = self.rhs.shape.dims[self.labels.kernel_input_feature]

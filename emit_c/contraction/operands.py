@@ -7,12 +7,12 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.indexing import Sum
+from hlo import attributes as a
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.indexing import Index
-    from hlo import attributes as a
     from hlo.instruction import Instruction
 
 
@@ -56,7 +56,7 @@ class Operand:
 
 def operands_of(instr: Instruction) -> tuple[Operand, Operand]:
     """Both operands of a dot product; the result has their batch, then free dimensions of each."""
-    attrs: a.DotDims = instr.attrs  # type: ignore[assignment]
+    attrs = a.DotDims.of(instr)
     lhs, rhs = instr.operands
     left = Operand(lhs, attrs.lhs_batch_dims, attrs.lhs_contracting_dims)
     return left, Operand(rhs, attrs.rhs_batch_dims, attrs.rhs_contracting_dims)

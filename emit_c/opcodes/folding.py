@@ -11,6 +11,7 @@ from codegen.indexing import counter, linear
 from codegen.opcodes.folding import Fold, over
 from codegen.statements import For
 from emit_c.table import define_whole
+from hlo import attributes as a
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from codegen.elements.body import Body
     from codegen.expressions import Name
     from codegen.statements import Statement
-    from hlo import attributes as a
     from hlo.instruction import Instruction
 
 # Columns that are folded side by side.
@@ -57,7 +57,7 @@ def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[Name]) 
 
     Elements are read in the order of memory, and the loop over columns runs in vector lanes.
     """
-    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    attrs = a.Dimensions.of(instr)
     half = len(instr.operands) // 2
     arrays, initials = instr.operands[:half], instr.operands[half:]
     dims = arrays[0].shape.dims

@@ -12,6 +12,7 @@ from codegen.indexing import delinear
 from codegen.kinds import number_of
 from codegen.opcodes.folding import ExtremeFold, fold_of
 from codegen.statements import Assign, Call, If, Let, Statement, Variable
+from hlo import attributes as a
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from codegen.elements.body import Body
     from codegen.indexing import Index, Sum
     from codegen.opcodes.folding import Fold
-    from hlo import attributes as a
     from hlo.instruction import Instruction
 
 WARP = 32
@@ -59,7 +59,7 @@ class SharedFold:
 
     def add(self, kept: Index, reduced: Index) -> None:
         """Fold in one element."""
-        attrs: a.Dimensions = self.instr.attrs  # type: ignore[assignment]
+        attrs = a.Dimensions.of(self.instr)
         rank = self.instr.operands[0].shape.rank
         inner, outer = iter(reduced), iter(kept)
         at = tuple(next(inner if d in attrs.dimensions else outer) for d in range(rank))
@@ -138,7 +138,7 @@ class SharedFold:
 
     def sizes(self) -> tuple[list[int], list[int]]:
         """Of the dimensions that are kept, and of those that are reduced."""
-        attrs: a.Dimensions = self.instr.attrs  # type: ignore[assignment]
+        attrs = a.Dimensions.of(self.instr)
         dims = self.instr.operands[0].shape.dims
         kept = [n for d, n in enumerate(dims) if d not in attrs.dimensions]
         return kept, [dims[d] for d in sorted(attrs.dimensions)]

@@ -17,6 +17,7 @@ from codegen.opcodes.folding import window_place
 from codegen.opcodes.products import element_as, product_type
 from codegen.opcodes.scalar import converted
 from emit_cuda.kernels.folding import place
+from hlo import attributes as a
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from codegen.elements.body import Body
     from codegen.expressions import Expr
     from codegen.indexing import Index
-    from hlo import attributes as a
     from hlo.instruction import Instruction
 
 
@@ -91,7 +91,7 @@ class Dot(Product):
     """A dot product as one of matrices."""
 
     def __init__(self, body: Body, dot: Instruction) -> None:
-        attrs: a.DotDims = dot.attrs  # type: ignore[assignment]
+        attrs = a.DotDims.of(dot)
         lhs, rhs = (o.shape.dims for o in dot.operands)
         left = attrs.lhs_batch_dims, attrs.lhs_contracting_dims
         right = attrs.rhs_batch_dims, attrs.rhs_contracting_dims
@@ -133,7 +133,7 @@ class Convolution(Product):
     """
 
     def __init__(self, body: Body, convolution: Instruction) -> None:
-        attrs: a.Convolution = convolution.attrs  # type: ignore[assignment]
+        attrs = a.Convolution.of(convolution)
         self.attrs, self.labels = attrs, attrs.dim_labels
         kernel, output = convolution.operands[1].shape.dims, convolution.shape.dims
         groups = max(attrs.feature_group_count, attrs.batch_group_count)

@@ -28,6 +28,7 @@ from codegen.statements import For, live
 from emit_cuda.kernels import vectors
 from emit_cuda.kernels.folding import BARRIER, WARP, place, shared_fold, when
 from emit_cuda.kernels.stages import Stage
+from hlo import attributes as a
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from codegen.expressions import Expr
     from emit_cuda.kernels.folding import Shared, SharedFold
     from emit_cuda.kernels.kernel import Kernel
-    from hlo import attributes as a
     from hlo.instruction import Instruction
 
 # Shorter rows and columns are folded by one thread each.
@@ -52,7 +52,7 @@ def reduction_stages(
     kernel: Kernel, instr: Instruction, outputs: Sequence[Name]
 ) -> Sequence[Stage] | None:
     """Launches whose threads share the folds of a reduce; None where one thread each is better."""
-    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    attrs = a.Dimensions.of(instr)
     dims = instr.operands[0].shape.dims
     if not attrs.dimensions or 0 in dims:
         return None

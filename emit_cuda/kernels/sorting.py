@@ -41,6 +41,7 @@ from codegen.indexing import Sum, counter, linear
 from codegen.statements import Assign, Break, For, Forever, If, live
 from emit_cuda.kernels.folding import BARRIER, WARP, place, when
 from emit_cuda.kernels.stages import Stage, each_thread
+from hlo import attributes as a
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from codegen.indexing import Index
     from codegen.statements import Statement
     from emit_cuda.kernels.kernel import Kernel
-    from hlo import attributes as a
     from hlo.instruction import Instruction
 
 # Bytes of shared memory that every GPU gives a block, and the most threads that share a row.
@@ -61,7 +61,7 @@ def sort_stages(
     kernel: Kernel, instr: Instruction, outputs: Sequence[Name]
 ) -> Sequence[Stage] | None:
     """Launches that sort all rows; None for rows that are short, and complex numbers."""
-    attrs: a.Sort = instr.attrs  # type: ignore[assignment]
+    attrs = a.Sort.of(instr)
     axis, dims = attrs.dimensions[0], instr.operands[0].shape.dims
     n = dims[axis]
     bytes_each = 4 + sum(o.shape.element_type.bytes for o in instr.operands)

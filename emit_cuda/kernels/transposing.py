@@ -20,6 +20,7 @@ from codegen.indexing import counter, delinear, linear
 from codegen.statements import For, live
 from emit_cuda.kernels.folding import BARRIER, WARP, when
 from emit_cuda.kernels.stages import Stage
+from hlo import attributes as a
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from codegen.elements.kernel import Kernel
     from codegen.indexing import Index, Sum
     from codegen.statements import Statement
-    from hlo import attributes as a
     from hlo.instruction import Instruction
 
 # Smaller dimensions are left to a thread for each element, as in XLA; rows of a block's threads.
@@ -37,7 +37,7 @@ LEAST, ROWS = 16, 4
 
 def transpose_stage(kernel: Kernel, instr: Instruction, outputs: Sequence[Name]) -> Stage | None:
     """A launch that transposes tiles; None where rows are rows of the operand, or short."""
-    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    attrs = a.Dimensions.of(instr)
     dims, rank = instr.shape.dims, instr.shape.rank
     if rank < 2:
         return None
@@ -78,7 +78,7 @@ class _Tiles:
     def write(self, output: Name) -> None:
         """Read a tile by rows of the operand, and write it by rows of the result."""
         body = self.body
-        attrs: a.Dimensions = self.instr.attrs  # type: ignore[assignment]
+        attrs = a.Dimensions.of(self.instr)
         kind, pitch = self.instr.shape.element_type, WARP + 1
         with body.block() as read:
             index, ragged = self._index(self.thread, self.row)

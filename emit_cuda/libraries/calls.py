@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, cast
 
+from hlo import attributes as a
 from optimizer.libraries.library import GPU, configuration
 from optimizer.rewriting.make import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo import attributes as a
     from hlo.instruction import Instruction
 
 # Operands and results that cuBLASLt takes together.
@@ -102,13 +102,13 @@ def _row(operand: Instruction) -> Instruction | None:
     """The array that is spread over all rows; None where an operand is something else."""
     if operand.opcode != "broadcast":
         return None
-    attrs = cast("a.Dimensions", operand.attrs)
+    attrs = a.Dimensions.of(operand)
     return operand.operands[0] if attrs.dimensions == (operand.shape.rank - 1,) else None
 
 
 def _plain(dot: Instruction) -> Gemm | None:
     """A product whose matrices lie in memory as the library takes them."""
-    attrs = cast("a.DotDims", dot.attrs)
+    attrs = a.DotDims.of(dot)
     left, right = (o.shape for o in dot.operands)
     types = left.element_type.name, dot.shape.element_type.name
     if types not in _TYPES or left.element_type is not right.element_type:
@@ -145,7 +145,7 @@ def fft_of(instr: Instruction) -> Fft | None:
     """The transform that an instruction is; None for all others."""
     if instr.opcode != "fft":
         return None
-    attrs, operand = cast("a.Fft", instr.attrs), instr.operands[0].shape
+    attrs, operand = a.Fft.of(instr), instr.operands[0].shape
     lengths = attrs.fft_length
     if operand.size == 0 or instr.shape.size == 0 or len(lengths) > 3:
         return None

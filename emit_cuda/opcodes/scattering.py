@@ -19,6 +19,7 @@ from codegen.kinds import Pointer
 from codegen.opcodes.folding import single_operation
 from codegen.opcodes.updating import combine_elements, write_scatter
 from codegen.statements import Call
+from hlo import attributes as a
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from codegen.elements.body import Body
     from codegen.expressions import Name
     from codegen.indexing import Index
-    from hlo import attributes as a
     from hlo.instruction import Instruction
 
 # The types for which hardware has each operation.
@@ -45,7 +45,7 @@ _UNSIGNED = {"s32": "u32", "s64": "u64"}
 
 def write_scatter_in_parallel(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """The operands, then all updates combined into them at once, where that is possible."""
-    attrs: a.Scatter = instr.attrs  # type: ignore[assignment]
+    attrs = a.Scatter.of(instr)
     if attrs.unique_indices:
         write_scatter(body, instr, outputs, combine_elements)
     elif _atomic(instr) is not None:

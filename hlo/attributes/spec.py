@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
-from typing import Any
+from typing import Any, Protocol, Self, cast
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,23 @@ def optional(
     return field(default=default, metadata=marks)
 
 
+class Attributed(Protocol):
+    """What has attributes: an instruction."""
+
+    @property
+    def attrs(self) -> Attrs:
+        """Those of its opcode."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attrs:
     """No attributes; the base of all groups."""
+
+    @classmethod
+    def of(cls, instr: Attributed) -> Self:
+        """The attributes of an instruction whose opcode has this group."""
+        return cast("Self", instr.attrs)
 
 
 NO_ATTRS = Attrs()

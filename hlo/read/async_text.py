@@ -6,9 +6,9 @@ an opcode for it. Reading makes the computation; printing leaves it out again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
-from hlo.attributes import Parameter
+from hlo.attributes import AsyncStart, Parameter
 from hlo.errors.error import HloError
 from hlo.instruction import Computation, Instruction
 from hlo.opcode import OPCODES
@@ -16,7 +16,6 @@ from hlo.read.completion import complete
 from hlo.read.syntax import Item, Piece
 
 if TYPE_CHECKING:
-    from hlo.attributes import AsyncStart
     from hlo.errors.error import Span
     from hlo.opcode import Opcode
     from hlo.read.operand_text import OperandText
@@ -128,7 +127,7 @@ def check_repeated(
         return
     said = {
         "calls": start.called[0].name,
-        "async_execution_thread": cast("AsyncStart", start.attrs).async_execution_thread,
+        "async_execution_thread": AsyncStart.of(start).async_execution_thread,
     }
     for key, value in items:
         text = value.text.strip("%\"'")

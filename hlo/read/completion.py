@@ -10,7 +10,7 @@ Source: `xla/hlo/parser/hlo_parser.cc` and the constructors that it calls.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from hlo.attributes import AsyncStart, Compare, GetTupleElement, Map, Outfeed
 from hlo.errors.error import HloError
@@ -80,14 +80,14 @@ _COMPARE_TYPE = {"signed": "SIGNED", "unsigned": "UNSIGNED", "pred": "UNSIGNED"}
 
 def _compare(instr: Instruction) -> Instruction:
     """A comparison that names the type which it has anyway does not print it."""
-    attrs = cast("Compare", instr.attrs)
+    attrs = Compare.of(instr)
     usual = _COMPARE_TYPE.get(instr.operands[0].shape.element_type.kind, "FLOAT")
     return instr.with_(attrs=replace(attrs, type="")) if attrs.type == usual else instr
 
 
 def _map(instr: Instruction) -> Instruction:
     """A map works on all dimensions, in order, unless it names them."""
-    attrs = cast("Map", instr.attrs)
+    attrs = Map.of(instr)
     if attrs.dimensions or not instr.operands:
         return instr
     return instr.with_(attrs=Map(dimensions=tuple(range(instr.operands[0].shape.rank))))
@@ -95,7 +95,7 @@ def _map(instr: Instruction) -> Instruction:
 
 def _tuple_element(instr: Instruction) -> Instruction:
     """An element of a tuple that is made just before comes from where its operand comes from."""
-    made, index = instr.operands[0], cast("GetTupleElement", instr.attrs).index
+    made, index = instr.operands[0], GetTupleElement.of(instr).index
     if instr.annotations.origin or made.opcode != "tuple" or not 0 <= index < len(made.operands):
         return instr
     origin = made.operands[index].annotations.origin
@@ -111,7 +111,7 @@ def _constant(instr: Instruction) -> Instruction:
 
 
 def _outfeed(instr: Instruction) -> Instruction:
-    attrs = cast("Outfeed", instr.attrs)
+    attrs = Outfeed.of(instr)
     if attrs.outfeed_shape is None:
         attrs = replace(attrs, outfeed_shape=instr.operands[0].shape)
     return instr.with_(attrs=attrs, shape=TOKEN_SHAPE)
@@ -172,7 +172,7 @@ def settle_async(module: Module) -> Module:
     groups: dict[str, str] = {}
     for start in starts:
         for computation in called_first(*start.called):
-            threads[computation.name] = cast("AsyncStart", start.attrs).async_execution_thread
+            threads[computation.name] = AsyncStart.of(start).async_execution_thread
         if (group := _group(start)) is not None:
             groups[start.called[0].name] = group
 

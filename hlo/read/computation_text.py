@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+from hlo.attributes import Parameter
 from hlo.errors.error import HloError
 from hlo.instruction import Computation
 from hlo.read.scope import Scope
@@ -11,7 +12,6 @@ from hlo.read.scope import Scope
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo.attributes import Parameter
     from hlo.instruction import Instruction
     from hlo.read.by_grammar import GrammarReader
     from hlo.read.scope import ModuleText
@@ -76,7 +76,7 @@ def _check_parameters(instructions: list[Instruction]) -> None:
     parameters = [i for i in instructions if i.opcode == "parameter"]
     seen: set[int] = set()
     for instr in parameters:
-        number = cast("Parameter", instr.attrs).number
+        number = Parameter.of(instr).number
         if number in seen:
             raise HloError("HLO004", f"parameter {number} is defined twice", instr.span)
         seen.add(number)

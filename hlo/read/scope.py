@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hlo.attributes import Constant
 from hlo.errors.error import HloError
@@ -83,7 +83,7 @@ class Scope:
 
     def _told_apart(self, constant: Instruction) -> Instruction:
         """The constant; one that is elided is another one than all others that are."""
-        literal = cast("Constant", constant.attrs).literal
+        literal = Constant.of(constant).literal
         if not literal.elided:
             return constant
         own = literal.counted_from(self.module.made_up)

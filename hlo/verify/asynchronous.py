@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo import attributes as a
 from hlo.infer.checks import compatible
 from hlo.infer.control import async_parts, is_prefix
 from hlo.types.shape import tuple_of
@@ -16,7 +17,6 @@ from hlo.verify.scope import refuse
 from hlo.verify.table import verifies
 
 if TYPE_CHECKING:
-    from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
     from hlo.verify.scope import Scope
 
@@ -193,7 +193,7 @@ def verify_channel(scope: Scope, instr: Instruction, attrs: a.Channel) -> None:
     for user in scope.users[instr]:
         if user.opcode not in ("send-done", "recv-done"):
             continue
-        end: a.Channel = user.attrs  # type: ignore[assignment]
+        end = a.Channel.of(user)
         if attrs.channel_id is not None and end.channel_id != attrs.channel_id:
             refuse(
                 user,

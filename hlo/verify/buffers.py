@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from hlo.attributes import GetTupleElement
 from hlo.infer.checks import compatible, show
 from hlo.types.element_type import BUFFER
 from hlo.verify.scope import refuse
@@ -150,7 +151,11 @@ def _count_writers(scope: Scope, instr: Instruction, index: tuple[int, ...]) -> 
         for user in scope.users[value]:
             if user.opcode in _WRITERS:
                 count += 1
-            elif user.opcode == "get-tuple-element" and at and user.attrs.index == at[0]:  # type: ignore[attr-defined]
+            elif (
+                user.opcode == "get-tuple-element"
+                and at
+                and GetTupleElement.of(user).index == at[0]
+            ):
                 stack.append((user, at[1:]))
             elif user.opcode == "tuple" and user is scope.computation.root:
                 # The next round of a loop writes to what this one yields.

@@ -21,13 +21,13 @@ from collections import Counter
 from math import prod
 from typing import TYPE_CHECKING
 
+from hlo import attributes as a
 from hlo.errors.error import HloError
 from hlo.infer.devices import shard_count
 from hlo.verify.scope import refuse
 from hlo.verify.table import verifies
 
 if TYPE_CHECKING:
-    from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
     from hlo.verify.scope import Scope
@@ -234,5 +234,5 @@ def verify_constrained_layouts(scope: Scope, first: Instruction | None) -> Instr
 
 
 def _constrains(instr: Instruction) -> bool:
-    attrs: a.AllReduce = instr.attrs  # type: ignore[assignment]
+    attrs = a.AllReduce.of(instr)
     return attrs.constrain_layout

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from hlo.attributes import Attrs, Constant, Parameter, attribute_specs
+from hlo.attributes import AsyncStart, Attrs, Constant, Parameter, attribute_specs
 from hlo.instruction import Header, called_keys, writes_instructions, writes_modules
 from hlo.opcode import OPCODES
 from hlo.read.header_text import HEADER_ATTRIBUTES
@@ -17,7 +17,6 @@ from hlo.write.value_print import print_value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hlo.attributes import AsyncStart
     from hlo.instruction import Computation, Instruction, Module
     from hlo.types.shape import Shape
 
@@ -190,7 +189,7 @@ def print_instruction(instr: Instruction, options: Options = DEFAULT) -> str:
         text += _attributes_and_called(instr, options)
     elif instr.opcode == "async-start":
         # The attributes of the instruction that runs asynchronously stand with the start.
-        start = cast("AsyncStart", instr.attrs)
+        start = AsyncStart.of(instr)
         thread = start.async_execution_thread
         text += f', async_execution_thread="{thread}"' if thread != "main" else ""
         text += _attributes_and_called(wrapped, options)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlo import attributes as a
 from hlo.attributes import Constant
 from hlo.infer import infer
 from hlo.types.literal import literal
@@ -21,7 +22,6 @@ from hlo.types.values import ComputationLayout, SliceDim
 from hlo.walk import called_first
 
 if TYPE_CHECKING:
-    from hlo import attributes as a
     from hlo.instruction import Computation, Instruction, Module
 
 # What an array's shape becomes.
@@ -85,7 +85,7 @@ def _changed(made: Instruction, instr: Instruction, change: Change) -> Instructi
 
 
 def _constant(made: Instruction, change: Change) -> Instruction:
-    shape, old = changed(made.shape, change), cast("a.Constant", made.attrs).literal
+    shape, old = changed(made.shape, change), a.Constant.of(made).literal
     if shape is made.shape or not shape.is_array or old.array is None:
         return made
     return made.with_(shape=shape, attrs=Constant(literal=literal(cut(old.array, shape), shape)))
@@ -108,7 +108,7 @@ def cut(array: Any, shape: Shape) -> Any:
 
 def _broadcast(made: Instruction, change: Change) -> Instruction:
     shape, operand = change(made.shape), made.operands[0].shape
-    kept = cast("a.Broadcast", made.attrs).dimensions
+    kept = a.Broadcast.of(made).dimensions
     dims = [operand.dims[kept.index(d)] if d in kept else n for d, n in enumerate(shape.dims)]
     return made.with_(shape=replace(shape, element_type=operand.element_type, dims=tuple(dims)))
 
@@ -125,7 +125,7 @@ def _fitted(made: Instruction, instr: Instruction) -> Any:
         return new[d] if size == old[d] else min(size, new[d])
 
     if instr.opcode == "slice":
-        ranges = cast("a.Slice", made.attrs).slice
+        ranges = a.Slice.of(made).slice
         limits = [fit(r.limit, d) for d, r in enumerate(ranges)]
         cuts = zip(ranges, limits, strict=True)
         return replace(

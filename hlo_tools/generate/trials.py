@@ -180,4 +180,4 @@ def of_sizes(module: Module) -> Module:
 
 
 def _literal(constant: Instruction) -> Array:
-    return cast("Array", cast("Constant", constant.attrs).literal.array)
+    return cast("Array", Constant.of(constant).literal.array)

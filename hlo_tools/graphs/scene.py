@@ -9,8 +9,9 @@ in the text, which is a scalar constant, has no box: its users name it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Constant, Parameter
 from hlo.errors.error import HloError, did_you_mean
 from hlo.instruction import called_keys
 from hlo.walk import called_first, users
@@ -23,7 +24,6 @@ from hlo_tools.views.palette import spelled
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hlo.attributes import Constant, Parameter
     from hlo.instruction import Computation, Instruction, Module
 
 # Boxes that a picture has, at most: beyond, nobody can read it.
@@ -225,7 +225,7 @@ def _is_number(instr: Instruction, computation: Computation) -> bool:
 def _box(instr: Instruction, inner: dict[Computation, Scene]) -> Box:
     title = instr.opcode
     if instr.opcode == "parameter":
-        title = f"parameter {cast('Parameter', instr.attrs).number}"
+        title = f"parameter {Parameter.of(instr).number}"
     keys = called_keys(instr.row, instr.operands) if instr.called else ()
     lines = [f"%{instr.name}", shape_text(instr)]
     panels: tuple[Scene, ...] = ()
@@ -272,7 +272,7 @@ def shape_text(instr: Instruction) -> str:
 
 
 def _number(constant: Instruction) -> str:
-    return print_literal(cast("Constant", constant.attrs).literal).strip("{} ")
+    return print_literal(Constant.of(constant).literal).strip("{} ")
 
 
 def _short(line: str) -> str:

@@ -78,7 +78,7 @@ def bare(module: Module) -> Module:
 
 def number(parameter: Instruction) -> int:
     """The position of a parameter."""
-    return cast("Parameter", parameter.attrs).number
+    return Parameter.of(parameter).number
 
 
 def _with(entry: Computation, instructions: tuple[Instruction, ...]) -> Computation:

@@ -8,9 +8,9 @@ stride of s leaves ceil(n / s) places.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from hlo.attributes import Convolution, Windowed
+from hlo.attributes import Convolution, CustomCall, Windowed
 from interpreter.convolve import evaluate_convolution
 from interpreter.custom_calls.registry import custom_call
 from interpreter.custom_calls.signatures import checked
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hlo.attributes import CustomCall
     from hlo.instruction import Instruction
     from hlo.types.values import Window, WindowDim
     from interpreter.custom_calls.signatures import Options
@@ -39,7 +38,7 @@ def convolution_forward(_frame: Frame, instr: Instruction, lhs: Array, rhs: Arra
     ----------
     XLA's dynamic padder, RewriteDynamicConvolutionForward.
     """
-    attrs = cast("CustomCall", instr.attrs)
+    attrs = CustomCall.of(instr)
     labels = _attrs(attrs, ()).dim_labels
     sizes = [lhs.shape[d] for d in labels.input_spatial]
     return evaluate_convolution(instr, _attrs(attrs, _fitted(attrs, sizes)), lhs, rhs)
@@ -59,7 +58,7 @@ def convolution_input_gradient(
     ----------
     XLA's dynamic padder, RewriteDynamicConvolutionInputGrad.
     """
-    attrs = cast("CustomCall", instr.attrs)
+    attrs = CustomCall.of(instr)
     labels = _attrs(attrs, ()).dim_labels
     window: list[WindowDim] = []
     for w, d, e in zip(
@@ -83,7 +82,7 @@ def convolution_kernel_gradient(
     ----------
     XLA's dynamic padder, RewriteDynamicConvolutionKernelGrad.
     """
-    attrs = cast("CustomCall", instr.attrs)
+    attrs = CustomCall.of(instr)
     labels = _attrs(attrs, ()).dim_labels
     window: list[WindowDim] = []
     places = zip(labels.input_spatial, labels.kernel_spatial, labels.output_spatial, strict=True)
@@ -104,7 +103,7 @@ def reduce_window(frame: Frame, instr: Instruction, operand: Array, initial: Arr
     ----------
     XLA's dynamic padder, RewriteDynamicReduceWindowSamePadding.
     """
-    window = _fitted(cast("CustomCall", instr.attrs), operand.shape, same=True)
+    window = _fitted(CustomCall.of(instr), operand.shape, same=True)
     return evaluate_reduce_window(frame, instr, Windowed(window=window), operand, initial)
 
 
@@ -118,7 +117,7 @@ def select_and_scatter(
     ----------
     XLA's dynamic padder, RewriteDynamicSelectAndScatterSamePadding.
     """
-    window = _fitted(cast("CustomCall", instr.attrs), operand.shape, same=True)
+    window = _fitted(CustomCall.of(instr), operand.shape, same=True)
     attrs = Windowed(window=window)
     return evaluate_select_and_scatter(frame, instr, attrs, operand, source, initial)
 
@@ -164,7 +163,7 @@ def _attrs(attrs: CustomCall, window: Window) -> Convolution:
 )
 def check_convolution(instr: Instruction, _options: Options | None) -> str:
     """What is wrong with the ranks of a convolution."""
-    attrs = cast("CustomCall", instr.attrs)
+    attrs = CustomCall.of(instr)
     shapes = [o.shape for o in instr.operands]
     if attrs.custom_call_target == "DynamicConvolutionInputGrad":
         rank = (instr.shape.rank,)
@@ -183,7 +182,7 @@ def check_convolution(instr: Instruction, _options: Options | None) -> str:
 @checked("DynamicSelectAndScatterSamePadding", note="two arrays and an initial value -> an array")
 def check_window(instr: Instruction, _options: Options | None) -> str:
     """What is wrong with the ranks of what a window moves over."""
-    attrs = cast("CustomCall", instr.attrs)
+    attrs = CustomCall.of(instr)
     shapes = [o.shape for o in instr.operands]
     arrays, initial = shapes[:-1], shapes[-1:]
     count = 1 if attrs.custom_call_target == "DynamicReduceWindowSamePadding" else 2

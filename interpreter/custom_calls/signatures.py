@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from hlo.attributes import CustomCall
 from hlo.errors.error import HloError
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.custom_calls.options import config
 
 if TYPE_CHECKING:
-    from hlo.attributes import CustomCall
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
 
@@ -231,7 +231,7 @@ def check_call(instr: Instruction, options: Options | None = None) -> None:
     HloError
         HLO122 if shapes or options are not those of the function behind the call.
     """
-    attrs: CustomCall = instr.attrs  # type: ignore[assignment]
+    attrs = CustomCall.of(instr)
     check = CHECKS.get(attrs.custom_call_target)
     problem = check(instr, options) if check else ""
     if problem:

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hlo.attributes import Parameter
 from hlo.errors.error import HloError, did_you_mean
 from hlo.opcode import OPCODES
 from hlo.walk import called_first
@@ -26,7 +27,6 @@ from interpreter.table import evaluates, needs_frame
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hlo.attributes import Parameter
     from hlo.instruction import Computation, Instruction
     from interpreter.engine.device import Device
     from interpreter.table import Value
@@ -213,7 +213,7 @@ def has_effect(instr: Instruction) -> bool:
 
 
 def _number(parameter: Instruction) -> int:
-    return cast("Parameter", parameter.attrs).number
+    return Parameter.of(parameter).number
 
 
 def _sources(instr: Instruction, slot: dict[Instruction, int]) -> tuple[int, ...]:

@@ -14,10 +14,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from hlo import attributes as a
 from hlo.walk import users
 
 if TYPE_CHECKING:
-    from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
     from hlo.types.shape import Shape
 
@@ -123,7 +123,7 @@ def _updated_by(computation: Computation) -> tuple[InPlace, ...]:
         if array.opcode != "parameter" or _roots(computation).count(root) > 1:
             continue
         if all(_reads_only_what(root, user, using) for user in using[array]):
-            attrs: a.Parameter = array.attrs  # type: ignore[assignment]
+            attrs = a.Parameter.of(array)
             found.append(InPlace(attrs.number, 0, leaf))
     updated = [pair.operand for pair in found]
     return tuple(pair for pair in found if updated.count(pair.operand) == 1)

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from hlo import attributes as a
 from hlo.opcode import SEQUENTIAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from hlo import attributes as a
     from hlo.instruction import Computation, Instruction, Module
 
 TRANSCENDENTAL = frozenset(
@@ -114,12 +114,12 @@ def _reduce(instr: Instruction) -> tuple[int, int]:
 
 
 def _reduce_window(instr: Instruction) -> tuple[int, int]:
-    attrs: a.Windowed = instr.attrs  # type: ignore[assignment]
+    attrs = a.Windowed.of(instr)
     return _times(instr, _first(instr) * max(prod(w.size for w in attrs.window) - 1, 0))
 
 
 def _select_and_scatter(instr: Instruction) -> tuple[int, int]:
-    attrs: a.Windowed = instr.attrs  # type: ignore[assignment]
+    attrs = a.Windowed.of(instr)
     return _times(instr, instr.operands[1].shape.size * prod(w.size for w in attrs.window))
 
 
@@ -129,14 +129,14 @@ def _scatter(instr: Instruction) -> tuple[int, int]:
 
 def _dot(instr: Instruction) -> tuple[int, int]:
     """A multiplication and an addition for each element and each contracted index."""
-    attrs: a.DotDims = instr.attrs  # type: ignore[assignment]
+    attrs = a.DotDims.of(instr)
     dims = instr.operands[0].shape.dims
     return 2 * instr.shape.size * prod(dims[d] for d in attrs.lhs_contracting_dims), 0
 
 
 def _convolution(instr: Instruction) -> tuple[int, int]:
     """Each element sums the window's elements over the input features of its group."""
-    attrs: a.Convolution = instr.attrs  # type: ignore[assignment]
+    attrs = a.Convolution.of(instr)
     features = instr.operands[1].shape.dims[attrs.dim_labels.kernel_input_feature]
     return 2 * instr.shape.size * features * prod(w.size for w in attrs.window), 0
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from hlo import attributes as a
 from optimizer.analysis.alias import DEFAULT
 from optimizer.analysis.live_ranges import last_turn, spans
 from optimizer.analysis.timeline import Timeline
@@ -22,7 +23,6 @@ from optimizer.analysis.timeline import Timeline
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hlo import attributes as a
     from hlo.instruction import Computation, Instruction, Module
     from hlo.types.shape import Shape
     from optimizer.analysis.alias import AliasInfo
@@ -206,7 +206,7 @@ class Dataflow:
 
     def _forwarded(self, instr: Instruction, operands: Sequence[Leaf]) -> tuple[Leaf, ...]:
         if instr.opcode == "get-tuple-element":
-            attrs: a.GetTupleElement = instr.attrs  # type: ignore[assignment]
+            attrs = a.GetTupleElement.of(instr)
             return self._element(instr.operands[0], attrs.index)
         count = len(operands) if instr.opcode == "tuple" else len(self.at[instr.operands[0]])
         return tuple(operands[:count])

@@ -11,8 +11,9 @@ body's instructions get the call's `op_name` in front of their own, so that noth
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Call
 from hlo.walk import callers, names_of, rebuild, rebuild_module
 from optimizer.calls.clone import inlined, reachable
 from optimizer.calls.unfolding import LIMIT, explodes
@@ -21,7 +22,6 @@ from optimizer.origin import op_name
 from optimizer.passes import register
 
 if TYPE_CHECKING:
-    from hlo.attributes import Call
     from hlo.instruction import Computation, Instruction, Module
     from optimizer.log import Log
 
@@ -55,7 +55,7 @@ class CallInliner:
         sites = {c.name: len(found) for c, found in callers(module).items()}
 
         def inlines(instr: Instruction, thread: str) -> bool:
-            if instr.opcode != "call" or cast("Call", instr.attrs).is_composite:
+            if instr.opcode != "call" or Call.of(instr).is_composite:
                 return False
             body = instr.called[0]
             if body.execution_thread != thread:

@@ -11,8 +11,9 @@ This is a part of `dce`, since what is dead inside of a computation is dead in w
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Fusion, GetTupleElement, Parameter
 from hlo.types.shape import tuple_of
 from hlo.walk import Plan, rebuild
 from optimizer.calls.clone import cloned
@@ -21,7 +22,6 @@ from optimizer.effects import without, without_dead
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo.attributes import Fusion, GetTupleElement, Parameter
     from hlo.instruction import Computation, Instruction
     from hlo.names import NameSupply
 
@@ -44,7 +44,7 @@ def trimmed(
     XLA, `RemoveMultiOutputFusionsUnusedOutputs` in
     `xla/hlo/transforms/simplifiers/hlo_dce.cc`, and `fusion_utils.cc`.
     """
-    attrs, (body,) = cast("Fusion", instr.attrs), instr.called
+    attrs, (body,) = Fusion.of(instr), instr.called
     if attrs.kind == "kCustom" or attrs.output_to_operand_aliasing or instr.annotations.sharding:
         return {}
     kept = outputs_used(instr, using)
@@ -64,7 +64,7 @@ def taking(new: Instruction, kept: list[int], using: Sequence[Instruction]) -> P
     """Users that take their element from a fusion of which only some outputs are left."""
     plan: Plan = {}
     for user in using if kept else ():
-        index = kept.index(cast("GetTupleElement", user.attrs).index)
+        index = kept.index(GetTupleElement.of(user).index)
         taken = user.with_(operands=(new,), attrs=replace(user.attrs, index=index))
         plan[user] = new if len(kept) == 1 else taken
     return plan
@@ -76,7 +76,7 @@ def outputs_used(instr: Instruction, using: Sequence[Instruction] | None) -> lis
         return None
     if any(user.opcode != "get-tuple-element" for user in using):
         return None
-    used = sorted({cast("GetTupleElement", user.attrs).index for user in using})
+    used = sorted({GetTupleElement.of(user).index for user in using})
     return used if len(used) < len(instr.shape.elements) else None
 
 
@@ -112,4 +112,4 @@ def with_parameters(body: Computation, kept: Sequence[int]) -> Computation:
 
 def number(parameter: Instruction) -> int:
     """Which parameter it is."""
-    return cast("Parameter", parameter.attrs).number
+    return Parameter.of(parameter).number

@@ -12,15 +12,15 @@ The element itself stays; `simplify-while-loops` removes elements that are passe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import GetTupleElement
 from hlo.walk import callers, names_of, rebuild, rebuild_module, users
 from optimizer.effects import has_effect, ordered
 from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import GetTupleElement
     from hlo.instruction import Computation, Instruction, Module
     from hlo.names import NameSupply
     from optimizer.log import Log
@@ -115,4 +115,4 @@ def passes(element: Instruction, state: Instruction, index: int) -> bool:
 
 def element_index(instr: Instruction) -> int:
     """Which element a get-tuple-element takes."""
-    return cast("GetTupleElement", instr.attrs).index
+    return GetTupleElement.of(instr).index

@@ -6,13 +6,13 @@ custom-call(x), custom_call_target="Sharding"   =>   x
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import CustomCall
 from optimizer.expanders.op_expander import Site, expand
 from optimizer.passes import register
 
 if TYPE_CHECKING:
-    from hlo.attributes import CustomCall
     from hlo.instruction import Instruction, Module
     from optimizer.log import Log
 
@@ -40,7 +40,7 @@ class ShardingRemover:
 def remove_sharding(site: Site) -> Instruction | None:
     """The operand; None for any other custom call, and where a shard is not the whole."""
     instr = site.instr
-    if cast("CustomCall", instr.attrs).custom_call_target not in TARGETS:
+    if CustomCall.of(instr).custom_call_target not in TARGETS:
         return None
     same = [operand.shape for operand in instr.operands] == [instr.shape]
     return instr.operands[0] if same else None

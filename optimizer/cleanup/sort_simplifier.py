@@ -7,8 +7,9 @@ ROOT r = f32[8] get-tuple-element(s), index=0      ROOT r = f32[8] sort(x), to_a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import GetTupleElement, Parameter, Sort
 from hlo.types.shape import tuple_of
 from hlo.walk import Plan, callers, names_of, rebuild, rebuild_module, users
 from optimizer.calls.clone import cloned
@@ -19,7 +20,6 @@ from optimizer.rewriting.make import make
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo.attributes import GetTupleElement, Parameter, Sort
     from hlo.instruction import Computation, Instruction, Module
     from hlo.names import NameSupply
     from optimizer.log import Log
@@ -61,7 +61,7 @@ class SortSimplifier:
 
 def nothing_to_sort(instr: Instruction, names: NameSupply) -> Plan:
     """One element, or none, is sorted already."""
-    (dim,) = cast("Sort", instr.attrs).dimensions
+    (dim,) = Sort.of(instr).dimensions
     if instr.operands[0].shape.dims[dim] > 1:
         return {}
     if len(instr.operands) == 1:
@@ -86,7 +86,7 @@ def unused_operands(
     if any(user.opcode != "get-tuple-element" for user in using):
         return {}
     (comparator,) = instr.called
-    taken = {user: cast("GetTupleElement", user.attrs).index for user in using}
+    taken = {user: GetTupleElement.of(user).index for user in using}
     kept = sorted(set(taken.values()) | operands_compared(comparator))
     if len(kept) == len(instr.operands):
         return {}
@@ -127,4 +127,4 @@ def narrow_comparator(comparator: Computation, kept: Sequence[int]) -> Computati
 
 def number(parameter: Instruction) -> int:
     """Which parameter it is."""
-    return cast("Parameter", parameter.attrs).number
+    return Parameter.of(parameter).number

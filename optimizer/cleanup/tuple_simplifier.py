@@ -7,8 +7,9 @@ tuple(get-tuple-element(t, index=0), ..., (t, index=n - 1))   => t, if t has n e
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import GetTupleElement
 from optimizer.passes import register
 from optimizer.rewriting.pattern import get_tuple_element, p, tuple_, xs
 from optimizer.rewriting.rewrite import rewrite
@@ -16,7 +17,6 @@ from optimizer.rewriting.rule import RuleSet, rule
 from optimizer.rewriting.term import Rest
 
 if TYPE_CHECKING:
-    from hlo.attributes import GetTupleElement
     from hlo.instruction import Instruction, Module
     from optimizer.log import Log
 
@@ -38,7 +38,7 @@ def tuple_of_all_elements(xs: tuple[Instruction, ...]) -> Instruction | None:
     if not xs:
         return None
     whole = xs[0].operands[0]
-    taken = [cast("GetTupleElement", x.attrs).index for x in xs]
+    taken = [GetTupleElement.of(x).index for x in xs]
     if any(x.operands[0] is not whole for x in xs):
         return None
     return whole if taken == list(range(len(whole.shape.elements))) else None

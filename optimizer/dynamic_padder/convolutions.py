@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from hlo import attributes as a
 from hlo.types.values import PaddingDim
 from optimizer.dynamic_padder.rules import CUSTOM_CALLS, Sizes, need, refusal, remade, rule, within
 from optimizer.dynamic_padder.values import Padded, Tree, static
@@ -15,7 +16,6 @@ from optimizer.rewriting.make import make
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.values import ConvDims, WindowDim
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @rule("convolution")
 def convolution(instr: Instruction, lhs: Tree, rhs: Tree) -> Padded:
     """As many images as there are; zeros where features do not count."""
-    attrs: a.Convolution = instr.attrs  # type: ignore[assignment]
+    attrs = a.Convolution.of(instr)
     if isinstance(lhs, tuple) or isinstance(rhs, tuple):
         raise refusal(instr, "it has a sparsity_config")
     labels = attrs.dim_labels
@@ -111,7 +111,7 @@ def kernel_gradient(instr: Instruction, lhs: Padded, gradient: Padded) -> Padded
 
 
 def _parts(instr: Instruction) -> tuple[a.CustomCall, ConvDims, list[WindowDim]]:
-    attrs = cast("a.CustomCall", instr.attrs)
+    attrs = a.CustomCall.of(instr)
     need(instr, attrs.dim_labels is not None, "it has no dim_labels")
     return attrs, cast("ConvDims", attrs.dim_labels), list(attrs.window or ())
 
@@ -134,7 +134,7 @@ def _zero(like: Padded) -> Instruction:
 def _convolved(
     instr: Instruction, images: Instruction, filters: Instruction, window: Sequence[WindowDim]
 ) -> Instruction:
-    attrs = cast("a.CustomCall", instr.attrs)
+    attrs = a.CustomCall.of(instr)
     return make(
         *("convolution", images, filters),
         shape=static(instr.shape),

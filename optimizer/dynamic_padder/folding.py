@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hlo import attributes as a
 from hlo.instruction import Computation
 from hlo.names import NameSupply
 from hlo.types.element_type import PRED
@@ -28,7 +29,6 @@ from optimizer.rewriting.make import make, splat
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo import attributes as a
     from hlo.instruction import Instruction
     from optimizer.dynamic_padder.rules import Sizes
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @rule("reduce")
 def reduce(instr: Instruction, *operands: Padded) -> Tree:
     """Only what counts is folded."""
-    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    attrs = a.Dimensions.of(instr)
     sizes = common(operands[: len(operands) // 2])
     kept = [d for d in range(operands[0].value.shape.rank) if d not in attrs.dimensions]
     left = {kept.index(d): s for d, s in sizes.items() if d in kept}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo import attributes as a
 from hlo.types.element_type import S32, S64, U64
 from optimizer.dynamic_padder.rules import need, remade, rule
 from optimizer.dynamic_padder.values import Padded
@@ -11,14 +12,13 @@ from optimizer.expanders.parts import counting, equal, spread, to_type
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo import attributes as a
     from hlo.instruction import Instruction
 
 
 @rule("gather")
 def gather(instr: Instruction, operand: Padded, indices: Padded) -> Padded:
     """As many slices as there are index vectors; those behind read what is there."""
-    attrs: a.Gather = instr.attrs  # type: ignore[assignment]
+    attrs = a.Gather.of(instr)
     batch = [d for d in range(instr.shape.rank) if d not in attrs.offset_dims]
     vectors = [d for d in range(indices.value.shape.rank) if d != attrs.index_vector_dim]
     need(instr, set(indices.sizes) <= set(vectors), "its index vectors have a run-time size")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo import attributes as a
 from hlo.types.element_type import S32
 from optimizer.dynamic_padder.rules import common, remade, rule
 from optimizer.dynamic_padder.values import Padded
@@ -11,7 +12,6 @@ from optimizer.expanders.parts import counting, equal, less, spread, to_type
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo import attributes as a
     from hlo.instruction import Instruction
 
 
@@ -27,7 +27,7 @@ def cholesky(instr: Instruction, operand: Padded) -> Padded:
 @rule("triangular-solve")
 def triangular_solve(instr: Instruction, matrix: Padded, other: Padded) -> Padded:
     """As many systems as there are, of as many unknowns; those of the corner are zeros."""
-    attrs: a.TriangularSolve = instr.attrs  # type: ignore[assignment]
+    attrs = a.TriangularSolve.of(instr)
     rank = instr.shape.rank
     side = rank - 2 if attrs.left_side else rank - 1
     size = matrix.sizes.get(rank - 2) or matrix.sizes.get(rank - 1) or other.sizes.get(side)

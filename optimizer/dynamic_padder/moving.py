@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from hlo import attributes as a
 from hlo.types.element_type import S32
 from hlo.types.grouping import common_factors
 from hlo.types.values import PaddingDim
@@ -18,14 +19,13 @@ from optimizer.rewriting.make import make, splat
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo import attributes as a
     from hlo.instruction import Instruction
 
 
 @rule("reshape")
 def reshape(instr: Instruction, operand: Padded) -> Padded:
     """A dimension that stays as it is keeps its size; one that is split or joined gets another."""
-    attrs: a.Reshape = instr.attrs  # type: ignore[assignment]
+    attrs = a.Reshape.of(instr)
     before, after = operand.value.shape.dims, instr.shape.dims
     sizes: Sizes = {}
     in_place = True
@@ -89,7 +89,7 @@ def packed(instr: Instruction, operand: Padded, sizes: Sizes) -> Padded:
 @rule("slice")
 def slice_(instr: Instruction, operand: Padded) -> Padded:
     """What is cut out of a dimension of run-time size has zeros where nothing counts."""
-    attrs: a.Slice = instr.attrs  # type: ignore[assignment]
+    attrs = a.Slice.of(instr)
     dims = operand.value.shape.dims
     whole = [
         (s.start, s.limit, s.stride) == (0, n, 1) for s, n in zip(attrs.slice, dims, strict=True)
@@ -140,7 +140,7 @@ def dynamic_update_slice(
 @rule("pad")
 def pad(instr: Instruction, operand: Padded, value: Padded) -> Padded:
     """What does not count is padding already, so that it follows what counts."""
-    attrs: a.Pad = instr.attrs  # type: ignore[assignment]
+    attrs = a.Pad.of(instr)
     moved = [d for d in operand.sizes if attrs.padding[d] != PaddingDim(0, 0)]
     sizes = dict(operand.sizes)
     for d in moved:
@@ -157,7 +157,7 @@ def pad(instr: Instruction, operand: Padded, value: Padded) -> Padded:
 @rule("reverse")
 def reverse(instr: Instruction, operand: Padded) -> Padded:
     """What counts is in front again, instead of at the end."""
-    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    attrs = a.Dimensions.of(instr)
     made = remade(instr, [operand], {}).value
     for d, size in operand.sizes.items():
         if d in attrs.dimensions:
@@ -178,7 +178,7 @@ def shifted(array: Instruction, axis: int, by: Instruction) -> Instruction:
 @rule("concatenate")
 def concatenate(instr: Instruction, *operands: Padded) -> Padded:
     """Along a dimension of run-time size, each part hides what does not count of the one before."""
-    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    attrs = a.Dimensions.of(instr)
     axis = attrs.dimensions[0]
     sizes = common(
         [Padded(o.value, {d: s for d, s in o.sizes.items() if d != axis}) for o in operands]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from hlo import attributes as a
 from hlo.build import module as build_module
 from hlo.instruction import Computation
 from hlo.names import NameSupply
@@ -30,7 +31,6 @@ from optimizer.rewriting.make import make, value_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from hlo import attributes as a
     from hlo.instruction import Instruction, Module
     from hlo.types.shape import Shape
 
@@ -58,7 +58,7 @@ def _sets_all(instr: Instruction) -> bool:
     """Whether a set-dimension-size sets the size that is there."""
     if instr.opcode != "set-dimension-size":
         return False
-    dims = cast("a.Dimensions", instr.attrs).dimensions
+    dims = a.Dimensions.of(instr).dimensions
     wanted = value_of(instr.operands[1])
     return wanted is not None and int(wanted) == instr.operands[0].shape.dims[dims[0]]
 
@@ -124,7 +124,7 @@ def padded(instr: Instruction, operands: Sequence[Tree]) -> Tree:
     if instr.annotations.sharding is not None:
         # It is of the arrays that the instruction had, and one device runs what is made of it.
         instr = instr.with_(annotations=replace(instr.annotations, sharding=None))
-    target = cast("a.CustomCall", instr.attrs) if instr.opcode == "custom-call" else None
+    target = a.CustomCall.of(instr) if instr.opcode == "custom-call" else None
     if target is not None:
         check_call(instr)
     found = CUSTOM_CALLS.get(target.custom_call_target) if target else RULES.get(instr.opcode)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from hlo import attributes as a
 from hlo.errors.error import HloError
 from hlo.types.element_type import S32
 from optimizer.dynamic_padder.values import Padded, Tree, instruction_of, static
@@ -17,7 +18,6 @@ from optimizer.rewriting.make import make
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
 
@@ -88,7 +88,7 @@ def common(operands: Sequence[Padded]) -> Sizes:
 @rule("broadcast")
 def broadcast(instr: Instruction, operand: Padded) -> Padded:
     """Sizes go where their dimensions go."""
-    attrs: a.Broadcast = instr.attrs  # type: ignore[assignment]
+    attrs = a.Broadcast.of(instr)
     return remade(instr, [operand], {attrs.dimensions[d]: s for d, s in operand.sizes.items()})
 
 
@@ -101,7 +101,7 @@ def bitcast_convert(instr: Instruction, operand: Padded) -> Tree:
 @rule("fft")
 def fft(instr: Instruction, operand: Padded) -> Tree:
     """As many transforms as there are."""
-    attrs: a.Fft = instr.attrs  # type: ignore[assignment]
+    attrs = a.Fft.of(instr)
     return _leading(instr, operand, instr.shape.rank - len(attrs.fft_length))
 
 
@@ -120,7 +120,7 @@ def _leading(instr: Instruction, operand: Padded, count: int) -> Tree:
 @rule("transpose")
 def transpose(instr: Instruction, operand: Padded) -> Padded:
     """Sizes go where their dimensions go."""
-    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    attrs = a.Dimensions.of(instr)
     return remade(
         instr, [operand], {attrs.dimensions.index(d): s for d, s in operand.sizes.items()}
     )
@@ -129,7 +129,7 @@ def transpose(instr: Instruction, operand: Padded) -> Padded:
 @rule("get-dimension-size")
 def get_dimension_size(instr: Instruction, operand: Padded) -> Padded:
     """The size beside the array."""
-    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    attrs = a.Dimensions.of(instr)
     d = attrs.dimensions[0]
     return Padded(operand.sizes.get(d) or number(operand.value.shape.dims[d]))
 
@@ -137,7 +137,7 @@ def get_dimension_size(instr: Instruction, operand: Padded) -> Padded:
 @rule("set-dimension-size")
 def set_dimension_size(instr: Instruction, operand: Padded, size: Padded) -> Padded:
     """Another size; where it is larger than before, zeros are what is new."""
-    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    attrs = a.Dimensions.of(instr)
     d = attrs.dimensions[0]
     sizes = {**operand.sizes, d: within(size.value, operand.value.shape.dims[d])}
     if not instr.shape.dynamic_at(d):
@@ -175,7 +175,7 @@ def several(instr: Instruction, values: Sequence[Instruction], sizes: Sizes) -> 
 @rule("dot")
 def dot(instr: Instruction, lhs: Padded, rhs: Padded) -> Padded:
     """Zeros on both sides, where what is summed up does not count."""
-    attrs: a.DotDims = instr.attrs  # type: ignore[assignment]
+    attrs = a.DotDims.of(instr)
     sides = (
         (lhs, attrs.lhs_batch_dims, attrs.lhs_contracting_dims),
         (rhs, attrs.rhs_batch_dims, attrs.rhs_contracting_dims),
@@ -203,7 +203,7 @@ def tuple_(_instr: Instruction, *operands: Tree) -> Tree:
 @rule("get-tuple-element")
 def get_tuple_element(instr: Instruction, operand: Tree) -> Tree:
     """One of them."""
-    attrs: a.GetTupleElement = instr.attrs  # type: ignore[assignment]
+    attrs = a.GetTupleElement.of(instr)
     return cast("tuple[Tree, ...]", operand)[attrs.index]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo import attributes as a
 from hlo.types.element_type import S32
 from optimizer.dynamic_padder.indexed import wide
 from optimizer.dynamic_padder.rules import common, identity, need, rule, several
@@ -19,7 +20,6 @@ from optimizer.rewriting.make import make
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hlo import attributes as a
     from hlo.instruction import Instruction
     from optimizer.dynamic_padder.rules import Sizes
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @rule("scatter")
 def scatter(instr: Instruction, *operands: Padded) -> Tree:
     """As many index vectors as count, and of updates what they have, go into what is there."""
-    attrs: a.Scatter = instr.attrs  # type: ignore[assignment]
+    attrs = a.Scatter.of(instr)
     half = len(operands) // 2
     arrays, indices, updates = operands[:half], operands[half], operands[half + 1 :]
     values = [o.value for o in operands]
@@ -56,7 +56,7 @@ def scatter(instr: Instruction, *operands: Padded) -> Tree:
 
 def _vectors(instr: Instruction, indices: Padded, into: Sizes, news: Sizes) -> Sizes:
     """How many index vectors count: as many as there are updates and matrices, too."""
-    attrs: a.Scatter = instr.attrs  # type: ignore[assignment]
+    attrs = a.Scatter.of(instr)
     vectors = [d for d in range(indices.value.shape.rank) if d != attrs.index_vector_dim]
     need(instr, set(indices.sizes) <= set(vectors), "its index vectors have a run-time size")
     windows = attrs.update_window_dims

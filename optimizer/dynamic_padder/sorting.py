@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo import attributes as a
 from hlo.instruction import Computation
 from hlo.names import NameSupply
 from hlo.types.element_type import PRED, S32
@@ -15,14 +16,13 @@ from optimizer.expanders.parts import counting, less, spread
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo import attributes as a
     from hlo.instruction import Instruction
 
 
 @rule("sort")
 def sort(instr: Instruction, *operands: Padded) -> Tree:
     """What does not count goes behind what does, and there keeps its order."""
-    attrs: a.Sort = instr.attrs  # type: ignore[assignment]
+    attrs = a.Sort.of(instr)
     sizes, axis = common(operands), attrs.dimensions[0]
     values = [o.value for o in operands]
     if axis not in sizes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from hlo import attributes as a
 from hlo.types.values import WindowDim
 from interpreter.monoid import MONOIDS
 from optimizer.dynamic_padder.folding import fold
@@ -30,7 +31,6 @@ from optimizer.rewriting.make import make
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
     from hlo.types.values import Window
 
@@ -40,7 +40,7 @@ _STILL = WindowDim(1)
 @rule("reduce-window")
 def reduce_window(instr: Instruction, *operands: Padded) -> Tree:
     """Only what counts is folded."""
-    attrs: a.Windowed = instr.attrs  # type: ignore[assignment]
+    attrs = a.Windowed.of(instr)
     sizes = common(operands[: len(operands) // 2])
     moved = moving(Padded(operands[0].value, sizes), attrs.window)
     shape = instr.shape.elements[0] if instr.shape.is_tuple else instr.shape
@@ -70,7 +70,7 @@ def select_and_scatter(
     instr: Instruction, operand: Padded, source: Padded, initial: Padded
 ) -> Padded:
     """What does not count is not selected; where it is all that is there, nothing is scattered."""
-    attrs: a.Windowed = instr.attrs  # type: ignore[assignment]
+    attrs = a.Windowed.of(instr)
     select, scatter = instr.called
     array, added = operand.value, source.value
     if moved := moving(operand, attrs.window):
@@ -142,7 +142,7 @@ def _surrounded(
     instr: Instruction, operand: Padded, fill: Instruction
 ) -> tuple[Instruction, Window, Sizes]:
     """An operand with its padding, the window that moves over it, and where the operand lies."""
-    window = list(cast("Window", cast("a.CustomCall", instr.attrs).window))
+    window = list(cast("Window", a.CustomCall.of(instr).window))
     dims, starts = list(operand.value.shape.dims), Sizes()
     moved = moving(operand, tuple(window))
     for d in moved:
@@ -165,7 +165,7 @@ def _neutral(instr: Instruction, body: Computation, like: Instruction) -> Instru
 def _never(instr: Instruction, select: Computation, like: Instruction) -> Instruction:
     """What is not selected beside anything else."""
     root = select.root
-    direction = cast("a.Compare", root.attrs).direction if root.opcode == "compare" else ""
+    direction = a.Compare.of(root).direction if root.opcode == "compare" else ""
     known = {"GE": "maximum", "GT": "maximum", "LE": "minimum", "LT": "minimum"}
     plain = direction in known and root.operands == select.parameters
     need(instr, plain, "what its computation never selects is not known")

@@ -9,7 +9,7 @@ A call of a function that is known by name alone stays: an emitter has a kernel 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from hlo import attributes as a
 from hlo.types.element_type import U64
@@ -111,7 +111,7 @@ def expand_call(site: Site) -> Instruction | None:
     HloError
         HLO122 if operands or options of such a call are not what it expects.
     """
-    target = cast("a.CustomCall", site.instr.attrs).custom_call_target
+    target = a.CustomCall.of(site.instr).custom_call_target
     if target not in EXPANSIONS:
         return None
     check_call(site.instr)

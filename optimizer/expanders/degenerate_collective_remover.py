@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hlo import attributes as a
 from hlo.errors.error import HloError
 from interpreter.engine.device import Device
 from interpreter.groups import find_group, group_of, permute_pairs
@@ -24,7 +25,6 @@ from optimizer.rewriting.make import constant, make, splat
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo import attributes as a
     from hlo.instruction import Instruction, Module
     from hlo.types.shape import Shape
     from optimizer.log import Log
@@ -60,7 +60,7 @@ class DegenerateCollectiveRemover:
 
 def is_alone(instr: Instruction) -> bool:
     """Whether the first device is in one of an instruction's groups, all by itself."""
-    attrs: a.Collective = instr.attrs  # type: ignore[assignment]
+    attrs = a.Collective.of(instr)
     try:
         return bool(group_of(Device(), instr, attrs))
     except HloError:
@@ -88,7 +88,7 @@ def hand_on(site: Site) -> Instruction | None:
 
 def hear(site: Site) -> Instruction | None:
     """collective-broadcast: the operands, of the group's first member; zeros without a group."""
-    attrs: a.CollectiveBroadcast = site.instr.attrs  # type: ignore[assignment]
+    attrs = a.CollectiveBroadcast.of(site.instr)
     operands = list(site.instr.operands)
     if attrs.has_dynamic_root:
         operands.pop()
@@ -103,7 +103,7 @@ def hear(site: Site) -> Instruction | None:
 
 def permute(site: Site) -> Instruction | None:
     """collective-permute: the operands if the device sends to itself; zeros if nobody sends."""
-    attrs: a.CollectivePermute = site.instr.attrs  # type: ignore[assignment]
+    attrs = a.CollectivePermute.of(site.instr)
     if attrs.slice_sizes:
         return None
     operands = site.instr.operands

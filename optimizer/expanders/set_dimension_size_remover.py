@@ -5,13 +5,13 @@ set-dimension-size(f32[8] x, 8), dimensions={0}   =>   x
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Dimensions
 from optimizer.expanders.op_expander import Site, expander
 from optimizer.rewriting.make import value_of
 
 if TYPE_CHECKING:
-    from hlo.attributes import Dimensions
     from hlo.instruction import Instruction
 
 
@@ -25,5 +25,5 @@ def whole_dimension(site: Site) -> Instruction | None:
     """Replaces set-dimension-size to as many elements as there are by the operand."""
     operand, size = site.instr.operands
     wanted = value_of(size)
-    bound = operand.shape.dims[cast("Dimensions", site.instr.attrs).dimensions[0]]
+    bound = operand.shape.dims[Dimensions.of(site.instr).dimensions[0]]
     return operand if wanted is not None and int(wanted) == bound else None

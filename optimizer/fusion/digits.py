@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo import attributes as a
 from optimizer.fusion.places import leaf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo import attributes as a
     from hlo.instruction import Instruction
 
 Place = tuple[int, ...]
@@ -135,7 +135,7 @@ class Digits:
         groups = self.grouped(place, user.shape.dims)
         if groups is None:
             return None
-        attrs: a.Dimensions = user.attrs  # type: ignore[assignment]
+        attrs = a.Dimensions.of(user)
         if user.opcode == "broadcast":
             chosen = attrs.dimensions
         else:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+from hlo.attributes import Fusion, GetTupleElement
 from optimizer.analysis.cost import traffic
 from optimizer.effects import has_effect, ordered
 from optimizer.fusion.policy import is_large_window
@@ -14,7 +15,6 @@ from optimizer.identity import Identity
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from hlo.attributes import Fusion, GetTupleElement
     from hlo.instruction import Computation, Instruction
     from optimizer.fusion.policy import Policy
 
@@ -90,7 +90,7 @@ def mergeable(
 
 def _is_loop(instr: Instruction, policy: Policy) -> bool:
     if instr.opcode == "fusion":
-        attrs = cast("Fusion", instr.attrs)
+        attrs = Fusion.of(instr)
         # What shares buffers was made so on purpose, and keeps outputs that nobody uses.
         return attrs.kind in ("kLoop", "kInput") and not attrs.output_to_operand_aliasing
     return instr.opcode in policy.roots and _is_plain(instr, policy)
@@ -125,7 +125,7 @@ def _kernel_of(instr: Instruction, users: Users) -> Kernel | None:
         for element in elements:
             if element.opcode != "get-tuple-element":
                 return None
-            attrs: GetTupleElement = element.attrs  # type: ignore[assignment]
+            attrs = GetTupleElement.of(element)
             values[element] = copies[inner.root.operands[attrs.index]]
     made = set(members)
     if not values or any(value not in made for value in values.values()):

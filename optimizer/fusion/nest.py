@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from hlo import attributes as a
 from optimizer.fusion.digits import Digits
 from optimizer.fusion.places import leaf
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hlo import attributes as a
     from hlo.instruction import Instruction
     from optimizer.fusion.digits import Place
 
@@ -166,7 +166,7 @@ class _Places:
 
     def _folded(self, member: Instruction, place: Place) -> Place | None:
         """The place at which a reduce that is asked for at a place asks for what it folds."""
-        attrs: a.Dimensions = member.attrs  # type: ignore[assignment]
+        attrs = a.Dimensions.of(member)
         groups = self.digits.grouped(place, leaf(member.shape).dims)
         if groups is None:
             self._place[member] = None

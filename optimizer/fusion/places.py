@@ -18,8 +18,9 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from hlo import attributes as a
+
 if TYPE_CHECKING:
-    from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
 
@@ -67,11 +68,11 @@ def _evaluations(user: Instruction, number: int) -> float:
     if user.opcode == "reduce" and number < len(user.operands) // 2:
         return operand.size / size
     if user.opcode == "reduce-window" and number < len(user.operands) // 2:
-        attrs: a.Windowed = user.attrs  # type: ignore[assignment]
+        attrs = a.Windowed.of(user)
         return prod(w.size for w in attrs.window)
     if user.opcode in ("concatenate", "pad"):
         return min(1, operand.size / size)
     if user.opcode == "gather" and number == 1:
-        gather: a.Gather = user.attrs  # type: ignore[assignment]
+        gather = a.Gather.of(user)
         return len(gather.start_index_map)
     return 1

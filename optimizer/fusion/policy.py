@@ -13,10 +13,10 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from hlo import opcode
+from hlo.attributes import Windowed
 from optimizer.analysis.cost import TRANSCENDENTAL
 
 if TYPE_CHECKING:
-    from hlo.attributes import Windowed
     from hlo.instruction import Instruction
 
 ELEMENTWISE = opcode.ELEMENTWISE - {"stochastic-convert"}
@@ -125,5 +125,5 @@ def is_large_window(instr: Instruction) -> bool:
     """
     if instr.opcode != "reduce-window":
         return False
-    attrs: Windowed = instr.attrs  # type: ignore[assignment]
+    attrs = Windowed.of(instr)
     return prod(w.size for w in attrs.window) > LARGE_WINDOW

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from hlo import attributes as a
 from optimizer.fusion.policy import ELEMENTWISE
 from optimizer.reducers import operation_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
 
 Dims = tuple[int, ...]
@@ -61,7 +61,7 @@ class Rows:
         """Whether an instruction hands each row's element to all of the row."""
         if instr.opcode != "broadcast" or not self.is_wide(instr):
             return False
-        attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+        attrs = a.Dimensions.of(instr)
         prefix = tuple(range(len(self.kept)))
         return attrs.dimensions == prefix and self.is_narrow(instr.operands[0])
 
@@ -91,7 +91,7 @@ def rows_of(instr: Instruction) -> Rows | None:
         return None
     if instr.shape.element_type.is_complex or not operation_of(instr.called[0], instr):
         return None
-    attrs: a.Dimensions = instr.attrs  # type: ignore[assignment]
+    attrs = a.Dimensions.of(instr)
     dims, rank = instr.operands[0].shape.dims, instr.operands[0].shape.rank
     first = rank - len(attrs.dimensions)
     if sorted(attrs.dimensions) != list(range(first, rank)):

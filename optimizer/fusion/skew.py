@@ -18,12 +18,12 @@ from math import prod
 from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
+from hlo import attributes as a
 from hlo.walk import users
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
 
     Users = Mapping[Instruction, Sequence[Instruction]]
@@ -145,13 +145,13 @@ def _behind(row: _Row, user: Instruction) -> _Row | None:
     if user.row.elementwise and user.shape.dims == row.value.shape.dims:
         return row._replace(value=user)
     if user.opcode == "slice":
-        attrs: a.Slice = user.attrs  # type: ignore[assignment]
+        attrs = a.Slice.of(user)
         part = attrs.slice[row.dimension]
         if part.stride == 1:
             first, size = row.first + part.start, user.shape.dims[row.dimension]
             return row._replace(value=user, first=first, size=size)
     if user.opcode == "pad" and user.operands[0] is row.value:
-        padding: a.Pad = user.attrs  # type: ignore[assignment]
+        padding = a.Pad.of(user)
         edges = padding.padding[row.dimension]
         if not edges.interior:
             first, size = row.first - edges.low, user.shape.dims[row.dimension]

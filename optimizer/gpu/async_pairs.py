@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hlo.attributes import CollectivePermute
 from hlo.attributes.annotations import Annotations
 from hlo.instruction import Computation
 from hlo.types.shape import tuple_of
@@ -55,7 +56,7 @@ def _typed(instr: Instruction, opcode: str) -> Instruction:
     shape = instr.shape
     if opcode != "all-reduce-start":
         # Of a permute that works in place, the others are what it writes to, and offsets.
-        in_place = opcode == "collective-permute-start" and instr.attrs.slice_sizes  # type: ignore[attr-defined]
+        in_place = opcode == "collective-permute-start" and CollectivePermute.of(instr).slice_sizes
         operands = [o.shape for o in (instr.operands[:1] if in_place else instr.operands)]
         source = tuple_of(*operands) if len(operands) > 1 else operands[0]
         shape = tuple_of(source, shape)

@@ -8,13 +8,13 @@ A broadcast that does not transpose repeats runs of memory, which is what emitte
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Broadcast
 from optimizer.expanders.op_expander import Site, expander
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import Broadcast
     from hlo.instruction import Instruction
 
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def sort_dimensions(site: Site) -> Instruction | None:
     """Puts a transpose in front of broadcasts whose dimensions are not in order."""
     instr = site.instr
-    dims = cast("Broadcast", instr.attrs).dimensions
+    dims = Broadcast.of(instr).dimensions
     order = sorted(range(len(dims)), key=dims.__getitem__)
     if order == list(range(len(dims))):
         return None

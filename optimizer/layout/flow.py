@@ -8,8 +8,9 @@ row-major arrays and yield such; the table of a target (`policy`) says where it 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo import attributes as a
 from hlo.opcode import ELEMENTWISE
 from optimizer.layout.orders import (
     Order,
@@ -21,7 +22,6 @@ from optimizer.layout.orders import (
 )
 
 if TYPE_CHECKING:
-    from hlo import attributes as a
     from hlo.instruction import Instruction
 
 FREE = frozenset({"constant", "iota", "rng"})
@@ -97,7 +97,7 @@ def operand_order(instr: Instruction, number: int, order: Order) -> Order | None
 
 
 def _dimensions(instr: Instruction) -> tuple[int, ...]:
-    return cast("a.Dimensions", instr.attrs).dimensions
+    return a.Dimensions.of(instr).dimensions
 
 
 def _kept(reduce: Instruction) -> list[int]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from hlo import attributes as a
 from hlo.attributes.annotations import Annotations
 from hlo.walk import names_of
 from optimizer.layout.assigner import AS_WRITTEN
@@ -29,7 +30,6 @@ from optimizer.rewriting.settle import rebuild_unfused
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hlo import attributes as a
     from hlo.instruction import Computation, Instruction, Module
     from hlo.names import NameSupply
     from hlo.types.shape import Shape
@@ -147,7 +147,7 @@ class Normalizer:
         source = instr.operands[0].shape.memory_order
         target = instr.shape.memory_order
         if instr.opcode == "transpose":
-            dimensions = cast("a.Dimensions", instr.attrs).dimensions
+            dimensions = a.Dimensions.of(instr).dimensions
             target = tuple(dimensions[d] for d in target)
         shape = in_memory(instr.shape)
         permutation = tuple(source.index(d) for d in target)
@@ -251,7 +251,7 @@ def _is_bitcast(reshape: Instruction) -> bool:
 
 def _in_memory(constant: Instruction) -> a.Constant:
     """The literal of a constant, dimensions in the order of memory."""
-    attrs = cast("a.Constant", constant.attrs)
+    attrs = a.Constant.of(constant)
     held, shape = attrs.literal, in_memory(constant.shape)
     array = cast("NDArray[Any]", held.array).transpose(constant.shape.memory_order)
     moved = replace(held, shape=shape, array=np.ascontiguousarray(array))

@@ -10,8 +10,9 @@ they cost least.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo import attributes as a
 from optimizer.layout.flow import FREE, can_have, carries, operand_order, result_order
 from optimizer.layout.orders import Order, order_of, rows, spelled, with_order
 from optimizer.layout.policy import demanded, yielded
@@ -19,7 +20,6 @@ from optimizer.layout.policy import demanded, yielded
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
     from hlo.types.shape import Shape
     from optimizer.layout.policy import LayoutPolicy
@@ -263,7 +263,7 @@ class Planner:
 def behind(instr: Instruction, index: Index) -> Place | None:
     """The array that an instruction hands on as it is, in the same memory; None if it makes it."""
     if instr.opcode == "get-tuple-element":
-        number = cast("a.GetTupleElement", instr.attrs).index
+        number = a.GetTupleElement.of(instr).index
         return instr.operands[0], (number, *index)
     if instr.opcode in ("opt-barrier", "domain", "add-dependency"):
         return instr.operands[0], index

@@ -9,12 +9,12 @@ XLA, `xla/service/cpu/cpu_layout_assignment.cc`,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo import attributes as a
 from optimizer.layout.orders import rows
 
 if TYPE_CHECKING:
-    from hlo import attributes as a
     from hlo.instruction import Instruction
     from hlo.types.values import ConvDims
     from optimizer.layout.orders import Order
@@ -79,7 +79,7 @@ def _is_matrix(dot: Instruction, number: int, order: Order) -> bool:
     Batch dimensions come first, in their order; what is contracted and what is left are each in
     one piece.
     """
-    attrs = cast("a.DotDims", dot.attrs)
+    attrs = a.DotDims.of(dot)
     batch = (attrs.lhs_batch_dims, attrs.rhs_batch_dims)[number]
     contracted = (attrs.lhs_contracting_dims, attrs.rhs_contracting_dims)[number]
     memory = tuple(reversed(order))
@@ -96,7 +96,7 @@ def convolution_order(
     ----------
     role : "input", "kernel" or "output".
     """
-    labels: ConvDims = cast("a.Convolution", convolution.attrs).dim_labels
+    labels: ConvDims = a.Convolution.of(convolution).dim_labels
     spatial: tuple[int, ...] = getattr(labels, f"{role}_spatial")
     spatial = (*getattr(labels, f"unknown_{role}"), *spatial)
     if role == "kernel":

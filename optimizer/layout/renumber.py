@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from hlo import attributes as a
 from hlo.types.shape import row_major
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hlo import attributes as a
     from hlo.attributes import Attrs
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
@@ -91,7 +91,7 @@ def _numbered(instr: Instruction, field: str) -> Attrs:
 
 
 def _broadcast(instr: Instruction) -> Attrs | None:
-    attrs = cast("a.Broadcast", instr.attrs)
+    attrs = a.Broadcast.of(instr)
     memory = instr.shape.memory_order
     dims = [memory.index(attrs.dimensions[d]) for d in instr.operands[0].shape.memory_order]
     return replace(attrs, dimensions=tuple(dims)) if dims == sorted(dims) else None
@@ -105,7 +105,7 @@ def _bitcast_convert(instr: Instruction) -> Attrs | None:
 def _reduce(instr: Instruction) -> Attrs | None:
     if instr.shape.is_tuple:
         return None
-    attrs = cast("a.Dimensions", instr.attrs)
+    attrs = a.Dimensions.of(instr)
     operand = instr.operands[0].shape
     memory = operand.memory_order
     kept = [d for d in range(operand.rank) if d not in attrs.dimensions]
@@ -116,7 +116,7 @@ def _reduce(instr: Instruction) -> Attrs | None:
 
 
 def _dot(instr: Instruction) -> Attrs | None:
-    attrs = cast("a.DotDims", instr.attrs)
+    attrs = a.DotDims.of(instr)
     if not instr.shape.is_row_major:
         return None
     left, right = (o.shape.memory_order for o in instr.operands)
@@ -143,7 +143,7 @@ def _fields(labels: ConvDims, role: str) -> list[str]:
 
 
 def _convolution(instr: Instruction) -> Attrs:
-    attrs = cast("a.Convolution", instr.attrs)
+    attrs = a.Convolution.of(instr)
     places: dict[str, Any] = {}
     shapes = (*(o.shape for o in instr.operands), instr.shape)
     for role, shape in zip(("input", "kernel", "output"), shapes, strict=True):

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Dimensions
 from optimizer.expanders.op_expander import Site, expander
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo.attributes import Dimensions
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
 
@@ -34,7 +34,7 @@ def group_dimensions(site: Site) -> Instruction | None:
     instr, operand = site.instr, site.instr.operands[0]
     if not (instr.shape.is_row_major and operand.shape.is_row_major) or 0 in instr.shape.dims:
         return None
-    groups = moving_together(cast("Dimensions", instr.attrs).dimensions, operand.shape.dims)
+    groups = moving_together(Dimensions.of(instr).dimensions, operand.shape.dims)
     if len(groups) == instr.shape.rank:
         return None
     order = sorted(range(len(groups)), key=lambda i: groups[i])

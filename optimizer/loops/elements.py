@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, cast
 
+from hlo.attributes import Constant
 from optimizer.effects import has_effect, ordered
 from optimizer.identity import Identity
 from optimizer.loops.narrow import Affine, StandIns, narrowed
@@ -14,7 +15,6 @@ from optimizer.loops.trip_count import induction_index, number, step_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hlo.attributes import Constant
     from hlo.instruction import Instruction
     from optimizer.loops.site import Site
     from optimizer.loops.state import Loop
@@ -72,7 +72,7 @@ def constant_elements(site: Site) -> Instruction | None:
 
 def is_known_constant(instr: Instruction) -> bool:
     """Whether an instruction is a constant whose value is not left out of the text."""
-    return instr.opcode == "constant" and not cast("Constant", instr.attrs).literal.elided
+    return instr.opcode == "constant" and not Constant.of(instr).literal.elided
 
 
 def induction_variables(site: Site) -> Instruction | None:

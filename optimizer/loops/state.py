@@ -10,14 +10,14 @@ with what stands here, and only for loops that take their state apart element by
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import GetTupleElement
 from hlo.support.memo import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hlo.attributes import GetTupleElement
     from hlo.attributes.annotations import Annotations
     from hlo.instruction import Computation, Instruction
 
@@ -83,7 +83,7 @@ def element_of(instr: Instruction, whole: Instruction) -> int | None:
     """Which element of a tuple an instruction takes; None if it does something else."""
     if instr.opcode != "get-tuple-element" or instr.operands[0] is not whole:
         return None
-    return cast("GetTupleElement", instr.attrs).index
+    return GetTupleElement.of(instr).index
 
 
 @remembered
@@ -91,7 +91,7 @@ def elements_taken(computation: Computation) -> dict[Instruction, int]:
     """The instructions that take an element of the first parameter, and which one."""
     whole = computation.parameters[0]
     return {
-        i: cast("GetTupleElement", i.attrs).index
+        i: GetTupleElement.of(i).index
         for i in computation.instructions
         if i.opcode == "get-tuple-element" and i.operands[0] is whole
     }

@@ -10,8 +10,9 @@ induction variable alone is followed through some turns by the interpreter.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+from hlo.attributes import Compare
 from hlo.build import module
 from hlo.errors.error import HloError
 from hlo.instruction import Computation
@@ -22,7 +23,6 @@ from optimizer.loops.state import element_of, elements_needed
 from optimizer.rewriting.make import make, value_of
 
 if TYPE_CHECKING:
-    from hlo.attributes import Compare
     from hlo.instruction import Instruction
     from optimizer.loops.state import Loop
 
@@ -139,7 +139,7 @@ def step_of(loop: Loop, index: int) -> int | None:
 def bound_of(condition: Computation, index: int) -> tuple[str, int] | None:
     """How, and with what, a condition compares an element, if with a constant."""
     state, (left, right) = condition.parameters[0], condition.root.operands
-    direction = cast("Compare", condition.root.attrs).direction
+    direction = Compare.of(condition.root).direction
     if element_of(right, state) == index:
         left, right, direction = right, left, SWAPPED[direction]
     limit = number(right)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hlo.attributes import Compare
 from hlo.walk import rebuild
 from optimizer.calls.clone import inlined
 from optimizer.effects import has_effect, ordered, without_dead
@@ -15,7 +16,6 @@ from optimizer.loops.trip_count import SWAPPED, counter_of, number, trip_count
 from optimizer.rewriting.make import constant
 
 if TYPE_CHECKING:
-    from hlo.attributes import Compare
     from hlo.instruction import Instruction
     from optimizer.loops.site import Site
     from optimizer.loops.trip_count import Counter
@@ -82,7 +82,7 @@ def always(instr: Instruction, state: Instruction, counter: Counter) -> bool | N
     """What a comparison of the counter with a constant gives, if the same in every turn."""
     if instr.opcode != "compare":
         return None
-    (left, right), direction = instr.operands, cast("Compare", instr.attrs).direction
+    (left, right), direction = instr.operands, Compare.of(instr).direction
     if element_of(right, state) == counter.index:
         left, right, direction = right, left, SWAPPED[direction]
     limit = number(right)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo import attributes as a
 from hlo.errors.error import HloError
 from hlo.opcode import SEQUENTIAL
 from optimizer.memory.marks import Memory
@@ -18,7 +19,6 @@ from optimizer.memory.marks import Memory
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
     from optimizer.memory.buffer_assignment import BufferAssignment, Slice
     from optimizer.memory.marks import Mark
@@ -110,7 +110,7 @@ class Checker:
         if instr.opcode in SEQUENTIAL or "async" in instr.row.traits:
             return self._control(instr, operands, flat)
         if instr.opcode == "get-tuple-element":
-            attrs: a.GetTupleElement = instr.attrs  # type: ignore[assignment]
+            attrs = a.GetTupleElement.of(instr)
             return self._element(instr.operands[0], attrs.index)
         if self.info.forwards(instr):
             return tuple(flat) if instr.opcode == "tuple" else operands[0]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from hlo.attributes import Broadcast, Constant
 from hlo.build import instruction
 from hlo.instruction import Instruction
 from hlo.types.literal import literal
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hlo.attributes import Broadcast, Constant
     from hlo.instruction import Computation
     from hlo.types.shape import Shape
 
@@ -91,12 +91,12 @@ def value_of(instr: Instruction) -> Array | None:
         for constants whose text was elided.
     """
     if instr.opcode == "broadcast":
-        if cast("Broadcast", instr.attrs).dimensions:
+        if Broadcast.of(instr).dimensions:
             return None
         instr = instr.operands[0]
     if instr.opcode != "constant":
         return None
-    held = cast("Constant", instr.attrs).literal
+    held = Constant.of(instr).literal
     return None if held.elided else held.array
 
 

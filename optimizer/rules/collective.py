@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+from hlo.attributes import Collective
 from optimizer.rewriting.guards import is_pred
 from optimizer.rewriting.make import make
 from optimizer.rewriting.pattern import (
@@ -24,7 +25,6 @@ from optimizer.rewriting.pattern import (
 from optimizer.rewriting.rule import rule
 
 if TYPE_CHECKING:
-    from hlo.attributes import Collective
     from hlo.instruction import Instruction
     from optimizer.dimensions import Operands
 
@@ -40,7 +40,7 @@ def collective_of_one(xs: Operands, a: Instruction) -> Instruction | None:
 
     With a channel but without global numbers, a group is one replica in all its partitions.
     """
-    attrs: Any = cast("Collective", a.attrs)
+    attrs: Any = Collective.of(a)
     groups = attrs.replica_groups.groups()
     if not groups or any(len(group) != 1 for group in groups):
         return None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Broadcast, Dimensions, Slice
 from hlo.types.values import PaddingDim, SliceDim
 from optimizer.dimensions import Dims, Operands, static, without
 from optimizer.rewriting.make import make
@@ -12,7 +13,6 @@ from optimizer.rewriting.pattern import broadcast, concatenate, p, pad, reshape,
 from optimizer.rewriting.rule import Rule, rule
 
 if TYPE_CHECKING:
-    from hlo.attributes import Broadcast, Dimensions, Slice
     from hlo.instruction import Instruction
 
 
@@ -36,7 +36,7 @@ def concatenate_of_concatenate(xs: Operands, p: Dims) -> Instruction | None:
     """Put the operands of operands in their place."""
 
     def parts(piece: Instruction) -> Operands:
-        same = piece.opcode == "concatenate" and cast("Dimensions", piece.attrs).dimensions == p
+        same = piece.opcode == "concatenate" and Dimensions.of(piece).dimensions == p
         return piece.operands if same else (piece,)
 
     flat = list(chain.from_iterable(map(parts, xs)))
@@ -63,7 +63,7 @@ def concatenate_of_adjacent_slices(xs: Operands, p: Dims) -> Instruction | None:
 def _joined_slice(one: Instruction, other: Instruction, along: int) -> Instruction | None:
     if one.opcode != "slice" or other.opcode != "slice" or one.operands != other.operands:
         return None
-    first, second = cast("Slice", one.attrs).slice, cast("Slice", other.attrs).slice
+    first, second = Slice.of(one).slice, Slice.of(other).slice
     beside = without(range(len(first)), (along,))
     if any(first[d] != second[d] for d in beside):
         return None
@@ -84,7 +84,7 @@ def concatenate_of_broadcasts(xs: Operands, p: Dims, root: Instruction) -> Instr
     first = xs[0]
     if first.opcode != "broadcast":
         return None
-    dims = cast("Broadcast", first.attrs).dimensions
+    dims = Broadcast.of(first).dimensions
     if len(xs) == 1 or p[0] in dims:
         return None
     if any(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Iota
 from optimizer.known import conversion_is_exact, counts_exactly, keeps_all
 from optimizer.rewriting.guards import is_integer, same_shape, same_type
 from optimizer.rewriting.make import fold, make
@@ -30,7 +31,6 @@ from optimizer.rewriting.pattern import (
 from optimizer.rewriting.rule import Rule, guard, rule
 
 if TYPE_CHECKING:
-    from hlo.attributes import Iota
     from hlo.instruction import Instruction
 
 # The low bits of what they make depend on the low bits of their operands alone.
@@ -101,7 +101,7 @@ def narrow_arithmetic_with_constant(
 @rule(convert(iota().as_(x)), where=is_integer(x), xla="HandleConvert: convert(iota) => iota")
 def convert_of_iota(x: Instruction, root: Instruction) -> Instruction | None:
     """Count in the other type at once, where both count without rounding or wrapping around."""
-    along = cast("Iota", x.attrs).iota_dimension
+    along = Iota.of(x).iota_dimension
     counting = make("iota", shape=root.shape, iota_dimension=along)
     return counting if counts_exactly(x) and counts_exactly(counting) else None
 

@@ -8,8 +8,9 @@ keeps the value only where nothing is infinite.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Convolution
 from hlo.types.values import PaddingDim
 from interpreter.numbers.compare import FINITE, ROUNDING
 from optimizer.dimensions import is_empty, static
@@ -18,7 +19,6 @@ from optimizer.rewriting.rule import Rule, rule
 from optimizer.rules.reduce_window import padded_window
 
 if TYPE_CHECKING:
-    from hlo.attributes import Convolution
     from hlo.instruction import Instruction
 
 Padding = tuple[PaddingDim, ...]
@@ -42,7 +42,7 @@ def convolution_of_pad(
     x: Instruction, y: Instruction, a: Instruction, q: Padding
 ) -> Instruction | None:
     """Let the window pad."""
-    attrs = cast("Convolution", a.attrs)
+    attrs = Convolution.of(a)
     padding = _spatial(q, attrs.dim_labels.input_spatial)
     window = padding and padded_window(attrs.window, padding)
     return a.with_(operands=(x, y), attrs=replace(attrs, window=window)) if window else None
@@ -58,7 +58,7 @@ def convolution_by_pad(
     x: Instruction, y: Instruction, a: Instruction, q: Padding
 ) -> Instruction | None:
     """Zeros between the elements of the kernel are what dilating the window makes."""
-    attrs = cast("Convolution", a.attrs)
+    attrs = Convolution.of(a)
     padding = _spatial(q, attrs.dim_labels.kernel_spatial)
     if padding is None or any(e.low or e.high for e in padding):
         return None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import DotDims
 from interpreter.numbers.compare import ZERO_SIGN
 from optimizer.dimensions import is_empty, static, without
 from optimizer.rewriting.guards import is_complex, same_type
@@ -12,7 +13,6 @@ from optimizer.rewriting.pattern import a, broadcast, convert, dot, multiply, re
 from optimizer.rewriting.rule import Rule, guard, rule
 
 if TYPE_CHECKING:
-    from hlo.attributes import DotDims
     from hlo.instruction import Instruction
     from optimizer.dimensions import Dims
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 )
 def dot_without_contraction(x: Instruction, y: Instruction, a: Instruction) -> Instruction | None:
     """Each element of the result is one product. Added to 0, as in a dot, -0 would be +0."""
-    dims = cast("DotDims", a.attrs)
+    dims = DotDims.of(a)
     if dims.lhs_contracting_dims or dims.algorithm:
         return None
     batch = len(dims.lhs_batch_dims)
@@ -53,7 +53,7 @@ def dot_of_ones(x: Instruction, y: Instruction, a: Instruction) -> Instruction |
     lhs, rhs = (tuple(d for d, n in enumerate(o.shape.dims) if n == 1) for o in (x, y))
     if not (lhs or rhs):
         return None
-    old = cast("DotDims", a.attrs)
+    old = DotDims.of(a)
     names = [f.name for f in fields(old) if f.name.endswith("_dims")]
     kept = {n: _renumbered(getattr(old, n), lhs if n.startswith("lhs") else rhs) for n in names}
     ones = tuple(d for d, n in enumerate(a.shape.dims) if n == 1)

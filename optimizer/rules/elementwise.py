@@ -7,8 +7,9 @@ On scalars the constant folder can then compute what is constant.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Broadcast
 from hlo.opcode import OPCODES
 from optimizer.dimensions import static
 from optimizer.rewriting.pattern import Constructor, broadcast
@@ -16,7 +17,6 @@ from optimizer.rewriting.rule import rule
 from optimizer.rewriting.term import Rest
 
 if TYPE_CHECKING:
-    from hlo.attributes import Broadcast
     from hlo.instruction import Instruction
     from optimizer.dimensions import Dims, Operands
 
@@ -45,7 +45,7 @@ def operation_on_broadcasts(xs: Operands, root: Instruction) -> Instruction | No
 
 
 def _dims(instr: Instruction) -> Dims:
-    return cast("Broadcast", instr.attrs).dimensions
+    return Broadcast.of(instr).dimensions
 
 
 def _spread(scalar: Instruction, dims: Dims) -> Instruction:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Gather
 from hlo.types.values import SliceDim
 from optimizer.dimensions import is_empty, static, without
 from optimizer.rewriting.make import value_of
@@ -12,7 +13,6 @@ from optimizer.rewriting.pattern import a, broadcast, gather, reshape, scatter, 
 from optimizer.rewriting.rule import Rule, rule
 
 if TYPE_CHECKING:
-    from hlo.attributes import Gather
     from hlo.instruction import Instruction
 
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 )
 def gather_of_whole(x: Instruction, a: Instruction) -> Instruction | None:
     """Where each slice is all of the operand, clamping leaves it no other place than 0."""
-    attrs = cast("Gather", a.attrs)
+    attrs = Gather.of(a)
     if attrs.slice_sizes != x.shape.dims or attrs.operand_batching_dims:
         return None
     kept = without(x.shape.dims, attrs.collapsed_slice_dims)
@@ -47,7 +47,7 @@ def gather_of_broadcast(x: Instruction, root: Instruction) -> Instruction:
 @rule(gather(x, y).as_(a), where=static, xla="HandleGather: gather at one constant place => slice")
 def gather_at_constant(x: Instruction, y: Instruction, a: Instruction) -> Instruction | None:
     """One slice, whose place is known: clamp it now."""
-    attrs, places = cast("Gather", a.attrs), value_of(y)
+    attrs, places = Gather.of(a), value_of(y)
     # Where starts have no components, any number of them may be in an empty array.
     if places is None or y.shape.size != len(attrs.start_index_map):
         return None

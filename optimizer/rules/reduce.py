@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import DotDims
 from interpreter.numbers.compare import ROUNDING, ZERO_SIGN
 from optimizer.dimensions import Dims, is_empty, picked, static, without
 from optimizer.reducers import (
@@ -34,7 +35,6 @@ from optimizer.rewriting.rule import Rule, guard, rule
 from optimizer.rules.reduce_of_moved import in_both_ways
 
 if TYPE_CHECKING:
-    from hlo.attributes import DotDims
     from hlo.instruction import Computation, Instruction
 
 
@@ -96,7 +96,7 @@ def reduce_of_dot(
     Only so that a canonical dot stays one: the last batch dimension, if none is contracted yet.
     XLA takes others too, but for platforms that have no DotDecomposer.
     """
-    dims = cast("DotDims", a.attrs)
+    dims = DotDims.of(a)
     batch = range(len(dims.lhs_batch_dims))
     summed = [d for d in p if d in batch]
     if not batch or summed != [batch[-1]] or dims.lhs_contracting_dims or dims.algorithm:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import DotDims
 from interpreter.numbers.compare import ROUNDING
 from optimizer.dimensions import Dims, inverse, static
 from optimizer.rewriting.guards import is_identity, one_use
@@ -24,7 +25,6 @@ from optimizer.rewriting.pattern import (
 from optimizer.rewriting.rule import Rule, rule
 
 if TYPE_CHECKING:
-    from hlo.attributes import DotDims
     from hlo.instruction import Instruction
 
 
@@ -70,7 +70,7 @@ def transpose_of_dot(
 
     XLA does it where nothing else is moved; we also where the last dimension then stays the last.
     """
-    dims, swapped = cast("DotDims", a.attrs), _swapped(a, p)
+    dims, swapped = DotDims.of(a), _swapped(a, p)
     if not swapped or dims.algorithm or len(set(dims.operand_precision)) > 1:
         return None
     rest = tuple(swapped.index(d) for d in p)
@@ -94,7 +94,7 @@ def _swapped(a: Instruction, p: Dims) -> Dims:
     It is worth it where it brings all free dimensions of lhs behind those of rhs, their last one to
     the end.
     """
-    dims = cast("DotDims", a.attrs)
+    dims = DotDims.of(a)
     batch = len(dims.lhs_batch_dims)
     middle = a.operands[0].shape.rank - len(dims.lhs_contracting_dims)
     lhs, rhs = range(batch, middle), range(middle, len(p))

@@ -10,8 +10,9 @@ constant may be short again: the number of ones in each window of an average poo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Constant
 from hlo.build import module as module_of
 from hlo.errors.error import HloError
 from hlo.instruction import Computation
@@ -23,7 +24,6 @@ from optimizer.passes import register
 from optimizer.rewriting.make import constant
 
 if TYPE_CHECKING:
-    from hlo.attributes import Constant
     from hlo.instruction import Instruction, Module
     from optimizer.log import Log
 
@@ -109,7 +109,7 @@ class ConstantFolding:
             return False
         if not instr.shape.is_array or instr.shape.is_dynamic:
             return False
-        if any(cast("Constant", o.attrs).literal.elided for o in sources):
+        if any(Constant.of(o).literal.elided for o in sources):
             return False
         by_rules = instr.row.elementwise or "movement" in instr.row.traits
         if by_rules and sources != operands:

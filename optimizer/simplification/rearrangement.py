@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from hlo.attributes import Broadcast, Dimensions
 from optimizer.rewriting.make import constant, make, value_of
 
 if TYPE_CHECKING:
-    from hlo.attributes import Broadcast, Dimensions
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
     from optimizer.rewriting.make import Array
@@ -47,7 +47,7 @@ def is_rearrangement(instr: Instruction) -> bool:
 def step_of(rearrangement: Instruction) -> Step:
     """What a reshape or transpose does."""
     is_transpose = rearrangement.opcode == "transpose"
-    order = cast("Dimensions", rearrangement.attrs).dimensions if is_transpose else ()
+    order = Dimensions.of(rearrangement).dimensions if is_transpose else ()
     return Step(order, rearrangement.operands[0].shape.dims, rearrangement.shape.dims)
 
 
@@ -74,7 +74,7 @@ def is_free(instr: Instruction, steps: Steps) -> bool:
     """
     if instr.opcode != "broadcast":
         return value_of(instr) is not None
-    dims = cast("Broadcast", instr.attrs).dimensions
+    dims = Broadcast.of(instr).dimensions
     return list(dims) == sorted(dims) and _dims_before(dims, steps) is not None
 
 
@@ -96,7 +96,7 @@ def inverse(instr: Instruction, steps: Steps, like: Shape) -> Instruction:
     """
     shape = like.with_type(instr.shape.element_type)
     if instr.opcode == "broadcast":
-        dims = _dims_before(cast("Broadcast", instr.attrs).dimensions, steps)
+        dims = _dims_before(Broadcast.of(instr).dimensions, steps)
         return make("broadcast", instr.operands[0], shape=shape, dimensions=dims)
     value = cast("Array", value_of(instr))
     for step in reversed(steps):

@@ -7,8 +7,9 @@ the result: the order that Eigen, the library behind XLA's CPU, wants.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Convolution
 from hlo.types.values import ConvDims
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.gathers.index_vectors import inverse
@@ -16,7 +17,6 @@ from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import permuted
 
 if TYPE_CHECKING:
-    from hlo.attributes import Convolution
     from hlo.instruction import Instruction
 
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def canonical_order(site: Site) -> Instruction | None:
     """Transposes the operands and results of convolutions into the canonical order."""
     instr = site.instr
-    attrs, (image, kernel) = cast("Convolution", instr.attrs), instr.operands
+    attrs, (image, kernel) = Convolution.of(instr), instr.operands
     labels = attrs.dim_labels
     spatial = tuple(range(1, len(attrs.window) + 1))
     last = len(spatial) + 1

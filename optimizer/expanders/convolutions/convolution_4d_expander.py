@@ -9,8 +9,9 @@ padded meets one place of the kernel, and gives one place of the result.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Convolution
 from hlo.types.values import ConvDims
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.batch_dot_simplification import renumbered, without
@@ -18,7 +19,6 @@ from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import to_dims
 
 if TYPE_CHECKING:
-    from hlo.attributes import Convolution
     from hlo.instruction import Instruction
 
 # As many spatial dimensions have libraries of their own.
@@ -34,7 +34,7 @@ USUAL = 3
 def drop_degenerate_spatial(site: Site) -> Instruction | None:
     """Removes degenerate spatial dimensions of convolutions that have many."""
     instr = site.instr
-    attrs, (image, kernel) = cast("Convolution", instr.attrs), instr.operands
+    attrs, (image, kernel) = Convolution.of(instr), instr.operands
     labels, window = attrs.dim_labels, attrs.window
     if len(window) <= USUAL:
         return None

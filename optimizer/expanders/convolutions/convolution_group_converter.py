@@ -11,14 +11,14 @@ other groups' input; then an infinity in one group makes NaN in all.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Convolution
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import cut, joined, permuted, to_dims
 
 if TYPE_CHECKING:
-    from hlo.attributes import Convolution
     from hlo.instruction import Instruction
 
 
@@ -36,10 +36,10 @@ def ungroup(site: Site, *, limit: int = 16, batch_groups_only: bool = False) -> 
     limit : as many feature groups are split at most: each is a convolution of its own.
     batch_groups_only : leave feature groups alone.
     """
-    instr, attrs = site.instr, cast("Convolution", site.instr.attrs)
+    instr, attrs = site.instr, Convolution.of(site.instr)
     if attrs.batch_group_count > 1:
         instr = by_features(instr)
-        attrs = cast("Convolution", instr.attrs)
+        attrs = Convolution.of(instr)
     if 1 < attrs.feature_group_count <= limit and not batch_groups_only:
         return one_by_one(instr)
     return None if instr is site.instr else instr
@@ -47,7 +47,7 @@ def ungroup(site: Site, *, limit: int = 16, batch_groups_only: bool = False) -> 
 
 def by_features(instr: Instruction) -> Instruction:
     """The same convolution with groups of features instead of groups of the batch."""
-    attrs, (image, kernel) = cast("Convolution", instr.attrs), instr.operands
+    attrs, (image, kernel) = Convolution.of(instr), instr.operands
     groups, labels = attrs.batch_group_count, attrs.dim_labels
     batch, feature = labels.input_batch, labels.input_feature
     dims = list(image.shape.dims)
@@ -65,7 +65,7 @@ def by_features(instr: Instruction) -> Instruction:
 
 def one_by_one(instr: Instruction) -> Instruction:
     """The convolutions of all groups of features, joined."""
-    attrs, (image, kernel) = cast("Convolution", instr.attrs), instr.operands
+    attrs, (image, kernel) = Convolution.of(instr), instr.operands
     groups, labels = attrs.feature_group_count, attrs.dim_labels
     inputs, outputs = labels.input_feature, labels.kernel_output_feature
     width = image.shape.dims[inputs] // groups

@@ -6,14 +6,14 @@ dot(f32[1,m,k] x, f32[1,k,n] y)   =>   reshape(dot(reshape(x), reshape(y)))
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import DotDims
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import to_dims
 
 if TYPE_CHECKING:
-    from hlo.attributes import DotDims
     from hlo.instruction import Instruction
 
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def drop_degenerate_batch(site: Site) -> Instruction | None:
     """Removes degenerate batch dimensions of dots."""
     instr = site.instr
-    attrs, (lhs, rhs) = cast("DotDims", instr.attrs), instr.operands
+    attrs, (lhs, rhs) = DotDims.of(instr), instr.operands
     pairs = list(zip(attrs.lhs_batch_dims, attrs.rhs_batch_dims, strict=True))
     gone = [(i, j) for i, j in pairs if lhs.shape.dims[i] == 1]
     if not gone:

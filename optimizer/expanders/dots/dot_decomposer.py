@@ -9,21 +9,21 @@ The sums have the same terms; but libraries may add them up in another order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import DotDims
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import permuted, size_of, to_dims
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import DotDims
     from hlo.instruction import Instruction
 
 
 def is_canonical(instr: Instruction) -> bool:
     """Whether a dot has the canonical form already."""
-    attrs = cast("DotDims", instr.attrs)
+    attrs = DotDims.of(instr)
     batch = tuple(range(len(attrs.lhs_batch_dims)))
     return (
         len(attrs.lhs_contracting_dims) == 1
@@ -39,7 +39,7 @@ def canonical_dot(site: Site) -> Instruction | None:
     instr = site.instr
     if is_canonical(instr):
         return None
-    attrs, (lhs, rhs) = cast("DotDims", instr.attrs), instr.operands
+    attrs, (lhs, rhs) = DotDims.of(instr), instr.operands
     batch = len(attrs.lhs_batch_dims)
     lhs_free = free_dims(lhs, attrs.lhs_batch_dims, attrs.lhs_contracting_dims)
     rhs_free = free_dims(rhs, attrs.rhs_batch_dims, attrs.rhs_contracting_dims)

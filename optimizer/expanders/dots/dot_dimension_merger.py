@@ -7,14 +7,14 @@ dot(f32[2,3,m,k] x, f32[2,3,k,n] y)
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import DotDims
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import size_of, to_dims
 
 if TYPE_CHECKING:
-    from hlo.attributes import DotDims
     from hlo.instruction import Instruction
 
 
@@ -27,7 +27,7 @@ def merge_batch(site: Site) -> Instruction | None:
     The dot of reshaped operands, reshaped; None unless both have the batch in one piece.
     """
     instr = site.instr
-    attrs, (lhs, rhs) = cast("DotDims", instr.attrs), instr.operands
+    attrs, (lhs, rhs) = DotDims.of(instr), instr.operands
     sides = (attrs.lhs_batch_dims, attrs.rhs_batch_dims)
     count = len(sides[0])
     if count < 2 or any(side != tuple(range(side[0], side[0] + count)) for side in sides):

@@ -8,13 +8,13 @@ The sum has the same terms. In that order they become one dimension without a tr
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import DotDims
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.op_expander import Site, expander
 
 if TYPE_CHECKING:
-    from hlo.attributes import DotDims
     from hlo.instruction import Instruction
 
 
@@ -32,7 +32,7 @@ def sort_contracting(site: Site) -> Instruction | None:
     None if that does not help: because they are sorted, because no operand has them in one piece,
     or because the other operand has, and in order already.
     """
-    attrs = cast("DotDims", site.instr.attrs)
+    attrs = DotDims.of(site.instr)
     sides = (attrs.lhs_contracting_dims, attrs.rhs_contracting_dims)
     in_one_piece = [side for side in sides if are_neighbours(side)]
     if not in_one_piece or any(list(side) == sorted(side) for side in in_one_piece):

@@ -12,8 +12,9 @@ merged pair may put two other dots behind each other.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import DotDims
 from hlo.walk import names_of, rebuild, rebuild_module
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.dot_decomposer import free_dims
@@ -24,7 +25,6 @@ from optimizer.passes import register
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from hlo.attributes import DotDims
     from hlo.instruction import Computation, Instruction, Module
     from hlo.names import NameSupply
     from optimizer.log import Log
@@ -95,7 +95,7 @@ def key(instr: Instruction, side: int) -> Hashable:
 
 def joined_dims(instr: Instruction, side: int) -> tuple[int, ...]:
     """The free dimensions of the operand that is not shared."""
-    attrs = cast("DotDims", instr.attrs)
+    attrs = DotDims.of(instr)
     other = instr.operands[1 - side]
     if side == 0:
         return free_dims(other, attrs.rhs_batch_dims, attrs.rhs_contracting_dims)
@@ -134,7 +134,7 @@ def merged(
     others = [each.operands[1 - side] for each in (first, second)]
     both = joined(others, axis)
     # In the result, the free dimension of the rhs comes last; that of the lhs follows the batch.
-    attrs = cast("DotDims", first.attrs)
+    attrs = DotDims.of(first)
     place = first.shape.rank - 1 if side == 0 else len(attrs.lhs_batch_dims)
     width, total = others[0].shape.dims[axis], both.shape.dims[axis]
     dims = list(first.shape.dims)

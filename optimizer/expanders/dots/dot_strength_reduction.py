@@ -8,8 +8,9 @@ of vectors only once, and so it can be fused with what is around it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import DotDims
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.dot_decomposer import free_dims
 from optimizer.expanders.op_expander import Site, expander
@@ -18,7 +19,6 @@ from optimizer.expanders.precision.operand_upcaster import fits
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import DotDims
     from hlo.instruction import Instruction
 
 
@@ -32,7 +32,7 @@ def multiply_and_sum(site: Site) -> Instruction | None:
     the algebraic simplifier.
     """
     instr = site.instr
-    attrs, (lhs, rhs) = cast("DotDims", instr.attrs), instr.operands
+    attrs, (lhs, rhs) = DotDims.of(instr), instr.operands
     left = (*attrs.lhs_batch_dims, *attrs.lhs_contracting_dims)
     right = (*attrs.rhs_batch_dims, *attrs.rhs_contracting_dims)
     target = wide(instr).shape.element_type

@@ -7,15 +7,15 @@ A compiler of matrix products then needs no case for vectors.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import DotDims
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.dot_decomposer import free_dims
 from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import to_dims
 
 if TYPE_CHECKING:
-    from hlo.attributes import DotDims
     from hlo.instruction import Instruction
 
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def multiply_matrices(site: Site) -> Instruction | None:
     """Gives vectors in dots a dimension of size 1."""
     instr = site.instr
-    attrs, (lhs, rhs) = cast("DotDims", instr.attrs), instr.operands
+    attrs, (lhs, rhs) = DotDims.of(instr), instr.operands
     left = free_dims(lhs, attrs.lhs_batch_dims, attrs.lhs_contracting_dims)
     right = free_dims(rhs, attrs.rhs_batch_dims, attrs.rhs_contracting_dims)
     if bool(left) == bool(right):

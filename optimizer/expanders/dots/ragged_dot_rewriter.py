@@ -12,8 +12,9 @@ The result has the same terms, summed up in another order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+from hlo.attributes import RaggedDotDims
 from hlo.types.element_type import S64
 from hlo.types.values import WindowDim
 from interpreter.numbers.compare import ROUNDING
@@ -23,7 +24,6 @@ from optimizer.expanders.parts import counting, folded, full, number, permuted, 
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import RaggedDotDims
     from hlo.instruction import Instruction
 
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 )
 def dot_of_groups(site: Site) -> Instruction:
     """Replaces ragged-dot by dot and masks."""
-    attrs = cast("RaggedDotDims", site.instr.attrs)
+    attrs = RaggedDotDims.of(site.instr)
     ragged = attrs.lhs_ragged_dims[0]
     if ragged in attrs.lhs_batch_dims:
         lhs, rhs, _ = site.instr.operands
@@ -54,7 +54,7 @@ def dot_like(
     **changed: tuple[int, ...],
 ) -> Instruction:
     """A dot with the ragged dot's attributes, save those that are changed."""
-    attrs = cast("RaggedDotDims", site.instr.attrs)
+    attrs = RaggedDotDims.of(site.instr)
     dims_by_role: dict[str, Any] = {
         "lhs_batch_dims": attrs.lhs_batch_dims,
         "rhs_batch_dims": attrs.rhs_batch_dims,
@@ -75,7 +75,7 @@ def dot_like(
 
 def sums_of_groups(site: Site) -> Instruction:
     """A sum for each group, of the part of the contracting dimension that is the group's."""
-    attrs = cast("RaggedDotDims", site.instr.attrs)
+    attrs = RaggedDotDims.of(site.instr)
     lhs, rhs, sizes = site.instr.operands
     order = attrs.lhs_batch_dims + attrs.lhs_contracting_dims
     twins = attrs.rhs_batch_dims + attrs.rhs_contracting_dims
@@ -95,7 +95,7 @@ def sums_of_groups(site: Site) -> Instruction:
 
 def parts_of_groups(site: Site) -> Instruction:
     """Each group's rows of the lhs, times the group's rhs."""
-    attrs, instr = cast("RaggedDotDims", site.instr.attrs), site.instr
+    attrs, instr = RaggedDotDims.of(site.instr), site.instr
     lhs, rhs, sizes = instr.operands
     group_dim = attrs.rhs_group_dims[0]
     groups, batch = rhs.shape.dims[group_dim], len(attrs.lhs_batch_dims)
@@ -130,7 +130,7 @@ def group_mask(
     Instruction
         pred, shape (groups, sizes of the dimensions of `order` up to the ragged one).
     """
-    place = order.index(cast("RaggedDotDims", site.instr.attrs).lhs_ragged_dims[0])
+    place = order.index(RaggedDotDims.of(site.instr).lhs_ragged_dims[0])
     dims = [lhs.shape.dims[d] for d in order[: place + 1]]
     wide, rank = to_type(sizes, S64), sizes.shape.rank
     groups = sizes.shape.dims[-1]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from hlo.attributes import DotDims
 from hlo.types.element_type import F32, element_type_of
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.op_expander import Site, expander
@@ -18,7 +19,6 @@ from optimizer.expanders.parts import spread, to_dims, to_type, wide
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import DotDims
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def dot_of_scaled(site: Site) -> Instruction:
     """Replaces scaled-dot by dot."""
     lhs, rhs, lhs_scale, rhs_scale = site.instr.operands
-    attrs = cast("DotDims", site.instr.attrs)
+    attrs = DotDims.of(site.instr)
     return make(
         "dot",
         scaled(lhs, lhs_scale),

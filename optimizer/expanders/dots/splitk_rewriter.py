@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import ceil, log2
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import DotDims
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.dot_decomposer import free_dims
 from optimizer.expanders.op_expander import Site, expander
@@ -18,7 +19,6 @@ from optimizer.expanders.parts import folded, number, padded, size_of, to_dims, 
 from optimizer.expanders.precision.operand_upcaster import fits
 
 if TYPE_CHECKING:
-    from hlo.attributes import DotDims
     from hlo.instruction import Instruction
 
 # Operations for 32 bytes of memory, below which a dot waits for memory.
@@ -49,14 +49,14 @@ def split_sums(site: Site, *, cores: int = 132) -> Instruction | None:
 
 def can_be_split(dot: Instruction) -> bool:
     """Whether a dot has one dimension to split, and gives what the sum of pieces gives."""
-    attrs, target = cast("DotDims", dot.attrs), wide(dot).shape.element_type
+    attrs, target = DotDims.of(dot), wide(dot).shape.element_type
     plain = len(attrs.lhs_contracting_dims) == 1 and not attrs.lhs_batch_dims
     return plain and all(fits(operand.shape.element_type, target) for operand in dot.operands)
 
 
 def pieces_of(dot: Instruction, cores: int) -> int:
     """Into how many pieces to cut the sums of a dot; a power of two."""
-    attrs, (lhs, rhs) = cast("DotDims", dot.attrs), dot.operands
+    attrs, (lhs, rhs) = DotDims.of(dot), dot.operands
     m, n = (
         size_of([x.shape.dims[d] for d in free_dims(x, used)])
         for x, used in ((lhs, attrs.lhs_contracting_dims), (rhs, attrs.rhs_contracting_dims))
@@ -73,7 +73,7 @@ def pieces_of(dot: Instruction, cores: int) -> int:
 def split(site: Site, pieces: int) -> Instruction:
     """The sum of a batch of dots, each of one piece."""
     instr = site.instr
-    attrs, (lhs, rhs) = cast("DotDims", instr.attrs), instr.operands
+    attrs, (lhs, rhs) = DotDims.of(instr), instr.operands
     (left,), (right,) = attrs.lhs_contracting_dims, attrs.rhs_contracting_dims
     total = wide(instr).shape.element_type
     parts = instr.with_(

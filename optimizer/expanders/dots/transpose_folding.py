@@ -11,8 +11,9 @@ The sums have the same terms; but libraries may add them up in another order.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Convolution, Dimensions, DotDims
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.dot_decomposer import free_dims
 from optimizer.expanders.op_expander import Site, expand
@@ -20,7 +21,6 @@ from optimizer.expanders.parts import to_dims
 from optimizer.passes import register
 
 if TYPE_CHECKING:
-    from hlo.attributes import Convolution, Dimensions, DotDims
     from hlo.instruction import Instruction, Module
     from optimizer.log import Log
 
@@ -43,7 +43,7 @@ class TransposeFolding:
 def fold_into_dot(site: Site) -> Instruction | None:
     """The dot over what is transposed, where the free dimensions stay in order."""
     instr = site.instr
-    attrs, operands = cast("DotDims", instr.attrs), list(instr.operands)
+    attrs, operands = DotDims.of(instr), list(instr.operands)
     for i, side in enumerate(("lhs", "rhs")):
         batch: tuple[int, ...] = getattr(attrs, f"{side}_batch_dims")
         contracting: tuple[int, ...] = getattr(attrs, f"{side}_contracting_dims")
@@ -82,7 +82,7 @@ def untransposed(x: Instruction) -> tuple[Instruction, tuple[int, ...]]:
 def fold_into_convolution(site: Site) -> Instruction | None:
     """The convolution over what is transposed."""
     instr = site.instr
-    attrs, (image, kernel) = cast("Convolution", instr.attrs), instr.operands
+    attrs, (image, kernel) = Convolution.of(instr), instr.operands
     labels = attrs.dim_labels
     if order := permutation(image):
         labels = replace(
@@ -109,4 +109,4 @@ def fold_into_convolution(site: Site) -> Instruction | None:
 
 def permutation(x: Instruction) -> tuple[int, ...]:
     """The order into which a transpose brings dimensions; () if it is no transpose."""
-    return cast("Dimensions", x.attrs).dimensions if x.opcode == "transpose" else ()
+    return Dimensions.of(x).dimensions if x.opcode == "transpose" else ()

@@ -9,13 +9,13 @@ gather(x, i), batching dim 0   =>   gather(x, concatenate(iota, i)), start_index
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo import attributes as a
 from optimizer.expanders.gathers.index_vectors import with_batch_places
 from optimizer.expanders.op_expander import Site, expander
 
 if TYPE_CHECKING:
-    from hlo import attributes as a
     from hlo.instruction import Instruction
 
 
@@ -34,7 +34,7 @@ def normalize(site: Site) -> Instruction:
 
 def without_batching_gather(instr: Instruction) -> Instruction:
     """A gather whose batching dimensions became elements of the index vectors."""
-    attrs, (operand, indices) = cast("a.Gather", instr.attrs), instr.operands
+    attrs, (operand, indices) = a.Gather.of(instr), instr.operands
     batching = attrs.operand_batching_dims
     if not batching:
         return instr
@@ -53,7 +53,7 @@ def without_batching_gather(instr: Instruction) -> Instruction:
 
 def without_batching_scatter(instr: Instruction) -> Instruction:
     """A scatter whose batching dimensions became elements of the index vectors."""
-    attrs, half = cast("a.Scatter", instr.attrs), len(instr.operands) // 2
+    attrs, half = a.Scatter.of(instr), len(instr.operands) // 2
     batching = attrs.input_batching_dims
     if not batching:
         return instr

@@ -7,8 +7,9 @@ Gather and dynamic-slice move a start that is out of range alike.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Gather
 from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_gather
 from optimizer.expanders.gathers.index_vectors import interleaved, row_at, rows_of, starts_of
 from optimizer.expanders.op_expander import Site, expander
@@ -17,7 +18,6 @@ from optimizer.expanders.reductions.scan_expander import put_at
 from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
-    from hlo.attributes import Gather
     from hlo.instruction import Instruction
 
 
@@ -31,7 +31,7 @@ def gather_by_slices(site: Site, *, simple: bool = False) -> Instruction | None:
     """
     instr = without_batching_gather(site.instr)
     operand, indices = instr.operands
-    attrs = cast("Gather", instr.attrs)
+    attrs = Gather.of(instr)
     if 0 in operand.shape.dims or 0 in attrs.slice_sizes or 0 in instr.shape.dims:
         return None
     rows, batch = rows_of(indices, attrs.index_vector_dim)

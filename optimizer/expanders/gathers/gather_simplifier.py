@@ -8,8 +8,9 @@ offset_dims={1,2,...}. Transposes and reshapes around the gather make up the dif
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Gather
 from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_gather
 from optimizer.expanders.gathers.index_vectors import interleaved, inverse, rows_of
 from optimizer.expanders.op_expander import Site, expander
@@ -17,13 +18,12 @@ from optimizer.expanders.parts import permuted, to_dims
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import Gather
     from hlo.instruction import Instruction
 
 
 def is_canonical(instr: Instruction) -> bool:
     """Whether a gather has the canonical form already."""
-    attrs, (operand, indices) = cast("Gather", instr.attrs), instr.operands
+    attrs, (operand, indices) = Gather.of(instr), instr.operands
     return (
         indices.shape.rank == 2
         and attrs.index_vector_dim == 1
@@ -41,7 +41,7 @@ def canonical_gather(site: Site) -> Instruction | None:
         return None
     instr = without_batching_gather(site.instr)
     operand, indices = instr.operands
-    attrs, rank = cast("Gather", instr.attrs), operand.shape.rank
+    attrs, rank = Gather.of(instr), operand.shape.rank
     # A slice of size 0 may be collapsed, but not brought back.
     if 0 in attrs.slice_sizes:
         return None

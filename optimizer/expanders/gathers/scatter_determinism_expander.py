@@ -11,8 +11,9 @@ to run. Sorted, all that belongs together is neighbours, and log(n) steps fold i
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Scatter
 from hlo.types.element_type import S32
 from hlo.types.shape import array
 from interpreter.conversion import integer_range
@@ -38,7 +39,6 @@ from optimizer.expanders.parts import (
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import Scatter
     from hlo.instruction import Computation, Instruction
 
 
@@ -56,7 +56,7 @@ def scatter_once(site: Site) -> Instruction | None:
     if not can_combine(site.instr):
         return None
     instr = without_batching_scatter(site.instr)
-    attrs, (x, indices, updates) = cast("Scatter", instr.attrs), instr.operands
+    attrs, (x, indices, updates) = Scatter.of(instr), instr.operands
     rows, _ = rows_of(indices, attrs.index_vector_dim)
     news = updates_in_rows(updates, attrs, rows.shape.dims[0])
     bounds = [x.shape.dims[d] for d in attrs.scatter_dims_to_operand_dims]
@@ -84,7 +84,7 @@ def scatter_once(site: Site) -> Instruction | None:
 
 def can_combine(scatter: Instruction) -> bool:
     """Whether equal index vectors, and no others, stand for places that have elements in common."""
-    attrs, body = cast("Scatter", scatter.attrs), scatter.called[0]
+    attrs, body = Scatter.of(scatter), scatter.called[0]
     replaces = body.root is body.parameters[-1]
     if len(scatter.operands) != 3 or attrs.unique_indices or not is_elementwise(body):
         return False

@@ -8,8 +8,9 @@ Dynamic slices are moved where they lie outside; then what is written back is wh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Scatter
 from hlo.types.element_type import S32
 from optimizer.expanders.apply import applied, is_elementwise
 from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_scatter
@@ -21,7 +22,6 @@ from optimizer.rewriting.make import make
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo.attributes import Scatter
     from hlo.instruction import Instruction
 
 
@@ -34,7 +34,7 @@ def scatter_by_updates(site: Site, *, simple: bool = False) -> Instruction | Non
     simple : only those scatters that need no loop.
     """
     instr = without_batching_scatter(site.instr)
-    attrs, body = cast("Scatter", instr.attrs), instr.called[0]
+    attrs, body = Scatter.of(instr), instr.called[0]
     half = len(instr.operands) // 2
     arrays, all_updates = instr.operands[:half], instr.operands[half + 1 :]
     dims = arrays[0].shape.dims

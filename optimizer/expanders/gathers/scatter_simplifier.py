@@ -8,8 +8,9 @@ update_window_dims={1,2,...}. Transposes and reshapes around the scatter make up
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Scatter
 from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_scatter
 from optimizer.expanders.gathers.index_vectors import inverse, rows_of
 from optimizer.expanders.gathers.scatter_expander import updates_in_rows
@@ -18,13 +19,12 @@ from optimizer.expanders.parts import permuted, to_dims
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import Scatter
     from hlo.instruction import Instruction
 
 
 def is_canonical(instr: Instruction) -> bool:
     """Whether a scatter has the canonical form already."""
-    attrs, operand = cast("Scatter", instr.attrs), instr.operands[0]
+    attrs, operand = Scatter.of(instr), instr.operands[0]
     index_map = attrs.scatter_dims_to_operand_dims
     return (
         instr.operands[len(instr.operands) // 2].shape.rank == 2
@@ -43,7 +43,7 @@ def canonical_scatter(site: Site) -> Instruction | None:
     if is_canonical(site.instr) or 0 in site.instr.operands[0].shape.dims:
         return None
     instr = without_batching_scatter(site.instr)
-    attrs, half = cast("Scatter", instr.attrs), len(instr.operands) // 2
+    attrs, half = Scatter.of(instr), len(instr.operands) // 2
     rank, index_map = instr.operands[0].shape.rank, attrs.scatter_dims_to_operand_dims
     rows, _ = rows_of(instr.operands[half], attrs.index_vector_dim)
     order = [*index_map, *(d for d in range(rank) if d not in index_map)]

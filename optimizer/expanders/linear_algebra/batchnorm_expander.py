@@ -13,8 +13,9 @@ large. Small floats are computed in f32 and rounded once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import BatchNorm
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.op_expander import Site, expand
 from optimizer.expanders.parts import folded, number, size_of, spread, to_type, wide
@@ -22,7 +23,6 @@ from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import BatchNorm
     from hlo.instruction import Instruction, Module
     from optimizer.log import Log
 
@@ -50,7 +50,7 @@ class Features:
     """An array whose features lie along one dimension."""
 
     def __init__(self, site: Site) -> None:
-        self.site, self.attrs = site, cast("BatchNorm", site.instr.attrs)
+        self.site, self.attrs = site, BatchNorm.of(site.instr)
         self.dims = site.instr.operands[0].shape.dims
         index = self.attrs.feature_index
         self.others = [d for d in range(len(self.dims)) if d != index]

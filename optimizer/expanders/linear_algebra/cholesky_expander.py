@@ -12,8 +12,9 @@ XLA factors blocks of 128 columns like this, and what is right of a block by pro
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Cholesky
 from hlo.types.element_type import PRED, S32
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.linear_algebra.matrices import (
@@ -28,7 +29,6 @@ from optimizer.expanders.parts import counting, full, number, spread, to_dims, t
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import Cholesky
     from hlo.instruction import Instruction
 
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 )
 def factor_by_columns(site: Site) -> Instruction:
     """Replaces cholesky by a loop over columns."""
-    lower = cast("Cholesky", site.instr.attrs).lower
+    lower = Cholesky.of(site.instr).lower
     operand = wide(site.instr.operands[0])
     matrices = operand if lower else conjugate(flipped(operand))
     n, batch = matrices.shape.dims[-1], matrices.shape.dims[:-2]

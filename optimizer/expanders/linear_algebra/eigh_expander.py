@@ -17,10 +17,11 @@ XLA rotates n/2 pairs at a time, and stops when little is left off the diagonal.
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hlo.attributes import CustomCall
 from hlo.types.element_type import S32
 from interpreter.custom_calls.signatures import check_call
 from interpreter.numbers.compare import ROUNDING
@@ -37,7 +38,6 @@ from optimizer.expanders.parts import counting, cut, folded, full, number, sprea
 from optimizer.rewriting.make import constant, make
 
 if TYPE_CHECKING:
-    from hlo.attributes import CustomCall
     from hlo.instruction import Instruction
 
 SWEEPS = 10
@@ -54,7 +54,7 @@ def apart(site: Site) -> Instruction | None:
     XLA, `xla/hlo/transforms/expanders/eigh_expander.cc`; G. H. Golub, C. F. Van Loan, "Matrix
     Computations", section 8.5.
     """
-    if cast("CustomCall", site.instr.attrs).custom_call_target != "Eigh":
+    if CustomCall.of(site.instr).custom_call_target != "Eigh":
         return None
     check_call(site.instr)
     return None if 0 in site.instr.operands[0].shape.dims else rotated_away(site)

@@ -12,8 +12,9 @@ is Q. XLA works in blocks of 128 columns; the steps within a block are these.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import CustomCall
 from hlo.types.element_type import S32
 from interpreter.custom_calls.signatures import check_call
 from interpreter.numbers.compare import ROUNDING
@@ -30,7 +31,6 @@ from optimizer.expanders.parts import counting, equal, folded, full, number, spr
 from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
-    from hlo.attributes import CustomCall
     from hlo.instruction import Instruction
 
 
@@ -44,7 +44,7 @@ def apart(site: Site) -> Instruction | None:
     ----------
     XLA, `xla/hlo/transforms/expanders/qr_expander.cc`; LAPACK, `geqr2` and `org2r`.
     """
-    target = cast("CustomCall", site.instr.attrs).custom_call_target
+    target = CustomCall.of(site.instr).custom_call_target
     factor = {"Qr": reflections, "ProductOfElementaryHouseholderReflectors": multiplied}
     if target not in factor:
         return None

@@ -11,8 +11,9 @@ XLA inverts blocks on the diagonal like this, and does the rest by products of m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import TriangularSolve
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.linear_algebra.matrices import (
     below_diagonal,
@@ -27,7 +28,6 @@ from optimizer.expanders.parts import full, spread, to_dims, to_type, wide
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import TriangularSolve
     from hlo.instruction import Instruction
 
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 )
 def solve(site: Site) -> Instruction | None:
     """Replaces triangular-solve by a loop over rows."""
-    attrs = cast("TriangularSolve", site.instr.attrs)
+    attrs = TriangularSolve.of(site.instr)
     system, sides = map(wide, site.instr.operands)
     if 0 in sides.shape.dims:
         return None

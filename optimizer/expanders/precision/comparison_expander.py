@@ -10,15 +10,15 @@ overflows, as it should: it is computed without sign.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Compare
 from hlo.types.element_type import S32, S64, U32, U64
 from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import bits_of, less, wide
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import Compare
     from hlo.instruction import Instruction
 
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 )
 def total_order_by_integers(site: Site) -> Instruction | None:
     """Replaces comparisons of floats in total order by comparisons of integers."""
-    attrs = cast("Compare", site.instr.attrs)
+    attrs = Compare.of(site.instr)
     operands = site.instr.operands
     if attrs.type != "TOTALORDER" or not operands[0].shape.element_type.is_floating:
         return None

@@ -7,8 +7,9 @@ The state is a key and a counter of one or two words of 64 bits, the low one fir
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import RngBitGenerator
 from hlo.types.element_type import U64
 from hlo.types.shape import array
 from optimizer.expanders.op_expander import Site, expander
@@ -23,7 +24,6 @@ from optimizer.expanders.random.rng_bits import (
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import RngBitGenerator
     from hlo.instruction import Instruction
 
 
@@ -38,7 +38,7 @@ def scramble_counters(site: Site) -> Instruction | None:
     if not instr.shape.is_tuple:
         return None
     data = instr.shape.elements[1]
-    by_threefry = cast("RngBitGenerator", instr.attrs).algorithm == "rng_three_fry"
+    by_threefry = RngBitGenerator.of(instr).algorithm == "rng_three_fry"
     words = words_of(state)
     width = data.element_type.bits
     if words is None or (by_threefry and len(words) > 2) or 0 in data.dims:

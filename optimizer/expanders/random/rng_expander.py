@@ -11,8 +11,9 @@ XLA draws the key in every compilation anew; here it is always the interpreter's
 from __future__ import annotations
 
 from math import pi
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Rng
 from hlo.types.element_type import U64
 from hlo.types.shape import array
 from interpreter.numbers.widths import float_format
@@ -33,7 +34,6 @@ from optimizer.expanders.random.rng_bits import interleaved, philox_bits
 from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
-    from hlo.attributes import Rng
     from hlo.instruction import Instruction
 
 
@@ -49,7 +49,7 @@ def draw(site: Site) -> Instruction | None:
     if not element_type.is_floating:
         return None
     first, second = (spread(wide(x), shape.dims) for x in (a, b))
-    if cast("Rng", site.instr.attrs).distribution == "rng_normal":
+    if Rng.of(site.instr).distribution == "rng_normal":
         scaled = make("multiply", second, normal(site, first))
         return to_type(make("add", first, scaled), element_type)
     unit = fractions(bits(site, shape.dims), first)

@@ -8,8 +8,9 @@ Only scans whose computation is one associative operation, of which both results
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Scan
 from hlo.types.values import WindowDim
 from interpreter.monoid import MONOIDS
 from interpreter.numbers.compare import ROUNDING
@@ -19,7 +20,6 @@ from optimizer.expanders.reductions.reduce_window_rewriter import to_end, to_sta
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import Scan
     from hlo.instruction import Computation, Instruction
 
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 )
 def window_to_the_start(site: Site) -> Instruction | None:
     """Replaces associative scans by reduce-window."""
-    instr, attrs = site.instr, cast("Scan", site.instr.attrs)
+    instr, attrs = site.instr, Scan.of(site.instr)
     opcode = folded_opcode(instr.called[0])
     if not (attrs.is_associative and attrs.num_carries == 1 and len(instr.operands) == 2):
         return None

@@ -11,8 +11,9 @@ is computed in blocks again if it is long.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Windowed
 from hlo.types.values import WindowDim
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.op_expander import Site, expander
@@ -21,7 +22,6 @@ from optimizer.reducers import leaves_alone
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import Windowed
     from hlo.instruction import Computation, Instruction
 
 
@@ -46,7 +46,7 @@ class Runs:
 
     def __init__(self, site: Site, base_length: int) -> None:
         self.site, self.base = site, base_length
-        self.window = cast("Windowed", site.instr.attrs).window
+        self.window = Windowed.of(site.instr).window
         self.body: Computation = site.instr.called[0]
 
     def rewritten(self) -> Instruction | None:

@@ -5,8 +5,9 @@ reduce(f32[1,8,1,4] x), dimensions={1}   =>   reshape(reduce(f32[8,4] reshape(x)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Dimensions
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.batch_dot_simplification import renumbered, without
 from optimizer.expanders.op_expander import Site, element, expander
@@ -14,7 +15,6 @@ from optimizer.expanders.parts import to_dims
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import Dimensions
     from hlo.instruction import Instruction
 
 
@@ -32,7 +32,7 @@ def drop_degenerate(site: Site) -> Instruction | None:
     instr, count = site.instr, len(site.instr.operands) // 2
     dims = instr.operands[0].shape.dims
     gone = {d for d, n in enumerate(dims) if n == 1}
-    axes = renumbered(cast("Dimensions", instr.attrs).dimensions, gone)
+    axes = renumbered(Dimensions.of(instr).dimensions, gone)
     if not gone or not axes:
         return None
     operands = [without(operand, gone) for operand in instr.operands[:count]]

@@ -5,15 +5,15 @@ reduce(f32[2,3,4] x), dimensions={0,1}   =>   reduce(f32[6,4] reshape(x)), dimen
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Dimensions
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.op_expander import Site, expander
 from optimizer.expanders.parts import to_dims
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import Dimensions
     from hlo.instruction import Instruction
 
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def group_reduced(site: Site) -> Instruction | None:
     """Makes one dimension of neighbours that are reduced."""
     instr, count = site.instr, len(site.instr.operands) // 2
-    reduced = set(cast("Dimensions", instr.attrs).dimensions)
+    reduced = set(Dimensions.of(instr).dimensions)
     dims: list[int] = []
     axes: list[int] = []
     for d, n in enumerate(instr.operands[0].shape.dims):

@@ -5,21 +5,21 @@ scan(x, c), to_apply=f   =>   for i in 0, 1, ..., n - 1:   y, c = f(x[i], c);   
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Scan
 from optimizer.expanders.op_expander import Site, elements, expander
 from optimizer.expanders.parts import number, to_dims
 from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
-    from hlo.attributes import Scan
     from hlo.instruction import Instruction
 
 
 @expander("scan_expander", "scan", xla="xla/hlo/transforms/expanders/scan_expander.cc", always=True)
 def loop_over_slices(site: Site) -> Instruction:
     """Replaces scan by while."""
-    instr, attrs = site.instr, cast("Scan", site.instr.attrs)
+    instr, attrs = site.instr, Scan.of(site.instr)
     axis, inputs = attrs.dimensions[0], len(instr.operands) - attrs.num_carries
     count = instr.operands[0].shape.dims[axis]
     shapes = instr.shape.elements if instr.shape.is_tuple else (instr.shape,)

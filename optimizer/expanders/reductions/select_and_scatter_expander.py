@@ -10,8 +10,9 @@ which no scatter writes to.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Windowed
 from hlo.types.element_type import S32
 from hlo.types.shape import array
 from optimizer.calls.clone import inlined
@@ -20,7 +21,6 @@ from optimizer.expanders.parts import counting, joined, less, number, spread, to
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import Windowed
     from hlo.instruction import Computation, Instruction
 
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def find_and_scatter(site: Site) -> Instruction | None:
     """Replaces select-and-scatter by reduce-window and scatter."""
     operand, source, initial = site.instr.operands
-    window = cast("Windowed", site.instr.attrs).window
+    window = Windowed.of(site.instr).window
     rank, dims = operand.shape.rank, operand.shape.dims
     if not rank:
         return None

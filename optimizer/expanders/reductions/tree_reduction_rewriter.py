@@ -8,8 +8,9 @@ groups of w elements it has w log(n) / log(w).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Dimensions
 from hlo.types.values import WindowDim
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.op_expander import Site, expander
@@ -17,7 +18,6 @@ from optimizer.reducers import leaves_alone
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import Dimensions
     from hlo.instruction import Instruction
 
 
@@ -37,7 +37,7 @@ def reduce_in_groups(site: Site, *, window: int = 32) -> Instruction | None:
     instr = site.instr
     if len(instr.operands) != 2:
         return None
-    (x, initial), axes = instr.operands, cast("Dimensions", instr.attrs).dimensions
+    (x, initial), axes = instr.operands, Dimensions.of(instr).dimensions
     if not leaves_alone(initial, instr.called[0], zero_sign=True):
         return None
     while any(x.shape.dims[d] > window for d in axes):

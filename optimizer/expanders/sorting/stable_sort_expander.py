@@ -10,8 +10,9 @@ where less_or_first(a, b, i, j) = select(less(a, b) == less(b, a), i < j, less(a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import Sort
 from hlo.types.element_type import S32, S64
 from hlo.types.shape import array
 from optimizer.calls.clone import inlined
@@ -20,14 +21,13 @@ from optimizer.expanders.parts import counting
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import Sort
     from hlo.instruction import Instruction
 
 
 @expander("stable-sort-expander", "sort", xla="xla/service/stable_sort_expander.cc")
 def numbered_sort(site: Site) -> Instruction | None:
     """Replaces stable sorts by sorts of elements that are never equal."""
-    instr, attrs = site.instr, cast("Sort", site.instr.attrs)
+    instr, attrs = site.instr, Sort.of(site.instr)
     if not attrs.is_stable:
         return None
     (dim,), (comparator,) = attrs.dimensions, instr.called

@@ -7,8 +7,9 @@ The sort is stable, and the places rise at the start, so equal elements come by 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo.attributes import TopK
 from hlo.types.element_type import S32
 from hlo.types.shape import array
 from optimizer.expanders.op_expander import Site, elements, expander
@@ -16,14 +17,13 @@ from optimizer.expanders.parts import counting, cut
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo.attributes import TopK
     from hlo.instruction import Instruction
 
 
 @expander("topk-decomposer", "topk", xla="xla/service/topk_rewriter.cc, class TopkDecomposer")
 def sort_and_slice(site: Site) -> Instruction:
     """Replaces topk by sort and slice."""
-    attrs, operand = cast("TopK", site.instr.attrs), site.instr.operands[0]
+    attrs, operand = TopK.of(site.instr), site.instr.operands[0]
     element_type, axis = operand.shape.element_type, operand.shape.rank - 1
     direction = "GT" if attrs.largest else "LT"
     kind = "TOTALORDER" if element_type.is_floating else ""

@@ -9,8 +9,9 @@ makes custom calls of the name TopK, which are this opcode in its library's dres
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from hlo import attributes as a
 from hlo.types.element_type import S32
 from hlo.types.values import SliceDim
 from hlo.walk import names_of, rebuild, rebuild_module, users
@@ -19,7 +20,6 @@ from optimizer.passes import register
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
-    from hlo import attributes as a
     from hlo.instruction import Computation, Instruction, Module
     from hlo.names import NameSupply
     from optimizer.log import Log
@@ -55,11 +55,11 @@ def is_topk(instr: Instruction) -> bool:
     """Whether a sort of x and an iota brings the largest elements of x to the front."""
     if instr.opcode != "sort" or len(instr.operands) != 2 or instr.control_predecessors:
         return False
-    axis = cast("a.Sort", instr.attrs).dimensions[0]
+    axis = a.Sort.of(instr).dimensions[0]
     values, places = instr.operands
     if axis != values.shape.rank - 1 or places.opcode != "iota" or values.shape.is_dynamic:
         return False
-    counts = cast("a.Iota", places.attrs).iota_dimension == axis
+    counts = a.Iota.of(places).iota_dimension == axis
     return counts and places.shape.element_type is S32 and descends(instr.called[0])
 
 
@@ -68,7 +68,7 @@ def descends(comparator: Computation) -> bool:
     root, parameters = comparator.root, comparator.parameters
     if root.opcode != "compare" or root.operands != parameters[:2]:
         return False
-    attrs, floating = cast("a.Compare", root.attrs), parameters[0].shape.element_type.is_floating
+    attrs, floating = a.Compare.of(root), parameters[0].shape.element_type.is_floating
     return attrs.direction == "GT" and (attrs.type == "TOTALORDER") == floating
 
 
@@ -88,7 +88,7 @@ def takes_first(each: Instruction, sort: Instruction) -> bool:
     if each.opcode != "slice" or each.control_predecessors:
         return False
     dims = sort.operands[0].shape.dims
-    *others, last = cast("a.Slice", each.attrs).slice
+    *others, last = a.Slice.of(each).slice
     whole = all(s == SliceDim(0, n) for s, n in zip(others, dims, strict=False))
     return whole and (last.start, last.stride) == (0, 1)
 
@@ -105,7 +105,7 @@ def replacements(
     found = found.with_(name=names.unique("topk"), annotations=origin, span=sort.span)
     pairs: list[tuple[Instruction, Instruction]] = []
     for old in slices:
-        index = cast("a.GetTupleElement", old.operands[0].attrs).index
+        index = a.GetTupleElement.of(old.operands[0]).index
         new = element(found, index).with_(
             name=names.unique("get-tuple-element"), annotations=old.annotations, span=old.span
         )
