@@ -13,6 +13,7 @@ from codegen.sharing import key_of
 from codegen.statements import names_in
 from emit_cuda.code.prelude import prelude
 from emit_cuda.kernels.spelling import all_in_cuda
+from emit_cuda.kernels.tensor_cores import ALIGNED, TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from codegen.elements.kernel import Argument
     from codegen.statements import Statement
     from emit_cuda.code.names import Names
+    from emit_cuda.kernels.folding import Shared
     from emit_cuda.kernels.kernel import Kernel
     from emit_cuda.kernels.stages import Stage
 
@@ -31,11 +33,18 @@ if TYPE_CHECKING:
 _PARTS = {"c64": "f32", "c128": "f64"}
 
 
-def _declared(array: tuple[str, str, int]) -> str:
-    """The declaration of an array in shared memory: its type, name, elements."""
+def _shared(arrays: Shared) -> str:
+    """The declarations of arrays in shared memory; tensor cores take them as they are aligned."""
+    narrow = any(kind in TYPES for kind, _, _ in arrays)
+    aligned = f"__align__({ALIGNED}) " if narrow else ""
+    return "".join(_declared(array, aligned) for array in arrays)
+
+
+def _declared(array: tuple[str, str, int], aligned: str) -> str:
+    """The declaration of an array: its type, name, elements."""
     kind, name, size = array
     if kind not in _PARTS:
-        return f"  __shared__ {kind} {name}[{size}];\n"
+        return f"  __shared__ {aligned}{kind} {name}[{size}];\n"
     parts = f"  __shared__ {_PARTS[kind]} {name}_parts[{2 * size}];\n"
     return f"{parts}  {kind} *const {name} = ({kind} *){name}_parts;\n"
 
@@ -106,7 +115,7 @@ class KernelFile:
             self.meant[name] = kernel.names.meant
             self.written[name] = Written(stage, statements, tuple(used.values()))
             listed = ", ".join(declared(p.kind, p.name, "__restrict__") for p in parameters)
-            shared = "".join(map(_declared, stage.shared))
+            shared = _shared(stage.shared)
             threads = stage.block[0] * stage.block[1] * stage.block[2]
             bounds = f"__launch_bounds__({threads}) "
             self.texts[name] = (

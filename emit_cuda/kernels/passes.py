@@ -33,6 +33,8 @@ WHY: Final = {
 _WRITERS: Final[dict[str, Callable[..., Any]]] = {
     "product": gemm_stage,
     "convolution": gemm_stage,
+    "product on tensor cores": gemm_stage,
+    "convolution on tensor cores": gemm_stage,
     "row reduction": reduction_stages,
     "column reduction": reduction_stages,
     "second stage of a reduction": reduction_stages,

@@ -9,6 +9,7 @@ from cuda_batches import Batch
 import emit_cuda
 import hlo
 from emit_cuda import nvrtc
+from emit_cuda.host.device import HostDevice
 from emit_cuda.kernels import gemm
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.values import tame
@@ -43,6 +44,14 @@ dense {
   d = f32[150,133] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
   bias = f32[150,133] broadcast(b), dimensions={1}
   ROOT a = f32[150,133] add(d, bias)
+}
+narrow {
+  x = bf16[100,70] parameter(0)
+  w = bf16[70,133] parameter(1)
+  b = f32[133] parameter(2)
+  d = f32[100,133] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  bias = f32[100,133] broadcast(b), dimensions={1}
+  ROOT a = f32[100,133] add(d, bias)
 }
 rectified {
   x = f32[2,9,8,5] parameter(0)
@@ -166,6 +175,22 @@ KINDS = {
         ),
         256,
     ),
+    "product of bf16 with an epilogue": (
+        (
+            "x = bf16[100,70] parameter(0)  w = bf16[70,133] parameter(1)"
+            "  b = f32[133] parameter(2)"
+            "  ROOT r = f32[100,133] fusion(x, w, b), kind=kCustom, calls=narrow"
+        ),
+        256,
+    ),
+    "product of f16 in batches": (
+        (
+            "x = f16[2,40,32] parameter(0)  y = f16[2,50,32] parameter(1)"
+            "  ROOT r = f16[2,40,50] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0},"
+            " lhs_contracting_dims={2}, rhs_contracting_dims={2}"
+        ),
+        256,
+    ),
     "convolution with an epilogue": (
         (
             "x = f32[2,9,8,5] parameter(0)  w = f32[3,2,5,10] parameter(1)"
@@ -256,3 +281,24 @@ def test_padding_adds_nothing_to_an_infinity(checked):
     batch.add(module, [np.abs(image) + 1, kernel])
     assert np.isfinite(batch.cases[0][2]).any()
     assert not batch.differences(checked=checked)
+
+
+@pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
+def test_tensor_cores_multiply_narrow_floats():
+    for name in ("product of bf16 with an epilogue", "product of f16 in batches"):
+        program = emit_cuda.emit(module_of(KINDS[name][0]))
+        assert [step.kind for step in program.steps] == ["product on tensor cores"]
+        assert "wmma.mma.sync" in nvrtc.ptx(program.source)
+
+
+def test_a_missing_barrier_behind_tensor_cores_is_found():
+    """Threads read sums of other warps, which they must have stored."""
+    batch = batch_of([KINDS["product of f16 in batches"][0]])
+    ((module, arguments, _, program),) = batch.cases
+    parts = batch.kernels.source("").split("  __syncthreads();\n")
+    broken = "  __syncthreads();\n".join(parts[:-1]) + parts[-1]
+    line = next(n for n, text in enumerate(broken.splitlines(), 1) if "f32 sum = sums" in text)
+    device = HostDevice(checked=True)
+    with pytest.raises(hlo.HloError) as caught:
+        emit_cuda.Executable(module.entry, program, device, device.load(broken))(*arguments)
+    assert f":{line}" in "\n".join(caught.value.notes)

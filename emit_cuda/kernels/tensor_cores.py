@@ -1,0 +1,95 @@
+"""Products of bf16 and f16 on tensor cores: a warp multiplies tiles of 16 x 16 in one instruction.
+
+A block of eight warps has a tile of 64 x 64 sums, of which each warp has two parts of 16 x 16 in
+registers. Operands come into shared memory as they are stored, without a conversion; products are
+exact in f32, in which they are added up, in an order and with a rounding that the hardware does not
+tell. The sums meet in shared memory for what is done to them before they are stored.
+
+References
+----------
+NVIDIA, *CUDA C++ Programming Guide*, Warp Matrix Functions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from codegen.elements.types import wide
+from codegen.expressions import Expr, Group, Literal, Name, Op, item
+from codegen.statements import Call, For
+from emit_cuda.kernels.folding import BARRIER, WARP
+from emit_cuda.kernels.tiles import DEEP, SIDE, Tiles
+
+if TYPE_CHECKING:
+    from codegen.indexing import Index, Sum
+    from emit_cuda.kernels.products import Product
+
+# Bytes at multiples of which they load and store parts of a tile.
+ALIGNED = 32
+# Types that they take; the least rows and columns that fill a good part of a tile.
+TYPES, LEAST = ("bf16", "f16"), 32
+# Sums that a block has, along a side, and parts of 16 x 16 of each warp.
+WIDTH, PARTS = 64, 2
+
+
+def fits(product: Product) -> bool:
+    """Whether tensor cores multiply what a product multiplies, and have enough of it.
+
+    Holes are no zeros there: those would be multiplied by infinities.
+    """
+    kinds = {operand.shape.element_type.name for operand in product.dot.operands[:2]}
+    enough = min(product.rows, product.columns) >= LEAST and product.depth >= DEEP
+    known = len(kinds) == 1 and kinds.issubset(TYPES) and product.type.name == "f32"
+    return enough and known and not product.has_holes
+
+
+class TensorCores(Tiles):
+    """Writes the kernel of a product of narrow floats."""
+
+    def __init__(self, product: Product) -> None:
+        super().__init__(product)
+        self.each = WIDTH // SIDE
+        self.width = WIDTH
+        # Whole vectors, as the instruction asks for; four banks further each.
+        self.pitch, self.sum_pitch = WIDTH + 8, WIDTH + 4
+        self.type = product.dot.operands[0].shape.element_type
+        self.tile_kind, self.nothing = self.type.name, Literal(0)
+
+    def value(self, side: int, index: Index) -> Expr:
+        """An element of an operand as it is stored."""
+        operand = self.product.dot.operands[side]
+        return self.body.stored(self.type, self.body.element(operand, index))
+
+    def begin(self) -> None:
+        """Declare the sums, which are zero."""
+        body = self.body
+        self.parts = body.variable("sums_16x16", "parts", size=PARTS)
+        p = body.name("p")
+        body.add(For(p, PARTS, (Call("clear_sums", (item(self.parts, Name(p)),)),), unroll=True))
+        warp = Name("threadIdx.x") / WARP
+        self.row = body.let("s64", "part_row", warp / PARTS * 16)
+        self.column = body.let("s64", "part_column", warp % PARTS * (16 * PARTS))
+
+    def multiply(self) -> None:
+        """Add the products of two tiles."""
+        body, (left, right), p = self.body, self.tiles, self.body.name("p")
+        ends = item(left, self.row), item(right, self.column + Name(p) * 16)
+        ends = tuple(Op("&", (end,)) for end in ends)
+        part = item(self.parts, Name(p))
+        call = Call(f"multiply_tiles_{self.type}", (part, *ends, Literal(self.pitch)))
+        body.add(For(p, PARTS, (call,), unroll=True))
+
+    def end(self) -> None:
+        """Let the sums meet in shared memory."""
+        body, p = self.body, self.body.name("p")
+        self.sums = Name(body.name("sums"))
+        self.shared += ((wide(self.product.type), self.sums.name, WIDTH * self.sum_pitch),)
+        at = Group(self.row * self.sum_pitch) + self.column + Name(p) * 16
+        end = Op("&", (item(self.sums, at),))
+        call = Call("store_sums", (end, item(self.parts, Name(p)), Literal(self.sum_pitch)))
+        body.add(For(p, PARTS, (call,), unroll=True), BARRIER)
+
+    def total(self, m: Sum, n: Sum) -> Expr:
+        """One sum of a thread's own."""
+        row, column = self.at(self.y, m), self.at(self.x, n)
+        return item(self.sums, Group(row) * self.sum_pitch + column)
