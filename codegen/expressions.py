@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from codegen.indexing import Counter, Quotient, Sum
 
@@ -318,19 +319,21 @@ def is_number(expr: Expr, number: int) -> bool:
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The trees directly inside of a tree."""
-    match expr:
-        case Op(_, args) | Apply(_, args):
-            return args
-        case Load(pointer, index):
-            return pointer, index
-        case Cast(_, value) | Group(value) | Member(value, _):
-            return (value,)
-        case Choose(condition, then, otherwise):
-            return condition, then, otherwise
-        case Struct(_, values):
-            return values
-        case _:
-            return ()
+    find = _CHILDREN.get(type(expr))
+    return find(expr) if find else ()
+
+
+# By type, since all walks through trees ask for them.
+_CHILDREN: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
+    Op: attrgetter("args"),
+    Apply: attrgetter("args"),
+    Load: attrgetter("pointer", "index"),
+    Cast: lambda cast: (cast.value,),
+    Group: lambda group: (group.inside,),
+    Choose: attrgetter("condition", "then", "otherwise"),
+    Struct: attrgetter("values"),
+    Member: lambda member: (member.pointer,),
+}
 
 
 def walk(expr: Expr) -> Iterator[Expr]:

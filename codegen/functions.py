@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Apply, Cast, Name, Struct, children, rebuilt
+from codegen.expressions import Apply, Cast, Index, Name, Struct, children, rebuilt
 from codegen.kinds import Pointer, Record, base_of
 from codegen.statements import (
     Break,
@@ -59,12 +59,6 @@ class Function:
     gives_status: bool = False
     is_inline: bool = False
 
-    @property
-    def unused(self) -> list[str]:
-        """The parameters that its body does not name."""
-        used = set(names_in(self.body))
-        return [each.name for each in self.parameters if each.name not in used]
-
 
 def mentions(function: Function) -> dict[str, None]:
     """The functions, types and variables that a function names, each once, as they come."""
@@ -85,27 +79,35 @@ def mentions(function: Function) -> dict[str, None]:
 
 
 def _mention(expr: Expr, found: list[str]) -> None:
-    """Add the names in a tree, but for those of counters in index arithmetic."""
-    match expr:
-        case Name(name) | Apply(name):
-            found.append(name)
-        case Cast(kind):
-            found.append(base_of(kind))
-        case Struct(kind) if kind is not None:
-            found.append(base_of(kind))
-        case _:
-            pass
+    """Add the names in a tree."""
+    kind = type(expr)
+    if kind is Name:
+        found.append(expr.name)  # type: ignore[union-attr]
+        return
+    if kind is Index:
+        found += expr.sum.names  # type: ignore[union-attr]
+        return
+    if isinstance(expr, Apply):
+        found.append(expr.function)
+    elif isinstance(expr, Cast | Struct) and expr.kind is not None:
+        found.append(base_of(expr.kind))
     for inside in children(expr):
         _mention(inside, found)
 
 
-def without_unused_values(statements: Sequence[Statement]) -> Sequence[Statement]:
-    """Statements without values that no statement reads."""
-    while True:
-        used = set(names_in(statements))
-        if all(s.name in used for s in nested(statements) if isinstance(s, Let)):
-            return statements
-        statements = _reading(statements, used)
+def without_unused_values(
+    statements: Sequence[Statement], used: Collection[str] | None = None
+) -> Sequence[Statement]:
+    """Statements without values that no statement reads.
+
+    Parameters
+    ----------
+    used : the names that the statements read and write, if they are known.
+    """
+    used = set(names_in(statements)) if used is None else used
+    if all(s.name in used for s in nested(statements) if isinstance(s, Let)):
+        return statements
+    return without_unused_values(_reading(statements, used))
 
 
 def _reading(statements: Iterable[Statement], used: Collection[str]) -> tuple[Statement, ...]:

@@ -24,6 +24,7 @@ from codegen.expressions import (
     Struct,
     Text,
 )
+from codegen.functions import mentions
 from codegen.kinds import Array, Kind, Pointer, Record, Table
 from codegen.statements import (
     Assign,
@@ -39,7 +40,7 @@ from codegen.statements import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from codegen.functions import Function
     from codegen.indexing import Sum
@@ -284,11 +285,17 @@ def above(function: Function) -> str:
     return f"{function.about}struct {function.name} {{\n{fields}}};\n\n"
 
 
-def code(function: Function) -> str:
-    """A function as C, for other files to call."""
+def code(function: Function, used: Collection[str]) -> str:
+    """A function as C, for other files to call.
+
+    Parameters
+    ----------
+    used : the names that its body mentions.
+    """
     inline = "inline " if function.is_inline else ""
     remark = f"  // {function.remark}\n" if function.remark else ""
-    unused = "".join(f"  (void){name};\n" for name in function.unused)
+    parameters = (each.name for each in function.parameters)
+    unused = "".join(f"  (void){name};\n" for name in parameters if name not in used)
     status = "  return 0;\n" if function.gives_status else ""
     inside = f"{remark}{unused}{text(function.body)}{status}"
     return f"{inline}{head(function)} {{\n{inside}}}\n"
@@ -296,4 +303,4 @@ def code(function: Function) -> str:
 
 def definition(function: Function) -> str:
     """A function as C, and what stands above it; no other file sees it."""
-    return f"{above(function)}static {code(function)}"
+    return f"{above(function)}static {code(function, mentions(function))}"

@@ -108,30 +108,30 @@ class _Key:
         self.found.append(kind)
         if kind is Name:
             self._name(expr.name)  # type: ignore[union-attr]
-            return
+        elif isinstance(expr, Literal):
+            self.found += [repr(expr.value), expr.kind]
+        elif isinstance(expr, Index):
+            self._sum(expr.sum)
+        else:
+            inside = children(expr)
+            self.found += [self._own(expr), len(inside)]
+            for each in inside:
+                self._tree(each)
+
+    def _own(self, expr: Expr) -> Any:
+        """What a tree says besides the trees inside of it."""
         match expr:
-            case Literal():
-                self.found += [repr(expr.value), expr.kind]
-                return
-            case Index(total):
-                self._sum(total)
-                return
             case Op(op):
-                self.found.append(op)
-            case Apply(function):
-                self._name(function)
+                return op
+            case Apply(name) | Member(_, name):
+                return self.numbers.get(name, name)
             case Cast(kind) | Struct(kind):
                 self._kind(kind)
-            case Member(_, name):
-                self._name(name)
             case Text(text):
-                self.found.append(text)
+                return text
             case _:
                 pass
-        inside = children(expr)
-        self.found.append(len(inside))
-        for each in inside:
-            self._tree(each)
+        return None
 
     def _sum(self, total: Sum) -> None:
         self.found += [total.constant, len(total.terms)]

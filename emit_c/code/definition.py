@@ -37,12 +37,13 @@ class Definition:
 
 def defined(function: Function) -> Definition:
     """The definition of a function."""
-    before, after = above(function), code(function)
+    named = mentions(function)
+    before, after = above(function), code(function, named)
     types = tuple(base_of(each.kind) for each in function.parameters)
     return Definition(
         f"{before}static {after}",
         before + after,
         f"{head(function)};",
         types,
-        mentions(function),
+        named,
     )

@@ -25,7 +25,7 @@ from emit_c.kernels.traversal import write_nest
 from emit_c.table import emits_c
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from codegen.elements.body import Values
     from codegen.elements.names import Names
@@ -61,8 +61,9 @@ class Kernels:
         """The name of a function with a kernel's body; an equal one, if there is one already."""
         _let_results_share(kernel)
         statements = run_passes(kernel, name, statements, self.watch, plain=self.plain)
-        _drop_unused(kernel, statements)
-        statements = without_unused_values(statements)
+        used = set(names_in(statements))
+        _drop_unused(kernel, used)
+        statements = without_unused_values(statements, used)
         if kernel.writer.functions:
             statements = calling(statements, self._add_own(kernel))
         parameters = tuple(Parameter(a.kind, a.name) for a in kernel.arguments.values())
@@ -103,9 +104,8 @@ def _let_results_share(kernel: Kernel) -> None:
             kernel.arguments[pointer] = replace(argument, kind=unrestricted(argument.kind))
 
 
-def _drop_unused(kernel: Kernel, statements: Sequence[Statement]) -> None:
+def _drop_unused(kernel: Kernel, used: Collection[str]) -> None:
     """Take no pointers through which nothing is read or written after all."""
-    used = set(names_in(statements))
     for pointer, argument in list(kernel.arguments.items()):
         if argument.name not in used:
             del kernel.arguments[pointer]
