@@ -67,9 +67,9 @@ def load(path: str, prefix: str) -> list[Array]:
         HLO200 if the file can't be read, HLO202 if it holds no arrays.
     """
     if path.endswith((".pb", ".pbtxt")):
-        from hlo_tools.protobuf.reading import arguments_of  # noqa: PLC0415  few need it
+        from hlo_tools.protobuf.reading import values_of  # noqa: PLC0415  few need it
 
-        return arguments_of(path)
+        return values_of(path, prefix)
     try:
         with Path(path).open("rb") as file:
             loaded = np.load(file, allow_pickle=False)

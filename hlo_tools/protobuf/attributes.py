@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hlo.errors.error import HloError
 from hlo.write.literal_print import print_literal
-from hlo_tools.protobuf.shapes import braced, literal_of, quoted, shape_text, sharding_text
+from hlo_tools.protobuf.shapes import (
+    braced,
+    literal_of,
+    quoted,
+    shape_text,
+)
+from hlo_tools.protobuf.shardings import axes_text, mesh_text, sharding_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -222,20 +228,7 @@ def _replica_groups(instr: Any) -> Field:
 
 def _by_axes(groups: Any) -> str:
     """Groups by axes of a mesh: `mesh['x'=2,'y'=2] {'y'}`."""
-    mesh = groups.mesh
-    words = ",".join(f"'{axis.name}'={axis.size}" for axis in mesh.axes)
-    if mesh.iota_transform.reshape_dims:
-        dims = ",".join(map(str, mesh.iota_transform.reshape_dims))
-        turned = ",".join(map(str, mesh.iota_transform.transpose_perm))
-        words += f", device_ids=([{dims}]T({turned}))"
-    elif mesh.device_ids:
-        words += f", device_ids=({','.join(map(str, mesh.device_ids))})"
-    axes: list[str] = []
-    for axis in groups.axes:
-        part = axis.sub_axis_info
-        of = f":({part.pre_size}){part.size}" if axis.HasField("sub_axis_info") else ""
-        axes.append(f"'{mesh.axes[axis.mesh_axis_index].name}'{of}")
-    return f"mesh[{words}] {{{','.join(axes)}}}"
+    return f"{mesh_text(groups.mesh)} {{{axes_text(groups.mesh, groups.axes)}}}"
 
 
 def _aliases(instr: Any) -> Field:

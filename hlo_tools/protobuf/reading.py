@@ -1,17 +1,19 @@
 """Reads files of XLA's messages: `.pb`, `.hlo.pb`, `.pbtxt`, and snapshots with arguments.
 
-The messages do not say everything that the text says: the number of partitions is XLA's
-configuration, unless the file has a device assignment. Origins of values and statistics are left
-out here.
+The messages do not say everything that the text says: the numbers of replicas and partitions are
+XLA's configuration, unless the file has a device assignment. What else they say, and the text has
+no word for, is told when it is met: see `left_out`.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hlo
 from hlo.errors.error import HloError
+from hlo_tools.protobuf.left_out import left_out
 from hlo_tools.protobuf.schema import message
 from hlo_tools.protobuf.shapes import literal_of
 from hlo_tools.protobuf.text import module_text
@@ -31,8 +33,13 @@ def is_message(raw: bytes, name: str) -> bool:
     return name.endswith((*BINARY, *TEXT)) or b"\0" in raw[:4096]
 
 
+def tell(text: str) -> None:
+    """Say on standard error what a reader is to know of a file."""
+    print(f"hlo: {text}", file=sys.stderr)
+
+
 def read_message(raw: bytes, name: str) -> Module:
-    """The module that a file of messages holds.
+    """The module that a file of messages holds; what is left out is told on standard error.
 
     Raises
     ------
@@ -40,11 +47,18 @@ def read_message(raw: bytes, name: str) -> Module:
         HLO201 if it holds none, or the library `protobuf` is missing; else what parsing its text
         raises, which may point into that text.
     """
-    return hlo.parse(module_text(_module(_message(raw, name))), name)
+    module = _module(_message(raw, name))
+    if missing := left_out(module):
+        tell(f"{name}: left out: {', '.join(missing)}")
+    return hlo.parse(module_text(module), name)
 
 
-def arguments_of(path: str) -> list[Any]:
-    """The arguments of a snapshot, those of its first device.
+def values_of(path: str, prefix: str) -> list[Any]:
+    """The arrays of a snapshot: arguments, all of the first device before those of the next.
+
+    Parameters
+    ----------
+    prefix : "in" for the arguments, "out" for the result.
 
     Raises
     ------
@@ -58,11 +72,16 @@ def arguments_of(path: str) -> list[Any]:
     found = _message(raw, path)
     kind = found.DESCRIPTOR.name
     if kind == "HloSnapshot":
-        literals = found.arguments
-    elif kind == "HloUnoptimizedSnapshot" and found.partitions:
-        literals = found.partitions[0].arguments
+        if prefix == "out" and not found.HasField("result"):
+            raise HloError("HLO201", f"{path} has no result")
+        literals = [found.result] if prefix == "out" else found.arguments
+    elif kind == "HloUnoptimizedSnapshot" and found.partitions and prefix == "in":
+        literals = [each for partition in found.partitions for each in partition.arguments]
+        if any(p.arguments_descriptors for p in found.partitions) and not literals:
+            raise HloError("HLO201", f"{path} has its arguments behind the message: not read")
     else:
-        raise HloError("HLO201", f"{path} is no snapshot: it has no arguments")
+        what = "no snapshot: it has no arguments" if prefix == "in" else "no snapshot with a result"
+        raise HloError("HLO201", f"{path} is {what}")
     return [leaf for each in literals for leaf in _leaves(literal_of(each).value)]
 
 
@@ -87,10 +106,23 @@ def _parsed(raw: bytes, name: str, made: Any) -> Any:
 
     try:
         if name.endswith(TEXT):
-            return text_format.Parse(raw, made(), allow_unknown_field=True)
+            return _parsed_text(raw, name, made)
         return made.FromString(raw)
     except (DecodeError, text_format.ParseError, UnicodeDecodeError):
         return None
+
+
+def _parsed_text(raw: bytes, name: str, made: Any) -> Any:
+    """The message in a text; of fields that are not known, the first is told."""
+    from google.protobuf import text_format  # noqa: PLC0415
+
+    try:
+        return text_format.Parse(raw, made())
+    except text_format.ParseError as error:
+        found = text_format.Parse(raw, made(), allow_unknown_field=True)
+        if _module(found).computations:
+            tell(f"{name}: left out: {error}")
+        return found
 
 
 def _module(found: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Shapes, literals and shardings of XLA's messages as HLO text."""
+"""Shapes, literals and metadata of XLA's messages as HLO text."""
 
 from __future__ import annotations
 
@@ -121,44 +121,3 @@ def metadata_text(metadata: Any) -> str:
         if value:
             told.append(f"{name}={quoted(value) if isinstance(value, str) else value}")
     return " ".join(told)
-
-
-def sharding_text(sharding: Any) -> str:
-    """A sharding in braces.
-
-    Raises
-    ------
-    HloError
-        HLO201 for a kind that is not read.
-    """
-    kinds = sharding.DESCRIPTOR.fields_by_name["type"].enum_type.values_by_number
-    kind = kinds[sharding.type].name if sharding.type in kinds else "?"
-    group = ""
-    if sharding.is_shard_group:
-        group = f" shard_{'like' if sharding.shard_group_type else 'as'} {sharding.shard_group_id}"
-    told = [metadata_text(each) for each in sharding.metadata]
-    if told:
-        many = f"{{{', '.join(f'{{{each}}}' for each in told)}}}"
-        group += f" metadata={many if len(told) > 1 else f'{{{told[0]}}}'}"
-    if kind == "TUPLE":
-        return f"{{{', '.join(map(sharding_text, sharding.tuple_shardings))}}}"
-    if kind == "MAXIMAL":
-        devices = list(sharding.tile_assignment_devices) or [0]
-        return f"{{maximal device={devices[0]}{group}}}"
-    if kind in ("REPLICATED", "MANUAL", "UNKNOWN", "UNREDUCED"):
-        return f"{{{kind.lower()}{group}}}"
-    if kind != "OTHER" or not sharding.tile_assignment_dimensions:
-        raise HloError("HLO201", "the file has a sharding that is not read")
-    dims = ",".join(map(str, sharding.tile_assignment_dimensions))
-    if sharding.iota_reshape_dims:
-        devices = f"<=[{','.join(map(str, sharding.iota_reshape_dims))}]"
-        turned = list(sharding.iota_transpose_perm)
-        if turned != sorted(turned):
-            devices += f"T({','.join(map(str, turned))})"
-    else:
-        devices = ",".join(map(str, sharding.tile_assignment_devices))
-    last = " last_tile_dim_replicate" if sharding.replicate_on_last_tile_dim else ""
-    if sharding.last_tile_dims:
-        names = ",".join(kinds[t].name.lower() for t in sharding.last_tile_dims)
-        last = f" last_tile_dims={{{names}}}"
-    return f"{{devices=[{dims}]{devices}{last}{group}}}"

@@ -12,15 +12,16 @@ from hlo.errors.error import HloError
 from hlo.opcode import OPCODES, Opcode
 from hlo.write.literal_print import print_literal
 from hlo_tools.protobuf.attributes import attribute_text
+from hlo_tools.protobuf.origins import origin_text, recovery_text, statistics_text
 from hlo_tools.protobuf.shapes import (
     braced,
     literal_of,
     metadata_text,
     quoted,
     shape_text,
-    sharding_text,
     type_name,
 )
+from hlo_tools.protobuf.shardings import sharding_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,9 +40,11 @@ def module_text(module: Any) -> str:
     """
     names = {computation.id: computation.name for computation in module.computations}
     parts = [_header(module), *_stack_frames(module)]
+    orders = {each.key: list(each.value.instruction_ids) for each in module.schedule.sequences}
     for computation in module.computations:
         is_entry = computation.id == module.entry_computation_id
-        parts.append(_computation(computation, names, is_entry=is_entry))
+        order = orders.get(computation.id, [])
+        parts.append(_computation(computation, names, order, is_entry=is_entry))
     return "\n".join(parts)
 
 
@@ -74,6 +77,9 @@ def _header(module: Any) -> str:
         words.append(f"num_partitions={devices.computation_count}")
     if module.frontend_attributes.map:
         words.append(f"frontend_attributes={_map(module.frontend_attributes)}")
+    if module.original_value_recovery_table.entries:
+        table = recovery_text(module.original_value_recovery_table, module_text)
+        words.append(f"origin_recovery_table={table}")
     return ", ".join(words) + "\n"
 
 
@@ -96,11 +102,19 @@ def _row(message: Any) -> str:
     return f"{{{' '.join(f'{f.name}={getattr(message, f.name)}' for f in fields)}}}"
 
 
-def _computation(computation: Any, names: dict[int, str], *, is_entry: bool) -> str:
+def _computation(
+    computation: Any, names: dict[int, str], order: list[int], *, is_entry: bool
+) -> str:
+    """A computation, in the order of its schedule, if it has one."""
     known = {instr.id: instr for instr in computation.instructions}
+    # Numbers of instructions are those of the module, or within the computation.
+    by_number = known if set(order) <= set(known) else {n & 0xFFFFFFFF: i for n, i in known.items()}
+    instructions = computation.instructions
+    if order and set(order) == set(by_number):
+        instructions = [by_number[number] for number in order]
     head = f"{'ENTRY ' if is_entry else ''}%{computation.name} {{"
     lines = [head]
-    for instr in computation.instructions:
+    for instr in instructions:
         root = "ROOT " if instr.id == computation.root_id else ""
         lines.append(f"  {root}{_instruction(instr, known, names)}")
     thread = computation.execution_thread
@@ -145,6 +159,10 @@ def _annotations(instr: Any, before: list[str]) -> str:
         text += f", sharding={sharding_text(instr.sharding)}"
     if instr.frontend_attributes.map:
         text += f", frontend_attributes={_map(instr.frontend_attributes)}"
+    if instr.statistics_viz.statistics:
+        text += f", statistics={statistics_text(instr.statistics_viz)}"
+    if instr.HasField("original_value"):
+        text += f", origin={origin_text(instr)}"
     if before:
         text += f", control-predecessors={{{', '.join(f'%{name}' for name in before)}}}"
     metadata = metadata_text(instr.metadata)

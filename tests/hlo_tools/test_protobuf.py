@@ -86,7 +86,31 @@ def changes(before: language.Module, after: language.Module) -> list[str]:
     return [str(c) for c in kept]
 
 
-@pytest.mark.parametrize("text", [TEXT], ids=["opcodes"])
+# What says where values come from and lie, and the order of a schedule, which is not that of names.
+ORIGINS = """HloModule m, is_scheduled=true, origin_recovery_table={
+  {"gone"} : {"b" {1}},
+  "
+    HloModule recovery, entry_computation_layout={(f32[4]{0})->f32[4]{0}}
+
+    ENTRY %e (p: f32[4]) -> f32[4] {
+      %p = f32[4]{0} parameter(0)
+      ROOT %q = f32[4]{0} negate(%p)
+    }
+
+  "
+}
+
+ENTRY %e (x: f32[4,2]) -> (f32[4,2], (f32[4,2])) {
+  %x = f32[4,2] parameter(0), sharding={mesh['x'=2,'y'=4], [{'x'}, {'y':(1)2}], manual={'y':(2)2}}
+  %z = f32[4,2]{1,0} cosine(%x), sharding={mesh['x'=2,'y'=2], device_ids=(3,2,1,0), [{?}, {}]}
+  %a = f32[4,2]{1,0} sine(%x), statistics={visualizing_index=1,flops=1.5,bytes=33}, origin={{"x"}}
+  %in = (f32[4,2]{1,0}) tuple(%a), origin={({"b\\"" {1}})}
+  ROOT %t = (f32[4,2]{1,0}, (f32[4,2]{1,0})) tuple(%z, %in), origin={({}, ({"b" {0,1}}))}
+}
+"""
+
+
+@pytest.mark.parametrize("text", [TEXT, ORIGINS], ids=["opcodes", "origins"])
 def test_a_message_says_what_its_text_says(text: str) -> None:
     assert changes(language.parse(text), read_message(message_of(text), "m.pb")) == []
 
@@ -145,6 +169,63 @@ def test_a_folder_of_dumps_stands_for_its_module(hlo, tmp_path: Path) -> None:
     assert (wrong.status, wrong.out) == (2, "")
     assert "has 2 modules" in wrong.err
     assert "name one: module_0001.k.before_optimizations.txt" in wrong.err
+
+
+def test_the_order_is_that_of_the_schedule() -> None:
+    text = """HloModule m, is_scheduled=true
+    ENTRY e { x = f32[] parameter(0) b = f32[] sine(x) a = f32[] cosine(x)
+      ROOT t = (f32[], f32[]) tuple(a, b) }"""
+    read = read_message(message_of(text), "m.pb")
+    assert [instr.name for instr in read.entry.instructions] == ["x", "b", "a", "t"]
+
+
+def test_nothing_is_left_out_in_silence(hlo, tmp_path: Path) -> None:
+    text = "ENTRY e { x = f32[2] parameter(0) ROOT y = f32[2] negate(x) }"
+    raw = message_of(text)
+    profile, field_77 = b"\x6a\x02\x08\x01", b"\xe8\x04\x05"
+    (tmp_path / "m.pb").write_bytes(raw + profile + field_77)
+    result = hlo("print", tmp_path / "m.pb")
+    assert result.status == 0
+    assert result.err.endswith("m.pb: left out: profiles, field 77 of HloModuleProto\n")
+    made = text_format.MessageToString(message("HloModuleProto").FromString(raw))
+    (tmp_path / "m.pbtxt").write_text(made + "profile_info { }\n")
+    told = hlo("print", tmp_path / "m.pbtxt").err
+    assert "left out" in told
+    assert "profile_info" in told
+    (tmp_path / "m.pbtxt").write_text(made)
+    assert hlo("print", tmp_path / "m.pbtxt").err == ""
+
+
+def test_snapshots_have_results_and_partitions(hlo, tmp_path: Path) -> None:
+    text = "ENTRY e { x = f32[2] parameter(0) ROOT y = f32[2] negate(x) }"
+
+    def fill(literal, *numbers: float) -> None:
+        literal.shape.element_type = 11
+        literal.shape.dimensions.append(2)
+        literal.f32s.extend(numbers)
+
+    snapshot = message("HloSnapshot")()
+    snapshot.hlo.hlo_module.ParseFromString(message_of(text))
+    fill(snapshot.arguments.add(), 1, 2)
+    file = tmp_path / "s.pb"
+    words = ("run", file, "--input", file, "--expect", file)
+    file.write_bytes(snapshot.SerializeToString())
+    assert "has no result" in hlo(*words).err
+    fill(snapshot.result, -1, -2)
+    file.write_bytes(snapshot.SerializeToString())
+    assert hlo(*words).status == 0
+    snapshot.result.f32s[1] = 9
+    file.write_bytes(snapshot.SerializeToString())
+    assert hlo(*words).status == 1
+    several = message("HloUnoptimizedSnapshot")()
+    several.hlo_module.ParseFromString(message_of(text))
+    for number in (1, 3):
+        fill(several.partitions.add().arguments.add(), number, number)
+    file.write_bytes(several.SerializeToString())
+    shown = hlo("run", file, "--input", file, "--replicas", 2).out
+    assert "[-1., -1.]" in shown
+    assert "[-3., -3.]" in shown
+    assert "no snapshot with a result" in hlo(*words, "--replicas", 2).err
 
 
 def test_what_is_broken_is_refused() -> None:
