@@ -9,12 +9,17 @@ A builder names instructions and infers their shapes:
 >>> x = b.parameter(array(F32, (4,)))
 >>> b.add("add", x, x)
 %add = f32[4]{0} add(%parameter.0, %parameter.0)
+>>> with b:
+...     2 * x + b.add("sine", x)
+%add.1 = f32[4]{0} add(%multiply, %sine)
 """
 
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from hlo.attributes import attribute_specs
 from hlo.attributes.annotations import NO_ANNOTATIONS
@@ -23,12 +28,15 @@ from hlo.infer import infer
 from hlo.instruction import Computation, Header, Instruction, Module
 from hlo.names import NameSupply
 from hlo.opcode import OPCODES
-from hlo.types.shape import Shape, tuple_of
+from hlo.operators import BUILDING, Appends
+from hlo.types.literal import literal
+from hlo.types.shape import Shape, array, tuple_of
 from hlo.types.values import ComputationLayout
 from hlo.walk import called_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextvars import Token
 
     from hlo.attributes import Attrs
     from hlo.attributes.annotations import Annotations
@@ -112,6 +120,16 @@ class Builder:
         self.name = name
         self.names = names or NameSupply()
         self._instructions: list[Instruction] = []
+        self._outer: list[Token[Appends]] = []
+
+    def __enter__(self) -> Self:
+        """From now on, operators append to this builder."""
+        self._outer.append(BUILDING.set(self))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Operators append to what they did before."""
+        BUILDING.reset(self._outer.pop())
 
     def parameter(self, shape: Shape, name: str | None = None) -> Instruction:
         """The next parameter.
@@ -130,6 +148,21 @@ class Builder:
     def constant(self, literal: Literal, name: str | None = None) -> Instruction:
         """A constant."""
         return self.add("constant", literal=literal, name=name)
+
+    def number(self, number: Any, like: Instruction) -> Instruction:
+        """A number as an array of the type and the dimensions of another instruction.
+
+        Raises
+        ------
+        HloError
+            HLO025 if the other one is no array.
+        """
+        shape = like.shape
+        if not shape.is_array:
+            raise HloError("HLO025", f"{shape} of %{like.name} has no numbers")
+        scalar = array(shape.element_type)
+        made = self.constant(literal(np.asarray(number).astype(shape.element_type.dtype), scalar))
+        return made if not shape.dims else self.add("broadcast", made, shape=shape, dimensions=())
 
     def add(
         self, opcode: str, *operands: Instruction, name: str | None = None, **rest: Any

@@ -21,6 +21,7 @@ from hlo.attributes import NO_ATTRS, Attrs
 from hlo.attributes.annotations import NO_ANNOTATIONS, Annotations
 from hlo.notebook import shown_in_notebooks
 from hlo.opcode import OPCODES, Opcode
+from hlo.operators import Operators
 from hlo.types.values import FrontendAttributes
 from hlo.wording import counted
 
@@ -41,7 +42,7 @@ def _frozen_when_made(made: type[Made]) -> type[Made]:
 
 
 @_frozen_when_made
-class Instruction:
+class Instruction(Operators):
     """One HLO instruction: an opcode applied to earlier instructions of the same computation.
 
     Attributes

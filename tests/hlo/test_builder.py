@@ -42,3 +42,32 @@ def test_opcodes_and_attributes_that_are_not(
         builder.add(opcode, *([] if opcode == "iota" else [x]), **attrs)
     assert told in str(caught.value)
     assert caught.value.code in ("HLO005", "HLO007")
+
+
+def test_operators_append_to_the_builder(builder: Builder) -> None:
+    x = builder.parameter(array(F32, (2,)), "x")
+    y = builder.parameter(array(F32, (2,)), "y")
+    with builder:
+        least = (1 - x) / y % 3 < abs(-y) ** 2
+        assert [i.opcode for i in least.operands] == ["remainder", "power"]
+        assert str(least.operands[0].operands[1].operands[0]) == "%constant.1 = f32[] constant(3)"
+        both = ~(least & (x >= y)) | (x > y) ^ (x <= 2.5)
+        inner = Builder("inner")
+        z = inner.parameter(array(F32, ()))
+        with inner:
+            assert (z * z).operands == (z, z)
+        assert (x + y) is builder.build().root
+    assert both.shape.element_type.name == "pred"
+    assert len(inner.build().instructions) == 2
+
+
+def test_operators_without_a_builder_or_on_something_else(builder: Builder) -> None:
+    x = builder.parameter(array(F32, (2,)))
+    with pytest.raises(TypeError, match="`add` of instructions needs a builder: with Builder"):
+        x + x
+    with builder, pytest.raises(TypeError, match="unsupported operand"):
+        x + "1"
+    with builder, pytest.raises(HloError, match="HLO0"):
+        x + builder.parameter(array(F32, (3,)))
+    with builder, pytest.raises(HloError, match="has no numbers"):
+        builder.add("tuple", x) * 2
