@@ -96,7 +96,10 @@ def literal_of(message: Any) -> Literal:
         made = np.frombuffer(field, dtype)
     if made.size != shape.size:
         raise HloError("HLO201", f"a literal of {shape} has {made.size} elements")
-    return literal(made.reshape(shape.dims), shape)
+    # Elements lie in the order of the layout: the last of `major` is that of neighbours.
+    major = message.shape.layout.minor_to_major[::-1] or range(len(shape.dims))
+    laid = made.reshape([shape.dims[d] for d in major])
+    return literal(laid.transpose(np.argsort(major)).copy(), shape)
 
 
 # Fields of metadata in the order in which XLA prints them.

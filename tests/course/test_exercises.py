@@ -103,3 +103,13 @@ def test_a_debugger_stops_in_what_is_wrong(
     told = capsys.readouterr().out
     assert "-> return [0] * len(blocks)" in told
     assert "(Pdb) 2" in told
+
+
+def test_an_answer_gets_so_much_memory(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
+    greedy = tmp_path / "exercise30.py"
+    stub = EXERCISES[30].stub
+    greedy.write_text(f"{stub}\nTAKEN = bytearray(1 << 30)\n")
+    assert main(["exercise", "30", str(greedy), "--megabytes", "600"]) == 1
+    assert "MemoryError" in capsys.readouterr().out
+    assert main(["exercise", "30", str(greedy)]) == 1
+    assert "MemoryError" not in capsys.readouterr().out

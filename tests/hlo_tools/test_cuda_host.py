@@ -142,3 +142,20 @@ def test_libraries_are_for_a_gpu(capsys):
     assert "--no-library has no effect without --platform cuda" in capsys.readouterr().err
     assert main(["run", str(SOFTMAX), "--platform", "cuda", "--no-library"]) == 2
     assert "HLO194" in capsys.readouterr().err
+
+
+def test_dynamic_shared_memory_has_the_bytes_that_are_asked_for(tmp_path, capsys):
+    kernel = tmp_path / "turn.cu"
+    kernel.write_text("""
+extern "C" __global__ void turn(const float *x, float *y) {
+  extern __shared__ float tile[];
+  tile[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  y[threadIdx.x] = tile[blockDim.x - 1 - threadIdx.x];
+}""")
+    words = ["cuda-host", str(kernel), "--grid", "1", "--block", "64", "--arg", "f32[64]=iota"]
+    words += ["--arg", "f32[64]", "--checked"]
+    assert main([*words, "--shared", "256"]) == 0
+    assert "[63. 62. 61." in capsys.readouterr().out
+    assert main(words) == 1
+    assert "bounds" in capsys.readouterr().out

@@ -54,6 +54,7 @@ ENTRY %e (x: f32[4], z: bf16[2,8]) -> f32[4] {
   %i = s32[2,2]{1,0} constant({ { 1, -2 }, { 3, 4 } })
   %h = bf16[3]{0} constant({nan, -inf, 0.5})
   %l = pred[2]{0} constant({false, true})
+  %o = s32[2,3,2]{1,0,2} constant({ { {1, 2}, {3, 4}, {5, 6} }, { {7, 8}, {9, 10}, {11, 12} } })
   %q = s4[3]{0} constant({-8, 0, 7})
   %p = pred[] constant(true)
   %k = c64[2]{0} constant({(1, 2), (-1, nan)})

@@ -170,3 +170,13 @@ def test_verb_refuses_what_is_no_trace(hlo, tmp_path) -> None:
     assert "--seed" in hlo("view", MEAN, "--no-values", "--seed", 1).err
     result = hlo("view", path, "--passes", "cse")
     assert (result.status, "--passes has no effect" in result.err) == (2, True)
+
+
+def test_large_modules_have_values_where_they_are_asked_for(hlo, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("hlo_tools.verbs.view.is_small", lambda _: False)
+    module = Path(__file__).parents[1] / "sessions" / "mean_of_sum.hlo"
+    sizes = []
+    for words in ([], ["--values"]):
+        assert hlo("view", module, "-o", tmp_path / "m.html", *words).status == 0
+        sizes.append((tmp_path / "m.html").stat().st_size)
+    assert sizes[1] > sizes[0]
