@@ -37,7 +37,9 @@ class App {
     if (this.name !== null && (this.name !== name || place.name !== undefined) && !(isMoved && this.step)) {
       this.change.revealChosen();
     }
-    history.replaceState(null, "", this.link({}));
+    try {
+      history.replaceState(null, "", this.link({}));
+    } catch { /* the page is in a frame without an address: in a notebook */ }
     if (isMoved) this.say(this.spoken());
   }
 
