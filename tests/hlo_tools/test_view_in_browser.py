@@ -11,6 +11,7 @@ from large import large_text
 
 import hlo as language
 import optimizer
+from hlo_tools.step import step
 from hlo_tools.trace.values import Values, random_inputs
 from hlo_tools.trace.write import trace_data
 from hlo_tools.view.page import page
@@ -326,3 +327,76 @@ def test_fifteen_thousand_instructions_stay_fluid(browser, folder) -> None:
     assert np.median(taken) < 50
     viewer.run("viewer.go({step: 4000})")
     assert viewer.text("#where").startswith("rewrite 4000 of")
+
+
+# The least contrast of text with what is behind it, as WCAG 2.1 has it: 4.5, of large text 3.
+CONTRASTS = """
+  const parts = (text) => text.match(/[\\d.]+/g).map(Number);
+  const over = ([r, g, b, a = 1], below) => [r, g, b].map((c, n) => c * a + below[n] * (1 - a));
+  const behind = (e) => {
+    const own = e ? parts(getComputedStyle(e).backgroundColor) : [255, 255, 255];
+    return own.length < 4 ? own : over(own, behind(e.parentElement));
+  };
+  const light = (rgb) => {
+    const [r, g, b] = rgb.map((c) => c / 255)
+      .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const faint = new Map();
+  for (const e of document.querySelectorAll("body *")) {
+    const own = [...e.childNodes].filter((n) => n.nodeType === 3);
+    const text = own.map((n) => n.data.trim()).join("");
+    if (!text || !e.checkVisibility()) continue;
+    if (e.closest("script, style, svg, .hidden, :disabled")) continue;
+    const style = getComputedStyle(e), page = behind(e);
+    let opacity = 1;
+    for (let each = e; each; each = each.parentElement) opacity *= getComputedStyle(each).opacity;
+    const [r, g, b, a = 1] = parts(style.color);
+    const [one, other] = [light(over([r, g, b, a * opacity], page)), light(page)];
+    const found = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+    const size = parseFloat(style.fontSize);
+    const least = size >= 24 || (size >= 18.66 && style.fontWeight >= 700) ? 3 : 4.5;
+    const told = `${found.toFixed(2)} ${text.slice(0, 40)}`;
+    if (found < least) faint.set(e.className || e.tagName, told);
+  }
+  return [...faint];"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_all_text_has_enough_contrast(mnist, theme) -> None:
+    mnist.run(f"document.documentElement.dataset.theme = '{theme}'")
+    mnist.run("viewer.go({pass: viewer.trace.changing[2], step: 15})")
+    found = {}
+    for tab in mnist.run("return [...viewer.tabs.keys()]"):
+        mnist.run(
+            f"viewer.go({{tab: '{tab}', name: viewer.trace.rows.name[viewer.trace.start[3]]}})"
+        )
+        found |= {f"{tab} {where}": told for where, told in mnist.run(CONTRASTS)}
+    mnist.run("viewer.go({tab: 'hlo'})")
+    mnist.press("q")
+    mnist.click("#show-idle")
+    time.sleep(0.3)  # colours change slowly
+    found |= {f"quiz {where}": told for where, told in mnist.run(CONTRASTS)}
+    mnist.press("q")
+    mnist.click("#show-idle")
+    assert found == {}
+
+
+def test_page_works_in_a_frame_of_a_notebook(browser, folder) -> None:
+    session = step(SESSIONS / "mean_of_sum.hlo")
+    path = folder / "notebook.html"
+    path.write_text(f"<!DOCTYPE html><body>{session.view()._repr_html_()}</body>")
+    browser.get(f"file://{path}")
+    browser.switch_to.frame(0)
+    try:
+        for _ in range(200):
+            if browser.find_elements(By.CSS_SELECTOR, "body[data-ready]"):
+                break
+            time.sleep(0.05)
+        where = browser.find_element(By.ID, "where")
+        assert where.text == "rewrite 1 of 1"
+        browser.find_element(By.ID, "forward").click()
+        assert "fuse" in browser.find_element(By.ID, "rule").text
+        assert [e for e in browser.get_log("browser") if e["level"] == "SEVERE"] == []
+    finally:
+        browser.switch_to.default_content()
