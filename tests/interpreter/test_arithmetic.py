@@ -2,6 +2,7 @@
 
 import math
 import operator
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -19,6 +20,7 @@ from interpreter.arithmetic import MEANINGS
 from interpreter.conversion import integer_range
 from interpreter.numbers.bits import BITWISE
 from interpreter.numbers.compare import BITS, compare
+from interpreter.numbers.floats import FLOATS
 from interpreter.table import evaluates
 
 INF, NAN = math.inf, math.nan
@@ -359,3 +361,18 @@ def test_operands_are_left_alone() -> None:
     x.setflags(write=False)
     for opcode in ("abs", "real", "imag", "negate"):
         evaluate(opcode, "f32", x)
+
+
+@pytest.mark.parametrize(
+    ("opcode", "exact", "low", "high"),
+    [
+        ("exponential", np.exp, -20, 20), ("log", np.log, 1e-3, 50), ("tanh", np.tanh, -4, 4),
+        ("sine", np.sin, -30, 30), ("cbrt", np.cbrt, -9, 9), ("acos", np.arccos, -1, 1),
+    ],
+)  # fmt: skip
+def test_functions_of_f32_give_the_nearest_number(
+    opcode: str, exact: Callable[..., Any], low: float, high: float
+) -> None:
+    x = np.linspace(low, high, 5000, dtype=np.float32)
+    nearest = exact(x.astype(np.float64)).astype(np.float32)
+    np.testing.assert_array_equal(FLOATS[opcode](x), nearest)
