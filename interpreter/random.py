@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.errors.error import HloError
+from interpreter.numbers.floats import FLOATS
 from interpreter.numbers.integers import remainder
 from interpreter.numbers.widths import as_unsigned, float_format, narrowed, widened
 from interpreter.table import evaluates
@@ -248,6 +249,6 @@ def _normal(start: int, dims: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     pairs = (*half[: axis + 1], 2, *half[axis + 1 :])
     bits, _ = philox_bits(DEVICE_KEY, start, pairs, 8 * dtype.itemsize)
     x, y = np.moveaxis(_unit(bits, dtype), axis + 1, 0)
-    radius = np.sqrt(-2 * np.log(np.maximum(x, dtype.type(1e-7))))
+    radius = np.sqrt(-2 * FLOATS["log"](np.maximum(x, dtype.type(1e-7))))
     angle = dtype.type(2 * np.pi) * y
-    return interleaved(np.sin(angle) * radius, np.cos(angle) * radius, dims)
+    return interleaved(FLOATS["sine"](angle) * radius, FLOATS["cosine"](angle) * radius, dims)

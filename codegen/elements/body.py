@@ -89,6 +89,7 @@ class Writer:
     raw : what is stored for wide values, by name, where that needs no conversion, or one only.
     trace : where it is noted what is written, if anybody wants to know.
     patience : the variable with which loops ask whether they have to stop; None if they never do.
+    fails : whether a function that is called may fail, so that the kernel ends with its status.
     wraps : signed integers wrap around in the language.
     argument : gives the name in the kernel of a pointer that its caller has, of a C type.
     """
@@ -108,7 +109,13 @@ class Writer:
         self.raw: dict[Expr, tuple[ElementType, Expr]] = {}
         self.trace: Trace | None = None
         self.patience: Name | None = None
+        self.fails = False
         self.wraps = True
+
+    @property
+    def has_status(self) -> bool:
+        """Whether the kernel gives a status, because it may end before its work is done."""
+        return self.patience is not None or self.fails
 
 
 class Body:

@@ -24,6 +24,7 @@ from hlo.errors.error import HloError
 from hlo.wording import with_article
 from optimizer.analysis.alias import renames
 from optimizer.analysis.dataflow import Several, Value
+from optimizer.effects import has_effect
 from optimizer.memory.heap import Block, pack
 
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ class Schedule:
         """An instruction outside of fusions: where it lies is known."""
         scope = self.scope
         tree = self.tree(instr)
-        if tree is None:
+        if tree is None and not (instr.shape.is_token and has_effect(instr)):
             return
         scope.targets[instr] = tree
         if instr.opcode in self.control:
@@ -344,7 +345,7 @@ class Schedule:
         entry = cast("KernelEntry", self.table[instr.opcode])
         tree = self.arrays(instr.shape, scope.targets.get(instr), instr.name)
         shapes = [s for _, s in instr.shape.leaves()]
-        if all(s.size == 0 for s in shapes):
+        if all(s.size == 0 for s in shapes) and not has_effect(instr):
             scope.values[instr] = tree
             return
         kernel = self.new_kernel(scope)

@@ -8,12 +8,32 @@ with the other library, so there the same names stand for its functions.
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING
+import threading
+from typing import TYPE_CHECKING, Final
 
 from interpreter.custom_calls.lapack import PREFIX, library, library_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+# HLO_FAILED in runtime.h.
+FAILED: Final = 3
+# Functions of this process that emitted code may call, by name: their addresses. They give 0, or
+# what `fail` gives.
+PROVIDED: dict[str, int] = {}
+_failed = threading.local()
+
+
+def fail(error: BaseException) -> int:
+    """The status of a provided function that fails; the exception waits for `failure`."""
+    _failed.error = error
+    return FAILED
+
+
+def failure() -> BaseException:
+    """The exception of the function that failed last on this thread."""
+    return getattr(_failed, "error", None) or RuntimeError("a function that C called failed")
+
 
 # What comes before prototypes: how a library that is linked may call its functions.
 _LINKED = """\
@@ -95,14 +115,17 @@ def linked() -> tuple[str, ...]:
 
 
 def hand_over(loaded: ctypes.CDLL, names: Iterable[str]) -> None:
-    """Give a loaded library the functions that it calls, from the library of LAPACK.
+    """Give a loaded library the functions that it calls: those of `PROVIDED`, else LAPACK's.
 
     Parameters
     ----------
     names : such as "LAPACKE_sgetrf", without the prefix that OpenBLAS has in its wheel.
     """
-    found = [getattr(library(), f"{PREFIX}{name}") for name in names]
-    if found:
-        addresses = [ctypes.cast(f, ctypes.c_void_p).value for f in found]
+    addresses = [PROVIDED.get(name) or _of_lapack(name) for name in names]
+    if addresses:
         loaded.load_functions.restype = None
-        loaded.load_functions((ctypes.c_void_p * len(found))(*addresses))
+        loaded.load_functions((ctypes.c_void_p * len(addresses))(*addresses))
+
+
+def _of_lapack(name: str) -> int:
+    return ctypes.cast(getattr(library(), f"{PREFIX}{name}"), ctypes.c_void_p).value or 0

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from emit_c.code import foreign
 from emit_c.executable.runtime import OUT_OF_MEMORY, runtime
 from hlo.support.dlpack import from_dlpack
 from interpreter.engine.arguments import checked_argument, checked_arguments
@@ -91,7 +92,7 @@ def failure(status: int) -> BaseException:
     """What a module's status means, as an exception."""
     if status == OUT_OF_MEMORY:
         return MemoryError("the compiled module found no memory")
-    return KeyboardInterrupt()
+    return foreign.failure() if status == foreign.FAILED else KeyboardInterrupt()
 
 
 def converted(

@@ -67,7 +67,7 @@ class Kernels:
         if kernel.writer.functions:
             statements = calling(statements, self._add_own(kernel))
         parameters = tuple(Parameter(a.kind, a.name) for a in kernel.arguments.values())
-        gives_status = kernel.writer.patience is not None
+        gives_status = kernel.writer.has_status
         made = Function("", parameters, tuple(statements), gives_status=gives_status)
         key = key_of(made)
         if key not in self._names:

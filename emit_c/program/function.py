@@ -80,7 +80,7 @@ class Function(Schedule):
             self.module.slot_bytes = max(self.module.slot_bytes, kernel.writer.own_bytes)
         function = self.module.kernels.add(kernel, instr.name, comment, statements)
         pointers = tuple(kernel.arguments)
-        call = (Try if kernel.writer.patience else Call)(function, tuple(map(Name, pointers)))
+        call = (Try if kernel.writer.has_status else Call)(function, tuple(map(Name, pointers)))
         self.step(*self._timed(call, instr, kernel), uses=pointers)
 
     def _timed(self, call: Call | Try, instr: Instruction, kernel: Kernel) -> Sequence[Statement]:

@@ -1,5 +1,9 @@
 """Callbacks into Python: the custom call by which a program calls a function of its user.
 
+The interpreter calls the function itself. C calls a function that `ctypes` makes of one here, with
+the callback's number and the addresses of the arrays; what they are was noted when the call was
+emitted.
+
 A compiled program holds the function's number. The function is kept as long as a program of JAX
 may call it. The number is no other process's, so a program from the compilation cache never calls
 a function that it does not mean: such programs are not found there.
@@ -7,26 +11,41 @@ a function that it does not mean: such programs are not found there.
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import os
 import weakref
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from codegen.expressions import Literal
+from codegen.statements import Try
+from emit_c.code.constants import Constants
+from emit_c.code.foreign import PROVIDED, fail
+from emit_c.custom_calls.table import kernel
 from interpreter.custom_calls.options import config
 from interpreter.custom_calls.registry import custom_call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from codegen.elements.body import Body
+    from codegen.expressions import Name
     from hlo.instruction import Instruction
+    from hlo.types.shape import Shape
     from interpreter.engine.frame import Frame
     from interpreter.table import Value
 
 TARGET: Final = "pyhlo_python_callback"
 _FUNCTIONS: dict[int, Callable[..., list[Any]]] = {}
 _numbers = itertools.count(int.from_bytes(os.urandom(4)) << 32)
+
+
+def _forget(number: int) -> None:
+    _FUNCTIONS.pop(number, None)
+    _ARRAYS.pop(number, None)
 
 
 class Keeper:
@@ -37,8 +56,67 @@ def enter(function: Callable[..., list[Any]]) -> tuple[int, Keeper]:
     """Give a function a number."""
     number, keeper = next(_numbers) % 2**63, Keeper()
     _FUNCTIONS[number] = function
-    weakref.finalize(keeper, _FUNCTIONS.pop, number, None)
+    weakref.finalize(keeper, _forget, number)
     return number, keeper
+
+
+@dataclass(frozen=True, slots=True)
+class Arrays:
+    """What a callback takes and gives in C: the shapes of the operands, and of the results."""
+
+    given: tuple[Shape, ...]
+    made: tuple[Shape, ...]
+
+
+_ARRAYS: dict[int, Arrays] = {}
+_kept: dict[int, Any] = {}  # by the number of arrays, the function that C calls
+
+
+def _call_from_c(number: int, *addresses: int) -> int:
+    """Call a function with copies of arrays, and copy its results to where C wants them."""
+    try:
+        arrays = _ARRAYS[number]
+        shapes = (*arrays.given, *arrays.made)
+        found = [_array(a or 0, shape) for a, shape in zip(addresses, shapes, strict=True)]
+        given, made = found[: len(arrays.given)], found[len(arrays.given) :]
+        for place, value in zip(made, _FUNCTIONS[number](*(x.copy() for x in given)), strict=True):
+            place[...] = value
+    except BaseException as error:
+        return fail(error)
+    return 0
+
+
+def _array(address: int, shape: Shape) -> np.ndarray:
+    """An array that looks at memory of C."""
+    dtype = shape.element_type.dtype
+    memory: Any = (ctypes.c_uint8 * (shape.size * dtype.itemsize)).from_address(address)
+    return np.frombuffer(memory, np.uint8).view(dtype).reshape(shape.dims)
+
+
+def _provided(count: int) -> str:
+    """The name of the function that C calls with so many arrays."""
+    name = f"call_python_with_{count}"
+    if count not in _kept:
+        kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64, *[ctypes.c_void_p] * count)
+        _kept[count] = kind(_call_from_c)
+        PROVIDED[name] = ctypes.cast(_kept[count], ctypes.c_void_p).value or 0
+    return name
+
+
+@kernel(TARGET)
+def write(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
+    """Call the function from C, with the addresses of all arrays; tokens have none."""
+    number: int = config(instr)["index"]
+    given = [o for o in instr.operands if o.shape.is_array]
+    made = tuple(shape for _, shape in instr.shape.leaves() if shape.is_array)
+    _ARRAYS[number] = Arrays(tuple(o.shape for o in given), made)
+    arrays = [*(body.pointer(o) for o in given), *outputs]
+    kinds = ", ".join(["u64", *["const void *"] * len(arrays)])
+    constants = body.writer.constants
+    assert isinstance(constants, Constants)
+    function = constants.foreign.function(_provided(len(arrays)), f"s32 {{}}({kinds})")
+    body.writer.fails = True
+    body.add(Try(function, (Literal(number), *arrays)))
 
 
 @custom_call(TARGET)

@@ -73,6 +73,7 @@ def _hook() -> None:
         for n in range(hooks.types)
     ]
     hooks.item_bytes, _ = text(bytes(sizes))
+    hooks.raised = table().raised()
     hooks.ensure = _address(ctypes.pythonapi.PyGILState_Ensure)
     hooks.release = _address(ctypes.pythonapi.PyGILState_Release)
     hooks.clear = _address(ctypes.pythonapi.PyErr_Clear)

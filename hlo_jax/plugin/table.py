@@ -14,6 +14,7 @@ import ctypes
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
+from emit_c.code.foreign import failure
 from hlo_jax.abi.functions import FUNCTIONS, LAYOUT_FUNCTIONS
 from hlo_jax.abi.members import size
 from hlo_jax.abi.numbers import MAJOR, MINOR, ErrorCode, Extension
@@ -128,6 +129,10 @@ class Table:
     def hook(self, name: str, struct: type[Args]) -> int:
         """The address of a function of Python that stands behind one of the shim."""
         return self._callback(f"{name} behind the shim", partial(call, struct, ANSWERS[name]))
+
+    def raised(self) -> int:
+        """The address of a function that gives the error of a callback into Python."""
+        return self._callback("the error of a callback", lambda _: error_of(failure()))
 
     def end(self) -> None:
         """Let every function of Python answer that Python has ended; C does it."""

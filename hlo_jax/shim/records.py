@@ -118,6 +118,7 @@ class Hooks(Record):
     release: Address      # PyGILState_Release
     clear: Address        # PyErr_Clear
     interrupt: Address    # PyErr_SetInterrupt
+    raised: Address       # Error* of the exception that a callback of compiled code raised
 
 
 RECORDS = (Error, Device, Memory, Buffer, Layout, Output, Input, Executable, Hooks)

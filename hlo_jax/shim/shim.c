@@ -418,8 +418,15 @@ static void *interrupted(Executable *self, PJRT_LoadedExecutable_Execute_Args *a
   return NULL;
 }
 
-// What a call of compiled code found: a signal's handler raised an exception, or memory is out.
+// What a call of compiled code found: a signal's handler or a callback raised an exception, or
+// memory is out.
 static void *failed(Executable *self, PJRT_LoadedExecutable_Execute_Args *args, int status) {
+  if (status == 3) {
+    Error *error = ((void *(*)(void *))hooks.raised)(NULL);
+    if (error->code != CANCELLED) return error;
+    free(error);
+    return interrupted(self, args);
+  }
   if (status == 2) return simple_error(RESOURCE_EXHAUSTED, "the compiled module found no memory");
   int state = ((int (*)(void))hooks.ensure)();
   ((void (*)(void))hooks.clear)();

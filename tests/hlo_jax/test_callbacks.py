@@ -1,4 +1,4 @@
-"""Callbacks into Python, with each engine: C leaves such programs to the interpreter."""
+"""Callbacks into Python, with each engine."""
 
 import gc
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import hlo_jax
 from hlo_jax.engines import callbacks
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -69,3 +70,21 @@ def test_an_ordered_callback_without_results_on_a_mesh(jax: Any, jnp: Any) -> No
     jax.jit(told, in_shardings=jax.sharding.NamedSharding(mesh, spec))(jnp.arange(2))
     jax.effects_barrier()
     assert seen == [[0, 1]]
+
+
+def test_callbacks_of_compiled_code(jax: Any, jnp: Any, engine: str) -> None:
+    shapes = jax.ShapeDtypeStruct((2, 3), "float32"), jax.ShapeDtypeStruct((), "int32")
+
+    def several(x: Any, n: Any) -> Any:
+        return jax.pure_callback(lambda a, k: (a * k, k + 1), shapes, x, n)
+
+    def called_twice(x: Any) -> Any:
+        product, more = several(x + 1, jnp.int32(2))
+        return several(product, more)[0] * 1
+
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    function = jax.jit(called_twice)
+    for _ in range(3):
+        np.testing.assert_array_equal(function(x), (x + 1) * 6)
+    (line,) = [s for s in hlo_jax.explain().splitlines() if "called_twice" in s]
+    assert line.split()[1] == engine

@@ -8,7 +8,7 @@ extern "C" {
 #endif
 
 // What a compiled module returns.
-enum { HLO_OK = 0, HLO_INTERRUPTED = 1, HLO_OUT_OF_MEMORY = 2 };
+enum { HLO_OK = 0, HLO_INTERRUPTED = 1, HLO_OUT_OF_MEMORY = 2, HLO_FAILED = 3 };
 
 // A part of a loop: the turns from `begin` to before `end`. Of the parts that run at the same time
 // each has another `slot`, from 0 to before hlo_slots().
