@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from codegen.expressions import Expr
+    from hlo.instruction import Instruction
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +93,14 @@ elements: OpTable[Entry] = OpTable("elements")
 def elemental(table: OpTable[Entry], opcode: str) -> bool:
     """Whether values of an opcode can be computed element by element, inside other loops."""
     return isinstance(table.get(opcode), Scalar | Element)
+
+
+def is_of_scalars(table: OpTable[Entry], instr: Instruction) -> bool:
+    """Whether an instruction, and all that it runs, works on scalars that variables can hold."""
+    if not all(shape.is_array and shape.rank == 0 for _, shape in instr.shape.leaves()):
+        return False
+    entry = table.get(instr.opcode)
+    written = isinstance(entry, Scalar | Element)
+    if isinstance(entry, Schedule):
+        written = entry.write is not None or instr.opcode in ("parameter", "get-tuple-element")
+    return written and all(is_of_scalars(table, i) for c in instr.called for i in c.instructions)

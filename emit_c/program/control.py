@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.elements.table import Element, Scalar, Schedule
+from codegen.elements.table import is_of_scalars
 from codegen.expressions import Literal, Name, Op, Struct, binary, negated
 from codegen.kinds import Record
 from codegen.program.trees import leaves
@@ -51,17 +51,6 @@ def write_conditional(function: Function, instr: Instruction) -> None:
     function.step(*chain)
 
 
-def is_of_scalars(instr: Instruction) -> bool:
-    """Whether an instruction, and all that it runs, works on scalars that C variables can hold."""
-    if not all(shape.is_array and shape.rank == 0 for _, shape in instr.shape.leaves()):
-        return False
-    entry = emits_c.get(instr.opcode)
-    written = isinstance(entry, Scalar | Element)
-    if isinstance(entry, Schedule):
-        written = entry.write is not None or instr.opcode in ("parameter", "get-tuple-element")
-    return written and all(is_of_scalars(i) for c in instr.called for i in c.instructions)
-
-
 def write_in_variables(function: Function, loop: Instruction) -> None:
     """One kernel for a loop whose state consists of scalars, which it keeps in C variables."""
     kernel = function.new_kernel(function.scope)
@@ -77,7 +66,7 @@ def write_while(function: Function, instr: Instruction) -> None:
     if function.is_constant(instr):
         # It runs not at all or forever; as in C++ and XLA, loops are taken to end.
         return
-    if is_of_scalars(instr):
+    if is_of_scalars(emits_c, instr):
         write_in_variables(function, instr)
         return
     condition, body = instr.called

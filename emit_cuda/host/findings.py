@@ -153,7 +153,7 @@ def _dims(dims: Dim3) -> str:
 def findings(
     found: Iterable[CFinding], kernel: str, file: CudaFile, library: Path, names: Sequence[str]
 ) -> tuple[Finding, ...]:
-    """Findings in words.
+    """Findings in words; of those of one kind at the same lines, the first.
 
     Parameters
     ----------
@@ -162,7 +162,11 @@ def findings(
     every = list(found)
     codes = {spot.code - 1 for each in every for spot in (each.here, each.other) if spot.code}
     lines = lines_of(library, sorted(codes), file.name)
-    return tuple(_finding(each, kernel, file, lines, names) for each in every)
+    told: dict[tuple[str, int, int | None], Finding] = {}
+    for each in every:
+        made = _finding(each, kernel, file, lines, names)
+        told.setdefault((made.fault, made.here.line, made.other and made.other.line), made)
+    return tuple(told.values())
 
 
 def _finding(

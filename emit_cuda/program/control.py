@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from codegen.elements.table import Element, Scalar, Schedule
+from codegen.elements.table import is_of_scalars
 from codegen.program.trees import leaves
 from emit_cuda.kernels.loop import loop_stage
 from emit_cuda.program.schedule import CudaSchedule
@@ -34,23 +34,12 @@ def write_conditional(schedule: CudaSchedule, instr: Instruction) -> None:
     schedule.step(Branch(number, is_pred, branches), uses=[number])
 
 
-def is_of_scalars(instr: Instruction) -> bool:
-    """Whether an instruction, and all that it runs, works on scalars that variables can hold."""
-    if not all(shape.is_array and shape.rank == 0 for _, shape in instr.shape.leaves()):
-        return False
-    entry = emits_cuda.get(instr.opcode)
-    written = isinstance(entry, Scalar | Element)
-    if isinstance(entry, Schedule):
-        written = entry.write is not None or instr.opcode in ("parameter", "get-tuple-element")
-    return written and all(is_of_scalars(i) for c in instr.called for i in c.instructions)
-
-
 def write_while(schedule: CudaSchedule, instr: Instruction) -> None:
     """The steps of the body as long as the condition holds; a loop of scalars is one kernel."""
     if schedule.is_constant(instr):
         # It runs not at all or forever; as in C++ and XLA, loops are taken to end.
         return
-    if is_of_scalars(instr):
+    if is_of_scalars(emits_cuda, instr):
         kernel = schedule.new_kernel(schedule.scope)
         pairs = zip(leaves(schedule.tree(instr), instr.shape), instr.shape.leaves(), strict=True)
         outputs = [kernel.output(s, pointer, instr.name) for pointer, (_, s) in pairs if pointer]

@@ -149,3 +149,10 @@ def test_libraries_share_their_stacks_and_are_unloaded():
     del library
     gc.collect()
     assert path not in Path("/proc/self/maps").read_text()
+
+
+def test_a_mistake_of_a_line_is_told_once():
+    source = "__global__ void sum(float *x, float *total) {\n  *total += x[threadIdx.x];\n}\n"
+    found = launch(source, "sum", (1,), (64,), [np.ones(64, np.float32), np.zeros(1, np.float32)],
+                   checked=True)  # fmt: skip
+    assert [(each.fault, each.here.line) for each in found] == [("race", 2)]
