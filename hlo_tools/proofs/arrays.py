@@ -10,7 +10,6 @@ folded in the interpreter's order. Shapes are known numbers here; values are unk
 
 from __future__ import annotations
 
-import operator
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -27,59 +26,32 @@ from hlo_tools.proofs.meanings import (
     converted,
     meaning,
     number,
-    symbol,
     unknown,
 )
 from hlo_tools.proofs.solver import Solved, z3
+from hlo_tools.proofs.term_arrays import (
+    Value,
+    clamped_cases,
+    each,
+    each_chosen,
+    filled,
+    numbers,
+)
 from interpreter.table import evaluates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
-    from hlo.types.shape import Shape
 
     Array = NDArray[Any]
-
-Value = Any  # an array of terms, or a tuple of values
 
 # A gather may have so many results, over which its indices decide.
 MOST_PLACES: Final = 256
 translates: OpTable[Callable[..., Any]] = OpTable("translates")
-
-
-def filled(dims: Sequence[int], elements: Iterable[Solved]) -> Array:
-    """An array of terms, in row-major order."""
-    made = np.empty(tuple(dims), object)
-    for place, element in zip(np.ndindex(made.shape), elements, strict=True):
-        made[place] = element
-    return made
-
-
-def symbols(name: str, shape: Shape) -> Value:
-    """An array of unknown values, or a tuple of such."""
-    if shape.is_tuple:
-        return tuple(symbols(f"{name}.{i}", s) for i, s in enumerate(shape.elements))
-    if not shape.is_array:
-        raise UntranslatedError(f"a value of shape {shape}")
-    places = np.ndindex(shape.dims)
-    spelled = (f"{name}[{','.join(map(str, p))}]" if p else name for p in places)
-    return filled(shape.dims, (symbol(each, shape.element_type) for each in spelled))
-
-
-def numbers(value: Array, shape: Shape) -> Array:
-    """An array of known values."""
-    return filled(value.shape, (number(v, shape.element_type) for v in value.reshape(-1)))
-
-
-def each(function: Callable[..., Solved], *operands: Array) -> Array:
-    """A function of elements, applied to each."""
-    spread = np.broadcast_arrays(*operands)
-    rows = zip(*(operand.reshape(-1) for operand in spread), strict=True)
-    return filled(spread[0].shape, (function(*row) for row in rows))
 
 
 def translated(root: Instruction, values: dict[Instruction, Value]) -> Value:
@@ -291,22 +263,6 @@ def _gather(instr: Instruction, attrs: a.Gather, operand: Array, indices: Array)
         here = z3.simplify(z3.And(*[condition for _, condition in row]))
         chosen = found if chosen is None else each_chosen(here, found, chosen)
     return chosen
-
-
-def clamped_cases(term: Solved, limit: int, signed: bool) -> Iterator[tuple[int, Solved]]:
-    """The numbers from 0 to a limit, each with when a start is clamped to it."""
-    low, high = (operator.le, operator.ge) if signed else (z3.ULE, z3.UGE)
-    for value in range(limit + 1):
-        at = z3.BitVecVal(value, term.size())
-        conditions = [low(term, at)] if value == 0 else []
-        conditions += [high(term, at)] if value == limit else []
-        condition = z3.And(*conditions) if conditions else term == at
-        yield value, z3.simplify(z3.BoolVal(True) if limit == 0 else condition)
-
-
-def each_chosen(here: Solved, x: Array, y: Array) -> Array:
-    """One of two arrays."""
-    return each(lambda one, other: choose(here, one, other), x, y)
 
 
 @translates("scatter")

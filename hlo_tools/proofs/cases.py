@@ -17,11 +17,12 @@ from hlo_tools.generate.instances import Instance, instance
 from hlo_tools.generate.operands import UnfitError
 from hlo_tools.generate.structure_samplers import SAMPLERS
 from hlo_tools.generate.trials import applied
-from hlo_tools.proofs.arrays import Value, symbols, translated
+from hlo_tools.proofs.arrays import translated
 from hlo_tools.proofs.conditions import TRUE, condition
 from hlo_tools.proofs.decide import Answer, array_in_model, decide, difference_at
 from hlo_tools.proofs.every_value import with_constants
 from hlo_tools.proofs.solver import Solved, z3
+from hlo_tools.proofs.term_arrays import Value, symbols
 from hlo_tools.proofs.tour import Tour, tours
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import Difference, compare

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hlo.instruction import Instruction
-    from hlo_tools.proofs.arrays import Value
+    from hlo_tools.proofs.term_arrays import Value
     from optimizer.rewriting.rule import Guard, Match
 
 TRUE, FALSE = z3.BoolVal(True), z3.BoolVal(False)

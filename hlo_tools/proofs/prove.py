@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 from hlo.types.element_type import PRED
 from hlo_tools.generate.trials import PATIENCE, WrongShapeError, applied, check_shape
 from hlo_tools.proofs import every_value
-from hlo_tools.proofs.arrays import symbols
 from hlo_tools.proofs.cases import (
     PROVABLE,
     Counterexample,
@@ -35,6 +34,7 @@ from hlo_tools.proofs.decide import solve
 from hlo_tools.proofs.findings import KINDS, Finding
 from hlo_tools.proofs.meanings import UntranslatedError, number
 from hlo_tools.proofs.solver import z3
+from hlo_tools.proofs.term_arrays import symbols
 from interpreter.numbers.compare import ROUNDING
 from optimizer.rewriting.rule import Rule, RuleSet
 from optimizer.rewriting.term import Term

@@ -14,13 +14,14 @@ from hlo.opcode import OPCODES
 from hlo.types.element_type import ELEMENT_TYPES, F64, PRED
 from hlo.types.shape import array
 from hlo_tools.generate.values import nasty
-from hlo_tools.proofs.arrays import symbols, translated
+from hlo_tools.proofs.arrays import translated
 from hlo_tools.proofs.cases import PROVABLE
 from hlo_tools.proofs.conditions import CONDITIONS, EXACT
 from hlo_tools.proofs.decide import in_model
 from hlo_tools.proofs.every_value import all_values
 from hlo_tools.proofs.meanings import COMPARISONS, FORMATS, MEANINGS, number
 from hlo_tools.proofs.solver import z3
+from hlo_tools.proofs.term_arrays import symbols
 from interpreter import evaluate
 from interpreter.numbers.compare import compare
 from optimizer.catalogue import ALL_RULE_SETS
