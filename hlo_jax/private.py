@@ -277,7 +277,11 @@ def attributes_of_mlir(code: bytes) -> tuple[list[dict[str, str]], list[dict[str
     mlir, ir = _module("jax._src.interpreters.mlir"), _module("jaxlib.mlir.ir")
     with mlir.make_ir_context() as context:
         try:
-            module = _module("jaxlib._jax").mlir.deserialize_portable_artifact(code, context)
+            deserialize = _module("jaxlib._jax").mlir.deserialize_portable_artifact
+            try:
+                module = deserialize(code, context)
+            except TypeError:  # before 0.10 it gave a text
+                module = ir.Module.parse(deserialize(code))
         except ValueError:  # it is StableHLO as it is
             module = ir.Module.parse(code)
         main = next(op for op in module.body if _name(op) == "main")
