@@ -22,15 +22,15 @@ from emit_c.kernels.rounding import with_rounded_products
 from emit_c.kernels.short import without_short_loops
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from codegen.statements import Statement
     from emit_c.kernels.kernel import Kernel
 
     Statements = Sequence[Statement]
-    # Is shown a kernel's name, a pass's, the statements that it has made, and the HLO name that
-    # each of their identifiers stands for. Before the first pass, the name of the pass is "".
-    Watch = Callable[[str, str, Statements, Mapping[str, str]], None]
+    # Is shown a kernel's name, a pass's, the statements that it has made, and the kernel, with the
+    # functions that belong to it. Before the first pass, the name of the pass is "".
+    Watch = Callable[[str, str, Statements, Kernel], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +130,10 @@ def run_passes(
     plain : run only the last pass, which is for readers, on loops that run in no lanes.
     """
     if watch:
-        watch(name, "", statements, kernel.names.meant)
+        watch(name, "", statements, kernel)
     statements = scalar(statements) if plain else statements
     for each in PASSES[-1:] if plain else PASSES:
         statements = each.run(kernel, name, statements)
         if watch:
-            watch(name, each.name, statements, kernel.names.meant)
+            watch(name, each.name, statements, kernel)
     return statements

@@ -12,9 +12,10 @@ from optimizer.log import Place, place_of
 from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from codegen.statements import Statement
+    from emit_c.kernels.kernel import Kernel
     from emit_cuda.kernels.stages import Stage
     from hlo.instruction import Module
 
@@ -109,23 +110,29 @@ def pass_names(target: str) -> list[str]:
 def _states_in_c(module: Module, *, plain: bool = False) -> list[KernelState]:
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
-    from codegen.printer import text  # noqa: PLC0415
+    from codegen.printer import definition, text  # noqa: PLC0415
     from emit_c.kernels.passes import PASSES  # noqa: PLC0415
 
     passes = {each.name: each for each in PASSES}
     known = {instr.name for instr in module.instructions()}
     found: list[KernelState] = []
     last: dict[str, str] = {}
+    functions: dict[str, set[str]] = {}
 
-    def watch(
-        name: str, pass_: str, statements: Sequence[Statement], meant: Mapping[str, str]
-    ) -> None:
+    def watch(name: str, pass_: str, statements: Sequence[Statement], kernel: Kernel) -> None:
+        # A pass may move a part of the loops into a function of its own, which is shown above them.
+        if not pass_:
+            functions[name] = set()
+        new = kernel.writer.functions.keys() - functions[name]
+        functions[name] |= new
         made = text(statements)
         if not pass_ or made != last[name]:
             why, place = "", None
             if pass_:
                 why, place = passes[pass_].why, place_of(passes[pass_].run)
-            code = tuple(linked(made, meant, known)) if made else ()
+            own = (f for key, f in kernel.writer.functions.items() if key in new)
+            whole = "".join(f"{definition(each)}\n" for each in own) + made
+            code = tuple(linked(whole, kernel.names.meant, known)) if whole else ()
             found.append(KernelState(name, pass_, why, place, code))
         last[name] = made
 

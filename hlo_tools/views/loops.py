@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
@@ -41,5 +42,6 @@ def loops(
     for state in states:
         if kernel in (None, state.kernel) and state.pass_ in shown and state.lines:
             title = f"after {state.pass_}" if state.pass_ else "as it is written"
-            found.append("\n".join([f"// {state.kernel}: {title}", *state.lines, ""]))
+            why = [f"//   {line}" for line in wrap(state.why, 95)]
+            found.append("\n".join([f"// {state.kernel}: {title}", *why, *state.lines, ""]))
     return "\n".join(found)

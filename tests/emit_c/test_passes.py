@@ -30,13 +30,20 @@ def test_passes_are_watched_in_order():
 
 def test_the_loops_are_shown_where_a_pass_changes_them():
     shown = loops(hlo.parse(SUM), "total")
-    titles = [line for line in shown.splitlines() if line.startswith("//")]
+    titles = [line for line in shown.splitlines() if line.startswith("// total:")]
     assert titles == [
         "// total: as it is written",
         "// total: after vectorize-reductions",
         "// total: after inline-uses",
     ]
     assert loops(hlo.parse(SUM), until="unroll-short-loops").count("//") == 1
+    assert all(f"//   {each.why[:40]}" in shown for each in PASSES if f"after {each.name}" in shown)
+
+
+def test_functions_that_a_pass_makes_are_shown_above_the_loops_that_call_them():
+    shown = loops(hlo.parse(SUM), "total")
+    assert shown.count("void sum_of_lanes(f32 *lanes) {") == 1
+    assert shown.index("void sum_of_lanes(") < shown.index("  sum_of_lanes(lanes")
 
 
 @pytest.mark.parametrize("wrong", [{"kernel": "nothing"}, {"until": "nothing"}])
