@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 from codegen.elements.constants import literal_of
 from codegen.elements.memory import pointer_into
 from codegen.elements.table import Element, Entry, Scalar, Schedule
+from codegen.elements.trace import Trace
 from codegen.elements.types import is_narrow, load, store, stored_narrowed, wide
 from codegen.expressions import Expr, Literal, Name, condition_of, item, tree
 from codegen.indexing import Index, counter, linear
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from codegen.elements.constants import Constants
     from codegen.elements.names import Names
     from codegen.functions import Function
-    from codegen.indexing import Sum, Within
+    from codegen.indexing import Within
     from codegen.kinds import Kind, Record
     from hlo.instruction import Computation, Instruction
     from hlo.table import OpTable
@@ -55,24 +56,6 @@ class Environment:
         self.pointers: Mapping[Instruction, object] = {}
         self.scalars: dict[Instruction, Values] = {}
         self.aliases: dict[Instruction, tuple[Environment, Instruction]] = {}
-
-
-class Trace:
-    """What the statements of one element read, and what they ask of the index.
-
-    Attributes
-    ----------
-    loads : row-major numbers of the elements that are read.
-    conditions : those that decide between two ways to compute an element.
-    statements : how many there are.
-    straight : there are no loops among them.
-    """
-
-    def __init__(self) -> None:
-        self.loads: list[Sum] = []
-        self.conditions: list[Within] = []
-        self.statements = 0
-        self.straight = True
 
 
 class Writer:

@@ -11,26 +11,23 @@ from typing import TYPE_CHECKING, TypeVar
 
 from codegen.elements.constants import literal_of
 from codegen.elements.table import Element, elements
-from codegen.elements.types import literal, load, narrowed, store, wide
+from codegen.elements.types import literal, narrowed, wide
 from codegen.expressions import (
     NEVER,
     Cast,
     Choose,
     Expr,
-    Group,
     Literal,
     Name,
-    Op,
-    apply,
     binary,
     grouped,
     indexed,
-    total_of,
 )
 from codegen.indexing import Index, Sum, Within, bounded, delinear, linear, unknown
+from codegen.opcodes.bits import joined_parts, part_of, reinterpreted
 from codegen.statements import If
 from hlo import attributes as a
-from hlo.types.element_type import ELEMENT_TYPES, PRED
+from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.conversion import integer_range
 
 if TYPE_CHECKING:
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
 
     from codegen.elements.body import Body, Values
     from hlo.instruction import Instruction
-    from hlo.types.element_type import ElementType
     from hlo.types.shape import Shape
 
 
@@ -194,10 +190,10 @@ def write_bitcast(body: Body, instr: Instruction, index: Index) -> Expr:
     if source.bits > target.bits:
         ratio = source.bits // target.bits
         value = body.element(operand, _numbered(operand.shape, number // ratio))
-        return _part_of(body, value, source, target, number % ratio)
+        return part_of(body, value, source, target, number % ratio)
     ratio = target.bits // source.bits
     places = (_numbered(operand.shape, number * ratio + k) for k in range(ratio))
-    return _joined(body, [body.element(operand, place) for place in places], source, target)
+    return joined_parts(body, [body.element(operand, place) for place in places], source, target)
 
 
 def _bitcast_index(instr: Instruction, index: Index) -> Index:
@@ -217,14 +213,6 @@ def _numbered(shape: Shape, number: Sum) -> Index:
     return tuple(place[d] for d in range(shape.rank))
 
 
-def reinterpreted(body: Body, value: Expr, source: Shape, target: Shape) -> Expr:
-    """The bits of a value under another element type of the same width."""
-    kinds = (source.element_type, target.element_type)
-    if kinds[0] is kinds[1]:
-        return value
-    return from_bits(body, bits_of(body, value, kinds[0]), kinds[1])
-
-
 @define("bitcast-convert")
 def write_bitcast_convert(body: Body, instr: Instruction, index: Index) -> Expr:
     """The bits of an element, or some of them, or those of several, under another type.
@@ -236,52 +224,10 @@ def write_bitcast_convert(body: Body, instr: Instruction, index: Index) -> Expr:
     if source.bits == target.bits:
         return reinterpreted(body, body.element(operand, index), operand.shape, instr.shape)
     if source.bits > target.bits:
-        return _part_of(body, body.element(operand, index[:-1]), source, target, index[-1])
+        return part_of(body, body.element(operand, index[:-1]), source, target, index[-1])
     parts = [unknown("", k, k) for k in range(target.bits // source.bits)]
     values = [body.element(operand, (*index, part)) for part in parts]
-    return _joined(body, values, source, target)
-
-
-def _part_of(body: Body, value: Expr, source: ElementType, target: ElementType, part: Sum) -> Expr:
-    """Some bits of a value as one of a narrower type; part 0 is the lowest ones."""
-    word = body.let("u64", "word", bits_of(body, value, source))
-    return from_bits(body, word >> Group(indexed(part * target.bits)), target)
-
-
-def _joined(body: Body, values: Sequence[Expr], source: ElementType, target: ElementType) -> Expr:
-    """The bits of several values, the lowest first, as one value of a wider type."""
-    given = [bits_of(body, value, source) for value in values]
-    words = [Group(Cast("u64", bits) << k * source.bits) for k, bits in enumerate(given)]
-    return from_bits(body, total_of(words, "|"), target)
-
-
-def bits_of(body: Body, value: Expr, kind: ElementType) -> Expr:
-    """The bits of a value of at most 64 bits, as an unsigned integer."""
-    stored = store(kind, value)
-    if kind.is_complex:
-        given = body.variable(kind.name, "bits", stored)
-        taken = body.variable("u64", "word")
-        body.call("__builtin_memcpy", Op("&", (taken,)), Op("&", (given,)), 8)
-        return taken
-    if kind.name in ("f32", "f64"):
-        return apply(f"bits_{kind}", stored)
-    return Cast(f"u{8 * kind.bytes}", Group(stored))
-
-
-def from_bits(body: Body, bits: Expr, kind: ElementType) -> Expr:
-    """The value whose bits are the low ones of an unsigned integer."""
-    word = f"u{8 * kind.bytes}"
-    if kind.is_complex:
-        given = body.variable("u64", "word", bits)
-        taken = body.variable(kind.name, "value")
-        body.call("__builtin_memcpy", Op("&", (taken,)), Op("&", (given,)), 8)
-        return taken
-    if kind.name in ("f32", "f64"):
-        return apply(f"from_bits_{kind}", Cast(word, Group(bits)))
-    if kind is PRED:
-        return binary("!=", Cast(word, Group(bits)), 0)
-    low = Group(bits) & ((1 << kind.bits) - 1) if kind.bits < 8 else Group(Group(bits))
-    return load(kind, Cast(kind.name, low))
+    return joined_parts(body, values, source, target)
 
 
 @define("get-dimension-size")

@@ -18,9 +18,9 @@ from codegen.elements.types import store
 from codegen.expressions import Cast, Choose, Expr, Group, Literal, Name, binary, indexed, item
 from codegen.indexing import counter, linear, unknown
 from codegen.kinds import Pointer
+from codegen.opcodes.bits import bits_of, from_bits
 from codegen.opcodes.comparators import Key, keys
 from codegen.opcodes.merging import write_merge_sort
-from codegen.opcodes.movement import bits_of, from_bits
 from codegen.opcodes.words import FEW, Words
 from codegen.statements import For, If, straight
 from hlo import attributes as a

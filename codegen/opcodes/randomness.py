@@ -9,7 +9,7 @@ from codegen.elements.table import Kernel, elements
 from codegen.elements.types import store
 from codegen.expressions import Cast, Expr, Group, Literal, Name, apply, binary, indexed, item
 from codegen.indexing import linear, unknown
-from codegen.opcodes.movement import from_bits
+from codegen.opcodes.bits import from_bits
 from hlo import attributes as a
 from interpreter.random import halved
 

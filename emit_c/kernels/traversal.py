@@ -27,7 +27,8 @@ from emit_c.kernels.short import SHORT
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from codegen.elements.body import Body, Trace
+    from codegen.elements.body import Body
+    from codegen.elements.trace import Trace
     from codegen.indexing import Atom, Index
 
     Range = tuple[int, int]  # the first, and the one after the last

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from codegen.elements.body import Body, Trace
+from codegen.elements.body import Body
 from codegen.elements.names import comment
 from codegen.elements.table import Scalar
+from codegen.elements.trace import Trace
 from codegen.expressions import item
 from codegen.functions import Function, Parameter, calling, with_names, without_unused_values
 from codegen.indexing import delinear, linear

@@ -1,0 +1,26 @@
+"""Notes on what an element of a kernel reads and asks for, by which a loop nest is chosen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from codegen.indexing import Sum, Within
+
+
+class Trace:
+    """What the statements of one element read, and what they ask of the index.
+
+    Attributes
+    ----------
+    loads : row-major numbers of the elements that are read.
+    conditions : those that decide between two ways to compute an element.
+    statements : how many there are.
+    straight : there are no loops among them.
+    """
+
+    def __init__(self) -> None:
+        self.loads: list[Sum] = []
+        self.conditions: list[Within] = []
+        self.statements = 0
+        self.straight = True
