@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import argparse
 import math
+import textwrap
 from difflib import get_close_matches
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -42,6 +44,17 @@ def tolerance(text: str) -> float:
     return number
 
 
+class _Formatter(argparse.HelpFormatter):
+    """Fills paragraphs to the width of the terminal, and leaves indented lines as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        found: list[str] = []
+        for kept, lines in groupby(text.splitlines(), lambda line: line[:1] in ("", " ")):
+            block = list(lines)
+            found += block if kept else textwrap.wrap(" ".join(block), width - len(indent))
+        return "\n".join(f"{indent}{line}".rstrip() for line in found)
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser that knows which options have an effect only beside which others.
 
@@ -49,7 +62,7 @@ class Parser(argparse.ArgumentParser):
     """
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+        super().__init__(formatter_class=_Formatter, **options)
         self._needs: list[tuple[Sequence[str], Sequence[str]]] = []
         self._excludes: list[tuple[str, Sequence[str]]] = []
         self._choices: list[Sequence[str]] = []

@@ -1,7 +1,7 @@
 """Tell how far results are from those in f64: of each instruction, and after each pass.
 
-    hlo accuracy m.hlo                          the instructions of the entry, worst first
-    hlo accuracy m.hlo --passes cse,fusion      and the result after each of these passes
+    hlo accuracy m.hlo                        instructions, worst first
+    hlo accuracy m.hlo --passes cse,fusion    and results after these passes
     hlo accuracy m.hlo --instructions 5 --seed 3
 
 The module is interpreted twice: as it is, and with every float in f64, rounded once at the end.

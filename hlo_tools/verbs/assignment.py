@@ -1,8 +1,8 @@
 """Make assignments with planted bugs, one set for each student, and grade them.
 
-    hlo assignment make --seed 7 -o ada     a folder: suspects to find a bug in, and exercises
-    hlo assignment try ada 1 my.hlo         what suspect 1 makes of a module, and if that is wrong
-    hlo assignment grade ada ben            a table of points; --format csv or json
+    hlo assignment make --seed 7 -o ada     a folder with suspects and exercises
+    hlo assignment try ada 1 my.hlo         whether suspect 1 is wrong on it
+    hlo assignment grade ada ben            points; --format csv or json
 
 Every seed gives another set of over a hundred bugs: in rules, passes, kernels of C, and plans of
 memory. What a student hands in runs in a process of its own, with --seconds of CPU time, with

@@ -1,13 +1,15 @@
-"""Run a kernel of CUDA C on the processor; with --checked, look for the mistakes that it makes.
+r"""Run a kernel of CUDA C on the processor; with --checked, look for the mistakes that it makes.
 
 The file is what a GPU would get: kernels, without a main() and without `<<< >>>`. Arguments stand
 in the order of the kernel's parameters:
   --arg x.npy             the array of a file; the kernel changes a copy
   --arg 'f32[1000]'       a new array, which is an output; it begins with zeros
-  --arg 'f32[8,8]=iota'   an array of 0, 1, 2, ...; `=random` of small numbers, `=1.5` of a number
+  --arg 'f32[8,8]=iota'   an array of 0, 1, 2, ...
+  --arg 's32[9]=random'   an array of small numbers; `=1.5` is one of a number
   --arg 1000              a number of the parameter's type
 
-  hlo cuda-host add.cu --grid 4 --block 256 --arg x.npy --arg 'f32[1000]' --arg 1000 --out y.npy
+  hlo cuda-host add.cu --grid 4 --block 256 \
+      --arg x.npy --arg 'f32[1000]' --arg 1000 --out y.npy
 
 Checked mode finds races between threads and between blocks, addresses out of bounds, divergent
 barriers, absent lanes in shuffles, shared memory that nobody has written, overflow of indices and

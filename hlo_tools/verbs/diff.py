@@ -1,7 +1,7 @@
 """Compare two modules instruction by instruction.
 
     hlo diff before.hlo after.hlo                     what changed, as text
-    hlo diff before.hlo after.hlo --html diff.html    and side by side, as a page
+    hlo diff before.hlo after.hlo --html diff.html    also as a page
 
 Instructions are matched by structure, so that a module with other names or numbers is the same; the
 new ones are shown under the names that they have in A. With --names they are matched by name, and

@@ -1,7 +1,7 @@
 """Draw a module as a graph: a box an instruction, an edge a value, fusions and loops as frames.
 
     hlo graph m.hlo -o m.svg                    the whole module
-    hlo graph m.hlo --around dot.4 -o dot.svg   an instruction and its neighbours
+    hlo graph m.hlo --around dot.4 -o dot.svg   what is near it
     hlo graph m.hlo --format dot | dot -Tpdf    for Graphviz
     hlo opt m.hlo --stage svg -o fused.svg      what the optimizer made of it
 

@@ -1,9 +1,9 @@
 """Make a failing module as small as it can be made while it still fails.
 
-    hlo minimize m.hlo --passes my_pass.py:Mine            a pass is wrong on it, as of `hlo check`
+    hlo minimize m.hlo --passes my_pass.py:Mine       a pass is wrong on it
     hlo minimize m.hlo --platform c --reference interpreter --rtol 1e-5
-    hlo minimize m.hlo --nan                               NaN arises in it
-    hlo minimize m.hlo --command './compare.sh {}'         a shell command fails on it
+    hlo minimize m.hlo --nan                          NaN arises in it
+    hlo minimize m.hlo --command './compare.sh {}'    a shell command fails
 
 First a small part is looked for that fails by itself, on the values that were there in the whole
 module; then instructions are left out, called computations taken apart, shapes made smaller, and

@@ -1,5 +1,12 @@
 """Optimize a module: by the standard pipeline of a target, or by chosen passes.
 
+    hlo opt m.hlo --log
+    hlo opt m.hlo --passes cse,dce -o smaller.hlo
+    hlo opt m.hlo --passes my_pass.py:MyPass
+    hlo opt m.hlo --stage c
+    hlo opt m.hlo --stage loops --kernel add_fusion
+    hlo opt m.hlo --dump-to dumps
+
 The verifier looks at the module after every pass that changed it.
 """
 

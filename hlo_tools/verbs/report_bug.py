@@ -1,6 +1,6 @@
 """Pack a run of `hlo` that goes wrong into one zip, for whoever is to mend it.
 
-    hlo report-bug -o bug.zip run m.hlo --platform c --reference interpreter --input x.npz
+    hlo report-bug -o bug.zip run m.hlo --platform c --input x.npz
     hlo replay bug.zip
 
 The run is made once more. The zip has its words, the files that they name, what it printed and

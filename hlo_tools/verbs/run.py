@@ -1,5 +1,11 @@
 """Run a module on inputs from files, from a seed or all of one number, and print its value.
 
+    hlo run m.hlo --seed 1
+    hlo run m.hlo --platform c --input x.npy --expect y.npy --rtol 1e-5
+    hlo run m.hlo --platform c --reference interpreter
+    hlo run m.hlo --platform c --profile --quiet
+    hlo run m.hlo --platform cuda-host --checked
+
 --expect and --reference compare the value, and let the exit status be 1 if it differs: with a
 saved one, or with another platform's. The arrays of an .npz file are taken in order; if some are
 named in0, in1, ... or out0, out1, ..., --input and --expect take only those.

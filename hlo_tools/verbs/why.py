@@ -1,10 +1,10 @@
 """Tell why the optimizer decides as it does.
 
-    hlo why fuse FILE A B     why the value of A is computed in the kernel of its user B, or why not
+    hlo why fuse FILE A B     why A is computed in the kernel of B, or not
     hlo why layout FILE A     why A has its layout, and what others would cost
     hlo why library FILE A    why a library would compute A, or a kernel
-    hlo why copy FILE A       why the value of A is copied; or, if A is a copy, why it is needed
-    hlo why remat FILE A      why A could be computed again instead of being kept, or not
+    hlo why copy FILE A       why A is copied; or why A is, if it is a copy
+    hlo why remat FILE A      why A could be computed again, or not
 
 The answer names the rule and its numbers; below it stands where the instructions come from. The
 file is taken as it is; `hlo opt` shows what the passes before that one make of it.

@@ -210,3 +210,20 @@ def test_words_behind_dashes_are_somebody_else_s() -> None:
     given = parser.parse(["train.py", "--engine", "c", "--", "--engine", "--", "x"])
     assert (given.engine, given.words) == ("c", ["--engine", "--", "x"])
     assert parser.parse(["train.py"]).words == []
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_help_is_no_wider_than_the_terminal(columns, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for words in ([], *([verb] for verb in cli.VERBS)):
+        with pytest.raises(SystemExit):
+            cli.main([*words, "--help"])
+        wide = [line for line in capsys.readouterr().out.splitlines() if len(line) > columns]
+        assert wide == [], words
+
+
+@pytest.mark.parametrize("verb", ["run", "opt", "minimize"])
+def test_help_of_verbs_with_many_options_begins_with_examples(verb, capsys):
+    with pytest.raises(SystemExit):
+        cli.main([verb, "--help"])
+    assert f"    hlo {verb} m.hlo --" in capsys.readouterr().out
