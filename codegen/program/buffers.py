@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from codegen.elements.table import Entry, Scalar
 from codegen.program.placement import recomputed
+from hlo.errors.error import HloError
 from hlo.walk import called_first
 from optimizer.analysis.alias import AliasInfo
+from optimizer.log import Log
 from optimizer.memory.buffer_assignment import BufferAssignment, shared
+from optimizer.memory.buffers import Buffers
+from optimizer.memory.copy_insertion import with_copies
 from optimizer.memory.heap import aligned
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from hlo.instruction import Computation, Instruction, Module
     from hlo.table import OpTable
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     # What memory is for: arrays that share a buffer, or the scratch memory of an instruction.
     Home = Buffer | Instruction
 
+Writer = TypeVar("Writer")
 _PRODUCTS = frozenset({"dot", "convolution"})
 
 
@@ -63,6 +68,32 @@ class Rules(AliasInfo):
     def is_one_kernel(self, computation: Computation) -> bool:  # noqa: ARG002
         """Whether one loop computes all results of a fusion."""
         return False
+
+
+def with_own_copies(
+    module: Module, rules: Callable[[Module], Rules], write: Callable[[Module], Writer]
+) -> tuple[Module, Writer]:
+    """A module and its writer; with more copies where an emitter's rules ask for them.
+
+    The optimizer puts copies where its own rules ask for them. An emitter whose kernels compute
+    some results one after the other lets fewer of these lie in operands.
+
+    Parameters
+    ----------
+    write : makes the writer, which asks where everything lies.
+
+    Raises
+    ------
+    HloError
+        HLO171 if copies are missing by the optimizer's rules already.
+    """
+    try:
+        return module, write(module)
+    except HloError as error:
+        if error.code != "HLO171" or Buffers(module).refused:
+            raise
+    module = with_copies(module, rules, Log())
+    return module, write(module)
 
 
 class Memory:

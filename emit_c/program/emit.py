@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from codegen.program.buffers import with_own_copies
 from codegen.program.check import check, check_depth
 from codegen.program.head import head
 from codegen.statements import Call
 from emit_c.code.definition import defined
 from emit_c.custom_calls.table import kernel as custom_calls
+from emit_c.program.buffers import Rules
 from emit_c.program.module import ModuleWriter
 from emit_c.program.schedule import write_function
 from emit_c.program.units import Calls, Parts, Units
@@ -103,8 +105,9 @@ def emit(
     verify_once(module)
     check_depth(module)
     check(module, emits_c, custom_calls, "C")
-    writer = ModuleWriter(
-        module, write_function, [] if profile else None, units, watch, plain=plain
+    sites: list[Site] | None = [] if profile else None
+    module, writer = with_own_copies(
+        module, Rules, lambda m: ModuleWriter(m, write_function, sites, units, watch, plain=plain)
     )
     if any(i.opcode == "rng-get-and-update-state" for i in module.instructions()):
         writer.prologue = (Call("seed_random_state", ()),)

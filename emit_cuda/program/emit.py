@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from codegen.program.buffers import with_own_copies
 from codegen.program.check import check, check_depth
 from codegen.program.head import head
 from emit_cuda.code.names import Names
@@ -17,6 +18,7 @@ from emit_cuda.libraries import Libraries
 from emit_cuda.program.control import write_steps
 from emit_cuda.program.module import ModuleWriter
 from emit_cuda.program.random import seed_random_state
+from emit_cuda.program.rules import Rules
 from emit_cuda.table import custom_calls, emits_cuda
 from hlo.verify import verify_once
 
@@ -81,7 +83,10 @@ def emit(
     verify_once(module)
     check_depth(module)
     check(module, emits_cuda, custom_calls, "CUDA")
-    writer = ModuleWriter(module, write_steps, kernels or KernelFile(Names()), libraries or NONE)
+    file, called = kernels or KernelFile(Names()), libraries or NONE
+    module, writer = with_own_copies(
+        module, Rules, lambda m: ModuleWriter(m, write_steps, file, called)
+    )
     seeds = seed_random_state(writer, module)
     steps = (*seeds, *writer.steps_of(module.entry))
     writer.memory.settle()

@@ -62,7 +62,7 @@ class SoftmaxRewriterTriton:
                 kernel = len(made.operands) + len(values) <= GPU.operands
                 if kernel and log.rewrite("rows", group[-1], made):
                     plan |= values
-                    gone.update(member.name for member in group)
+                    gone.update(member.name for member in with_leaves(group))
             return without_fused(rebuild(computation, plan), gone) if plan else computation
 
         return rebuild_module(module, change)

@@ -259,4 +259,6 @@ def test_a_split_module_is_refused_with_what_to_do():
 def test_c_has_what_the_interpreter_has():
     assert not kernel.targets & EXPANSIONS.keys()
     builtin = {t for t, f in CUSTOM_CALLS.items() if f.__module__.startswith("interpreter.")}
-    assert builtin == kernel.targets | EXPANSIONS.keys() | RUN_TIME_SIZES.keys()
+    # JAX's plugin adds one of its own, where it was imported.
+    added = CUSTOM_CALLS.keys() - builtin
+    assert builtin == (kernel.targets | EXPANSIONS.keys() | RUN_TIME_SIZES.keys()) - added

@@ -29,14 +29,12 @@ ONE = {
     "batch_norm": 2 * IMAGE + 4 * CHANNELS,
     "batch_norm_gradient": 2 * IMAGE + 4 * CHANNELS,
 }
-# What a GPU's kernel has folded, the next one uses: a kernel for each fold of the longest chain,
-# and one for what is done to the elements behind them.
+# What goes through rows is one kernel, with a block a row. What a GPU's kernel has folded otherwise,
+# the next one uses: a kernel for each fold of the longest chain, and one for what comes after them.
 CHAINS = {
     "sum_of_products": [3 * X + 4],
-    # The largest; the sums of exponentials; y.
-    "softmax": [X + ROW, X + 2 * ROW, X + 2 * ROW + X],
-    # The mean; the variance; y.
-    "layer_norm": [X + ROW, X + 2 * ROW, X + 2 * ROW + 2 * COLUMN + X],
+    "softmax": [ONE["softmax"]],
+    "layer_norm": [ONE["layer_norm"]],
     "gelu": [2 * X],
     "adam": [7 * X],
     "batch_norm": [IMAGE + CHANNELS, IMAGE + 2 * CHANNELS, 2 * IMAGE + 4 * CHANNELS],
