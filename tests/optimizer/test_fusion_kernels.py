@@ -29,8 +29,8 @@ ONE = {
     "batch_norm": 2 * IMAGE + 4 * CHANNELS,
     "batch_norm_gradient": 2 * IMAGE + 4 * CHANNELS,
 }
-# What goes through rows is one kernel, with a block a row. What a GPU's kernel has folded otherwise,
-# the next one uses: a kernel for each fold of the longest chain, and one for what comes after them.
+# What goes through rows is one kernel, with a block a row. What a GPU's kernel folds otherwise, the
+# next one uses: a kernel for each fold of the longest chain, and one for what comes after them.
 CHAINS = {
     "sum_of_products": [3 * X + 4],
     "softmax": [ONE["softmax"]],
