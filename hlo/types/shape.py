@@ -116,6 +116,11 @@ class Shape:
         return self.element_type is TUPLE
 
     @property
+    def is_buffer(self) -> bool:
+        """Whether the value is a buffer: an array that is written in place."""
+        return self.element_type is BUFFER
+
+    @property
     def is_token(self) -> bool:
         """Whether the value is a token."""
         return self.element_type is TOKEN
@@ -253,7 +258,7 @@ class Shape:
         if self.is_tuple:
             marked = (f"/*index={i}*/{t}" if i and i % 5 == 0 else t for i, t in enumerate(inner))
             return "(" + ", ".join(marked) + ")"
-        if self.element_type is BUFFER:
+        if self.is_buffer:
             return f"b({inner[0]})"
         if self.element_type is OPAQUE:
             return "opaque[]"

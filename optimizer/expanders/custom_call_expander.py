@@ -46,9 +46,12 @@ def expansion(*targets: str) -> Callable[[Expansion], Expansion]:
 def place(site: Site) -> Instruction | None:
     """The operand, or the tuple of operands; where they are to be makes no difference here.
 
-    None if the result is a part of the operand, as on one of several devices.
+    None if the result is a part of the operand, as on one of several devices, or if a buffer is
+    pinned or given back: only calls do that.
     """
     instr = site.instr
+    if any(s.is_buffer for s in (instr.shape, *(o.shape for o in instr.operands))):
+        return None
     several = instr.shape.is_tuple and len(instr.operands) != 1
     wanted = instr.shape.elements if several else (instr.shape,)
     for operand, shape in zip(instr.operands, wanted, strict=False):
