@@ -8,7 +8,8 @@ threads and on one. Listed are those that take more than a twentieth of their mo
 - are slower on all threads than on one;
 - reach less than 15 % of the roofline: see `emit_c.executable.profile`; a transcendental operation
   counts as ten here;
-- have a loop that is marked for vector lanes, but that gcc does not vectorize, by its own report;
+- have a loop that is marked for vector lanes, but that gcc does not vectorize, by its own report
+  (other compilers are not asked);
 
 and modules that are slower than the same module emitted plain. The worst come first: those that
 lose the largest share of their module's time.

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -39,6 +40,17 @@ def imports(tree: ast.AST) -> Iterator[str]:
             for alias in node.names:
                 name = f"{node.module}.{alias.name}"
                 yield name if name in FILES else node.module
+
+
+def test_the_house_has_no_other_rooms() -> None:
+    """What a tool writes beside the rooms is not part of the project."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("no checkout of git")
+    listed = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True)
+    others = {"benchmarks", "docs", "tests", "tutorials"}
+    files = {"CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "conftest.py", "pyproject.toml"}
+    found = {name.partition("/")[0] for name in listed.splitlines()}
+    assert {n for n in found if not n.startswith(".")} == {*ROOMS, *others, *files}
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -73,7 +73,7 @@ class Rules(AliasInfo):
 def with_own_copies(
     module: Module, rules: Callable[[Module], Rules], write: Callable[[Module], Writer]
 ) -> tuple[Module, Writer]:
-    """A module and its writer; with more copies where an emitter's rules ask for them.
+    """The writer of a module, and the module with the copies that an emitter's rules ask for.
 
     The optimizer puts copies where its own rules ask for them. An emitter whose kernels compute
     some results one after the other lets fewer of these lie in operands.

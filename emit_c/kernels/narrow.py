@@ -6,9 +6,9 @@ becomes
 
     for i < 49: y[i] = x[(s64)((s32)i / 7)]
 
-Processors have vectors of products of 32 bits, of which a division by a constant is made, but none
-of 64 bits: a loop with such a division runs in no lanes. An index that is below 2^31 wherever the
-loop goes fits into 32 bits. Powers of two are shifts and masks, which need no product.
+A compiler divides by a constant through the high half of a product. Vector instructions give that
+half for 32 bits, but not for 64, so a loop with a division of 64 bits is not vectorized. An index
+whose bound is below 2^31 fits into 32 bits. Powers of two are shifts and masks.
 """
 
 from __future__ import annotations

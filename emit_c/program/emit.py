@@ -87,6 +87,8 @@ def emit(
 ) -> Program:
     """Write a module as C, as it is: `optimizer.optimize` or `optimizer.prepare` made it.
 
+    Only copies are added, where the rules of C's kernels ask for more than the optimizer's do.
+
     Parameters
     ----------
     profile : let it take the time of every call of a kernel.

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from optimizer.fusion.digits import Place
     from optimizer.fusion.nest import Nest
 
-# Rows of columns that are folded one by one in each column: they are written out.
+# Reductions of at most so many rows are unrolled in each column, and need no array of sums.
 FEW_ROWS = 4
 
 Pointers = dict["Instruction", list[Name]]

@@ -67,6 +67,8 @@ def emit(
 ) -> Program:
     """Write a module as CUDA C, as it is: `optimizer.optimize` or `optimizer.prepare` made it.
 
+    Only copies are added, where the rules of CUDA's kernels ask for more than the optimizer's do.
+
     Parameters
     ----------
     kernels : those of other modules, to which this one adds its own; a compiler takes less time for

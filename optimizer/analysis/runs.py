@@ -10,7 +10,7 @@ from optimizer.settings import settings
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
 
-# Of a loop whose trip count is not known: more than once, and not without end.
+# The guess for a loop whose trip count is not known.
 UNKNOWN_TRIPS = 16
 
 

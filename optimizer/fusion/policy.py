@@ -47,8 +47,8 @@ class Policy:
     operands : of a fusion, at most. Each is an argument of a kernel.
     reductions : in one fusion, at most.
     concatenated : operands of a concatenate in a fusion, at most. Each is a branch.
-    choices : how often an element of a pad or a concatenate is computed, at most. It is a branch,
-        which keeps the loop around it out of vector lanes.
+    choices : how often an element of a pad, a concatenate or a gather is computed, at most. It is
+        a branch, which keeps the loop around it out of vector lanes, or a lookup.
     skewed : whether to compute elements whose places in rows are divisions, which keep the loop
         around them out of vector lanes.
     places : at how many indices one value may be asked for in a fusion. Each is code of its own.

@@ -124,7 +124,7 @@ def branches(setting: Setting, asked: Asked) -> str | None:
 
 
 def choices(setting: Setting, asked: Asked) -> str | None:
-    """Where an element comes from is not decided again and again."""
+    """An element that takes a branch or a lookup is computed a few times at most."""
     instr, most = asked.instr, setting.policy.choices
     if instr.opcode not in _CHOICES:
         return None
@@ -136,7 +136,7 @@ def choices(setting: Setting, asked: Asked) -> str | None:
     )
 
 
-# How the index of an element decides where it comes from, beyond index arithmetic.
+# Opcodes that find an element by a branch or a lookup, and the words that say so.
 _CHOICES = {
     "concatenate": "chooses among its operands",
     "gather": "looks up where its elements are",
