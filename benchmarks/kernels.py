@@ -91,10 +91,10 @@ def _volume(x: Arrays, w: Arrays) -> Arrays:
 
 
 def _update_rows(x: Arrays, row: Arrays) -> Arrays:
-    def turn(i: Arrays, x: Arrays) -> Arrays:
+    def iteration(i: Arrays, x: Arrays) -> Arrays:
         return lax.dynamic_update_slice(x, (row * i)[None], (i, 0))
 
-    return lax.fori_loop(0, x.shape[0], turn, x)
+    return lax.fori_loop(0, x.shape[0], iteration, x)
 
 
 def _recurrence(h: Arrays, w: Arrays) -> Arrays:

@@ -185,26 +185,26 @@ def sorting_network(rows: Array) -> Array:
 
 @program("f32[128,128]")
 def sinkhorn(costs: Array) -> Array:
-    """The plan of cheapest transport, by 50 turns of scaling."""
+    """The plan of cheapest transport, by 50 iterations of scaling."""
     kernel = jnp.exp(-jnp.abs(costs))
 
-    def turn(_: Array, v: Array) -> Array:
+    def iteration(_: Array, v: Array) -> Array:
         return 1 / (128 * (kernel.T @ (1 / (128 * (kernel @ v)))))
 
-    v = lax.fori_loop(0, 50, turn, jnp.ones(128))
+    v = lax.fori_loop(0, 50, iteration, jnp.ones(128))
     return kernel * v
 
 
 @program("f32[2000,8]")
 def k_means(points: Array) -> Array:
-    """Ten turns of 16 centres."""
+    """Ten iterations of 16 centres."""
 
-    def turn(centres: Array, _: None) -> tuple[Array, None]:
+    def iteration(centres: Array, _: None) -> tuple[Array, None]:
         far = ((points[:, None] - centres) ** 2).sum(-1)
         near = jax.nn.one_hot(far.argmin(1), 16)
         return near.T @ points / (near.sum(0)[:, None] + 1e-6), None
 
-    return lax.scan(turn, points[:16], None, length=10)[0]
+    return lax.scan(iteration, points[:16], None, length=10)[0]
 
 
 @program("f32[500,2]")

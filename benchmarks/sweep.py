@@ -145,7 +145,7 @@ def scalar_loops(source: str) -> dict[str, list[int]]:
             end = lines.index(f"{line.partition('#')[0]}}}", number)
             if done.isdisjoint(range(number, end + 2)):
                 where = place(source, number).function
-                kernel = re.sub(r"_(part|turns)(?=_kernel)", "", where)
+                kernel = re.sub(r"_(part|iterations)(?=_kernel)", "", where)
                 found.setdefault(kernel, []).append(number)
     return found
 

@@ -59,8 +59,8 @@ class For:
     simd : its iterations depend on each other only through `reductions`, so that several may run
         at once in the lanes of a vector.
     reductions : what is folded over the iterations: (`+`, `total`).
-    turns : about how many there are, where the bounds do not say it.
-    unroll : each turn is to have code of its own, so that small arrays stay in registers.
+    trip_count : about how many iterations there are, where the bounds do not say it.
+    unroll : each iteration is to have code of its own, so that small arrays stay in registers.
     parallel : its iterations do not depend on each other at all, so that several may run at once on
         several threads. They read what they like, write each to elements of its own, and assign to
         no variable that is declared outside of the loop. Memory that an iteration uses for itself
@@ -76,7 +76,7 @@ class For:
     simd: bool = False
     reductions: tuple[tuple[str, str], ...] = ()
     parallel: bool = False
-    turns: int | None = None
+    trip_count: int | None = None
     unroll: bool = False
 
 

@@ -82,7 +82,7 @@ def device_named(name: str) -> Device:
 
 
 def asked(program: Program, device: Device = A100) -> list[Asked]:
-    """What the launches and copies ask of a GPU; loops count one turn, conditionals all branches.
+    """What launches and copies ask of a GPU; loops count one iteration, conditionals all branches.
 
     Raises
     ------

@@ -32,7 +32,7 @@ class Platform:
     load : does with a module what has to be done once; gives what takes the arguments. None if
         nothing has to be done.
     observable : whether the runner tells an observer every instruction's value.
-    limited : whether the runner takes `max_turns`, after which it gives a loop up.
+    limited : whether the runner takes `max_iterations`, after which it gives a loop up.
     """
 
     summary: str
@@ -46,11 +46,11 @@ def _interpret(
     module: Module,
     per_device: Sequence[Sequence[Any]],
     observe: Callable[[Event], None] | None,
-    max_turns: int | None = None,
+    max_iterations: int | None = None,
 ) -> list[Any]:
     from interpreter import evaluate  # noqa: PLC0415
 
-    return evaluate(module, per_device=per_device, observe=observe, max_turns=max_turns)
+    return evaluate(module, per_device=per_device, observe=observe, max_iterations=max_iterations)
 
 
 def _compile_to_c(
@@ -102,13 +102,13 @@ PLATFORMS: Final = {
 }
 
 
-def runner(name: str, *, observed: bool = False, max_turns: int | None = None) -> Runner:
+def runner(name: str, *, observed: bool = False, max_iterations: int | None = None) -> Runner:
     """The function that runs a module on a platform.
 
     Parameters
     ----------
     observed : whether an observer must be told every value.
-    max_turns : how often a loop may run its body, on a platform that can count.
+    max_iterations : how often a loop may run its body, on a platform that can count.
 
     Raises
     ------
@@ -122,8 +122,8 @@ def runner(name: str, *, observed: bool = False, max_turns: int | None = None) -
     if observed and not platform.observable:
         message = f"platform {name} does not show the values of instructions"
         raise HloError("HLO203", message, notes=["--platform interpreter does"])
-    if max_turns is not None and platform.limited:
-        return partial(platform.runner, max_turns=max_turns)
+    if max_iterations is not None and platform.limited:
+        return partial(platform.runner, max_iterations=max_iterations)
     return platform.runner
 
 

@@ -51,24 +51,24 @@ def evaluate_conditional(
 def evaluate_while(frame: Frame, instr: Instruction, _attrs: a.Attrs, state: Value) -> Value:
     """Run the body on its own result as long as the condition holds, be it forever.
 
-    From the second turn on, arrays that the loop carries may be updated in place. A loop that is
-    idle (see `interpreter.idle_loops`) is taken to end.
+    From the second iteration on, arrays that the loop carries may be updated in place. A loop that
+    is idle (see `interpreter.idle_loops`) is taken to end.
 
     Raises
     ------
     HloError
-        HLO124 if the loop goes on after as many turns as `evaluate` was allowed.
+        HLO124 if the loop goes on after as many iterations as `evaluate` was allowed.
     """
     condition, body = instr.called
     if is_idle(instr):
         return state
-    turn = 0
-    while frame.call(condition, state, iteration=turn):
-        if turn == frame.max_turns:
-            message = f"{instr.name}: the loop has not ended after {turn:,} turns"
+    iteration = 0
+    while frame.call(condition, state, iteration=iteration):
+        if iteration == frame.max_iterations:
+            message = f"{instr.name}: the loop has not ended after {iteration:,} iterations"
             raise HloError("HLO124", message, instr.span)
-        state = frame.call(body, state, iteration=turn, in_place=turn > 0)
-        turn += 1
+        state = frame.call(body, state, iteration=iteration, in_place=iteration > 0)
+        iteration += 1
     return state
 
 

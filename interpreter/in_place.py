@@ -1,8 +1,9 @@
-"""Loops that fill an array piece by piece, without a copy of all of it at each turn.
+"""Loops that fill an array piece by piece, without a copy of all of it at each iteration.
 
 `dynamic-update-slice` yields a new array, and so costs time in proportion to the whole of it: a
-loop that sets each of n elements would take n * n steps. Most loops carry their array from turn to
-turn and never look at its old value again; then the new value may be written over the old.
+loop that sets each of n elements would take n * n steps. Most loops carry their array from
+iteration to iteration and never look at its old value again; then the new value may be written over
+the old.
 
 That is so where, in the body of a while,
 
@@ -10,7 +11,7 @@ That is so where, in the body of a while,
   used for nothing else;
 - what else reads the old value is a `dynamic-slice` that runs before the update.
 
-The first turn must make a copy, for others may hold the array with which the loop begins.
+The first iteration must make a copy, for others may hold the array with which the loop begins.
 """
 
 from __future__ import annotations

@@ -118,12 +118,13 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             ConditionalToSelect(),
             MapInliner(),
             *stages.kept(stages.BEFORE, strict=strict),
-            # The turns of what was a scan call what it computes.
+            # The iterations of what was a scan call what it computes.
             CallInliner(),
             *([find("stable-sort-expander")()] if target == "gpu" else []),
             ConditionalCanonicalizer(),
             simplification,
-            # Turns of a short loop over large arrays become one kernel, as the five of Threefry.
+            # Iterations of a short loop over large arrays become one kernel, as the five of
+            # Threefry.
             WhileLoopUnroller(
                 trip_count_threshold=8,
                 instruction_count_threshold=64,

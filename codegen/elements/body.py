@@ -156,7 +156,8 @@ class Body:
     def own(self, kind: str | Record, name: str, size: int, bytes_each: int) -> Name:
         """An array of each thread's own, for use inside of parallel loops; gives the pointer.
 
-        It may be declared inside of the loop, or before it; its contents do not outlive a turn.
+        It may be declared inside of the loop, or before it; its contents do not outlive an
+        iteration.
         """
         begin = self.writer.own_bytes
         # Not even an empty one is nothing: the kernel must have the pointer.
@@ -204,7 +205,7 @@ class Body:
 
         Parameters
         ----------
-        parallel : the turns may run at the same time; what that asks of the block: see `For`.
+        parallel : the iterations may run at the same time; what that asks of the block: see `For`.
         """
         counters = [self.name(n) if s != 1 else "" for n, s in zip(names, sizes, strict=True)]
         with self.block() as statements:
@@ -220,7 +221,7 @@ class Body:
     ) -> Generator[Index]:
         """Loops of which the innermost runs in vector lanes, where it is straight code.
 
-        No element that a turn of it writes is touched by another turn.
+        No element that an iteration of it writes is touched by another iteration.
         """
         with self.block() as statements, self.loops(names, sizes, parallel=parallel) as index:
             yield index

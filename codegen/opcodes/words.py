@@ -74,11 +74,11 @@ class Words:
         return first, second
 
     def each(self, name: str, statements: Sequence[Statement], lost: Name | None = None) -> For:
-        """A loop over the row, whose turns threads may share where there are no other rows.
+        """A loop over the row, whose iterations threads may share where there are no other rows.
 
         Parameters
         ----------
-        lost : a variable that collects the bits of all turns, if there is one.
+        lost : a variable that collects the bits of all iterations, if there is one.
         """
         loop = over(name, self.n, statements)
         if lost:

@@ -21,7 +21,7 @@ KEYWORDS = frozenset(
             "at",
             "done",
             "step",
-            "turn",
+            "iteration",
             "status",
             "slot",
             "own",

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 CACHED, CACHED_PANELS = 1 << 19, 1 << 18
 # Panels that are packed together, so that the kernel is read in longer runs; of a batch of
 # contractions, one after the other is packed and gone through, if there are some for each thread.
-WIDEST, LEAST_TURNS = 8, 8
+WIDEST, LEAST_ITERATIONS = 8, 8
 # To write a tile's sums takes as long as so many products.
 FEW_STEPS = 64
 # It is worth it to compile a tile for the distance between rows where there are so many products;
 # and where there are some, if a tile has to move several pointers after few of them: if rows have
-# one vector, or an innermost loop fewer turns than this.
+# one vector, or an innermost loop fewer iterations than this.
 MANY_PRODUCTS, SOME_PRODUCTS, SHORT = 1 << 28, 1 << 18, 32
 # Contractions of fewer products share few tiles: these take longer to compile than they can save.
 FEW_PRODUCTS, FEW_ROWS, FEW_LOOPS = 1 << 17, (8, 4, 2, 1), 3
@@ -116,11 +116,11 @@ class Cutting:
         self.cached = whole * kind.bytes <= CACHED or self.packed is not self.lane
         self.in_place = self.cached and self._is_in_place()
         batch = self._batch
-        if batch >= LEAST_TURNS and not self.in_place and self.packed is self.lane:
+        if batch >= LEAST_ITERATIONS and not self.in_place and self.packed is self.lane:
             self.cached = False
         self.packed_size = whole if self.cached and not self.in_place else 0
-        turns = self.blocks * batch // LEAST_TURNS
-        self.group = 1 if self.cached else _divisor(self.blocks, min(turns, WIDEST))
+        iterations = self.blocks * batch // LEAST_ITERATIONS
+        self.group = 1 if self.cached else _divisor(self.blocks, min(iterations, WIDEST))
         first = self.steps[0].size
         self.chunk = self._outermost_steps(exact or self.depth)
         self.chunks = first // self.chunk if first else 1

@@ -63,7 +63,7 @@ def summed(
     size = instr.shape.size
     sums = scratch.array(kind, "sums", size)
     yield kind, sums
-    # Two loops, so that threads have turns to share.
+    # Two loops, so that threads have iterations to share.
     row = instr.shape.dims[-1]
     i = body.name("i")
     with body.loops(["row"], [size // row], parallel=True) as (at,):

@@ -129,7 +129,7 @@ def head(tile: Tile) -> str:
     how many lanes are outputs, if it is not all; and whether to add to what the output holds. The
     steps are how many tiles there are; from tile to tile in all three; from row to row in the first
     one and in the output; and for every loop, outermost first, its size and what to add to both
-    pointers after a turn, when loops inside of it have moved them already.
+    pointers after an iteration, when loops inside of it have moved them already.
     """
     kind = tile.kind
     return (

@@ -35,7 +35,7 @@ SECONDS = 0.2  # in which a module is run again and again
 MOST_EVENTS = 1 << 20
 _EVENT = np.dtype([("site", "i8"), ("begin", "i8"), ("end", "i8"), ("thread", "i8")])
 _COPIED = 2 * (64 << 20)  # bytes that roofline_copy reads and writes
-_TURNS, _OPERATIONS = 1 << 18, 2 * 12 * 16
+_ITERATIONS, _OPERATIONS = 1 << 18, 2 * 12 * 16
 _FUSED = (*OPTIMIZED, "-ffp-contract=fast")
 
 
@@ -205,9 +205,9 @@ def roofline() -> Roofline:
     sums = np.empty((slots(), 64), np.uint8)
     address = ctypes.c_void_p(memory.ctypes.data)
     copy = _fastest(lambda: functions.roofline_copy(address))
-    target, turns = ctypes.c_void_p(sums.ctypes.data), ctypes.c_int64(_TURNS)
-    multiply = _fastest(lambda: functions.roofline_multiply(target, turns))
-    return Roofline(_COPIED / copy, _TURNS * _OPERATIONS / multiply)
+    target, iterations = ctypes.c_void_p(sums.ctypes.data), ctypes.c_int64(_ITERATIONS)
+    multiply = _fastest(lambda: functions.roofline_multiply(target, iterations))
+    return Roofline(_COPIED / copy, _ITERATIONS * _OPERATIONS / multiply)
 
 
 def _fastest(run: Any) -> float:

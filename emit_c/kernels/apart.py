@@ -49,7 +49,7 @@ from codegen.statements import (
     trees,
 )
 from emit_c.code.prelude import functions_of_numbers
-from emit_c.kernels.parallel import turns, work
+from emit_c.kernels.parallel import trip_count, work
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
@@ -59,11 +59,12 @@ if TYPE_CHECKING:
 
 LANES = 16
 # Elements of a row, at most; and rows from which on they are worth lanes.
-MOST_TURNS, LEAST_ROWS = 16, 64
+MOST_ITERATIONS, LEAST_ROWS = 16, 64
 # Operations that are written out for a row, at most, and long functions: compilers take their time
 # for each.
 MOST_WORK, MOST_LONG = 600, 16
-# Operations of one turn that are worth gathering for, and turns of which lanes are left over.
+# Operations of one iteration that are worth gathering for, and iterations of which lanes are left
+# over.
 MUCH_WORK, PARTS = 5, 8
 # How far apart numbers lie that compilers take apart themselves; and how far if none is left out.
 TAKEN_APART, TAKEN_WHOLE = (1, 2, 3, 4), (8, 16)
@@ -106,19 +107,20 @@ def _has_short_rows(loop: For) -> bool:
     )
     if not counted or not straight([s for s in loop.body if not isinstance(s, For)]):
         return False
-    return max(map(turns, inner)) <= MOST_TURNS and _is_worth_it(inner)
+    return max(map(trip_count, inner)) <= MOST_ITERATIONS and _is_worth_it(inner)
 
 
 def _is_worth_it(inner: Sequence[For]) -> bool:
     """Whether short loops do more than to load and to add up, which takes no longer without lanes.
 
-    Of folds alone that many turns are written out; what else so many do is done in parts of lanes.
+    Of folds alone that many iterations are written out; what else so many do is done in parts of
+    lanes.
     """
     each = [work([replace(loop, simd=True)]) for loop in inner]
-    much = any(n >= MUCH_WORK * turns(loop) for n, loop in zip(each, inner, strict=True))
-    in_parts = any(turns(loop) > PARTS and not loop.reductions for loop in inner)
+    much = any(n >= MUCH_WORK * trip_count(loop) for n, loop in zip(each, inner, strict=True))
+    in_parts = any(trip_count(loop) > PARTS and not loop.reductions for loop in inner)
     long = functions_of_numbers()
-    called = sum(turns(loop) * len(long & _callees(loop)) for loop in inner)
+    called = sum(trip_count(loop) * len(long & _callees(loop)) for loop in inner)
     return (much or in_parts) and sum(each) <= MOST_WORK and called <= MOST_LONG
 
 
@@ -141,7 +143,7 @@ class _Rows:
         every = [each for s in nested(self.written) for each in trees(s)]
         factors = {factor for each in every for factor in self._factors(each)}
         inner = [replace(s, simd=True) for s in loop.body if isinstance(s, For)]
-        whole = set(map(turns, inner)).intersection(TAKEN_WHOLE)
+        whole = set(map(trip_count, inner)).intersection(TAKEN_WHOLE)
         left = whole if work(inner) <= MOST_TAKEN else ()
         self.apart = sorted(factors.difference(TAKEN_APART, left))
 
@@ -201,22 +203,22 @@ class _Rows:
             Assign(Load(Name(array), Name(lane)), Cast("s32", Name(lane)) * n)
             for n, (array, _) in rows.items()
         )
-        turn = (
+        iteration = (
             *(Variable("s32", array, size=LANES) for array, _ in rows.values()),
             For(lane, LANES, begun, simd=True),
             For(lane, LANES, tuple(inside), simd=True),
         )
-        blocks = For(block, whole, turn, step=LANES, parallel=True)
+        blocks = For(block, whole, iteration, step=LANES, parallel=True)
         return (blocks, replace(loop, start=whole)) if whole < loop.stop else (blocks,)
 
 
 def written_out(body: Body, statement: Statement) -> Iterator[Statement]:
-    """A loop's turns one after the other, each with names of its own; others as they are."""
+    """A loop's iterations one after the other, each with names of its own; others as they are."""
     if not isinstance(statement, For):
         yield statement
         return
-    for turn in range(turns(statement)):
-        names: dict[str, Expr] = {statement.name: Literal(turn)}
+    for iteration in range(trip_count(statement)):
+        names: dict[str, Expr] = {statement.name: Literal(iteration)}
         for each in _decided(statement.body, names):
             made = renamed(each, names)
             if isinstance(made, Let | Variable):

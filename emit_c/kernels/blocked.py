@@ -23,7 +23,7 @@ from codegen.elements.folds import all_joined, neutral
 from codegen.expressions import Choose, Expr, Load, Name, Op, tree
 from codegen.kinds import Pointer, number_of
 from codegen.statements import Assign, For, Let, Statement, Variable, renamed
-from emit_c.kernels.parallel import LEAST_WORK, turns, work
+from emit_c.kernels.parallel import LEAST_WORK, trip_count, work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,7 +113,7 @@ def _folds(statement: Statement) -> tuple[tuple[str, str], ...]:
 
 
 def _blocked(body: Body, loop: For, folds: Sequence[_Folded]) -> list[Statement]:
-    n = turns(loop)
+    n = trip_count(loop)
     most = min(MOST_BLOCKS, MOST_PARTS // max(f.width for f in folds), n)
     count = max(min(most, work([loop]) // LEAST_WORK), 1)
     size = -(-n // count)
@@ -123,11 +123,11 @@ def _blocked(body: Body, loop: For, folds: Sequence[_Folded]) -> list[Statement]
     block, first, last, again = map(body.name, ("block", "first", "last", "block"))
     column = body.name("column")
     inner = renamed(
-        replace(loop, start=Name(first), stop=Name(last), turns=size),
+        replace(loop, start=Name(first), stop=Name(last), trip_count=size),
         {fold.variable.name: Name(fold.part) for fold in folds},
     )
     end = Name(first) + size
-    turn = (
+    iteration = (
         Let("s64", first, Name(block) * size),
         Let("s64", last, Choose(Op("<", (end, tree(n))), end, tree(n))),
         *(s for fold in folds for s in fold.begin(block, column)),
@@ -136,7 +136,7 @@ def _blocked(body: Body, loop: For, folds: Sequence[_Folded]) -> list[Statement]
     )
     return [
         *(Variable(f.variable.kind, f.parts, size=count * f.width) for f in folds),
-        For(block, count, turn, parallel=True),
+        For(block, count, iteration, parallel=True),
         For(again, count, _together(folds, again, column)),
     ]
 

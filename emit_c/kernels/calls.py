@@ -9,8 +9,8 @@ becomes
 A compiler takes a hundredth of a second for every place where a function like `tanh` is inlined,
 and there are three of them: what a loop in lanes has left over, it does in shorter vectors, and
 then one by one. A call takes a tenth longer than that, for all numbers that fit into a vector at
-once. So what is done for many numbers is inlined, and for few it is called; of a loop of many turns
-the last ones, which fill no vector, are a loop of few turns.
+once. So what is done for many numbers is inlined, and for few it is called; of a loop of many
+iterations the last ones, which fill no vector, are a loop of few iterations.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Apply, Expr, callees_of, rebuilt
 from codegen.statements import For, Forever, If, Statement, nested, rewritten, trees
 from emit_c.code.prelude import functions_of_numbers
-from emit_c.kernels.parallel import turns
+from emit_c.kernels.parallel import trip_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,10 +44,10 @@ def with_calls(statements: Sequence[Statement], times: int = 1) -> tuple[Stateme
 
 def _with_calls(statement: Statement, times: int) -> Sequence[Statement]:
     match statement:
-        case For(simd=True) if times * _calls(turns(statement)) > FEW // LANES:
+        case For(simd=True) if times * _calls(trip_count(statement)) > FEW // LANES:
             return _whole_vectors(statement, times)
         case For(body=body):
-            return [replace(statement, body=with_calls(body, times * turns(statement)))]
+            return [replace(statement, body=with_calls(body, times * trip_count(statement)))]
         case If(condition, then, otherwise):
             return [If(condition, with_calls(then, times), with_calls(otherwise, times))]
         case Forever(body):
@@ -63,8 +63,8 @@ def _calls(numbers: int) -> int:
 
 def _whole_vectors(loop: For, times: int) -> Sequence[Statement]:
     """A loop in lanes that inlines long functions, and one that calls them for what is left."""
-    left = turns(loop) % LANES
-    few_are_left = 0 < left <= turns(loop) // 4 and times * _calls(left) <= FEW // LANES
+    left = trip_count(loop) % LANES
+    few_are_left = 0 < left <= trip_count(loop) // 4 and times * _calls(left) <= FEW // LANES
     if not few_are_left or not isinstance(loop.stop, int) or loop.step != 1 or not _is_long(loop):
         return [loop]
     whole = loop.stop - left

@@ -24,7 +24,7 @@ from codegen.expressions import Load, Name, tree
 from codegen.functions import Function, Parameter
 from codegen.kinds import Pointer, number_of
 from codegen.statements import Assign, Call, For, Forever, If, Let, Statement, Variable, renamed
-from emit_c.kernels.parallel import turns
+from emit_c.kernels.parallel import trip_count
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _in_lanes(
                 return (statement if known_to_openmp else _one_by_one(statement),)
             return fold.statements(body, statement, called=times <= FEW_TIMES)
         case For():
-            inside = in_lanes(body, statement.body, kinds, times * turns(statement))
+            inside = in_lanes(body, statement.body, kinds, times * trip_count(statement))
             return (replace(statement, body=inside),)
         case Forever():
             return (Forever(in_lanes(body, statement.body, kinds, times)),)
@@ -146,7 +146,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Fold:
-    """A loop of `turns` turns that folds into some variables.
+    """A loop of `iterations` iterations that folds into some variables.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class _Fold:
     """
 
     loop: For
-    turns: int
+    trip_count: int
     lanes: int
     lane: str
     block: str
@@ -184,13 +184,16 @@ class _Fold:
 
     def _blocks(self) -> tuple[Statement, ...]:
         """The loop over blocks, and what is left over."""
-        loop, whole = replace(self.loop, reductions=()), self.turns - self.turns % self.lanes
-        turn = Let("s64", loop.name, Name(self.block) + Name(self.lane))
+        loop, whole = (
+            replace(self.loop, reductions=()),
+            self.trip_count - self.trip_count % self.lanes,
+        )
+        iteration = Let("s64", loop.name, Name(self.block) + Name(self.lane))
         inside = self._in(loop, Name(self.lane)).body
-        lanes = For(self.lane, self.lanes, (turn, *inside), simd=True)
+        lanes = For(self.lane, self.lanes, (iteration, *inside), simd=True)
         blocks = For(self.block, whole, (lanes,), step=self.lanes)
         rest = self._in(replace(loop, start=whole), Name(loop.name) - whole)
-        return (blocks, rest) if whole < self.turns else (blocks,)
+        return (blocks, rest) if whole < self.trip_count else (blocks,)
 
     def _in(self, loop: For, lane: Expr) -> For:
         """The loop that folds into one of the lanes each time."""

@@ -1,4 +1,4 @@
-"""Conditions in loops in lanes that are the same for all of their turns.
+"""Conditions in loops in lanes that are the same for all of their iterations.
 
     for j: y = c(i) ? x[i, j] : 0
 
@@ -7,7 +7,7 @@ becomes
     limit = c(i) ? n : 0; for j: y = j < limit ? x[i, j] : 0
 
 In lanes a condition is a mask. gcc 12 can't make one of what it computes before the loop, and would
-then run one turn after the other; comparing the counter with a limit gives it a mask again.
+then run one iteration after the other; comparing the counter with a limit gives it a mask again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def with_limits(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:
-    """Statements whose loops in lanes ask nothing that is the same for all turns."""
+    """Statements whose loops in lanes ask nothing that is the same for all iterations."""
     return tuple(made for s in statements for made in _with_limits(body, s))
 
 
@@ -67,7 +67,7 @@ class _Loop:
         )
 
     def _condition(self, condition: Expr) -> Expr:
-        """A condition whose parts are the same for all turns are one comparison."""
+        """A condition whose parts are the same for all iterations are one comparison."""
         parts = _parts(condition)
         alike = [p for p in parts if self.inside.isdisjoint(names_of(p))]
         if not alike:

@@ -1,9 +1,9 @@
-"""Loops whose turns run on several threads.
+"""Loops whose iterations run on several threads.
 
-A kernel's author marks a loop as parallel; here it becomes a function of a range of turns, which
-the runtime library calls for parts of the range (see `hlo_parallel` in runtime/runtime.h). That is
-done for the outermost loops of a kernel, and only where there is enough work: to wake another
-thread takes as long as to add fifty thousand numbers.
+A kernel's author marks a loop as parallel; here it becomes a function of a range of iterations,
+which the runtime library calls for parts of the range (see `hlo_parallel` in runtime/runtime.h).
+That is done for the outermost loops of a kernel, and only where there is enough work: to wake
+another thread takes as long as to add fifty thousand numbers.
 
 Memory that each thread needs for itself comes from `Body.own`. What is declared before the loop
 from that memory is declared again in the function, from the memory of the part that runs there.
@@ -52,12 +52,12 @@ if TYPE_CHECKING:
 
 # Work of the smallest part that is worth a thread: 65,000 additions of two arrays, about 5 us.
 LEAST_WORK = 1 << 18
-# Nested loops become one until they have so many turns, enough for many threads.
-MANY_TURNS = 256
-# Blocks of turns fill whole vectors, of so many lanes.
+# Nested loops become one until they have so many iterations, enough for many threads.
+MANY_ITERATIONS = 256
+# Blocks of iterations fill whole vectors, of so many lanes.
 LANES, MOST_IN_BLOCK = 32, 4096
-# What a turn of a loop is guessed to do where a number is not known.
-_UNKNOWN_TURNS = 16
+# What an iteration of a loop is guessed to do where a number is not known.
+_UNKNOWN_ITERATIONS = 16
 _FUNCTION_WORK = 8
 _SCALAR_WORK = 4
 
@@ -74,13 +74,13 @@ def _work(statement: Statement) -> int:
             each = 1 if nested or statement.simd else _SCALAR_WORK
             # What a function does is known in lanes, whatever the loop around it is.
             inside = sum(_work(s) * (1 if _is_call(s) else each) for s in statement.body)
-            return turns(statement) * inside
+            return trip_count(statement) * inside
         case If(condition, then, otherwise):
             return _tree_work(condition) + max(work(then), work(otherwise))
         case Forever(body):
-            return _UNKNOWN_TURNS * work(body)
+            return _UNKNOWN_ITERATIONS * work(body)
         case Call() | Try():
-            return max(statement.work, 1) if isinstance(statement, Call) else _UNKNOWN_TURNS
+            return max(statement.work, 1) if isinstance(statement, Call) else _UNKNOWN_ITERATIONS
         case Break(condition):
             return _tree_work(condition)
         case Let() | Variable() | Assign():
@@ -97,14 +97,14 @@ def _tree_work(tree: Expr) -> int:
     return 1 + _FUNCTION_WORK * sum(isinstance(each, Apply) for each in walk(tree))
 
 
-def turns(loop: For) -> int:
-    """How many turns a loop has, as far as its bounds say."""
-    if loop.turns is not None:
-        return loop.turns
+def trip_count(loop: For) -> int:
+    """How many iterations a loop has, as far as its bounds say."""
+    if loop.trip_count is not None:
+        return loop.trip_count
     start, stop, step = loop.start, loop.stop, loop.step
     if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
         return len(range(start, stop, step))
-    return _UNKNOWN_TURNS
+    return _UNKNOWN_ITERATIONS
 
 
 def split(
@@ -119,7 +119,7 @@ def split(
     Raises
     ------
     AssertionError
-        if a loop is marked as parallel but changes a variable that its turns share.
+        if a loop is marked as parallel but changes a variable that its iterations share.
     """
     found: list[Statement] = []
     for statement in statements:
@@ -138,23 +138,23 @@ def split(
 def _in_blocks(kernel: Kernel, loop: For) -> For:
     """A loop over vectors as a loop over blocks of a constant size, where blocks fill it.
 
-    A compiler that knows the size writes the body once; for any range of turns it writes it three
-    times, for whole vectors and twice for what is left.
+    A compiler that knows the size writes the body once; for any range of iterations it writes it
+    three times, for whole vectors and twice for what is left.
     """
     sizes = range(MOST_IN_BLOCK, 0, -LANES)
-    size = next((n for n in sizes if turns(loop) % n == 0), None)
+    size = next((n for n in sizes if trip_count(loop) % n == 0), None)
     if not loop.simd or loop.step != 1 or size is None:
         return loop
     block, inside = (kernel.body.name(f"{loop.name}_{word}") for word in ("block", "inside"))
     place = Name(block) * size + Name(inside)
     counter = Let("s64", loop.name, place + loop.start if loop.start else place)
     lanes = For(inside, size, (counter, *loop.body), simd=True)
-    return For(block, turns(loop) // size, (lanes,), parallel=True)
+    return For(block, trip_count(loop) // size, (lanes,), parallel=True)
 
 
 def _is_worth_it(loop: For) -> bool:
     known = all(isinstance(n, int) for n in (loop.start, loop.stop, loop.step))
-    return loop.parallel and known and turns(loop) > 1 and _work(loop) >= 2 * LEAST_WORK
+    return loop.parallel and known and trip_count(loop) > 1 and _work(loop) >= 2 * LEAST_WORK
 
 
 class _Split:
@@ -168,7 +168,7 @@ class _Split:
     def __init__(self, kernel: Kernel, name: str, loop: For, before: Sequence[Statement]) -> None:
         self.kernel, self.name = kernel, name
         self.nest, self.body = _joined(loop)
-        self.turns = prod(turns(each) for each in self.nest)
+        self.trip_count = prod(trip_count(each) for each in self.nest)
         declared = {s.name: s for s in before if isinstance(s, Let | Variable)}
         words = set(names_in(self.body))
         self.repeated: list[Let | Variable] = []
@@ -192,22 +192,22 @@ class _Split:
 
     def call(self) -> Call:
         """The call that runs the loop; the functions are added to the kernel's own."""
-        run = self.kernel.body.function(f"{self.name}_turns", self._define_turns)
+        run = self.kernel.body.function(f"{self.name}_iterations", self._define_iterations)
         part = self.kernel.body.function(f"{self.name}_part", lambda name: self._unpack(name, run))
         values = tuple(Name(each.name) for each in (*self.given, *self._own))
         given = Op("&", (Struct(Record(part), values),)) if values else Literal(0)
-        grain = max(1, LEAST_WORK * self.turns // max(work(self.nest[:1]), 1))
-        return Call("hlo_parallel", (Name(part), given, Literal(self.turns), Literal(grain)))
+        grain = max(1, LEAST_WORK * self.trip_count // max(work(self.nest[:1]), 1))
+        return Call("hlo_parallel", (Name(part), given, Literal(self.trip_count), Literal(grain)))
 
     @property
     def _own(self) -> list[Parameter]:
         return [Parameter(Pointer("u8"), "own")] if self.uses_own else []
 
-    def _define_turns(self, name: str) -> Function:
-        """The function of a range of turns."""
+    def _define_iterations(self, name: str) -> Function:
+        """The function of a range of iterations."""
         body = inlined((*self.repeated, self._loop()), [(p.kind, p.name) for p in self.given])
         parameters = (*self.given, *self._own, *_RANGE)
-        return Function(name, parameters, body, remark=_OF_TURNS)
+        return Function(name, parameters, body, remark=_OF_ITERATIONS)
 
     def _unpack(self, name: str, run: str) -> Function:
         """The function that the runtime library calls."""
@@ -224,7 +224,7 @@ class _Split:
         return Function(name, parameters, body, remark=_OF_PART, record=record)
 
     def _loop(self) -> For:
-        """The loop over a range of turns; the counters of joined loops are computed from it."""
+        """The loop over a range of iterations, from which joined loops take their counters."""
         only = self.nest[0]
         if len(self.nest) == 1 and (only.start, only.step) == (0, 1):
             return replace(
@@ -233,26 +233,30 @@ class _Split:
         counters: list[Statement] = []
         inner = 1
         for number, loop in reversed(list(enumerate(self.nest))):
-            place: Expr = Name("turn") // inner if inner > 1 else Name("turn")
-            place = place % turns(loop) if number else place
+            place: Expr = Name("iteration") // inner if inner > 1 else Name("iteration")
+            place = place % trip_count(loop) if number else place
             place = Group(place) * loop.step if loop.step != 1 else place
             place = place + loop.start if loop.start != 0 else place
             counters.insert(0, Let("s64", loop.name, place))
-            inner *= turns(loop)
+            inner *= trip_count(loop)
         simd = only.simd and len(self.nest) == 1
-        return For("turn", Name("end"), (*counters, *self.body), start=Name("begin"), simd=simd)
+        return For(
+            "iteration", Name("end"), (*counters, *self.body), start=Name("begin"), simd=simd
+        )
 
 
 _RANGE = (Parameter("s64", "begin"), Parameter("s64", "end"))
 # Comments in the functions, since the HLO that they compute stands above the kernel, after them.
-_OF_TURNS = "Some turns of a loop of the next kernel, which one thread takes."
-_OF_PART = "What a thread is given: the range of turns, and the kernel's arguments in a struct."
+_OF_ITERATIONS = "Some iterations of a loop of the next kernel, which one thread takes."
+_OF_PART = (
+    "What a thread is given: the range of iterations, and the kernel's arguments in a struct."
+)
 
 
 def _joined(loop: For) -> tuple[list[For], tuple[Statement, ...]]:
     """A loop and those directly inside of it that can be taken together, and the body of them."""
     nest = [loop]
-    while prod(turns(each) for each in nest) < MANY_TURNS:
+    while prod(trip_count(each) for each in nest) < MANY_ITERATIONS:
         body = nest[-1].body
         inner = body[0] if len(body) == 1 else None
         if not isinstance(inner, For) or not inner.parallel or inner.simd:

@@ -81,7 +81,7 @@ PASSES = (
     ),
     KernelPass(
         "hoist-masks",
-        "Conditions that are the same for all turns of a loop in lanes become limits of its"
+        "Conditions that are the same for all iterations of a loop in lanes become limits of its"
         " counter, which compilers make masks of.",
         lambda kernel, _, statements: with_limits(kernel.body, statements),
     ),
@@ -99,7 +99,7 @@ PASSES = (
     ),
     KernelPass(
         "parallelize",
-        "Loops of much work become functions of a range of turns, which threads share.",
+        "Loops of much work become functions of a range of iterations, which threads share.",
         split,
     ),
     KernelPass(

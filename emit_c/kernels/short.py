@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Load
 from codegen.statements import For, If, Let, Statement, straight
 from emit_c.kernels.apart import MOST_TAKEN, written_out
-from emit_c.kernels.parallel import turns, work
+from emit_c.kernels.parallel import trip_count, work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.body import Body
 
-# Turns of a loop that is written out. Compilers take numbers apart that lie 2, 3, 4, 8 or 16 apart;
-# but more than 8 are folded faster even one after the other than in lanes and a rest.
+# Iterations of a loop that is written out. Compilers take numbers apart that lie 2, 3, 4, 8 or 16
+# apart; but more than 8 are folded faster even one after the other than in lanes and a rest.
 SHORT = (2, 3, 4)
 SHORT_FOLD = (2, 3, 4, *range(8, 17))
 # Of bytes so many are still less than any vector; the digits of a byte are as many.
 OF_BYTES = 8
 _BYTES = ("s8", "u8", "pred")
-# Turns from which on the loop around it is worth lanes.
+# Iterations from which on the loop around it is worth lanes.
 LONG = 32
 
 
@@ -45,7 +45,7 @@ def without_short_loops(body: Body, statements: Sequence[Statement]) -> list[Sta
 
 
 def _work_inside(statement: Statement) -> int:
-    """Of one turn of each loop over short ones, what these do."""
+    """Of one iteration of each loop over short ones, what these do."""
     if isinstance(statement, If):
         return sum(map(_work_inside, (*statement.then, *statement.otherwise)))
     if not isinstance(statement, For):
@@ -71,9 +71,9 @@ def _without(body: Body, statement: Statement) -> Statement:
 
 
 def _is_worth_it(loop: For) -> bool:
-    """Whether a loop has only short ones inside, and turns that do not depend on each other."""
+    """Whether a loop has only short ones inside, and its iterations are independent."""
     inner = [s for s in loop.body if isinstance(s, For)]
-    if not inner or not loop.parallel or loop.step != 1 or turns(loop) < LONG:
+    if not inner or not loop.parallel or loop.step != 1 or trip_count(loop) < LONG:
         return False
     if not all(_is_short(each) for each in inner):
         return False
@@ -82,13 +82,13 @@ def _is_worth_it(loop: For) -> bool:
 
 def _is_short(loop: For) -> bool:
     known = isinstance(loop.stop, int) and (loop.start, loop.step) == (0, 1)
-    few = turns(loop) in (SHORT_FOLD if loop.reductions else SHORT)
-    few = few or (turns(loop) == OF_BYTES and _makes_bytes(loop))
+    few = trip_count(loop) in (SHORT_FOLD if loop.reductions else SHORT)
+    few = few or (trip_count(loop) == OF_BYTES and _makes_bytes(loop))
     return known and few and straight(loop.body)
 
 
 def _makes_bytes(loop: For) -> bool:
-    """Whether what a turn stores is made of one number of the row, and a byte all the way."""
+    """Whether what an iteration stores is made of one number of the row, and a byte all the way."""
     lets = [s for s in loop.body if isinstance(s, Let)]
     bytes_ = all(s.kind in _BYTES and not isinstance(s.value, Load) for s in lets)
     return bytes_ and len(lets) == len(loop.body) - 1

@@ -9,7 +9,7 @@ they ask of the index. Then
   loops of its own, without conditions inside;
 - where elements that lie side by side in the output are far apart in memory, as in a transpose, two
   loops run in tiles, whose elements stay in the cache;
-- what is the same for all turns of a loop is computed before it.
+- what is the same for all iterations of a loop is computed before it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Axis:
 
     Attributes
     ----------
-    stride : how far the index of the dimension moves with each turn.
+    stride : how far the index of the dimension moves with each iteration.
     """
 
     name: str
@@ -297,10 +297,11 @@ def _cuts(axis: Axis, limits: Range, trace: Trace) -> list[int]:
             continue
         factor = terms[0][1]
         for end in (condition.low, condition.high):
-            # The first turn with factor * turn + constant >= end; for negative factors, with < end.
+            # The first iteration with factor * iteration + constant >= end; for negative factors,
+            # with < end.
             beyond = end - condition.value.constant
-            turn = -(-beyond // factor) if factor > 0 else beyond // factor + 1
-            found |= {turn} if low < turn < high else set()
+            iteration = -(-beyond // factor) if factor > 0 else beyond // factor + 1
+            found |= {iteration} if low < iteration < high else set()
     return sorted(found)
 
 
@@ -354,7 +355,7 @@ def _write_inside(nest: Nest, ranges: tuple[Range, ...]) -> None:
 
 
 def _hoisted(loop: For) -> tuple[Statement, ...]:
-    """A loop, and before it what is the same for all its turns."""
+    """A loop, and before it what is the same for all its iterations."""
     inside, kept, before = {loop.name}, list[Statement](), list[Statement]()
     for statement in loop.body:
         if isinstance(statement, Let) and inside.isdisjoint(names_of(statement.value)):

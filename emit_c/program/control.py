@@ -1,7 +1,7 @@
 """Control flow in C: calls, branches and loops over the functions of computations.
 
 Nothing is handed over: who calls and who is called agree where everything lies. A loop's state is
-where the turn before has left it, and a branch leaves its result where the other one would.
+where the iteration before has left it, and a branch leaves its result where the other one would.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from codegen.program.trees import leaves
 from codegen.statements import Break, Forever, If, Statement, Try, Variable
 from emit_c.kernels.writing import write_loops
 from emit_c.program.function import HANDED_ON_NAMES
-from emit_c.program.turns import turn_in_swapped_places
+from emit_c.program.second_iteration import iteration_in_swapped_places
 from emit_c.table import emits_c
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def write_while(function: Function, instr: Instruction) -> None:
             call(function, condition, f"the condition of %{instr.name}"),
             Break(ended),
             call(function, body, f"the body of %{instr.name}"),
-            *turn_in_swapped_places(function, instr, ended),
+            *iteration_in_swapped_places(function, instr, ended),
         )
     )
     function.step(Variable(Record("hlo_patience"), patience, Struct(None, (Literal(0),))), loop)

@@ -1,4 +1,4 @@
-"""Loops whose state changes places with what the next turn computes, instead of being copied.
+"""Loops whose state changes places with what the next iteration computes, instead of being copied.
 
     for (;;) {                          for (;;) {
       if (!condition(x)) break;           if (!condition(x)) break;
@@ -8,8 +8,8 @@
                                         }
 
 Where every element of y is computed from many of x, y can't lie where x does, and copy insertion
-ends each turn with a copy. Two turns with x and y in each other's place need none. That both lie
-at constant addresses stays true, so the body is written twice.
+ends each iteration with a copy. Two iterations with x and y in each other's place need none. That
+both lie at constant addresses stays true, so the body is written twice.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class Swap:
     Attributes
     ----------
     copy : the instruction that is not needed any more.
-    state, following : the buffers that change places: of this turn's state and of the next one's.
+    state, following : the buffers that change places: of this iteration's state and of the next
+    one's.
     leaf : which part of the state it is.
     source : the value in `following`.
     """

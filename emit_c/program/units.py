@@ -142,7 +142,7 @@ class Units:
         for name in list(kernels)[len(self._words) :]:
             self._words[name] = kernels[name].mentions.keys()
             if name in entries and not _reached(self._words, [name]) & unmovable:
-                # With what it calls, as a fold its turns.
+                # With what it calls, as a fold its iterations.
                 size = sum(len(kernels[n].text) for n in _called(self._words, [name]))
                 self._waiting[name] = size
             if sum(self._waiting.values()) >= self._enough:

@@ -28,7 +28,19 @@ KEYWORDS = frozenset(
         *(f"{name}{suffix}" for name in _MATH for suffix in ("", "f")),
         *("memcpy", "memset", "printf", "clock", "y0", "y1", "j0", "j1", "jn", "yn", "gamma"),
         *("div", "exit", "signal"),
-        *("k", "level", "begin", "end", "at", "done", "step", "own", "scratch", "thread", "turn"),
+        *(
+            "k",
+            "level",
+            "begin",
+            "end",
+            "at",
+            "done",
+            "step",
+            "own",
+            "scratch",
+            "thread",
+            "iteration",
+        ),
     }
 )
 

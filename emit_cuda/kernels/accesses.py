@@ -4,7 +4,8 @@ A warp's 32 threads load or store together. Global memory answers in *sectors* o
 neighbouring floats are 4 sectors, 32 floats of different rows are 32. Shared memory has 32 *banks*,
 a word of 4 bytes wide; threads that want different words of one bank wait for each other.
 
-The index of each access is evaluated for all threads of one warp, in the first turn of each loop.
+The index of each access is evaluated for all threads of one warp, in the first iteration of each
+loop.
 
 References
 ----------

@@ -64,10 +64,10 @@ def _in_vectors(kernel: Kernel, results: Results, count: int) -> Stage | None:
     width = vectors.width_for([*(instr for instr, _ in results), *read])
     if width == 1:
         return None
-    turn, name, groups = kernel.body.name("v"), "thread", count // width
-    number = counter(name, groups) * width + counter(turn, width)
+    iteration, name, groups = kernel.body.name("v"), "thread", count // width
+    number = counter(name, groups) * width + counter(iteration, width)
     statements = _computed(kernel, results, number)
-    made = vectors.Pack(kernel, turn, width).loop(statements)
+    made = vectors.Pack(kernel, iteration, width).loop(statements)
     if made is None:
         return None
     if count % width == 0:

@@ -26,7 +26,7 @@ __all__ = ["WHY", "all_in_cuda", "launch_text", "writer_of"]
 
 # The changes, in their order, and what each is for.
 WHY: Final = {
-    "map-to-threads": "Turns of loops become threads of a grid.",
+    "map-to-threads": "Iterations of loops become threads of a grid.",
     "spell-in-cuda": "What CUDA spells otherwise gets CUDA's words, and the kernel gets its head.",
 }
 # Who writes kernels of a kind; all others are loops over elements.

@@ -203,13 +203,15 @@ class _Rows(_Reduction):
         kernel, body, fold = self.kernel, self.body, self.fold
         group = threads_for(self.chunk)
         width = vectors.width_of_rows(_read(kernel, fold.instr), self.count, group)
-        turn = body.name("v") if width > 1 else ""
+        iteration = body.name("v") if width > 1 else ""
 
         def add(row: Sum, vector: Sum) -> None:
             with body.block() as inside:
-                element = vector * width + counter(turn, width)
+                element = vector * width + counter(iteration, width)
                 fold.add(place(row, self.kept), place(element, self.reduced))
-            body.add(*(vectors.Pack(kernel, turn, width).around(inside) if width > 1 else inside))
+            body.add(
+                *(vectors.Pack(kernel, iteration, width).around(inside) if width > 1 else inside)
+            )
 
         if not self.partial:
             return self._rows_of(group, self.count // width, add)

@@ -197,7 +197,7 @@ class _Row:
         body, rows, scalars = self.body, self.rows, self.body.environment.scalars
         k, v, width = body.name("k"), body.name("v"), self.width
         groups = rows.size // width
-        with body.block() as turn:
+        with body.block() as iteration:
             step = counter(k, self.each) * self.group + counter(self.lane.name, self.group)
             r = body.let("s64", "r", indexed(step))
             element = counter(r.name, groups) * width + counter(v, width)
@@ -221,7 +221,7 @@ class _Row:
                 when(body, binary("<", r, groups), made)
             else:
                 body.add(*made)
-        body.add(For(k, self.each, tuple(turn), unroll=bool(self.kept)))
+        body.add(For(k, self.each, tuple(iteration), unroll=bool(self.kept)))
 
     def _store(self, number: int, index: Index) -> None:
         """Store the elements of wide results."""

@@ -89,11 +89,11 @@ def _columns(
         at = place(counter("thread", prod(others)), others)
         fold = windows.fold(body)
         i = body.name("i")
-        with body.block() as turn:
+        with body.block() as iteration:
             index = _at(at, axis, counter(i, windows.dims[axis]), windows.dims, forwards=forwards)
             fold.add([body.element(x, index) for x in windows.arrays])
             windows.store(body, fold, outputs, index)
-        body.add(For(i, windows.dims[axis], tuple(turn)))
+        body.add(For(i, windows.dims[axis], tuple(iteration)))
     made = each_thread("thread", prod(others), statements)
     return Stage(made.statements, made.grid, made.block, kind="running fold of columns")
 
@@ -165,11 +165,11 @@ class _Scan:
         body, fold = self.body, self.fold
         at, _, begin, end = self._begin()
         name = body.name("i")
-        with body.block() as turn:
+        with body.block() as iteration:
             index = self._element(at, counter(name, self.n))
             fold.fold.add([body.element(self.instr.operands[0], index)])
         start = body.let("s64", "first", begin + Name("threadIdx.x"))
-        body.add(For(name, end, tuple(turn), start=start, step=THREADS))
+        body.add(For(name, end, tuple(iteration), start=start, step=THREADS))
         fold.join_warp(WARP)
         shared = fold.join_block(THREADS // WARP)
         with body.block() as kept:
@@ -193,9 +193,9 @@ class _Scan:
         warps = body.name("warps")
         folded = body.variable(self.kind, "folded", size=EACH)
         tile = body.name("tile")
-        with body.block() as turn:
+        with body.block() as iteration:
             self._tile(at, end, tile, carry, (Name(warps), folded), output)
-        body.add(For(tile, end, tuple(turn), start=begin, step=THREADS * EACH))
+        body.add(For(tile, end, tuple(iteration), start=begin, step=THREADS * EACH))
         return (*shared, (self.kind, warps, THREADS // WARP))
 
     def _tile(

@@ -1,7 +1,7 @@
 """What a kernel's statements are for a GPU: launches, one after the other, and copies between them.
 
-A loop whose turns do not depend on each other becomes a grid: each turn has a thread. What else
-stands beside such loops is done by one thread, in a launch of its own.
+A loop whose iterations do not depend on each other becomes a grid: each iteration has a thread.
+What else stands beside such loops is done by one thread, in a launch of its own.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def stages(statements: Sequence[Statement], own_bytes: int, arrays: Collection[s
 
     Parameters
     ----------
-    own_bytes : what each turn of a parallel loop needs for itself.
+    own_bytes : what each iteration of a parallel loop needs for itself.
     arrays : the names of the arrays that the kernel is given.
     """
     declared = {s.name for s in statements if isinstance(s, Variable)}
@@ -158,7 +158,7 @@ def _copy(statement: Statement, arrays: Collection[str]) -> CopyStage | None:
 
 
 def _grid(statement: Statement, values: Sequence[Let | Variable], own_bytes: int) -> Stage | None:
-    """A launch of a thread for each turn of a parallel loop; None for other statements."""
+    """A launch of a thread for each iteration of a parallel loop; None for other statements."""
     if isinstance(statement, If) and len(statement.then) == 1 and not statement.otherwise:
         inside = _grid(statement.then[0], (), own_bytes)
         if inside is None:
@@ -171,19 +171,19 @@ def _grid(statement: Statement, values: Sequence[Let | Variable], own_bytes: int
     total = prod(counts)
     if not loops or total < 1:
         return None
-    index = delinear(counter("turn", total), counts)
+    index = delinear(counter("iteration", total), counts)
     places = [
         Let("s64", loop.name, indexed(number * step + start))
         for loop, number, (start, _, step) in zip(loops, index, bounds, strict=True)
     ]
-    turn = (*places, *body)
+    iteration = (*places, *body)
     if not own_bytes:
-        made = replace(each_thread("turn", total, turn), kind=PARALLEL)
+        made = replace(each_thread("iteration", total, iteration), kind=PARALLEL)
         return replace(made, statements=(*needed(values, made.statements), *made.statements))
     threads = max(1, min(total, MOST_OWN // own_bytes))
     block = block_for(threads)
     blocks = -(-threads // block)
-    loop = For("turn", total, turn, start=Name("thread"), step=blocks * block)
+    loop = For("iteration", total, iteration, start=Name("thread"), step=blocks * block)
     made = (
         Let("s64", "thread", thread_number(block)),
         Variable(Pointer("u8"), "own", Name("own_memory") + Name("thread") * own_bytes),

@@ -58,8 +58,8 @@ class Pack:
     before, behind : statements in front of the loop over the elements, and after it.
     """
 
-    def __init__(self, kernel: Kernel, turn: str, width: int) -> None:
-        self.kernel, self.turn, self.width = kernel, turn, width
+    def __init__(self, kernel: Kernel, iteration: str, width: int) -> None:
+        self.kernel, self.iteration, self.width = kernel, iteration, width
         self.before: list[Statement] = []
         self.behind: list[Statement] = []
         self._packs: dict[tuple[Expr, Sum], Name] = {}
@@ -75,14 +75,16 @@ class Pack:
         short = straight(kept) and len(kept) <= MOST_STATEMENTS
         if short:
             kept = tuple(each for s in kept for each in self._changed(s))
-        return [*self.before, For(self.turn, self.width, kept, unroll=short), *self.behind]
+        return [*self.before, For(self.iteration, self.width, kept, unroll=short), *self.behind]
 
     def _changed(self, statement: Statement) -> list[Statement]:
         match statement:
             case Let(kind, name, Load(Name() as pointer, Index(number))):
                 first = self._aligned(number)
                 if first is not None:
-                    loaded = item(self._loaded(number_of(kind), pointer, first), Name(self.turn))
+                    loaded = item(
+                        self._loaded(number_of(kind), pointer, first), Name(self.iteration)
+                    )
                     return [Let(kind, name, loaded)]
             case Assign():
                 made = self._stored(statement, self.behind)
@@ -108,10 +110,10 @@ class Pack:
     def _aligned(self, number: Sum) -> Sum | None:
         """The number of the vector that an element is in; None where it may be in two."""
         factors = {a: f for a, f in number.terms if isinstance(a, Counter)}
-        turn = next((a for a in factors if a.name == self.turn), None)
-        if turn is None or factors[turn] != 1 or number.names.count(self.turn) != 1:
+        iteration = next((a for a in factors if a.name == self.iteration), None)
+        if iteration is None or factors[iteration] != 1 or number.names.count(self.iteration) != 1:
             return None
-        rest = tuple((a, f) for a, f in number.terms if a is not turn)
+        rest = tuple((a, f) for a, f in number.terms if a is not iteration)
         if any(f % self.width for f in (number.constant, *(f for _, f in rest))):
             return None
         divided = tuple((a, f // self.width) for a, f in rest)
@@ -139,4 +141,4 @@ class Pack:
         name = self._packs[pointer, first] = Name(self.kernel.body.name(f"{pointer.name}_all"))
         self.before.append(Variable(f"{kind}x{self.width}", name.name))
         behind.append(Assign(self._vector(kind, pointer, first, const=False), name))
-        return Assign(item(name, Name(self.turn)), statement.value)
+        return Assign(item(name, Name(self.iteration)), statement.value)

@@ -10,7 +10,7 @@ import numpy as np
 
 from emit_cuda.devices import Memory, Purpose
 from emit_cuda.program.steps import Copy, Launch, LibraryCall, Place
-from emit_cuda.program.streams import Choice, Segment, Turns
+from emit_cuda.program.streams import Choice, Iterations, Segment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,7 +84,7 @@ class Runner:
             match part:
                 case Segment():
                     self._segment(part)
-                case Turns(step, condition, body):
+                case Iterations(step, condition, body):
                     self.run(condition)
                     while self._read(step.predicate, np.bool_):
                         self.run(body)

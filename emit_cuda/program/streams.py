@@ -58,7 +58,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class Iterations:
     """A loop over segments, as `While`."""
 
     step: While
@@ -74,7 +74,7 @@ class Choice:
     branches: tuple[tuple[Part, ...], ...]
 
 
-Part = Segment | Turns | Choice
+Part = Segment | Iterations | Choice
 
 
 def parts(steps: Sequence[Step], streams: int = MOST_STREAMS) -> tuple[Part, ...]:
@@ -93,7 +93,9 @@ def parts(steps: Sequence[Step], streams: int = MOST_STREAMS) -> tuple[Part, ...
         found += [side_by_side(waiting, streams)] if waiting else []
         waiting = []
         if isinstance(step, While):
-            found.append(Turns(step, parts(step.condition, streams), parts(step.body, streams)))
+            found.append(
+                Iterations(step, parts(step.condition, streams), parts(step.body, streams))
+            )
         else:
             found.append(Choice(step, tuple(parts(b, streams) for b in step.branches)))
     return (*found, *([side_by_side(waiting, streams)] if waiting else []))

@@ -101,9 +101,9 @@ CODES: Final[dict[str, Code]] = {
     ),
     "HLO124": Code(
         "a loop does not end",
-        "The condition of a while still holds after as many turns as were allowed, by "
-        "--max-turns or max_turns. Without such a limit a loop that never ends is run forever, as "
-        "it is by compiled code.",
+        "The condition of a while still holds after as many iterations as were allowed, by "
+        "--max-iterations or max_iterations. Without such a limit a loop that never ends is run "
+        "forever, as it is by compiled code.",
     ),
     # Evaluation: what an opcode means for values
     "HLO101": Code(

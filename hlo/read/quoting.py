@@ -12,7 +12,8 @@ from hlo.read.nesting import MAX_NESTING
 
 # In Python before 3.11.5, a possessive repetition of a group may end behind the place where its
 # last try failed. Here that does no harm: a string that is never closed does not match, either way.
-# Where it would, `(?>(?:...)*)` is used; it takes memory for each turn, so that turns are bounded.
+# Where it would, `(?>(?:...)*)` is used; it takes memory for each iteration, so that these are
+# bounded.
 QUOTED = r'"(?:[^"\\]++|\\.)*+"'
 _SINGLE = QUOTED.replace('"', "'")
 # Strings; brackets outside of them, and quotes that no other closes.

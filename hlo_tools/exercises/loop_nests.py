@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 NAME = "written_out"
 REPLACED = "unroll-short-loops"
-MOST_TURNS = 4
+MOST_ITERATIONS = 4
 
 FOLD = """f {{
   a = {kind}[] parameter(0)
@@ -72,7 +72,7 @@ def modules() -> list[hlo.Module]:
 def is_short(loop: For) -> bool:
     """Whether a loop is one that the exercise wants written out."""
     counts = isinstance(loop.stop, int) and (loop.start, loop.step) == (0, 1)
-    few = counts and isinstance(loop.stop, int) and loop.stop <= MOST_TURNS
+    few = counts and isinstance(loop.stop, int) and loop.stop <= MOST_ITERATIONS
     return few and not any(isinstance(s, For | If) for s in loop.body)
 
 

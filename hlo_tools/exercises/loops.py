@@ -1,4 +1,4 @@
-"""Exercises of chapter 8: how often a loop runs, and what is the same in each of its turns."""
+"""Exercises of chapter 8: how often a loop runs, and what is the same in each of its iterations."""
 
 from __future__ import annotations
 
@@ -125,18 +125,18 @@ def left_inside(module: Module, after: Module) -> Finding | None:
     body = next(i for i in after.entry.instructions if i.opcode == "while").called[1]
     left = [i for i in body.instructions if i.opcode in ("exponential", "sine")]
     if left:
-        message = f"%{left[0].name} stays in the loop, though it is the same in every turn"
+        message = f"%{left[0].name} stays in the loop, though it is the same in every iteration"
         return Finding("weak", message, f"{module}\n// after\n{after}")
     return None
 
 
 EXERCISES = (
     Exercise(
-        25, "count the turns of a loop", 8, "medium",
+        25, "count the iterations of a loop", 8, "medium",
         {"trips": lambda: own_trips}, "optimizer/loops/trip_count.py:Counter.trips", check_trips,
     ),
     Exercise(
-        26, "find what is the same in every turn", 8, "hard",
+        26, "find what is the same in every iteration", 8, "hard",
         {"invariants": lambda: motion.invariants},
         "optimizer/loops/while_loop_invariant_code_motion.py:invariants", check_invariants,
     ),

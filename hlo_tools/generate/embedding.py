@@ -119,7 +119,7 @@ class Maker:
         return self.make("conditional", given[-1], whole, whole, called=branches)
 
     def loop(self, entry: Computation, given: list[Instruction], random: Random) -> Instruction:
-        """A loop of some turns, of which the last one's value remains."""
+        """A loop of some iterations, of which the last one's value remains."""
         start = self.make("tuple", self.number(0), *given, self.zeros(entry.root.shape))
         state = self.parameter(start.shape, 0)
         counter, *parts, _ = (

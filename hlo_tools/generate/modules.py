@@ -252,14 +252,14 @@ class Body:
         return self.keep("conditional", index, *arguments, called=branches)
 
     def loop(self, shape: Shape) -> Instruction:
-        """A while that counts to a small number and changes a value at each turn."""
+        """A while that counts to a small number and changes a value at each iteration."""
         state_shape = tuple_of(array(S32), shape)
         names = self.maker.names
-        turns = self.random.choice((0, 1, 2, 3))
+        iterations = self.random.choice((0, 1, 2, 3))
         condition = Builder(names.unique("condition"), names)
         state = condition.parameter(state_shape)
         counter = condition.add("get-tuple-element", state, index=0)
-        limit = condition.constant(literal(turns, array(S32)))
+        limit = condition.constant(literal(iterations, array(S32)))
         condition.add("compare", counter, limit, direction="LT")
         body = Builder(names.unique("body"), names)
         state = body.parameter(state_shape)
@@ -267,7 +267,7 @@ class Body:
         value = body.add("get-tuple-element", state, index=1)
         step = body.constant(literal(1, array(S32)))
         following = body.add("add", counter, step)
-        changed = body.add("call", value, called=[self.inner("turn", [shape], shape)])
+        changed = body.add("call", value, called=[self.inner("iteration", [shape], shape)])
         body.add("tuple", following, changed)
         start = self.keep("constant", shape=array(S32), literal=literal(0, array(S32)))
         initial = self.keep("tuple", start, self.value(shape, 2))

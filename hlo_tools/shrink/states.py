@@ -1,4 +1,4 @@
-"""Cases whose loops keep less from turn to turn: one element of their state, or one less."""
+"""Cases whose loops carry less: one element of their state, or one less."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ class Search:
 
 
 def first_values(module: Module, name: str, inputs: Inputs) -> list[Any]:
-    """The first value of an instruction on each device; later turns of a loop read other values."""
+    """The first value of an instruction on each device; in a loop, that of the first iteration."""
     found: dict[tuple[int, int], Any] = {}
 
     def observe(event: Evaluated) -> None:

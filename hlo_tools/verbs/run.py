@@ -114,12 +114,12 @@ def add_arguments(parser: Parser) -> None:
         help="with --platform cuda: let kernels compute what cuBLASLt or cuFFT would",
     )
     parser.add_argument(
-        "--max-turns",
+        "--max-iterations",
         type=at_least(0),
         metavar="N",
-        help="stop with an error where a loop, interpreted, goes on after N turns",
+        help="stop with an error where a loop, interpreted, goes on after N iterations",
     )
-    parser.only_with(("--max-turns",), "--platform interpreter", "--reference interpreter")
+    parser.only_with(("--max-iterations",), "--platform interpreter", "--reference interpreter")
     add_tolerance_options(parser)
     parser.only_with(TOLERANCE_OPTIONS, "--expect", "--reference")
     parser.only_with(("--threads",), "--platform c", "--reference c")
@@ -138,9 +138,9 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Run, print, save and compare each module."""
-    limit = arguments.max_turns
+    limit = arguments.max_iterations
     named = arguments.reference
-    reference = runner(named, max_turns=limit) if named else None
+    reference = runner(named, max_iterations=limit) if named else None
     run_on = chosen_runner(arguments)
     if arguments.threads is not None:
         limit_threads(arguments.threads)
@@ -172,7 +172,7 @@ def chosen_runner(
 ) -> Callable[[Module, Sequence[Sequence[Any]]], list[Value]]:
     """What runs a module on the inputs of each device, watched as the options ask for."""
     observed = bool(arguments.trace or arguments.stop_at_nan or arguments.stop_at_inf)
-    runs = runner(arguments.platform, observed=observed, max_turns=arguments.max_turns)
+    runs = runner(arguments.platform, observed=observed, max_iterations=arguments.max_iterations)
     way = watched_runner(arguments)
     if way is not None:
         return way
@@ -196,8 +196,8 @@ def chosen_runner(
 def run_timed(arguments: Namespace, module: Module, inputs: Sequence[Sequence[Any]]) -> list[Value]:
     """Run a module so many times, and tell on standard error how long it took."""
     start = time.perf_counter()
-    if arguments.max_turns is not None and PLATFORMS[arguments.platform].limited:
-        run_once = runner(arguments.platform, max_turns=arguments.max_turns)
+    if arguments.max_iterations is not None and PLATFORMS[arguments.platform].limited:
+        run_once = runner(arguments.platform, max_iterations=arguments.max_iterations)
         loaded = partial(run_once, module, observe=None)
     else:
         loaded = load_on(arguments.platform, module)

@@ -5,7 +5,7 @@
 Bytes are those of the values themselves, as if each lay in memory of its own. The cost is that of
 XLA's cost analysis, as its tool `compute_cost` prints it: arithmetic operations, transcendental
 ones such as exp, and bytes that instructions read and write, those inside of fusions not counted. A
-loop counts as one turn, and a conditional as all of its branches.
+loop counts as one iteration, and a conditional as all of its branches.
 """
 
 from __future__ import annotations

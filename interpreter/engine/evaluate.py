@@ -30,7 +30,7 @@ def evaluate(
     per_device: Sequence[Sequence[Any]] | None = None,
     devices: Sequence[Device] | None = None,
     observe: Callable[[Event], None] | None = None,
-    max_turns: int | None = None,
+    max_iterations: int | None = None,
 ) -> Value:
     """What a module's entry computation gives for some arguments.
 
@@ -41,8 +41,8 @@ def evaluate(
         d // num_partitions and partition d % num_partitions.
     devices : the devices to run on, to fill their queues before and to read them after.
     observe : called with an `Event` after every instruction; see `interpreter.engine.observe`.
-    max_turns : how often any loop may run its body at a time; None for any number of times. Then
-        a loop that never ends is run forever.
+    max_iterations : how often any loop may run its body at a time; None for any number of times.
+        Then a loop that never ends is run forever.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def evaluate(
     ------
     HloError
         HLO020 to HLO099 if the module is not well-formed; HLO100 to HLO149 if the arguments do not
-        fit, memory does not suffice, devices disagree, a loop goes on after `max_turns`, or an
+        fit, memory does not suffice, devices disagree, a loop goes on after `max_iterations`, or an
         instruction has no meaning for its operands.
     """
     verify_once(module)
@@ -74,7 +74,7 @@ def evaluate(
             raise HloError("HLO110", wanted, module.span)
         device.replica, device.partition = divmod(number, lockstep.partitions)
         device.lockstep = lockstep
-        frame = Frame(device, observe, max_turns)
+        frame = Frame(device, observe, max_iterations)
         given = checked_arguments(module.entry, cast("Sequence[Any]", own))
         bodies.append(partial(_run, frame, module, given))
     results = lockstep.run(bodies)

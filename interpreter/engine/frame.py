@@ -88,18 +88,18 @@ class Frame:
     ----------
     device : the device, with the state that it keeps: random numbers, queues, channels.
     observe : called with an `Event` after every instruction; None for silence.
-    max_turns : how often a loop may run its body; None for any number of times.
+    max_iterations : how often a loop may run its body; None for any number of times.
     """
 
     def __init__(
         self,
         device: Device,
         observe: Callable[[Event], None] | None = None,
-        max_turns: int | None = None,
+        max_iterations: int | None = None,
     ) -> None:
         self.device = device
         self.observe = observe
-        self.max_turns = max_turns
+        self.max_iterations = max_iterations
         self._path: list[tuple[Computation, int]] = []
         self._plans: dict[Computation, Plan] = {}
         self._plans_in_place: dict[Computation, Plan] = {}
@@ -115,7 +115,7 @@ class Frame:
 
         Parameters
         ----------
-        iteration : for observers: which turn of a loop this is.
+        iteration : for observers: which iteration of a loop this is.
         in_place : whether arrays that a loop carries may be written to: see
             `interpreter.in_place`. Observers, who may keep what they see, prevent it.
         """

@@ -5,7 +5,7 @@ A `Recorder` keeps the values under names that say where they arose:
 
     recorder = Recorder()
     evaluate(module, x, observe=recorder)
-    recorder.values["device 0/main/body[2]/add.1"]    # in the third turn of the loop
+    recorder.values["device 0/main/body[2]/add.1"]    # in the third iteration of the loop
     recorder.save("values.npz")
 """
 

@@ -64,7 +64,7 @@ class Cost:
 
 
 def cost(instr: Instruction) -> Cost:
-    """What one run of an instruction takes; a loop counts as one turn, a conditional as all."""
+    """The cost of one run of an instruction; a loop counts one iteration, a conditional all."""
     if instr.opcode in FREE:
         return Cost(bytes_read=(0,) * len(instr.operands))
     if instr.opcode in SEQUENTIAL:
@@ -181,7 +181,7 @@ def computation_cost(computation: Computation) -> Cost:
 
 
 def module_cost(module: Module) -> Cost:
-    """What one run of a module takes; each loop counts as one turn."""
+    """What one run of a module takes; each loop counts as one iteration."""
     return computation_cost(module.entry)
 
 

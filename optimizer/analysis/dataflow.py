@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from hlo import attributes as a
 from optimizer.analysis.alias import DEFAULT
-from optimizer.analysis.live_ranges import last_turn, spans
+from optimizer.analysis.live_ranges import last_iteration, spans
 from optimizer.analysis.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -325,14 +325,14 @@ class Dataflow:
             for value in leaf if isinstance(leaf, Several) else (leaf,):
                 found = self._find(value)
                 assert isinstance(found, Value)
-                reads[found].append(last_turn(self.timeline, found.made, (moment, where)))
+                reads[found].append(last_iteration(self.timeline, found.made, (moment, where)))
         for value, moments in reads.items():
             value.live = self._spans(value, moments)
 
     def _spans(self, value: Value, moments: list[Moment]) -> list[tuple[int, int]]:
         if value not in self._loops:
             return spans(self.timeline, value.made, moments)
-        # A loop's state ends with the turn, unless the loop ends: that is after the condition.
+        # A loop's state ends with the iteration, unless the loop ends: that is after the condition.
         loop = self._loops[value]
         inside = [m for m in moments if m[0] <= loop.last]
         outside = [m for m in moments if m[0] > loop.last]

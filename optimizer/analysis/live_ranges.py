@@ -20,11 +20,11 @@ Moment = tuple[int, "Computation"]
 Span = tuple[int, int]
 
 
-def last_turn(timeline: Timeline, made: int, moment: Moment) -> Moment:
+def last_iteration(timeline: Timeline, made: int, moment: Moment) -> Moment:
     """When a value that is read at a moment is no longer needed.
 
-    A loop around the reader that is not around the maker reads the value in every turn, so until
-    it ends.
+    A loop around the reader that is not around the maker reads the value in every iteration, so
+    until it ends.
     """
     now, where = moment
     loop = timeline.loop[where]

@@ -1,7 +1,8 @@
 """When each instruction runs: the sequential computations of a module on one line of time.
 
-A call takes the moments in which its callee runs, a loop those of one turn: first its condition,
-then its body. The branches of a conditional follow each other on the line, though only one runs.
+A call takes the moments in which its callee runs, a loop those of one iteration: first its
+condition, then its body. The branches of a conditional follow each other on the line, though only
+one runs.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Turns computations that run beside others into calls.
+"""Iterations computations that run beside others into calls.
 
     start = ((a), r) async-start(x), calls=f
     update = ((a, b), r) async-update(start, y)  =>

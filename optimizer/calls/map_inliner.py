@@ -1,4 +1,4 @@
-"""Turns maps into the array operations that they stand for.
+"""Iterations maps into the array operations that they stand for.
 
     add { a = f32[] parameter(0)             ROOT m = f32[4] add(x, y)
           b = f32[] parameter(1)

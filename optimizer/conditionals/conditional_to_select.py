@@ -1,4 +1,4 @@
-"""Turns conditionals inside of maps into selects.
+"""Iterations conditionals inside of maps into selects.
 
     c = f32[] conditional(p, x, y), true_computation=negate, false_computation=sine
 

@@ -83,23 +83,23 @@ class Site:
         state: Sequence[Instruction],
         step: Callable[..., Sequence[Instruction]],
     ) -> list[Instruction]:
-        """The state after a loop of `count` turns.
+        """The state after a loop of `count` iterations.
 
         Parameters
         ----------
-        step : of the turn's number, an s32, and the state; returns the next state.
+        step : of the iteration's number, an s32, and the state; returns the next state.
         """
         start = make("tuple", splat(0, array(S32)), *state)
 
         def goes_on(whole: Instruction) -> Instruction:
             return make("compare", element(whole, 0), count, direction="LT")
 
-        def turn(whole: Instruction) -> Instruction:
+        def iteration(whole: Instruction) -> Instruction:
             number, *values = elements(whole)
             return make("tuple", make("add", number, 1), *step(number, *values))
 
         condition = self.computation("condition", [start.shape], goes_on)
-        body = self.computation("body", [start.shape], turn)
+        body = self.computation("body", [start.shape], iteration)
         return elements(make("while", start, called=(condition, body)))[1:]
 
 

@@ -2,7 +2,7 @@
 
 Some of XLA's are not among them, though they are passes here too:
 
-- scatter_expander for what is left after its simple form: a loop that writes one update a turn is
+- scatter_expander for what is left after its simple form: a loop of one update an iteration is
   the only way for XLA's CPU, but slower in each of our backends, which all know the opcode;
 - scatter_determinism_expander: our backends scatter in order anyway;
 - tree_reduction_rewriter, reduce-window-rewriter: kernels for a GPU fold what is long in two

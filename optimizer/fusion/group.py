@@ -29,7 +29,7 @@ class Group:
     operands : what is read.
     reductions, repeated, code : as the policy counts them.
     gathers : how many are computed.
-    turns : how often the innermost loop runs: evaluations of the value that has most of them.
+    iterations : how often the innermost loop runs: evaluations of the value that has most of them.
     """
 
     root: Instruction
@@ -39,7 +39,7 @@ class Group:
     repeated: float = 0
     code: int = 1
     gathers: int = 0
-    turns: float = 1
+    iterations: float = 1
 
     def on_the_way(self, instr: Instruction) -> Iterator[Instruction]:
         """What computes the result from a value, element by element or by moving them."""
@@ -75,12 +75,12 @@ class Asked:
         return sum(sum(p.values()) for p in self.places.values())
 
     def repeated(self, group: Group) -> float:
-        """Operations that are done again, per turn of a group's innermost loop."""
+        """Operations that are done again, per iteration of a group's innermost loop."""
         times = sum(self.places[group].values())
         if self.instr.opcode in MOVEMENT or self.instr.opcode == "constant" or not times:
             return 0
         again = times if len(self.places) > 1 else times - self.instr.shape.size
-        return max(again, 0) / max(group.turns, times)
+        return max(again, 0) / max(group.iterations, times)
 
 
 @dataclass(frozen=True)

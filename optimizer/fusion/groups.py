@@ -66,7 +66,7 @@ class Planner:
             group.reductions += instr.opcode == "reduce"
             group.gathers += instr.opcode == "gather"
             group.code += len(places)
-            group.turns = max(group.turns, *places.values())
+            group.iterations = max(group.iterations, *places.values())
             group.members[instr] = places
             del group.operands[instr]
             group.operands.update(dict.fromkeys(instr.operands))
@@ -78,7 +78,7 @@ class Planner:
         places: Places = {RESULT: leaf(made.shape).size}
         operands = dict.fromkeys(instr.operands)
         group = Group(instr, {instr: places}, operands, int(instr.opcode == "reduce"))
-        group.turns = max(1, *places.values())
+        group.iterations = max(1, *places.values())
         group.gathers = int(instr.opcode == "gather")
         self.groups[instr] = group
         self.homes[instr].append(group)

@@ -38,7 +38,7 @@ class HorizontalInputFusion:
 
 
 def _loops(kernel: Kernel) -> Hashable:
-    """How many turns the loops of a fold have; None for what is no fold."""
+    """How many iterations the loops of a fold have; None for what is no fold."""
     nest = nest_of(kernel.members, kernel.outputs)
     if isinstance(nest, str) or kernel.outputs[0].opcode != "reduce":
         return None

@@ -56,7 +56,7 @@ class Merge:
         return self.first.bytes + self.second.bytes - self.kernel.bytes
 
 
-def turns(merge: Merge) -> str | None:
+def trip_count(merge: Merge) -> str | None:
     """All folds read as many elements, and results have as many as those, or as the folds yield.
 
     That follows from what `loops` asks. Most pairs that it refuses differ in this already, which is
@@ -71,7 +71,7 @@ def turns(merge: Merge) -> str | None:
         if merge.needed(instr, parts):
             sizes = sizes or {member.shape.size}
             if member.shape.size not in sizes:
-                return f"%{member.name} has other elements than the loops have turns"
+                return f"%{member.name} has other elements than the loops have iterations"
     return None
 
 
@@ -133,7 +133,7 @@ def benefit(merge: Merge) -> str | None:
 
 
 MERGE_RULES: dict[str, Callable[[Merge], str | None]] = {
-    "turns": turns,
+    "trip_count": trip_count,
     "size": size,
     "loops": loops,
     "index": index,

@@ -9,8 +9,9 @@
         y = e / s
 
 All folds of such a kernel keep the same digits and fold the same ones. A value is *whole* if it has
-an element for each turn of all loops, and a *row value* if it has one for each row. What depends on
-a fold belongs to a later sweep than the fold; several sweeps need rows that stay in the cache.
+an element for each iteration of all loops, and a *row value* if it has one for each row. What
+depends on a fold belongs to a later sweep than the fold; several sweeps need rows that stay in the
+cache.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class Nest:
         return 1 + max((self.sweep[i] for i in (*self.folds, *whole)), default=0)
 
     def count(self, place: Place) -> int:
-        """How many turns the loops of some digits have."""
+        """How many iterations the loops of some digits have."""
         return prod(self.digits.size(d) for d in place)
 
     def row_bytes(self) -> int:
@@ -111,7 +112,7 @@ def nest_of(members: Sequence[Instruction], outputs: Sequence[Instruction]) -> N
             return f"%{fold.name} and %{folds[0].name} fold in different loops"
     for output in outputs:
         if place[output] not in (order, kept):
-            return f"%{output.name} has other elements than the loops have turns"
+            return f"%{output.name} has other elements than the loops have iterations"
     folded = tuple(d for d in order if d not in kept)
     if tuple(d for d in order if d in kept) != kept:
         return f"%{folds[0].name} has its elements in another order than what it folds"

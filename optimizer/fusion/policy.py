@@ -52,7 +52,7 @@ class Policy:
     skewed : whether to compute elements whose places in rows are divisions, which keep the loop
         around them out of vector lanes.
     places : at how many indices one value may be asked for in a fusion. Each is code of its own.
-    repeated : cheap operations that are computed again, per turn of the innermost loop.
+    repeated : cheap operations that are computed again, per iteration of the innermost loop.
     code : values that are computed in one fusion, counted once for each place.
     results : of one kernel, at most.
     folds : in one kernel whose folds share a loop, at most.

@@ -72,7 +72,7 @@ class PriorityPlanner:
     def _run(self) -> None:
         """Fuse whatever saves the most, as long as anything saves time.
 
-        Kernels around a fused one are judged anew only when it is their turn.
+        Kernels around a fused one are judged anew only when it is their iteration.
         """
         saved = {instr: self._saved(instr) for instr in self.groups}
         queue = [(-saved[i], self._order[i], i) for i in self.groups]

@@ -198,7 +198,7 @@ def repetition(setting: Setting, asked: Asked) -> str | None:
         if repeated > setting.policy.repeated:
             return (
                 f"the kernel of %{group.root.name} would repeat {repeated:.1f} operations in each "
-                f"turn; at most {setting.policy.repeated}"
+                f"iteration; at most {setting.policy.repeated}"
             )
     return None
 

@@ -36,7 +36,7 @@ def dead_elements(site: Site) -> Instruction | None:
 
 
 def live_elements(site: Site) -> set[int]:
-    """The elements that must be carried from turn to turn."""
+    """The elements that must be carried from iteration to iteration."""
     loop, live = site.loop, set[int]()
     pending = {i for i in site.used if not loop.is_invariant(i)}
     for computation in loop.instr.called:
@@ -85,7 +85,7 @@ def induction_variables(site: Site) -> Instruction | None:
     References
     ----------
     XLA, `TryMergeInductionVariables` in `xla/service/while_loop_simplifier.cc`, which adds a
-    counter of turns for them all.
+    counter of iterations for them all.
     """
     loop = site.loop
     counters = {i: found for i in range(loop.size) for found in [_counter(loop, i)] if found}
@@ -112,11 +112,11 @@ def _counter(loop: Loop, i: int) -> tuple[int, int] | None:
 
 
 def repeated_elements(site: Site) -> Instruction | None:
-    """Merges elements that are equal at first and change alike in every turn.
+    """Merges elements that are equal at first and change alike in every iteration.
 
     Elements equal at first are taken to be equal always, until the body, where it takes one for
     another, computes different things for two of them; those are told apart, and so on. What is
-    left is equal by induction on the turns.
+    left is equal by induction on the iterations.
 
     References
     ----------

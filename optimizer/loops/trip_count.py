@@ -4,7 +4,7 @@
     ROOT go = pred[] compare(i, s32[] constant(9)), direction=LT
 
 From an initial 0 this loop runs for 0, 2, 4, 6, 8: 5 times. Where the form is another one, the
-induction variable alone is followed through some turns by the interpreter.
+induction variable alone is followed through some iterations by the interpreter.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from optimizer.loops.state import Loop
 
 # XLA follows a loop so far and no further.
-MAX_TURNS = 128
+MAX_ITERATIONS = 128
 # The direction of b ? a, for the direction of a ? b.
 SWAPPED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "EQ": "EQ", "NE": "NE"}
 
@@ -74,7 +74,7 @@ class Counter:
         return trips if trips is not None and self.low <= self.value(trips) <= self.high else None
 
     def value(self, k: int) -> int:
-        """What it is before turn k."""
+        """What it is before iteration k."""
         return self.init + k * self.step
 
 
@@ -146,12 +146,12 @@ def bound_of(condition: Computation, index: int) -> tuple[str, int] | None:
     return (direction, limit) if element_of(left, state) == index and limit is not None else None
 
 
-def trip_count(loop: Loop, max_turns: int = MAX_TURNS) -> int | None:
+def trip_count(loop: Loop, max_iterations: int = MAX_ITERATIONS) -> int | None:
     """How often a loop's body runs.
 
     Parameters
     ----------
-    max_turns : so far the interpreter may follow it, if it is not plain arithmetic.
+    max_iterations : so far the interpreter may follow it, if it is not plain arithmetic.
 
     References
     ----------
@@ -162,10 +162,10 @@ def trip_count(loop: Loop, max_turns: int = MAX_TURNS) -> int | None:
         return counter.trips
     if value_of(loop.condition.root) is not None:
         return None if value_of(loop.condition.root) else 0
-    return followed(loop, max_turns)
+    return followed(loop, max_iterations)
 
 
-def followed(loop: Loop, max_turns: int) -> int | None:
+def followed(loop: Loop, max_iterations: int) -> int | None:
     """How often a loop runs, found by running nothing but its induction variable."""
     index = induction_index(loop)
     first = None if index is None else loop.initial(index)
@@ -179,10 +179,10 @@ def followed(loop: Loop, max_turns: int) -> int | None:
     test, advance = trust(module(goes_on)), trust(module(following))
     state: Any = value
     try:
-        for turn in range(max_turns + 1):
-            if not evaluate(test, state, max_turns=max_turns):
-                return turn
-            state = evaluate(advance, state, max_turns=max_turns)
+        for iteration in range(max_iterations + 1):
+            if not evaluate(test, state, max_iterations=max_iterations):
+                return iteration
+            state = evaluate(advance, state, max_iterations=max_iterations)
     except HloError:
         pass
     return None

@@ -1,4 +1,4 @@
-"""Loop-invariant code motion: computes before a loop what is the same in each of its turns.
+"""Loop-invariant code motion: computes before a loop what is the same in each of its iterations.
 
 body { s = (s32[], f32[4]) parameter(0)         e = f32[4] exponential(x)
        x = f32[4] get-tuple-element(s), 1       init = tuple(zero, x, e)
@@ -81,7 +81,7 @@ def taken(site: Site) -> dict[Instruction, int]:
 def invariants(site: Site, ratio: float) -> dict[Instruction, None]:
     """The instructions of the body that may be computed before the loop, in order."""
     loop, known = site.loop, dict.fromkeys(taken(site))
-    trips = trip_count(loop, max_turns=1)
+    trips = trip_count(loop, max_iterations=1)
     has_domain = any(i.opcode == "domain" for i in loop.body.instructions)
     if not known or has_domain or (trips is not None and trips <= 1):
         return {}

@@ -4,7 +4,8 @@ A loop that carries its counter, an array, and a copy of that array that it neve
 
     while (i < 8) { i, x, y = i + 1, x * y, y }    => y is no state
 
-Each transformation is a function of its own, and stands in `elements`, `turns` or `flatten`.
+Each transformation is a function of its own, and stands in `elements`, `by_trip_count` or
+`flatten`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from optimizer.cleanup.in_turn import in_turn
+from optimizer.loops.by_trip_count import never_runs, runs_once, trivial_compares
 from optimizer.loops.elements import (
     constant_elements,
     dead_elements,
@@ -21,7 +23,6 @@ from optimizer.loops.elements import (
 )
 from optimizer.loops.flatten import flatten_nested_tuples
 from optimizer.loops.site import transformed
-from optimizer.loops.turns import never_runs, runs_once, trivial_compares
 from optimizer.passes import register
 
 if TYPE_CHECKING:

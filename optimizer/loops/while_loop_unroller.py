@@ -1,4 +1,4 @@
-"""Unrolls loops: the body once for every turn, or several turns in one.
+"""Unrolls loops: the body once for every iteration, or several iterations in one.
 
 while (i < 3) { i, x = i + 1, x * x }        x1 = x * x; x2 = x1 * x1; x3 = x2 * x2
 """
@@ -31,19 +31,19 @@ MARK = "unroll_factor"
 @register
 @dataclass(frozen=True)
 class WhileLoopUnroller:
-    """Replaces loops of known trip counts by their turns.
+    """Replaces loops of known trip counts by their iterations.
 
     Attributes
     ----------
-    unroll_factor : how many turns become one; -1 for all. What does not divide is done before.
+    unroll_factor : how many iterations become one; -1 for all. What does not divide is done before.
     trip_count_threshold, instruction_count_threshold, expand_factor_threshold : loops of more
-        turns, bodies of more instructions, and loops that would become more stay.
+        iterations, bodies of more instructions, and loops that would become more stay.
     state_bytes_threshold : loops of less state stay too: what is saved is passes over the state.
     """
 
     name = "while_loop_unroller"
     xla = (
-        "xla/service/while_loop_unroller.cc for all turns, and for two "
+        "xla/service/while_loop_unroller.cc for all iterations, and for two "
         "xla/service/gpu/transforms/double_buffer_loop_unrolling.cc"
     )
     unroll_factor: int = -1
@@ -79,23 +79,23 @@ class WhileLoopUnroller:
 
 
 def fully(site: Site, trips: int) -> Instruction:
-    """All turns of a loop, as a tuple of what the state is in the end."""
+    """All iterations of a loop, as a tuple of what the state is in the end."""
     values = [site.initial(i) for i in range(site.loop.size)]
     for _ in range(trips):
-        values = turn(site.loop.body, values, site)
+        values = iteration(site.loop.body, values, site)
     return state_of(site, values)
 
 
 def by_factor(site: Site, trips: int, factor: int) -> Instruction:
-    """A loop each of whose turns is several of those before, after what does not divide."""
+    """A loop each of whose iterations is several of those before, after what does not divide."""
     loop = site.loop
     values = [site.initial(i) for i in range(loop.size)]
     for _ in range(trips % factor):
-        values = turn(loop.body, values, site)
+        values = iteration(loop.body, values, site)
     body, condition = site.own(loop.body), site.own(loop.condition)
     following = list(body.root.operands)
     for _ in range(factor - 1):
-        following = turn(body, following, site)
+        following = iteration(body, following, site)
     root = body.root.with_(operands=tuple(following))
     return loop.instr.with_(
         operands=(state_of(site, values),),
@@ -104,8 +104,8 @@ def by_factor(site: Site, trips: int, factor: int) -> Instruction:
     )
 
 
-def turn(body: Computation, values: list[Instruction], site: Site) -> list[Instruction]:
-    """What the elements of the state are after one more turn."""
+def iteration(body: Computation, values: list[Instruction], site: Site) -> list[Instruction]:
+    """What the elements of the state are after one more iteration."""
     state, taken = body.parameters[0], elements_taken(body)
     became = {instr: values[i] for instr, i in taken.items()}
     for instr in body.instructions:

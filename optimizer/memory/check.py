@@ -3,8 +3,8 @@
 It knows nothing of live ranges, nor of how the assignment came about: it runs the module on a
 memory in which every byte holds no number but a *mark*, which says whose byte it is. An instruction
 must find its operands' marks where they are said to lie, and leaves its own. Both branches of a
-conditional run, and loops turn twice, since the first turn begins with the initial state and every
-later one with what a turn has left; so what holds here holds for every run.
+conditional run, and loops run twice, since the first iteration begins with the initial state and
+every later one with what an iteration has left; so what holds here holds for every run.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class Checker:
     # ------------------------------------------------------------- control flow
 
     def _while(self, instr: Instruction, state: Leaves) -> Leaves:
-        """No turn at all, or several: what one leaves is the next one's state."""
+        """No iteration at all, or several: what one leaves is the next one's state."""
         condition, body = instr.called
         self._read(condition.root, *self._computation(condition, [state]))
         ends = [(self.memory.copy(), state)]

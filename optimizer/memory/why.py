@@ -135,7 +135,7 @@ def _reason(refusal: Refusal, flow: Dataflow) -> str:
     if not isinstance(wish.source, Value):
         return f"{what} wants an array of {size}, and what it is given is never stored"
     head = f"%{wish.source.name}{_line(wish.source.instruction)} and {what} want the same {size}"
-    return f"{head}, but {_clash(clash, wish, flow)}{_turns(wish, flow)}"
+    return f"{head}, but {_clash(clash, wish, flow)}{_iterations(wish, flow)}"
 
 
 def _clash(clash: Clash, wish: Update | Join, flow: Dataflow) -> str:
@@ -153,12 +153,12 @@ def _clash(clash: Clash, wish: Update | Join, flow: Dataflow) -> str:
     return f"%{old.name} is needed until {until} while {made} is there"
 
 
-def _turns(wish: Update | Join, flow: Dataflow) -> str:
+def _iterations(wish: Update | Join, flow: Dataflow) -> str:
     """In how many loops it is done."""
     at = wish.instruction if isinstance(wish, Update) else wish.at
     timeline = flow.timeline
     home = at if isinstance(at, Computation) else timeline.home[at]
-    return " (in every turn of a loop)" if timeline.loop[home] else ""
+    return " (in every iteration of a loop)" if timeline.loop[home] else ""
 
 
 def _line(instr: Instruction) -> str:

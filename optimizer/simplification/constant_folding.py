@@ -51,8 +51,8 @@ _STAYS = frozenset(
         "while",
     }
 )
-# A loop, in a computation that is applied, may take so many turns.
-MAX_TURNS = 1_000
+# A loop, in a computation that is applied, may take so many iterations.
+MAX_ITERATIONS = 1_000
 # What may be a constant, or spread one.
 _GIVEN = frozenset({"constant", "broadcast"})
 
@@ -134,7 +134,7 @@ def folded(instr: Instruction, operands: list[Instruction]) -> Instruction | Non
     alone = instr.with_(operands=tuple(operands), control_predecessors=())
     program = Computation("fold", tuple(post_order(alone)), alone)
     try:
-        value = evaluate(trust(module_of(program)), max_turns=MAX_TURNS)
+        value = evaluate(trust(module_of(program)), max_iterations=MAX_ITERATIONS)
     except HloError:
         return None
     return constant(value).with_(shape=instr.shape)

@@ -77,9 +77,9 @@ def test_folds_of_mirrored_and_strided_rows_are_gathered():
     assert "rows[k" in executable.source
 
 
-def nest(rows=100, turns=5, apart=5, kind="f32", stored="y[i]", value="key(v)"):
+def nest(rows=100, trip_count=5, apart=5, kind="f32", stored="y[i]", value="key(v)"):
     fold = Let(kind, "v", f"x[i * {apart} + j]"), Assign("t", f"t + {value}")
-    inner = For("j", turns, fold, simd=True, reductions=(("+", "t"),))
+    inner = For("j", trip_count, fold, simd=True, reductions=(("+", "t"),))
     return For("i", rows, (Variable("f32", "t", "0"), inner, Assign(stored, "t")), parallel=True)
 
 
@@ -107,12 +107,12 @@ def test_whole_blocks_leave_nothing():
     "loop",
     [
         nest(rows=60),
-        nest(turns=17, apart=17),
+        nest(trip_count=17, apart=17),
         nest(apart=4),
-        nest(turns=8, apart=8),
+        nest(trip_count=8, apart=8),
         nest(kind="bf16"),
         nest(value="v"),
-        nest(turns=9, apart=9, value="exp_f32(log_f32(v))"),
+        nest(trip_count=9, apart=9, value="exp_f32(log_f32(v))"),
         nest(kind="pred", stored="y[i * 5]"),
     ],
     ids=[

@@ -100,11 +100,11 @@ def test_several_variables_are_folded_together():
     variables = (Variable("f32", "s", "0"), Variable("f32", "q", "0"))
     found = blocked.in_blocks(Names(), [*variables, loop])
     assert found[:2] == list(variables)
-    arrays, turn, last = found[2:4], found[4], found[5]
-    assert [a.size for a in arrays] == [turn.stop] * 2
-    assert turn.parallel
+    arrays, iteration, last = found[2:4], found[4], found[5]
+    assert [a.size for a in arrays] == [iteration.stop] * 2
+    assert iteration.parallel
     assert [s.target for s in last.body] == [Name("s"), Name("q")]
-    inner = next(s for s in turn.body if isinstance(s, statements.For))
+    inner = next(s for s in iteration.body if isinstance(s, statements.For))
     assert [Name(name) for _, name in inner.reductions] == [s.target for s in inner.body]
     assert not {Name("s"), Name("q")} & {s.target for s in inner.body}
 

@@ -34,11 +34,11 @@ ENTRY e {
 ENDLESS = """HloModule m
 holds { s = (s64[]) parameter(0)  i = s64[] get-tuple-element(s), index=0
   z = s64[] constant(-1)  ROOT c = pred[] compare(i, z), direction=GT }
-turn { s = (s64[]) parameter(0)  i = s64[] get-tuple-element(s), index=0
+iteration { s = (s64[]) parameter(0)  i = s64[] get-tuple-element(s), index=0
   one = s64[] constant(1)  many = s64[] constant(1000)  j = s64[] add(i, one)
   k = s64[] remainder(j, many)  ROOT r = (s64[]) tuple(k) }
 ENTRY e { i = s64[] parameter(0)  s = (s64[]) tuple(i)
-  ROOT w = (s64[]) while(s), condition=holds, body=turn }"""
+  ROOT w = (s64[]) while(s), condition=holds, body=iteration }"""
 
 
 pytestmark = pytest.mark.usefixtures("way")

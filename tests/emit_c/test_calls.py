@@ -1,4 +1,4 @@
-"""Long functions of numbers: inlined into loops of many turns, called by loops of few."""
+"""Long functions of numbers: inlined into loops of many iterations, called by loops of few."""
 
 import re
 import subprocess

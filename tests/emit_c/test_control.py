@@ -152,7 +152,7 @@ ROOT w = (s32[], f32[], pred[]) while(s), condition=cond, body=body""", before))
 def test_a_function_says_what_it_is_to_its_caller():
     before = """more { p = (s32[], f32[9]) parameter(0)  i = s32[] get-tuple-element(p), index=0
   n = s32[] constant(3)  ROOT l = pred[] compare(i, n), direction=LT }
-turn { q = (s32[], f32[9]) parameter(0)  j = s32[] get-tuple-element(q), index=0
+iteration { q = (s32[], f32[9]) parameter(0)  j = s32[] get-tuple-element(q), index=0
   x = f32[9] get-tuple-element(q), index=1  o = s32[] constant(1)  k = s32[] add(j, o)
   y = f32[9] exponential(x)  ROOT t = (s32[], f32[9]) tuple(k, y) }
 same { a = f32[9] parameter(0)  ROOT c = f32[9] copy(a) }
@@ -160,14 +160,14 @@ less { b = f32[9] parameter(0)  ROOT d = f32[9] negate(b) }"""
     executable = check(entry("""x.1 = f32[9] parameter(0)
 z = s32[] constant(0)
 s = (s32[], f32[9]) tuple(z, x.1)
-w = (s32[], f32[9]) while(s), condition=more, body=turn
+w = (s32[], f32[9]) while(s), condition=more, body=iteration
 f = f32[9] get-tuple-element(w), index=1
 g = s32[] parameter(1)
 ROOT r = f32[9] conditional(g, f, f), branch_computations={same, less}""", before),
              ROUNDING)  # fmt: skip
     lines = executable.source.split("\n")
     assert "// computation more, the condition of %w" in lines
-    assert "// computation turn, the body of %w" in lines
+    assert "// computation iteration, the body of %w" in lines
     assert "// computation same, branch 0 of %r" in lines
     assert "// computation less, branch 1 of %r" in lines
     assert "// computation e, the entry" in lines

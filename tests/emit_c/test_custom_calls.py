@@ -105,7 +105,7 @@ ROOT r = (f32[500,8,8], s32[500,8], f32[500,8,3]) tuple(a, p, s)""")
 
 
 @pytest.mark.parametrize("kind", ["f32", "c128"])
-def test_eigenvectors_of_a_matrix_that_turns(kind):
+def test_eigenvectors_of_a_matrix_that_iterations(kind):
     parts = {"f32": "f32[4], f32[4], c64[4,4], c64[4,4]", "c128": "c128[4], c128[4,4], c128[4,4]"}
     line = call("x", f"({parts[kind]}, s32[])", f"lapack_{LETTERS[kind]}geev_ffi", VECTORS)
     check(entry(f"x = {kind}[4,4] parameter(0)\n{line}"), ROUNDING)

@@ -168,11 +168,11 @@ def test_a_batch_is_packed_and_gone_through_one_after_the_other(roles):
     lhs, rhs, contracted = roles
     batch = f"lhs_batch_dims={{0,1}}, rhs_batch_dims={{0,1}}, {contracted}"
     source = check(lhs, rhs, "5,2,128,96", batch).source
-    turns = source[source.index("static void r_turns_kernel(") :]
+    iterations = source[source.index("static void r_iterations_kernel(") :]
     # Whole rows or squares are copied, whose places are found without divisions.
-    assert "panel = (f32 *)own;" in turns
-    assert not re.search(r"y_?\d*\[", turns)
-    assert re.search(r"__builtin_memcpy\(panel|hlo_transpose_u32\(", turns)
+    assert "panel = (f32 *)own;" in iterations
+    assert not re.search(r"y_?\d*\[", iterations)
+    assert re.search(r"__builtin_memcpy\(panel|hlo_transpose_u32\(", iterations)
 
 
 def test_other_kernels_are_packed():

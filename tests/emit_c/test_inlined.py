@@ -42,7 +42,7 @@ def test_inside_of_loops():
         pytest.param((Assign("y[0]", "1"), Assign("y[i]", "a + 1")), id="what a store may change"),
         pytest.param((Assign("y[i]", "p ? a : 0"),), id="a choice"),
         pytest.param((Assign("y[i]", "a * a"),), id="twice"),
-        pytest.param((For("k", 4, (Assign("y[k]", "a"),)),), id="in each turn"),
+        pytest.param((For("k", 4, (Assign("y[k]", "a"),)),), id="in each iteration"),
         pytest.param((Variable("s32", "info", "call(x)"), Assign("y[i]", "a")), id="a call"),
     ],
 )

@@ -128,7 +128,7 @@ def test_lanes_are_put_together_after_all_loops_around():
 
 
 @pytest.mark.parametrize(
-    "loop", [summed(7), summed("n"), summed("last", start="first", turns=9)], ids=str
+    "loop", [summed(7), summed("n"), summed("last", start="first", trip_count=9)], ids=str
 )
 def test_loops_that_stay(loop):
     assert lanes_of(TOTAL, loop) == (TOTAL, loop)

@@ -1,4 +1,4 @@
-"""Conditions that are the same for all turns of a loop in lanes become limits."""
+"""Conditions that are the same for all iterations of a loop in lanes become limits."""
 
 import numpy as np
 import pytest

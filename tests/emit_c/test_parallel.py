@@ -17,7 +17,7 @@ from codegen.kinds import Pointer
 from codegen.printer import definition, shown
 from emit_c.executable.runtime import runtime, set_threads, slots
 from emit_c.kernels.kernel import Kernel
-from emit_c.kernels.parallel import LEAST_WORK, split, turns, work
+from emit_c.kernels.parallel import LEAST_WORK, split, trip_count, work
 
 TASKS = Path("/proc/self/task")
 EXP = """HloModule m
@@ -55,7 +55,7 @@ def test_work_counts_turns_lanes_and_functions():
     assert work([For("i", 1000, loop(1000).body)]) > 1000
     assert work([loop(1000, Assign("x[i]", "exp_f32(y[i])"))]) > 5000
     assert work([For("j", 10, (loop(1000),))]) == 10000
-    assert turns(For("i", 10, (), step=3)) == 4
+    assert trip_count(For("i", 10, (), step=3)) == 4
 
 
 def test_small_loops_and_unmarked_loops_stay():
@@ -69,20 +69,20 @@ def test_a_large_loop_becomes_a_call():
     assert call.function == "hlo_parallel"
     sizes = LEAST_WORK * 4 // 4096, LEAST_WORK // 4096 // 2
     assert call.arguments[2:] == tuple(map(Literal, sizes))
-    turns_text, part_text = map(definition, made.writer.functions.values())
-    assert re.search(r"for \(s64 i_block = begin; i_block < end; i_block\+\+\)", turns_text)
+    iterations_text, part_text = map(definition, made.writer.functions.values())
+    assert re.search(r"for \(s64 i_block = begin; i_block < end; i_block\+\+\)", iterations_text)
     assert "hlo" not in part_text
 
 
 @pytest.mark.parametrize(
-    ("turns", "block"), [(1 << 20, 4096), (10**6, 4000), (3 * 2**19, 4096), (10**6 + 1, None)]
+    ("iterations", "block"), [(1 << 20, 4096), (10**6, 4000), (3 * 2**19, 4096), (10**6 + 1, None)]
 )
-def test_lanes_run_in_blocks_where_blocks_fill_the_loop(turns, block):
+def test_lanes_run_in_blocks_where_blocks_fill_the_loop(iterations, block):
     made = kernel()
-    lanes = For("i", turns, (Assign("x[i]", "exp_f32(y[i])"),), parallel=True, simd=True)
+    lanes = For("i", iterations, (Assign("x[i]", "exp_f32(y[i])"),), parallel=True, simd=True)
     (call,) = split(made, "k", [lanes])
     text = definition(next(iter(made.writer.functions.values())))
-    assert call.arguments[2] == Literal(turns // (block or 1))
+    assert call.arguments[2] == Literal(iterations // (block or 1))
     assert (f"i_inside < {block};" in text) == (block is not None)
     assert (f"const s64 i = i_block * {block} + i_inside;" in text) == (block is not None)
     assert ("for (s64 i = begin; i < end; i++)" in text) == (block is None)
@@ -94,8 +94,8 @@ def test_few_outer_turns_are_joined_with_inner_ones():
     (call,) = split(made, "k", [For("h", 3, (inner,), parallel=True)])
     assert call.arguments[2] == Literal(300)
     text = definition(next(iter(made.writer.functions.values())))
-    assert "h = turn / 100;" in text
-    assert "j = turn % 100;" in text
+    assert "h = iteration / 100;" in text
+    assert "j = iteration % 100;" in text
 
 
 def test_values_from_before_the_loop_are_handed_over():
@@ -121,8 +121,8 @@ def test_own_memory_differs_from_thread_to_thread():
     body.add(loop(1 << 20, *stores, parallel=True))
     assert made.writer.own_bytes == 448 + 64
     split(made, "k", made.writer.blocks[0])
-    turns_text, part_text = map(definition, made.writer.functions.values())
-    assert "(f32 *)(own + 448)" in turns_text
+    iterations_text, part_text = map(definition, made.writer.functions.values())
+    assert "(f32 *)(own + 448)" in iterations_text
     assert "given->own + slot * 512" in part_text
 
 

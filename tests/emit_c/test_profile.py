@@ -24,11 +24,11 @@ ENTRY e {
 LOOP = """HloModule m
 holds { s = (s32[], f32[100]) parameter(0)  i = s32[] get-tuple-element(s), index=0
   n = s32[] constant(7)  ROOT c = pred[] compare(i, n), direction=LT }
-turn { s = (s32[], f32[100]) parameter(0)  i = s32[] get-tuple-element(s), index=0
+iteration { s = (s32[], f32[100]) parameter(0)  i = s32[] get-tuple-element(s), index=0
   x = f32[100] get-tuple-element(s), index=1  one = s32[] constant(1)  j = s32[] add(i, one)
   y = f32[100] sine(x)  ROOT r = (s32[], f32[100]) tuple(j, y) }
 ENTRY e { i = s32[] parameter(0)  x = f32[100] parameter(1)  s = (s32[], f32[100]) tuple(i, x)
-  ROOT w = (s32[], f32[100]) while(s), condition=holds, body=turn }"""
+  ROOT w = (s32[], f32[100]) while(s), condition=holds, body=iteration }"""
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_the_trace_is_chromes(found):
     assert events[0]["ts"] == 0
 
 
-def test_a_loops_kernels_are_counted_in_every_turn():
+def test_a_loops_kernels_are_counted_in_every_iteration():
     result = profile(hlo.parse(LOOP), [np.int32(0), np.ones(100, np.float32)])
     calls = {row.sites[0].instruction.opcode: row.calls for row in result.rows()}
     assert calls["sine"] == 7

@@ -52,8 +52,8 @@ def test_short_rows(kind, size):
 SUM = (Let("f32", "v", "x[i * 4 + j]"), Assign("t", "t + v"))
 
 
-def nest(turns, *, parallel=True, folded=SUM):
-    inner = For("j", turns, folded, simd=True, reductions=(("+", "t"),))
+def nest(iterations, *, parallel=True, folded=SUM):
+    inner = For("j", iterations, folded, simd=True, reductions=(("+", "t"),))
     body = (Variable("f32", "t", "0"), inner, Assign("y[i]", "t"))
     return [For("i", 1000, body, parallel=parallel)]
 

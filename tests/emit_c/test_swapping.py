@@ -1,4 +1,4 @@
-"""Loops whose state changes places with what the next turn computes, and programs full of loops."""
+"""Loops whose state changes places with that of the next iteration, and programs of many loops."""
 
 from random import Random
 
@@ -13,7 +13,7 @@ from emit_c.program import swapping
 from hlo_tools.generate.values import nasty
 from interpreter.numbers.compare import compare
 
-TURNS = """HloModule m
+ITERATIONS = """HloModule m
 body {{
   s = (s32[], f32[40,50], f32[40,50]) parameter(0)
   i = s32[] get-tuple-element(s), index=0
@@ -30,7 +30,7 @@ body {{
 condition {{
   s = (s32[], f32[40,50], f32[40,50]) parameter(0)
   i = s32[] get-tuple-element(s), index=0
-  n = s32[] constant({turns})
+  n = s32[] constant({iterations})
   ROOT c = pred[] compare(i, n), direction=LT
 }}
 ENTRY main {{
@@ -42,14 +42,14 @@ ENTRY main {{
 }}"""
 
 
-@pytest.mark.parametrize("turns", [0, 1, 2, 5])
-def test_state_changes_places_instead_of_being_copied(turns):
-    module = hlo.parse(TURNS.format(turns=turns))
+@pytest.mark.parametrize("iterations", [0, 1, 2, 5])
+def test_state_changes_places_instead_of_being_copied(iterations):
+    module = hlo.parse(ITERATIONS.format(iterations=iterations))
     given = [np.random.default_rng(k).random((40, 50)).astype(np.float32) for k in range(2)]
     executable = emit_c.compile(module)
     want = interpreter.evaluate(module, *given)
     assert compare(executable(*given), want) is None
-    if turns > 2:  # shorter loops are unrolled
+    if iterations > 2:  # shorter loops are unrolled
         bodies = executable.source.split("// computation body")[1:]
         assert len(bodies) == 2
         assert "memcpy" not in bodies[0].split("// computation")[0]

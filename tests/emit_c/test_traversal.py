@@ -238,7 +238,7 @@ i = s32[] get-tuple-element(p), index=0
 n = s32[] constant(5)
 ROOT l = pred[] compare(i, n), direction=LT
 }
-turn {
+iteration {
 p = (s32[], f32[20000]) parameter(0)
 i = s32[] get-tuple-element(p), index=0
 x = f32[20000] get-tuple-element(p), index=1
@@ -252,7 +252,7 @@ ENTRY e {
 z = s32[] constant(0)
 x = f32[20000] parameter(0)
 s = (s32[], f32[20000]) tuple(z, x)
-w = (s32[], f32[20000]) while(s), condition=more, body=turn
+w = (s32[], f32[20000]) while(s), condition=more, body=iteration
 ROOT y = f32[20000] get-tuple-element(w), index=1
 }"""
     module, x = hlo.parse(text), numbers((20000,)) / 4

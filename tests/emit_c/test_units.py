@@ -94,12 +94,12 @@ def test_kernels_that_may_be_interrupted_are_spread_as_well():
     text = """HloModule m
 holds { s = (s32[]) parameter(0)  i = s32[] get-tuple-element(s), index=0
   n = s32[] constant(7)  ROOT c = pred[] compare(i, n), direction=LT }
-turn { s = (s32[]) parameter(0)  i = s32[] get-tuple-element(s), index=0
+iteration { s = (s32[]) parameter(0)  i = s32[] get-tuple-element(s), index=0
   two = s32[] constant(2)  j = s32[] multiply(i, two)  ROOT r = (s32[]) tuple(j) }
 ENTRY e {
   x = s32[] parameter(0)
   s = (s32[]) tuple(x)
-  w = (s32[]) while(s), condition=holds, body=turn
+  w = (s32[]) while(s), condition=holds, body=iteration
   y = s32[] get-tuple-element(w), index=0
   z = s32[] add(y, y)
   ROOT r = (s32[], s32[]) tuple(y, z)

@@ -103,7 +103,7 @@ def test_a_kernel_is_explained():
     assert text.endswith("1 step, 12,582,912 bytes, at least 3.6 us on H200")
 
 
-def test_a_loop_counts_one_turn():
+def test_a_loop_counts_one_iteration():
     text = """HloModule m
 b { s = (s32[], f32[64]) parameter(0)  i = s32[] get-tuple-element(s), index=0
   x = f32[64] get-tuple-element(s), index=1  one = s32[] constant(1)  j = s32[] add(i, one)

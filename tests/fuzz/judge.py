@@ -98,7 +98,7 @@ def limit(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def guarded(step: str, seconds: float = SECONDS) -> Iterator[None]:
-    """Turn exceptions other than HloError into mistakes."""
+    """Iteration exceptions other than HloError into mistakes."""
     try:
         with limit(seconds):
             yield

@@ -114,10 +114,10 @@ def test_many_threads(jax: Any, jnp: Any, engine: str) -> None:
 
     def work(number: int) -> bool:
         right = True
-        for turn in range(20):
-            x = jax.device_put(np.full(5, turn, np.float32))
-            right &= shared(x, number).tolist() == [turn * number + 1.0] * 5
-            right &= float((x + number)[0]) == turn + number
+        for iteration in range(20):
+            x = jax.device_put(np.full(5, iteration, np.float32))
+            right &= shared(x, number).tolist() == [iteration * number + 1.0] * 5
+            right &= float((x + number)[0]) == iteration + number
         fresh = jax.jit(lambda a: a - number)
         return right and float(fresh(jnp.float32(1))) == 1 - number
 

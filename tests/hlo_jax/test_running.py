@@ -28,11 +28,11 @@ def test_transformations_of_functions(jax: Any, jnp: Any) -> None:
 
 def test_loops_and_choices(jax: Any) -> None:
     def fibonacci(n: Any) -> Any:
-        def turn(state: Any, _: Any) -> Any:
+        def iteration(state: Any, _: Any) -> Any:
             a, b = state
             return (b, a + b), a
 
-        return jax.lax.scan(turn, (0, 1), None, length=8)[1], jax.lax.cond(
+        return jax.lax.scan(iteration, (0, 1), None, length=8)[1], jax.lax.cond(
             n > 2, lambda: "large" == "large", lambda: False
         )
 

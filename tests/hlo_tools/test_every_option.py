@@ -69,7 +69,7 @@ EFFECTS = {
         "--profile-trace": "M --fill 1 --platform c --profile-trace OUT",
         "--mode": "M --fill 1 --platform c --mode eager",
         "--ablate": "M --fill 1 --platform c --ablate fusion",
-        "--max-turns": "LOOP --max-turns 1",
+        "--max-iterations": "LOOP --max-iterations 1",
         "--promise": "M --expect A --promise BITS",
         "--rtol": "M --expect A --rtol 1e9",
         "--atol": "M --expect A --atol 1e9",

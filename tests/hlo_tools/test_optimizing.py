@@ -148,7 +148,7 @@ ENTRY e {
 
 @dataclass(frozen=True)
 class Rounds:
-    """Turns exp(x) * exp(y) into exp(x + y): that rounds, as it says."""
+    """Iterations exp(x) * exp(y) into exp(x + y): that rounds, as it says."""
 
     name = "rounds"
     promise = ROUNDING

@@ -238,12 +238,12 @@ def test_tolerances_take_the_place_of_the_promise(hlo, tmp_path: Path) -> None:
 def test_a_loop_that_never_ends_is_given_up(hlo) -> None:
     text = b"""
 more { x = f32[] parameter(0)  ROOT yes = pred[] constant(true) }
-turn { y = f32[] parameter(0)  ROOT s = f32[] sine(y) }
-ENTRY e { z = f32[] parameter(0)  ROOT w = f32[] while(z), condition=more, body=turn }
+iteration { y = f32[] parameter(0)  ROOT s = f32[] sine(y) }
+ENTRY e { z = f32[] parameter(0)  ROOT w = f32[] while(z), condition=more, body=iteration }
 """
-    result = hlo("run", "-", "--max-turns", 50, stdin=text)
+    result = hlo("run", "-", "--max-iterations", 50, stdin=text)
     assert result.status == 2
-    assert "error[HLO124]: w: the loop has not ended after 50 turns" in result.err
+    assert "error[HLO124]: w: the loop has not ended after 50 iterations" in result.err
 
 
 SEVERAL = b"""ENTRY e {

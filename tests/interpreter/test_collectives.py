@@ -254,7 +254,7 @@ ENTRY main {
   ROOT r = u32[] get-tuple-element(end), index=1
 }"""
     got = run(text, [0] * 4, replicas=2, partitions=2)
-    # Replicas sum within a partition: 0 + 10 and 1 + 11, doubled in each further turn.
+    # Replicas sum within a partition: 0 + 10 and 1 + 11, doubled in each further iteration.
     assert [int(x) for x in got] == [160, 192, 160, 192]
 
 

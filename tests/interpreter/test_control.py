@@ -215,10 +215,12 @@ ENTRY main {
 
 
 def test_a_loop_that_never_ends_is_given_up_after_as_many_turns_as_are_allowed() -> None:
-    # After 150 turns nothing changes any more.
+    # After 150 iterations nothing changes any more.
     module, state = parse("HloModule m\n" + ENDLESS), (7, np.float32(1))
-    with pytest.raises(hlo.HloError, match="w: the loop has not ended after 1,000 turns") as caught:
-        interpreter.evaluate(module, state, max_turns=1000)
+    with pytest.raises(
+        hlo.HloError, match="w: the loop has not ended after 1,000 iterations"
+    ) as caught:
+        interpreter.evaluate(module, state, max_iterations=1000)
     assert caught.value.code == "HLO124"
     assert caught.value.span is not None
 
@@ -235,9 +237,9 @@ ENTRY main {
   s = s32[] parameter(0)
   ROOT w = s32[] while(s), condition=more, body=count
 }"""
-    assert interpreter.evaluate(parse(text), 0, max_turns=10) == 10
+    assert interpreter.evaluate(parse(text), 0, max_iterations=10) == 10
     with pytest.raises(hlo.HloError):
-        interpreter.evaluate(parse(text), 0, max_turns=9)
+        interpreter.evaluate(parse(text), 0, max_iterations=9)
 
 
 def test_a_loop_that_waits_for_something_goes_on() -> None:

@@ -1,4 +1,4 @@
-"""Loops that update arrays in place give what they give with a copy at each turn."""
+"""Loops that update arrays in place give what they give with a copy at each iteration."""
 
 from __future__ import annotations
 
@@ -120,14 +120,14 @@ def test_nothing_but_time_changes(name: str) -> None:
     np.testing.assert_array_equal(argument, np.arange(1, 7))
 
 
-def test_a_replaced_function_is_asked_at_every_turn() -> None:
+def test_a_replaced_function_is_asked_at_every_iteration() -> None:
     module = hlo.parse(TEXT.replace("LINES", CASES["one array, read before"][0]))
-    turns: list[int] = []
+    iterations: list[int] = []
 
     def update(_instr: Any, _attrs: Any, operand: Any, _update: Any, start: Any) -> Any:
-        turns.append(int(start))
+        iterations.append(int(start))
         return operand
 
     with evaluates.replaced("dynamic-update-slice", update):
         interpreter.evaluate(module, np.zeros(6, np.float32))
-    assert turns == [1, 2, 3, 4, 5, 6]
+    assert iterations == [1, 2, 3, 4, 5, 6]

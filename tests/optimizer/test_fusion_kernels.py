@@ -198,7 +198,7 @@ ENTRY e {
 @pytest.mark.parametrize(("one", "other"), [("few", "many"), ("sums", "total")])
 def test_other_numbers_of_turns_need_no_nest(one, other):
     decision = why_fused(hlo.parse(FEW_AND_MANY), one, other)
-    assert (decision.fused, decision.rule) == (False, "turns")
+    assert (decision.fused, decision.rule) == (False, "trip_count")
 
 
 def test_the_gpu_weighs_seconds():

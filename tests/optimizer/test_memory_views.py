@@ -63,7 +63,7 @@ def test_why_a_loop_copies_its_state():
     assert (decision.copied, decision.rule) == (True, "loop-state")
     (reason,) = decision.text
     assert "%y (line 6) and the state of the loop %l{0} want the same 16 bytes" in reason
-    assert reason.endswith("while %y (line 6) is there (in every turn of a loop)")
+    assert reason.endswith("while %y (line 6) is there (in every iteration of a loop)")
     assert str(why_copied(hlo.parse(LOOP), "y")).startswith("copied (loop-state): %y")
     assert str(why_copied(hlo.parse(LOOP), "%n")).startswith("not copied (no-clash): ")
 

@@ -41,13 +41,13 @@ def loop(**given):
     return hlo.parse(LOOP.format(**{"compare": "i, limit", "update": "add(i, step)", **given}))
 
 
-def turns_by_hand(start, step, holds, dtype, most=300):
+def iterations_by_hand(start, step, holds, dtype, most=300):
     """How often the loop runs, counted; None if it does not end soon."""
     with np.errstate(over="ignore"):
         value, step = dtype.type(start), dtype.type(step)
-        for turn in range(most):
+        for iteration in range(most):
             if not holds(value):
-                return turn
+                return iteration
             value = value + step
     return None
 
@@ -77,7 +77,7 @@ def test_counters_wrap_around_as_integers_do(type_, direction):
         found = counter_of(loop_of(made.entry.root))
         holds = HOLDS[direction]
         limit = dtype.type(limit)
-        counted = turns_by_hand(init, step, lambda v, h=holds, n=limit: h(v, n), dtype)
+        counted = iterations_by_hand(init, step, lambda v, h=holds, n=limit: h(v, n), dtype)
         if found.trips is not None:
             assert found.trips == counted, (init, limit, step)
             known += 1

@@ -77,7 +77,7 @@ class Maker:
         return inner.build(inner.add("tuple", *(self.some(values) for _ in range(2))))
 
     def loop(self, builder: Builder, values: list[Instruction], depth: int) -> Instruction:
-        """A loop of some turns whose state is a counter and a few arrays."""
+        """A loop of some iterations whose state is a counter and a few arrays."""
         width = self.random.randint(1, 3)
         shape = tuple_of(COUNT, *[ARRAY] * width)
         start = builder.add(

@@ -31,14 +31,14 @@ smaller {
   ROOT c = pred[] compare(a, b), direction=LT
 }
 
-turns {
+iterations {
   s = (s32[], f32[6,8]) parameter(0)
   n = s32[] get-tuple-element(s), index=0
   three = s32[] constant(3)
   ROOT go = pred[] compare(n, three), direction=LT
 }
 
-turn {
+iteration {
   s = (s32[], f32[6,8]) parameter(0)
   n = s32[] get-tuple-element(s), index=0
   x = f32[6,8] get-tuple-element(s), index=1
@@ -105,7 +105,7 @@ LAYER = """
   ordered@ = f32[6,8] sort(added@), dimensions={1}, to_apply=smaller
   window@ = f32[6,8] reduce-window(ordered@, low), window={size=1x3 pad=0_0x0_2}, to_apply=largest
   state@ = (s32[], f32[6,8]) tuple(nothing, window@)
-  loop@ = (s32[], f32[6,8]) while(state@), condition=turns, body=turn
+  loop@ = (s32[], f32[6,8]) while(state@), condition=iterations, body=iteration
   looped@ = f32[6,8] get-tuple-element(loop@), index=1
   first@ = f32[1,1] slice(looped@), slice={[0:1], [0:1]}
   number@ = f32[] reshape(first@)

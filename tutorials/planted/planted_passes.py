@@ -45,7 +45,7 @@ class Restless:
     def run(self, module, log):
         def rewrite(computation):
             plan = {i: new for i in computation.instructions if (new := back_and_forth(i))}
-            plan = {i: new for i, new in plan.items() if log.rewrite("turn", i, new)}
+            plan = {i: new for i, new in plan.items() if log.rewrite("iteration", i, new)}
             return rebuild(computation, plan)
 
         return rebuild_module(module, rewrite)

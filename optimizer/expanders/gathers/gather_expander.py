@@ -46,9 +46,9 @@ def gather_by_slices(site: Site, *, simple: bool = False) -> Instruction | None:
         return to_dims(make("dynamic-slice", whole, *starts, dynamic_slice_sizes=sizes), kept)
 
     def step(
-        turn: Instruction, whole: Instruction, rows: Instruction, found: Instruction
+        iteration: Instruction, whole: Instruction, rows: Instruction, found: Instruction
     ) -> list[Instruction]:
-        return [whole, rows, put_at(found, 0, turn, window(whole, row_at(rows, turn)))]
+        return [whole, rows, put_at(found, 0, iteration, window(whole, row_at(rows, iteration)))]
 
     if count == 1:
         found = window(operand, to_dims(rows, rows.shape.dims[1:]))

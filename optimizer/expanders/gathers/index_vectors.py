@@ -68,11 +68,11 @@ def starts_of(row: Instruction, index_map: Sequence[int], rank: int) -> list[Ins
     return [found.get(d, zero) for d in range(rank)]
 
 
-def row_at(rows: Instruction, turn: Instruction) -> Instruction:
+def row_at(rows: Instruction, iteration: Instruction) -> Instruction:
     """One row of a matrix, or of an array of more dimensions."""
     sizes = rows.shape.dims[1:]
     zeros = [number(0)] * len(sizes)
-    taken = make("dynamic-slice", rows, turn, *zeros, dynamic_slice_sizes=(1, *sizes))
+    taken = make("dynamic-slice", rows, iteration, *zeros, dynamic_slice_sizes=(1, *sizes))
     return to_dims(taken, sizes)
 
 

@@ -63,9 +63,9 @@ def scatter_by_updates(site: Site, *, simple: bool = False) -> Instruction | Non
         pairs = zip(targets, combined, strict=True)
         return [make("dynamic-update-slice", x, new, *starts) for x, new in pairs]
 
-    def step(turn: Instruction, rows: Instruction, *state: Instruction) -> list[Instruction]:
-        news = [row_at(u, turn) for u in state[:half]]
-        return [rows, *state[:half], *update(state[half:], row_at(rows, turn), news)]
+    def step(iteration: Instruction, rows: Instruction, *state: Instruction) -> list[Instruction]:
+        news = [row_at(u, iteration) for u in state[:half]]
+        return [rows, *state[:half], *update(state[half:], row_at(rows, iteration), news)]
 
     if count == 1:
         news = [to_dims(u, u.shape.dims[1:]) for u in updates]

@@ -2,7 +2,7 @@
 
 Eigh(A)   =>   V = I
                again and again, for each pair p < q:
-                   A = J^H A J,  V = V J    where J turns p against q so that A[p, q] becomes 0
+                   A = J^H A J,  V = V J    where J iterations p against q so that A[p, q] becomes 0
                w = diagonal of A, V and w sorted by w
 
 A rotation that clears one element disturbs others, but the sum of squares off the diagonal falls
@@ -72,9 +72,9 @@ def rotated_away(site: Site) -> Instruction:
         table = constant(np.array(pairs, np.int32))
 
         def step(
-            turn: Instruction, table: Instruction, matrix: Instruction, vectors: Instruction
+            iteration: Instruction, table: Instruction, matrix: Instruction, vectors: Instruction
         ) -> list[Instruction]:
-            row = make("remainder", turn, len(pairs))
+            row = make("remainder", iteration, len(pairs))
             p, q = (
                 to_dims(
                     make("dynamic-slice", table, row, number(i), dynamic_slice_sizes=(1, 1)), ()
@@ -125,11 +125,11 @@ def rotate(
     if complex_:
         cosine, sine, safe = (make("complex", x, full(0, x)) for x in (cosine, sine, safe))
     phase = make("select", nothing, full(1, at[p, q]), make("divide", at[p, q], safe))
-    turn = (p, q, cosine, sine, conjugate(phase))
+    iteration = (p, q, cosine, sine, conjugate(phase))
     # The rows of A are, conjugated, the columns of A^H.
-    half = columns_turned(matrix, *turn)
-    turned = flipped(conjugate(columns_turned(flipped(conjugate(half)), *turn)))
-    return [turned, columns_turned(vectors, *turn)]
+    half = columns_turned(matrix, *iteration)
+    turned = flipped(conjugate(columns_turned(flipped(conjugate(half)), *iteration)))
+    return [turned, columns_turned(vectors, *iteration)]
 
 
 def columns_turned(
@@ -142,9 +142,9 @@ def columns_turned(
 ) -> Instruction:
     """Columns p and q of matrices, replaced by c p - s q and s p + c q after q got its phase."""
     n = x.shape.dims[-2]
-    c, s, turn = (repeated(number, n) for number in (cosine, sine, phase))
+    c, s, iteration = (repeated(number, n) for number in (cosine, sine, phase))
     one = block(x, 0, p, n, 1)
-    other = make("multiply", block(x, 0, q, n, 1), turn)
+    other = make("multiply", block(x, 0, q, n, 1), iteration)
     new_p = make("subtract", make("multiply", c, one), make("multiply", s, other))
     new_q = make("add", make("multiply", s, one), make("multiply", c, other))
     return with_block(with_block(x, new_p, 0, p), new_q, 0, q)

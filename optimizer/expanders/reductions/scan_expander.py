@@ -1,4 +1,4 @@
-"""Writes a scan as a while loop that takes a slice of each array a turn.
+"""Writes a scan as a while loop that takes a slice of each array an iteration.
 
 scan(x, c), to_apply=f   =>   for i in 0, 1, ..., n - 1:   y, c = f(x[i], c);   out[i] = y
 """
@@ -26,8 +26,8 @@ def loop_over_slices(site: Site) -> Instruction:
     outputs = [splat(0, shape) for shape in shapes[: len(shapes) - attrs.num_carries]]
     body, kept = instr.called[0], inputs + len(outputs)
 
-    def step(turn: Instruction, *state: Instruction) -> list[Instruction]:
-        place = make("subtract", count - 1, turn) if attrs.is_reverse else turn
+    def step(iteration: Instruction, *state: Instruction) -> list[Instruction]:
+        place = make("subtract", count - 1, iteration) if attrs.is_reverse else iteration
         slices = [slice_at(x, axis, place) for x in state[:inputs]]
         result = make("call", *slices, *state[kept:], called=(body,))
         values = elements(result) if result.shape.is_tuple else [result]

@@ -1,8 +1,8 @@
-"""Exercise 25: count the turns of a loop.
+"""Exercise 25: count the iterations of a loop.
 
-A loop has an s8 counter, which begins at `init` and grows by `step` in each turn. It goes on while
-`counter direction limit` holds; `direction` is LT, LE, GT, GE, NE or EQ. Give how often it runs;
-None where it never ends, or where the counter would leave -128 to 127 before it does.
+A loop has an s8 counter, which begins at `init` and grows by `step` in each iteration. It goes on
+while `counter direction limit` holds; `direction` is LT, LE, GT, GE, NE or EQ. Give how often it
+runs; None where it never ends, or where the counter would leave -128 to 127 before it does.
 """
 
 

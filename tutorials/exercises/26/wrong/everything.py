@@ -5,7 +5,7 @@ from optimizer.loops.while_loop_invariant_code_motion import ends, taken
 
 
 def invariants(site, ratio):
-    """What changes from turn to turn cannot be computed before the loop."""
+    """What changes from iteration to iteration cannot be computed before the loop."""
     found = dict.fromkeys(taken(site))
     for instr in site.loop.body.instructions:
         if instr.row.pure and instr.opcode not in ("parameter", "after-all"):

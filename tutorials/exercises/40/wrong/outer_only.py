@@ -18,8 +18,8 @@ def written_out(body, statements):
         elif not is_short(each):
             made.append(each)
         else:
-            for turn in range(each.stop):
-                names = {each.name: Literal(turn)}
+            for iteration in range(each.stop):
+                names = {each.name: Literal(iteration)}
                 for inner in each.body:
                     new = renamed(inner, names)
                     if isinstance(new, Let | Variable):

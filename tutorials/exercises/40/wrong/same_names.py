@@ -18,8 +18,8 @@ def written_out(body, statements):
         elif not is_short(each):
             made.append(replace(each, body=tuple(written_out(body, each.body))))
         else:
-            for turn in range(each.stop):
-                names = {each.name: Literal(turn)}
+            for iteration in range(each.stop):
+                names = {each.name: Literal(iteration)}
                 for inner in each.body:
                     new = renamed(inner, names)
                     made.append(new)

@@ -1,4 +1,4 @@
-"""The second turn of a loop whose state changes places; see `emit_c.program.swapping`."""
+"""The second iteration of a loop whose state changes places; see `emit_c.program.swapping`."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
 
 
-def turn_in_swapped_places(
+def iteration_in_swapped_places(
     function: Function, loop: Instruction, ended: Expr
 ) -> tuple[Statement, ...]:
-    """The second turn of a loop with swaps, after the first one; nothing for a loop without.
+    """The second iteration of a loop with swaps, after the first one; nothing for a loop without.
 
     Parameters
     ----------

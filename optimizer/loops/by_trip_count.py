@@ -38,7 +38,7 @@ def never_runs(site: Site) -> Instruction | None:
     XLA, `TryRemoveWhileLoop` in `xla/service/while_loop_simplifier.cc`.
     """
     instr = site.loop.instr
-    removable = not has_effect(instr) and trip_count(site.loop, max_turns=1) == 0
+    removable = not has_effect(instr) and trip_count(site.loop, max_iterations=1) == 0
     return instr.operands[0] if removable else None
 
 
@@ -50,13 +50,13 @@ def runs_once(site: Site) -> Instruction | None:
     XLA, `TryRemoveWhileLoop` in `xla/service/while_loop_simplifier.cc`.
     """
     instr = site.loop.instr
-    if has_effect(instr) or trip_count(site.loop, max_turns=1) != 1:
+    if has_effect(instr) or trip_count(site.loop, max_iterations=1) != 1:
         return None
     return inlined(site.loop.body, instr.operands, site.names)
 
 
 def trivial_compares(site: Site) -> Instruction | None:
-    """Decides comparisons of the counter with constants that come out alike in every turn.
+    """Decides comparisons of the counter with constants that come out alike in every iteration.
 
     References
     ----------
@@ -79,7 +79,7 @@ def trivial_compares(site: Site) -> Instruction | None:
 
 
 def always(instr: Instruction, state: Instruction, counter: Counter) -> bool | None:
-    """What a comparison of the counter with a constant gives, if the same in every turn."""
+    """What a comparison of the counter with a constant gives, if the same in every iteration."""
     if instr.opcode != "compare":
         return None
     (left, right), direction = instr.operands, Compare.of(instr).direction
