@@ -64,7 +64,7 @@ class For:
     parallel : its iterations do not depend on each other at all, so that several may run at once on
         several threads. They read what they like, write each to elements of its own, and assign to
         no variable that is declared outside of the loop. Memory that an iteration uses for itself
-        comes from `Body.own`, never from the kernel's `scratch`. See `emit_c.kernels.parallel`,
+        comes from `Body.own`, never from the kernel's `scratch`. See `emit_c.kernels.parallelize`,
         which decides whether there is enough work for threads.
     """
 

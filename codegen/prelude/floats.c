@@ -22,7 +22,7 @@ static inline f64 minimum_f64(f64 x, f64 y) {
   return x == y ? from_bits_f64(bits_f64(x) | bits_f64(y)) : smaller;
 }
 
-// A product that is rounded before it is added to: see emit_c/kernels/rounding.py.
+// A product that is rounded before it is added to: see emit_c/kernels/round_products.py.
 static inline $T rounded_$T($T product) {
 #if defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__)
   return __builtin_assoc_barrier(product);

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 # Elements of a matrix that LAPACK computes with on one thread.
 SMALL = 64 * 64
-# A call of LAPACK for the smallest matrix, in the units of `emit_c.kernels.parallel.work`; and for
+# A call of LAPACK for the smallest matrix, in the units of `emit_c.kernels.work`; and for
 # an element of a larger one.
 _CALL_WORK, _ELEMENT_WORK = 1 << 15, 1 << 7
 

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from codegen.statements import scalar
-from emit_c.kernels.apart import rows_in_lanes
-from emit_c.kernels.blocked import in_blocks
-from emit_c.kernels.calls import with_calls
-from emit_c.kernels.inlined import inlined
-from emit_c.kernels.lanes import in_lanes
-from emit_c.kernels.limits import with_limits
-from emit_c.kernels.narrow import with_narrow_divisions
-from emit_c.kernels.parallel import split
-from emit_c.kernels.rounding import with_rounded_products
-from emit_c.kernels.short import without_short_loops
+from emit_c.kernels.block_reductions import block_reductions
+from emit_c.kernels.gather_short_rows import gather_short_rows
+from emit_c.kernels.hoist_masks import hoist_masks
+from emit_c.kernels.inline_uses import inline_uses
+from emit_c.kernels.narrow_divisions import narrow_divisions
+from emit_c.kernels.outline_math import outline_math
+from emit_c.kernels.parallelize import parallelize
+from emit_c.kernels.round_products import round_products
+from emit_c.kernels.unroll_short_loops import unroll_short_loops
+from emit_c.kernels.vectorize_reductions import vectorize_reductions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,59 +54,59 @@ PASSES = (
         "gather-short-rows",
         "Rows too short for a vector are folded side by side, a lane each, before they are"
         " unrolled: their elements lie apart, and are gathered.",
-        lambda kernel, _, statements: rows_in_lanes(kernel.body, statements),
+        lambda kernel, _, statements: gather_short_rows(kernel.body, statements),
     ),
     KernelPass(
         "unroll-short-loops",
         "Short loops inside of long ones are written out, so that the long ones are innermost, and"
         " run in vector lanes.",
-        lambda kernel, _, statements: without_short_loops(kernel.body, statements),
+        lambda kernel, _, statements: unroll_short_loops(kernel.body, statements),
     ),
     KernelPass(
         "block-reductions",
         "Reductions of a whole array are cut into blocks for threads to share, while a reduction"
         " is one loop still.",
-        lambda kernel, _, statements: in_blocks(kernel.body, statements),
+        lambda kernel, _, statements: block_reductions(kernel.body, statements),
     ),
     KernelPass(
         "vectorize-reductions",
         "What is left of reductions, in each block, is done in the lanes of vectors.",
-        lambda kernel, _, statements: in_lanes(kernel.body, statements),
+        lambda kernel, _, statements: vectorize_reductions(kernel.body, statements),
     ),
     KernelPass(
         "round-products",
         "Products in lanes are rounded where gcc would contract them with a sum; it is known now"
         " which loops run in lanes.",
-        lambda _kernel, _, statements: with_rounded_products(statements),
+        lambda _kernel, _, statements: round_products(statements),
     ),
     KernelPass(
         "hoist-masks",
         "Conditions that are the same for all iterations of a loop in lanes become limits of its"
         " counter, which compilers make masks of.",
-        lambda kernel, _, statements: with_limits(kernel.body, statements),
+        lambda kernel, _, statements: hoist_masks(kernel.body, statements),
     ),
     KernelPass(
         "narrow-divisions",
         "Divisions of small indices in loops in lanes are done in 32 bits, of which there are"
         " vectors; later, as the passes before read indices.",
-        lambda _kernel, _, statements: with_narrow_divisions(statements),
+        lambda _kernel, _, statements: narrow_divisions(statements),
     ),
     KernelPass(
         "outline-math",
         "Long functions of numbers are called, not inlined, where few numbers are computed: how"
         " many is known when no loop is cut any more.",
-        lambda kernel, _, statements: with_calls(statements, kernel.times),
+        lambda kernel, _, statements: outline_math(statements, kernel.times),
     ),
     KernelPass(
         "parallelize",
         "Loops of much work become functions of a range of iterations, which threads share.",
-        split,
+        parallelize,
     ),
     KernelPass(
         "inline-uses",
         "What is used once is computed where it is used, for readers; it comes last, as all others"
         " look for values by their names.",
-        lambda kernel, _, statements: inlined(
+        lambda kernel, _, statements: inline_uses(
             statements, [(a.kind, a.name) for a in kernel.arguments.values()]
         ),
     ),

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Name, names_of
 from codegen.indexing import Counter, Quotient, Remainder, Sum, delinear, unknown
 from codegen.statements import For, Let, Statement, Variable
-from emit_c.kernels.short import SHORT
+from emit_c.kernels.unroll_short_loops import SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -11,7 +11,7 @@ import emit_c
 import hlo
 from codegen.statements import For, If, nested
 from emit_c.kernels import passes
-from emit_c.kernels.short import without_short_loops
+from emit_c.kernels.unroll_short_loops import unroll_short_loops
 from hlo.errors.error import HloError
 from hlo_tools.exercises.cases import Watched, Wrong
 from hlo_tools.exercises.emitting import tell
@@ -142,7 +142,8 @@ def check_written_out(answer: Answer, _: Effort) -> Finding | None:
 EXERCISES = (
     Exercise(
         40, "write out short loops", 10, "hard",
-        {NAME: lambda: without_short_loops}, "emit_c/kernels/short.py:without_short_loops",
+        {NAME: lambda: unroll_short_loops},
+        "emit_c/kernels/unroll_short_loops.py:unroll_short_loops",
         check_written_out,
     ),
 )  # fmt: skip

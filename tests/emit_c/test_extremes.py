@@ -8,7 +8,7 @@ import emit_c
 import hlo
 import interpreter
 from emit_c.executable.runtime import set_threads
-from emit_c.kernels import blocked, parallel
+from emit_c.kernels import block_reductions, parallelize
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.numbers.compare import BITS, compare
 
@@ -119,8 +119,8 @@ def test_places_that_do_not_count_up_to_what_fits():
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_one_long_row_in_blocks(monkeypatch, threads):
-    monkeypatch.setattr(parallel, "LEAST_WORK", 8)
-    monkeypatch.setattr(blocked, "LEAST_WORK", 8)
+    monkeypatch.setattr(parallelize, "LEAST_WORK", 8)
+    monkeypatch.setattr(block_reductions, "LEAST_WORK", 8)
     before = set_threads(threads)
     try:
         array = special((3001,), "f32")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import emit_c
 import hlo
 import interpreter
-from emit_c.kernels.short import SHORT
+from emit_c.kernels.unroll_short_loops import SHORT
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.numbers.compare import compare
 

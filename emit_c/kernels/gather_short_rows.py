@@ -49,7 +49,7 @@ from codegen.statements import (
     trees,
 )
 from emit_c.code.prelude import functions_of_numbers
-from emit_c.kernels.parallel import trip_count, work
+from emit_c.kernels.work import trip_count, work
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
@@ -68,21 +68,21 @@ MOST_WORK, MOST_LONG = 600, 16
 MUCH_WORK, PARTS = 5, 8
 # How far apart numbers lie that compilers take apart themselves; and how far if none is left out.
 TAKEN_APART, TAKEN_WHOLE = (1, 2, 3, 4), (8, 16)
-# Operations up to which `short` leaves it to them.
+# Operations up to which `unroll_short_loops` leaves it to them.
 MOST_TAKEN = 200
 _COMPARISONS = {"<": operator.lt, ">=": operator.ge, "==": operator.eq}
 # Bytes of what is gathered.
 _GATHERED = (4, 8)
 
 
-def rows_in_lanes(body: Body, statements: Sequence[Statement]) -> list[Statement]:
+def gather_short_rows(body: Body, statements: Sequence[Statement]) -> list[Statement]:
     """Statements whose loops over short rows run in lanes of rows, if these have to be gathered."""
     return [made for s in statements for made in _in_lanes(body, s)]
 
 
 def _in_lanes(body: Body, statement: Statement) -> Sequence[Statement]:
     if isinstance(statement, If):
-        both = (tuple(rows_in_lanes(body, b)) for b in (statement.then, statement.otherwise))
+        both = (tuple(gather_short_rows(body, b)) for b in (statement.then, statement.otherwise))
         return [If(statement.condition, *both)]
     if not isinstance(statement, For):
         return [statement]
@@ -91,7 +91,7 @@ def _in_lanes(body: Body, statement: Statement) -> Sequence[Statement]:
         if rows.apart and rows.can_be_gathered():
             return rows.statements()
         return [statement]
-    return [replace(statement, body=tuple(rows_in_lanes(body, statement.body)))]
+    return [replace(statement, body=tuple(gather_short_rows(body, statement.body)))]
 
 
 def _has_short_rows(loop: For) -> bool:

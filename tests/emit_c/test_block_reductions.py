@@ -11,7 +11,7 @@ import hlo
 from codegen import statements
 from codegen.expressions import Name
 from emit_c.executable.runtime import set_threads
-from emit_c.kernels import blocked, parallel
+from emit_c.kernels import block_reductions, parallelize
 from interpreter import evaluate
 
 FOLD = """HloModule m
@@ -33,8 +33,8 @@ def few(size, kind):
 @pytest.fixture
 def small(monkeypatch):
     """Blocks of a few elements."""
-    monkeypatch.setattr(parallel, "LEAST_WORK", 8)
-    monkeypatch.setattr(blocked, "LEAST_WORK", 8)
+    monkeypatch.setattr(parallelize, "LEAST_WORK", 8)
+    monkeypatch.setattr(block_reductions, "LEAST_WORK", 8)
 
 
 @pytest.mark.usefixtures("small")
@@ -98,7 +98,7 @@ def test_several_variables_are_folded_together():
             return f"{wanted}{next(names)}"
 
     variables = (Variable("f32", "s", "0"), Variable("f32", "q", "0"))
-    found = blocked.in_blocks(Names(), [*variables, loop])
+    found = block_reductions.block_reductions(Names(), [*variables, loop])
     assert found[:2] == list(variables)
     arrays, iteration, last = found[2:4], found[4], found[5]
     assert [a.size for a in arrays] == [iteration.stop] * 2
@@ -112,8 +112,8 @@ def test_several_variables_are_folded_together():
 def test_what_has_no_neutral_element_stays():
     loop = For("i", 1 << 20, (Assign("s", "s + x[i]"),), simd=True, reductions=(("+", "s"),))
     complex_sum = [Variable("c64", "s", "0"), loop]
-    assert blocked.in_blocks(None, complex_sum) == complex_sum
-    assert blocked.in_blocks(None, [loop]) == [loop]
+    assert block_reductions.block_reductions(None, complex_sum) == complex_sum
+    assert block_reductions.block_reductions(None, [loop]) == [loop]
 
 
 @pytest.mark.usefixtures("small")

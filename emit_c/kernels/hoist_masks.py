@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from codegen.elements.body import Body
 
 
-def with_limits(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:
+def hoist_masks(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Statements whose loops in lanes ask nothing that is the same for all iterations."""
     return tuple(made for s in statements for made in _with_limits(body, s))
 
@@ -35,9 +35,9 @@ def _with_limits(body: Body, statement: Statement) -> tuple[Statement, ...]:
         case For(simd=True, stop=int()):
             return _Loop(body, with_loads_first(statement)).statements()
         case For() | Forever():
-            return (replace(statement, body=with_limits(body, statement.body)),)
+            return (replace(statement, body=hoist_masks(body, statement.body)),)
         case If(condition, then, otherwise):
-            both = (with_limits(body, block) for block in (then, otherwise))
+            both = (hoist_masks(body, block) for block in (then, otherwise))
             return (If(condition, *both),)
         case _:
             return (statement,)

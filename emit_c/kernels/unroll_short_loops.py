@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Load
 from codegen.statements import For, If, Let, Statement, straight
-from emit_c.kernels.apart import MOST_TAKEN, written_out
-from emit_c.kernels.parallel import trip_count, work
+from emit_c.kernels.gather_short_rows import MOST_TAKEN, written_out
+from emit_c.kernels.work import trip_count, work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ _BYTES = ("s8", "u8", "pred")
 LONG = 32
 
 
-def without_short_loops(body: Body, statements: Sequence[Statement]) -> list[Statement]:
+def unroll_short_loops(body: Body, statements: Sequence[Statement]) -> list[Statement]:
     """Statements whose loops over short ones run in lanes, if they all can."""
     # Compilers take their time for each operation, and more than that for each of many.
     if sum(map(_work_inside, statements)) > MOST_TAKEN:

@@ -23,7 +23,7 @@ from codegen.elements.folds import all_joined, neutral
 from codegen.expressions import Choose, Expr, Load, Name, Op, tree
 from codegen.kinds import Pointer, number_of
 from codegen.statements import Assign, For, Let, Statement, Variable, renamed
-from emit_c.kernels.parallel import LEAST_WORK, trip_count, work
+from emit_c.kernels.work import LEAST_WORK, trip_count, work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ MOST_BLOCKS = 512
 MOST_PARTS = 1 << 15
 
 
-def in_blocks(body: Body, statements: Sequence[Statement]) -> list[Statement]:
+def block_reductions(body: Body, statements: Sequence[Statement]) -> list[Statement]:
     """A kernel's statements, with large folds done in blocks."""
     found: list[Statement] = []
     variables: dict[str, Variable] = {}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MOST = 2**31 - 1
 
 
-def with_narrow_divisions(statements: Sequence[Statement]) -> tuple[Statement, ...]:
+def narrow_divisions(statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Statements whose loops in lanes divide indices in 32 bits, where these are small enough."""
     return tuple(map(_with_narrow, statements))
 
@@ -38,9 +38,9 @@ def _with_narrow(statement: Statement) -> Statement:
         case For(simd=True):
             return rewritten(statement, _narrow)
         case For() | Forever():
-            return replace(statement, body=with_narrow_divisions(statement.body))
+            return replace(statement, body=narrow_divisions(statement.body))
         case If(condition, then, otherwise):
-            return If(condition, with_narrow_divisions(then), with_narrow_divisions(otherwise))
+            return If(condition, narrow_divisions(then), narrow_divisions(otherwise))
         case _:
             return statement
 

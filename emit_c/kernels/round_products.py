@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _REAL, _COMPLEX = ("f32", "f64"), ("c64", "c128")
 
 
-def with_rounded_products(statements: Sequence[Statement]) -> tuple[Statement, ...]:
+def round_products(statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Statements whose loops in lanes round products where the compiler would not."""
     return tuple(_with_rounded(s) for s in statements)
 
@@ -38,9 +38,9 @@ def _with_rounded(statement: Statement) -> Statement:
             rounded = tuple(_rounded(s) if _name(s) in names else s for s in body)
             return replace(statement, body=rounded)
         case For() | Forever():
-            return replace(statement, body=with_rounded_products(statement.body))
+            return replace(statement, body=round_products(statement.body))
         case If(condition, then, otherwise):
-            return If(condition, with_rounded_products(then), with_rounded_products(otherwise))
+            return If(condition, round_products(then), round_products(otherwise))
         case _:
             return statement
 

@@ -11,8 +11,8 @@ import emit_c
 import hlo
 from codegen.printer import text
 from emit_c.code import prelude
-from emit_c.kernels import calls
-from emit_c.kernels.calls import with_calls
+from emit_c.kernels import outline_math as outlining
+from emit_c.kernels.outline_math import outline_math
 from hlo.support import compiler
 from optimizer import prepare
 
@@ -27,10 +27,10 @@ LONG = {
 
 def shown(*statements):
     """What stands in place of some statements, in C."""
-    return text(with_calls(statements))
+    return text(outline_math(statements))
 
 
-def test_a_loop_of_few_turns_calls_what_one_of_many_turns_inlines():
+def test_a_loop_of_few_iterations_calls_what_one_of_many_inlines():
     assert shown(For("i", 100, TANH)) == (
         "  for (s64 i = 0; i < 100; i++) {\n    const f32 y = hlo_tanh_f32(x[i]);\n  }\n"
     )
@@ -50,8 +50,8 @@ def test_the_last_turns_of_a_loop_in_lanes_are_few():
 def test_what_is_left_of_many_rows_is_not_few():
     rows = For("j", 1000, (For("i", 41, TANH, simd=True),))
     assert "hlo_" not in shown(rows)
-    assert "hlo_" not in text(with_calls(rows.body, times=1000))
-    assert "hlo_" in text(with_calls(rows.body, times=100))
+    assert "hlo_" not in text(outline_math(rows.body, times=1000))
+    assert "hlo_" in text(outline_math(rows.body, times=100))
 
 
 def test_a_kernel_in_a_loop_is_inlined_as_often_as_the_loop_runs():
@@ -86,7 +86,7 @@ ENTRY e {
 
 def test_a_loop_in_lanes_of_nothing_long_stays_as_it_is():
     loop = For("i", 100_003, (Let("f32", "y", "x[i] + x[i]"),), simd=True)
-    assert with_calls([loop]) == (loop,)
+    assert outline_math([loop]) == (loop,)
 
 
 def test_what_is_in_branches_is_seen_too():
@@ -120,7 +120,7 @@ def test_calls_give_the_same_bits(kind, size, monkeypatch):
     x[::5] = [-0.0, np.inf, -np.inf, np.nan, 1e-40, 1e30, 1.0][size % 7]
     y = x[::-1].copy()
     called = emit_c.compile(made)(x, y)
-    monkeypatch.setattr(calls, "FEW", 0)
+    monkeypatch.setattr(outlining, "FEW", 0)
     inlined = emit_c.compile(made)(x, y)
     assert [a.tobytes() for a in called] == [a.tobytes() for a in inlined]
 

@@ -9,7 +9,7 @@ import emit_c
 import hlo
 import interpreter
 from codegen.printer import text
-from emit_c.kernels.short import without_short_loops
+from emit_c.kernels.unroll_short_loops import unroll_short_loops
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.numbers.compare import BITS, ROUNDING, compare
 
@@ -60,7 +60,7 @@ def nest(iterations, *, parallel=True, folded=SUM):
 
 def test_a_short_fold_is_written_out():
     assert (
-        text(without_short_loops(Names(), nest(2)))
+        text(unroll_short_loops(Names(), nest(2)))
         == """\
   #pragma omp simd
   for (s64 i = 0; i < 1000; i++) {
@@ -87,7 +87,7 @@ def test_a_short_fold_is_written_out():
     ],
 )
 def test_other_loops_stay_as_they_are(statements):
-    assert without_short_loops(Names(), statements) == statements
+    assert unroll_short_loops(Names(), statements) == statements
 
 
 def test_the_digits_of_bytes_are_written_out():
@@ -96,7 +96,7 @@ def test_the_digits_of_bytes_are_written_out():
     wide = Let("s32", "v", "b >> j"), Assign("y[i * 8 + j]", "v")
     for statements, written in ((bit, True), (copied, False), (wide, False)):
         body = (Let("u8", "b", "x[i]"), For("j", 8, statements, simd=True))
-        (made,) = without_short_loops(Names(), [For("i", 1000, body, parallel=True)])
+        (made,) = unroll_short_loops(Names(), [For("i", 1000, body, parallel=True)])
         assert made.simd == written
 
 
@@ -119,7 +119,7 @@ def test_choices_by_the_row_are_made_when_rows_are_written_out():
     chosen = If("j < 1", (Let("f32", "u", "x[i]"), Assign("v", "u")), (Assign("v", "z[i] + 1.0f"),))
     folded = (Variable("f32", "v"), chosen, Assign("t", "t + v"))
     assert (
-        text(without_short_loops(Names(), nest(2, folded=folded)))
+        text(unroll_short_loops(Names(), nest(2, folded=folded)))
         == """\
   #pragma omp simd
   for (s64 i = 0; i < 1000; i++) {

@@ -6,7 +6,7 @@ from written import Assign, For, Let, Variable
 
 from codegen.kinds import Pointer
 from codegen.printer import text
-from emit_c.kernels.inlined import inlined
+from emit_c.kernels.inline_uses import inline_uses
 
 POINTERS = (
     (Pointer("f32", restrict=True), "y"),
@@ -17,7 +17,7 @@ X = Let("f32", "a", "x[i]")
 
 
 def lines(*statements):
-    return [line.strip() for line in text(inlined(statements, POINTERS)).splitlines()]
+    return [line.strip() for line in text(inline_uses(statements, POINTERS)).splitlines()]
 
 
 def test_loads_stand_in_expressions_and_results_where_they_are_stored():

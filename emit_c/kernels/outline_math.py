@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Apply, Expr, callees_of, rebuilt
 from codegen.statements import For, Forever, If, Statement, nested, rewritten, trees
 from emit_c.code.prelude import functions_of_numbers
-from emit_c.kernels.parallel import trip_count
+from emit_c.kernels.work import trip_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ FEW = 1 << 17
 LANES = 32
 
 
-def with_calls(statements: Sequence[Statement], times: int = 1) -> tuple[Statement, ...]:
+def outline_math(statements: Sequence[Statement], times: int = 1) -> tuple[Statement, ...]:
     """Statements that call long functions where they are computed for few numbers.
 
     Parameters
@@ -47,11 +47,11 @@ def _with_calls(statement: Statement, times: int) -> Sequence[Statement]:
         case For(simd=True) if times * _calls(trip_count(statement)) > FEW // LANES:
             return _whole_vectors(statement, times)
         case For(body=body):
-            return [replace(statement, body=with_calls(body, times * trip_count(statement)))]
+            return [replace(statement, body=outline_math(body, times * trip_count(statement)))]
         case If(condition, then, otherwise):
-            return [If(condition, with_calls(then, times), with_calls(otherwise, times))]
+            return [If(condition, outline_math(then, times), outline_math(otherwise, times))]
         case Forever(body):
-            return [Forever(with_calls(body, times))]
+            return [Forever(outline_math(body, times))]
         case _:
             return [statement if times > FEW else rewritten(statement, _called)]
 

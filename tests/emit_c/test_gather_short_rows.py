@@ -11,7 +11,7 @@ from written import Assign, For, If, Let, Variable
 import emit_c
 import hlo
 from codegen.printer import text
-from emit_c.kernels.apart import rows_in_lanes
+from emit_c.kernels.gather_short_rows import gather_short_rows
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter import evaluate
 from interpreter.numbers.compare import BITS, compare
@@ -84,7 +84,7 @@ def nest(rows=100, trip_count=5, apart=5, kind="f32", stored="y[i]", value="key(
 
 
 def test_blocks_of_rows_and_what_is_left():
-    blocks, left = rows_in_lanes(Names(), [nest()])
+    blocks, left = gather_short_rows(Names(), [nest()])
     assert (blocks.start, blocks.stop, blocks.step, blocks.parallel) == (0, 96, 16, True)
     assert (left.start, left.stop) == (96, 100)
     array, fill, lanes = blocks.body
@@ -96,11 +96,11 @@ def test_blocks_of_rows_and_what_is_left():
 
 def test_rows_of_which_something_is_left_out_are_gathered():
     for apart in (8, 16):
-        assert rows_in_lanes(Names(), [nest(apart=apart)])[0].step == 16
+        assert gather_short_rows(Names(), [nest(apart=apart)])[0].step == 16
 
 
 def test_whole_blocks_leave_nothing():
-    assert len(rows_in_lanes(Names(), [nest(96)])) == 1
+    assert len(gather_short_rows(Names(), [nest(96)])) == 1
 
 
 @pytest.mark.parametrize(
@@ -127,9 +127,9 @@ def test_whole_blocks_leave_nothing():
     ],
 )
 def test_loops_that_stay(loop):
-    assert rows_in_lanes(Names(), [loop]) == [loop]
+    assert gather_short_rows(Names(), [loop]) == [loop]
 
 
 def test_loops_inside_of_other_statements():
-    (made,) = rows_in_lanes(Names(), [If("c", (For("h", 3, (nest(96),)),))])
+    (made,) = gather_short_rows(Names(), [If("c", (For("h", 3, (nest(96),)),))])
     assert made.then[0].body[0].step == 16

@@ -16,7 +16,6 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.expressions import (
-    Apply,
     Expr,
     Group,
     Literal,
@@ -25,24 +24,22 @@ from codegen.expressions import (
     Op,
     Struct,
     names_of,
-    walk,
 )
 from codegen.functions import Function, Parameter
 from codegen.kinds import Pointer, Record, unrestricted
 from codegen.statements import (
     Assign,
-    Break,
     Call,
     For,
     Forever,
     If,
     Let,
     Statement,
-    Try,
     Variable,
     names_in,
 )
-from emit_c.kernels.inlined import inlined
+from emit_c.kernels.inline_uses import inline_uses
+from emit_c.kernels.work import LEAST_WORK, trip_count, work
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,64 +47,13 @@ if TYPE_CHECKING:
     from codegen.kinds import Kind
     from emit_c.kernels.kernel import Kernel
 
-# Work of the smallest part that is worth a thread: 65,000 additions of two arrays, about 5 us.
-LEAST_WORK = 1 << 18
 # Nested loops become one until they have so many iterations, enough for many threads.
 MANY_ITERATIONS = 256
 # Blocks of iterations fill whole vectors, of so many lanes.
 LANES, MOST_IN_BLOCK = 32, 4096
-# What an iteration of a loop is guessed to do where a number is not known.
-_UNKNOWN_ITERATIONS = 16
-_FUNCTION_WORK = 8
-_SCALAR_WORK = 4
 
 
-def work(statements: Iterable[Statement]) -> int:
-    """About how long statements take; a number's load, addition or store in a vector lane is 1."""
-    return sum(_work(s) for s in statements)
-
-
-def _work(statement: Statement) -> int:
-    match statement:
-        case For():
-            nested = any(isinstance(s, For) for s in statement.body)
-            each = 1 if nested or statement.simd else _SCALAR_WORK
-            # What a function does is known in lanes, whatever the loop around it is.
-            inside = sum(_work(s) * (1 if _is_call(s) else each) for s in statement.body)
-            return trip_count(statement) * inside
-        case If(condition, then, otherwise):
-            return _tree_work(condition) + max(work(then), work(otherwise))
-        case Forever(body):
-            return _UNKNOWN_ITERATIONS * work(body)
-        case Call() | Try():
-            return max(statement.work, 1) if isinstance(statement, Call) else _UNKNOWN_ITERATIONS
-        case Break(condition):
-            return _tree_work(condition)
-        case Let() | Variable() | Assign():
-            known = statement.work if isinstance(statement, Variable) else 0
-            return known or (1 if statement.value is None else _tree_work(statement.value))
-
-
-def _is_call(statement: Statement) -> bool:
-    """Whether what a statement takes is that of one function."""
-    return isinstance(statement, Call) or (isinstance(statement, Variable) and statement.work > 0)
-
-
-def _tree_work(tree: Expr) -> int:
-    return 1 + _FUNCTION_WORK * sum(isinstance(each, Apply) for each in walk(tree))
-
-
-def trip_count(loop: For) -> int:
-    """How many iterations a loop has, as far as its bounds say."""
-    if loop.trip_count is not None:
-        return loop.trip_count
-    start, stop, step = loop.start, loop.stop, loop.step
-    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
-        return len(range(start, stop, step))
-    return _UNKNOWN_ITERATIONS
-
-
-def split(
+def parallelize(
     kernel: Kernel, name: str, statements: Sequence[Statement], before: Sequence[Statement] = ()
 ) -> tuple[Statement, ...]:
     """A kernel's statements, with its parallel loops as functions of their own.
@@ -128,7 +74,9 @@ def split(
             found.append(_Split(kernel, name, loop, (*before, *found)).call())
         elif isinstance(statement, If):
             known = (*before, *found)
-            both = (split(kernel, name, s, known) for s in (statement.then, statement.otherwise))
+            both = (
+                parallelize(kernel, name, s, known) for s in (statement.then, statement.otherwise)
+            )
             found.append(If(statement.condition, *both))
         else:
             found.append(statement)
@@ -154,7 +102,7 @@ def _in_blocks(kernel: Kernel, loop: For) -> For:
 
 def _is_worth_it(loop: For) -> bool:
     known = all(isinstance(n, int) for n in (loop.start, loop.stop, loop.step))
-    return loop.parallel and known and trip_count(loop) > 1 and _work(loop) >= 2 * LEAST_WORK
+    return loop.parallel and known and trip_count(loop) > 1 and work([loop]) >= 2 * LEAST_WORK
 
 
 class _Split:
@@ -205,7 +153,7 @@ class _Split:
 
     def _define_iterations(self, name: str) -> Function:
         """The function of a range of iterations."""
-        body = inlined((*self.repeated, self._loop()), [(p.kind, p.name) for p in self.given])
+        body = inline_uses((*self.repeated, self._loop()), [(p.kind, p.name) for p in self.given])
         parameters = (*self.given, *self._own, *_RANGE)
         return Function(name, parameters, body, remark=_OF_ITERATIONS)
 

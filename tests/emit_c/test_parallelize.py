@@ -17,7 +17,8 @@ from codegen.kinds import Pointer
 from codegen.printer import definition, shown
 from emit_c.executable.runtime import runtime, set_threads, slots
 from emit_c.kernels.kernel import Kernel
-from emit_c.kernels.parallel import LEAST_WORK, split, trip_count, work
+from emit_c.kernels.parallelize import parallelize
+from emit_c.kernels.work import LEAST_WORK, trip_count, work
 
 TASKS = Path("/proc/self/task")
 EXP = """HloModule m
@@ -60,12 +61,12 @@ def test_work_counts_turns_lanes_and_functions():
 
 def test_small_loops_and_unmarked_loops_stay():
     for each in (loop(1000, parallel=True), loop(1 << 20), loop(1, loop(1 << 20), parallel=True)):
-        assert split(kernel(), "k", [each]) == (each,)
+        assert parallelize(kernel(), "k", [each]) == (each,)
 
 
 def test_a_large_loop_becomes_a_call():
     made = kernel()
-    (call,) = split(made, "k", [loop(LEAST_WORK * 4, parallel=True)])
+    (call,) = parallelize(made, "k", [loop(LEAST_WORK * 4, parallel=True)])
     assert call.function == "hlo_parallel"
     sizes = LEAST_WORK * 4 // 4096, LEAST_WORK // 4096 // 2
     assert call.arguments[2:] == tuple(map(Literal, sizes))
@@ -80,7 +81,7 @@ def test_a_large_loop_becomes_a_call():
 def test_lanes_run_in_blocks_where_blocks_fill_the_loop(iterations, block):
     made = kernel()
     lanes = For("i", iterations, (Assign("x[i]", "exp_f32(y[i])"),), parallel=True, simd=True)
-    (call,) = split(made, "k", [lanes])
+    (call,) = parallelize(made, "k", [lanes])
     text = definition(next(iter(made.writer.functions.values())))
     assert call.arguments[2] == Literal(iterations // (block or 1))
     assert (f"i_inside < {block};" in text) == (block is not None)
@@ -91,7 +92,7 @@ def test_lanes_run_in_blocks_where_blocks_fill_the_loop(iterations, block):
 def test_few_outer_turns_are_joined_with_inner_ones():
     made = kernel()
     inner = For("j", 100, (loop(LEAST_WORK),), parallel=True)
-    (call,) = split(made, "k", [For("h", 3, (inner,), parallel=True)])
+    (call,) = parallelize(made, "k", [For("h", 3, (inner,), parallel=True)])
     assert call.arguments[2] == Literal(300)
     text = definition(next(iter(made.writer.functions.values())))
     assert "h = iteration / 100;" in text
@@ -101,7 +102,7 @@ def test_few_outer_turns_are_joined_with_inner_ones():
 def test_values_from_before_the_loop_are_handed_over():
     made = kernel()
     before = Let("f32", "scale", "y[0]")
-    found = split(made, "k", [before, loop(1 << 20, Assign("x[i]", "scale"), parallel=True)])
+    found = parallelize(made, "k", [before, loop(1 << 20, Assign("x[i]", "scale"), parallel=True)])
     assert found[0] is before
     assert "scale}" in shown(found[1].arguments[1])
 
@@ -109,7 +110,7 @@ def test_values_from_before_the_loop_are_handed_over():
 def test_a_loop_that_changes_a_shared_variable_is_a_mistake():
     body = (Assign("total", "total + y[i]"),)
     with pytest.raises(AssertionError):
-        split(kernel(), "k", [Variable("f32", "total"), loop(1 << 20, *body, parallel=True)])
+        parallelize(kernel(), "k", [Variable("f32", "total"), loop(1 << 20, *body, parallel=True)])
 
 
 def test_own_memory_differs_from_thread_to_thread():
@@ -120,7 +121,7 @@ def test_own_memory_differs_from_thread_to_thread():
     stores = (Assign(item(row, 0), "y[i]"), Assign("x[i]", item(other, 0)))
     body.add(loop(1 << 20, *stores, parallel=True))
     assert made.writer.own_bytes == 448 + 64
-    split(made, "k", made.writer.blocks[0])
+    parallelize(made, "k", made.writer.blocks[0])
     iterations_text, part_text = map(definition, made.writer.functions.values())
     assert "(f32 *)(own + 448)" in iterations_text
     assert "given->own + slot * 512" in part_text

@@ -24,7 +24,7 @@ from codegen.expressions import Load, Name, tree
 from codegen.functions import Function, Parameter
 from codegen.kinds import Pointer, number_of
 from codegen.statements import Assign, Call, For, Forever, If, Let, Statement, Variable, renamed
-from emit_c.kernels.parallel import trip_count
+from emit_c.kernels.work import trip_count
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ _NAMES = {"+": "sum", SUM_OF_FLOATS: "sum", "*": "product", "max": "maximum", "m
           "&": "and", "|": "or", "^": "xor"}  # fmt: skip
 
 
-def in_lanes(
+def vectorize_reductions(
     body: Body,
     statements: Sequence[Statement],
     outside: Mapping[str, str] | None = None,
@@ -77,12 +77,14 @@ def _in_lanes(
                 return (statement if known_to_openmp else _one_by_one(statement),)
             return fold.statements(body, statement, called=times <= FEW_TIMES)
         case For():
-            inside = in_lanes(body, statement.body, kinds, times * trip_count(statement))
+            inside = vectorize_reductions(
+                body, statement.body, kinds, times * trip_count(statement)
+            )
             return (replace(statement, body=inside),)
         case Forever():
-            return (Forever(in_lanes(body, statement.body, kinds, times)),)
+            return (Forever(vectorize_reductions(body, statement.body, kinds, times)),)
         case If(_, then, otherwise):
-            both = (in_lanes(body, block, kinds, times) for block in (then, otherwise))
+            both = (vectorize_reductions(body, block, kinds, times) for block in (then, otherwise))
             return (If(statement.condition, *both),)
         case _:
             return (statement,)

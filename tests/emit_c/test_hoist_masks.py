@@ -11,8 +11,8 @@ import hlo
 from codegen.elements.kernel import Scope
 from codegen.printer import shown, text
 from codegen.statements import straight
+from emit_c.kernels.hoist_masks import hoist_masks
 from emit_c.kernels.kernel import Kernel
-from emit_c.kernels.limits import with_limits
 from interpreter import evaluate
 
 
@@ -26,7 +26,7 @@ def loop(*statements, **options):
 
 
 def limited(*statements):
-    return with_limits(Kernel(None, Scope()).body, statements)
+    return hoist_masks(Kernel(None, Scope()).body, statements)
 
 
 def test_a_condition_becomes_a_limit():

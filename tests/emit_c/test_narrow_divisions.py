@@ -11,7 +11,7 @@ from codegen.expressions import Index, Name, item
 from codegen.indexing import Sum, counter
 from codegen.printer import text
 from codegen.statements import Assign
-from emit_c.kernels.narrow import with_narrow_divisions
+from emit_c.kernels.narrow_divisions import narrow_divisions
 from interpreter.numbers.compare import compare
 
 
@@ -19,7 +19,7 @@ def shown(number: Sum, *, simd: bool = True) -> str:
     """The one statement of a loop over `i` that loads an element by its number."""
     load = Assign(item(Name("y"), counter("i", 8)), item(Name("x"), number))
     loop = For("i", 8, (load,), simd=simd)
-    return text(with_narrow_divisions([loop])).splitlines()[-2].strip()
+    return text(narrow_divisions([loop])).splitlines()[-2].strip()
 
 
 def test_small_indices_are_divided_in_32_bits():

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from codegen.kinds import Kind
 
 
-def inlined(
+def inline_uses(
     statements: Sequence[Statement], pointers: Iterable[tuple[Kind, str]]
 ) -> tuple[Statement, ...]:
     """Statements without names that are used once, where these say nothing.
