@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 import optimizer
 from emit_cuda.executable import DynamicExecutable, Executable
 from emit_cuda.gpu.device import GpuDevice
+from emit_cuda.host.bounds import refuse_too_much
 from emit_cuda.host.device import HostDevice
 from emit_cuda.libraries import Libraries
 from emit_cuda.libraries import libraries as find_libraries
@@ -81,9 +82,11 @@ def compile(  # noqa: A001 - so it is named
     if is_dynamic(module):
         precise = with_explicit_precision(module)
         static = to_static(optimized(precise, sound) if optimize else precise)
+        _refuse_too_much(static.module, runs_on)
         program = emit(prepare(static.module), libraries=libraries)
         return DynamicExecutable(module, static, program, runs_on, libraries)
     made = prepare(optimized(module, sound) if optimize else module)
+    _refuse_too_much(made, runs_on)
     program = emit(trust(made), libraries=libraries)
     return Executable(module.entry, program, runs_on, libraries=libraries)
 
@@ -93,6 +96,11 @@ def optimized(module: Module, sound: set[Instruction] | None = None) -> Module:
     made = optimizer.optimize(module, target="gpu", observers=())
     verify(made, sound or set())
     return made
+
+
+def _refuse_too_much(module: Module, device: Device) -> None:
+    if isinstance(device, HostDevice):
+        refuse_too_much(module, checked=device.checked)
 
 
 def _device(device: str | Device, *, checked: bool) -> Device:

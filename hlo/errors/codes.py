@@ -228,6 +228,13 @@ CODES: Final[dict[str, Code]] = {
         "nvdisasm, from the wheel nvidia-cuda-nvdisasm or the toolkit. To run kernels on the "
         "processor takes neither: `--platform cuda-host`.",
     ),
+    "HLO196": Code(
+        "too much work for kernels on the processor",
+        "On the processor each thread of a GPU is run in turn, which takes some hundred times as "
+        "long. So `--platform cuda-host` runs modules of at most 2^32 operations (2^28 with "
+        "`--checked`), counted as `hlo stats` counts them, with the elements that are stored, in "
+        "all turns of loops. PYHLO_CUDA_HOST_OPERATIONS in the environment is another bound.",
+    ),
     # The command line
     "HLO200": Code(
         "a file cannot be read or written",

@@ -1,0 +1,66 @@
+"""How much work the model of CUDA's threads is given: it takes some hundred times a GPU's time."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from hlo.errors.error import HloError
+from hlo.opcode import SEQUENTIAL
+from optimizer.analysis.cost import cost
+from optimizer.analysis.runs import runs
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction, Module
+
+# Operations of a call, of all threads together: some minutes. Checked kernels take ten times as
+# long as others.
+MOST_OPERATIONS, CHECKED = 1 << 32, 16
+# Another bound may be set here, in the environment.
+VARIABLE = "PYHLO_CUDA_HOST_OPERATIONS"
+
+
+def operations(module: Module) -> dict[Instruction, int]:
+    """Operations and stored elements of each instruction, in all turns of the loops around it.
+
+    Loops whose trip counts are not known count as 16 turns.
+    """
+    found: dict[Instruction, int] = {}
+    inside = {c for i in module.instructions() if i.opcode not in SEQUENTIAL for c in i.called}
+    for computation, times in runs(module).items():
+        for instr in () if computation in inside else computation.instructions:
+            if instr.opcode not in SEQUENTIAL:
+                spent = cost(instr)
+                stored = sum(s.size for _, s in instr.shape.leaves() if s.is_array)
+                each = spent.flops + spent.transcendentals + stored * (spent.bytes_written > 0)
+                found[instr] = times * each
+    return found
+
+
+def refuse_too_much(module: Module, *, checked: bool = False) -> None:
+    """Raise an error if a call would take very long.
+
+    Raises
+    ------
+    HloError
+        HLO196, with the number of operations, the bound, and how to raise it.
+    """
+    given = os.environ.get(VARIABLE, "")
+    most = int(given) if given.isdecimal() else MOST_OPERATIONS // (CHECKED if checked else 1)
+    spent = operations(module)
+    total = sum(spent.values())
+    if total <= most:
+        return
+    hardest = max(spent, key=lambda instr: spent[instr])
+    how = "checked kernels" if checked else "kernels"
+    raise HloError(
+        "HLO196",
+        f"{module.name} asks for about {total:,} operations, and {how} on the processor are given "
+        f"{most:,} at most",
+        hardest.span,
+        [
+            f"%{hardest.name} alone asks for {spent[hardest]:,}",
+            f"the bound is set by {VARIABLE}, as {VARIABLE}={total}",
+            "smaller shapes go through the same kernels; `--platform c` runs the module as it is",
+        ],
+    )
