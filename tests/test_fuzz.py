@@ -101,6 +101,40 @@ def test_a_rounding_error_is_excused_and_a_wrong_value_is_not() -> None:
         judge(Case(hlo.parse(text.replace("OP", "negate")), [one], -one), one, "C")
 
 
+FOLDED = """
+HloModule m
+
+f {
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  ROOT r = s32[] subtract(a, b)
+}
+
+ENTRY e {
+  x = s32[3] parameter(0)
+  zero = s32[] constant(0)
+  folded = s32[] reduce(x, zero), dimensions={0}, to_apply=f
+  one = s32[1] slice(x), slice={[2:3]}
+  short = s32[] reduce(one, zero), dimensions={0}, to_apply=f
+  other = s32[3] negate(x)
+  ROOT t = (s32[], s32[], s32[3]) tuple(folded, short, other)
+}
+"""
+
+
+def test_an_order_of_folding_excuses_what_depends_on_it_and_nothing_else() -> None:
+    x = np.int32([1, 2, 4])
+    value = (np.int32(-7), np.int32(-4), -x)
+    case = Case(hlo.parse(FOLDED), [x], value)
+    # 0 - (1 - (2 - 4)), as a tree folds it; one element can be folded in one way only.
+    judge(case, (np.int32(-3), *value[1:]), "C")
+    for at, wrong in ((1, np.int32(4)), (2, x)):
+        got = list(value)
+        got[0], got[at] = np.int32(-3), wrong
+        with pytest.raises(Mistake, match=rf"C: \{{{at}\}}"):
+            judge(case, tuple(got), "C")
+
+
 def test_a_foreign_exception_is_found(tmp_path: Path, monkeypatch) -> None:
     true_parse = hlo.parse
 

@@ -45,9 +45,10 @@ TEXT_CODES: Final[dict[str, Code]] = {
         "statistics, origin and control-predecessors.",
     ),
     "HLO006": Code(
-        "the rows of a stack-frame table are not numbered 1, 2, 3, ...",
-        "FileNames, FunctionNames, FileLocations and StackFrames refer to each other's rows by "
-        "number, so no row may be missing or out of order.",
+        "the rows of a stack-frame table are not numbered 1, 2, 3, ..., or a table is missing",
+        "FileNames, FunctionNames, FileLocations and StackFrames stand in this order, all or none "
+        "of them, and refer to each other's rows by number, so no row may be missing or out of "
+        "order.",
     ),
     "HLO007": Code(
         "there is no such opcode",

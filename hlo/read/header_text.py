@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError, did_you_mean
@@ -35,6 +36,7 @@ _TABLES = {
     "FileLocations": "file_locations",
     "StackFrames": "stack_frames",
 }
+_ORDER = f"the tables are {', '.join(_TABLES)}, in this order"
 
 
 def read_header(
@@ -77,7 +79,8 @@ def read_stack_frames(tables: Sequence[TableSyntax], reader: GrammarReader) -> S
     Raises
     ------
     HloError
-        HLO006 if the rows of one are not numbered 1, 2, 3, ...
+        HLO006 if the rows of one are not numbered 1, 2, 3, ..., or if the tables are not all four
+        in their order.
     """
     frames = StackFrames()
     for table in tables:
@@ -90,4 +93,11 @@ def read_stack_frames(tables: Sequence[TableSyntax], reader: GrammarReader) -> S
                 raise HloError("HLO006", message, reader.span(number))
             rows.append(text.text)
         frames = replace(frames, **{_TABLES[heading]: tuple(rows)})
+    for place, table in enumerate(tables):
+        if table.heading.text != next(islice(_TABLES, place, None), ""):
+            message = f"{table.heading.text} is not the stack-frame table that follows here"
+            raise HloError("HLO006", message, reader.span(table.heading), [_ORDER])
+    if tables and len(tables) < len(_TABLES):
+        message = f"after {tables[-1].heading.text} there are no more stack-frame tables"
+        raise HloError("HLO006", message, reader.span(tables[-1].heading), [_ORDER])
     return frames

@@ -2,7 +2,8 @@
 
 A `stack_frame_id` is a row of StackFrames; that row names one of FileLocations and its caller's
 row, a location names a file and a function. XLA builds its tables anew as it reads instructions,
-so that tables with unused rows come out shorter, and an id of a row that is not there is dropped.
+so that tables with unused rows come out shorter, and an id is dropped that leads to a row which is
+not there.
 
 Source: `xla/hlo/ir/stack_frames.cc`.
 """
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _KEY = "stack_frame_id="
 # Where it stands outside of strings, which may hold anything; and strings.
 _ID = re.compile(rf"{QUOTED}|{_KEY}(\d{{1,9}})", re.ASCII | re.DOTALL)
-_REFERENCES = re.compile(r"(\w+_id)=(\d{1,9})\b", re.ASCII)
+_REFERENCES = re.compile(r"(\w+_id)=(-?\d{1,9})\b", re.ASCII)
 
 
 class FrameTables:
@@ -62,32 +63,40 @@ class FrameTables:
         return f"{before}{_KEY}{new}{after}" if new else (before.removesuffix(" ") + after).lstrip()
 
     def _take(self, number: int) -> None:
-        """Take a frame over, its callers first."""
-        chain: dict[int, str] = {}
-        while number not in self.ids and number not in chain:
+        """Take a frame over, its callers first; none that leads to a row that is not there.
+
+        As in XLA, frames that call each other in a circle are none.
+        """
+        chain: dict[int, dict[str, int]] = {}
+        # A caller is written as its row and 1 more, so that 1 means that there is none.
+        while number and number not in self.ids:
             row = _row(self.old.stack_frames, number)
-            if not row:
-                break
-            chain[number] = row
-            # A caller is written as its row and 1 more, so that 1 means that there is none.
-            number = _references(row).get("parent_frame_id", 1) - 1
-        for at, row in reversed(chain.items()):
-            ids = _references(row)
-            parent = self.ids.get(ids.get("parent_frame_id", 1) - 1, 0)
-            location = self._location(ids.get("file_location_id", 0))
-            new = f"{{file_location_id={location} parent_frame_id={parent + 1}}}"
-            self.ids[at] = _number(self.frames, new)
+            if not row or number in chain:
+                self.ids.update(dict.fromkeys((number, *chain), 0))
+                return
+            chain[number] = _references(row)
+            number = chain[number].get("parent_frame_id", 1) - 1
+        parent = self.ids[number] if number else 0
+        lost = number != 0 and parent == 0
+        for at, ids in reversed(chain.items()):
+            location = 0 if lost else self._location(ids.get("file_location_id", 0))
+            lost = not location
+            if not lost:
+                row = f"{{file_location_id={location} parent_frame_id={parent + 1}}}"
+                parent = _number(self.frames, row)
+            self.ids[at] = 0 if lost else parent
 
     def _location(self, number: int) -> int:
+        """A location's new number; 0 if there is no such row, or not its file and function."""
         row = _row(self.old.file_locations, number)
-        if not row:
-            return 0
         ids = _references(row)
         file = _row(self.old.file_names, ids.get("file_name_id", 0))
         function = _row(self.old.function_names, ids.get("function_name_id", 0))
+        if not (file and function):
+            return 0
         new = {
-            "file_name_id": _number(self.files, file) if file else 0,
-            "function_name_id": _number(self.functions, function) if function else 0,
+            "file_name_id": _number(self.files, file),
+            "function_name_id": _number(self.functions, function),
         }
         text = _REFERENCES.sub(lambda m: f"{m[1]}={new.get(m[1], m[2])}", row)
         return _number(self.locations, text)

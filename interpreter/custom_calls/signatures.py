@@ -231,10 +231,15 @@ def check_call(instr: Instruction, options: Options | None = None) -> None:
     HloError
         HLO122 if shapes or options are not those of the function behind the call.
     """
-    attrs = CustomCall.of(instr)
-    check = CHECKS.get(attrs.custom_call_target)
-    problem = check(instr, options) if check else ""
+    problem = problem_of(instr, options)
     if problem:
-        note = NOTES[attrs.custom_call_target]
-        message = f"{instr.name}: {attrs.custom_call_target} {problem}"
+        target = CustomCall.of(instr).custom_call_target
+        message = f"{instr.name}: {target} {problem}"
+        note = NOTES[target]
         raise HloError("HLO122", message, instr.span, [note] if note else ())
+
+
+def problem_of(instr: Instruction, options: Options | None = None) -> str:
+    """In words, what a custom call has that it may not have, as `check_call` says it; else ""."""
+    check = CHECKS.get(CustomCall.of(instr).custom_call_target)
+    return check(instr, options) if check else ""

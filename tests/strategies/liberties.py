@@ -1,8 +1,9 @@
-"""A dot and a power that are as right as the interpreter's, but round where XLA leaves it open.
+"""An interpreter that is as right as ours, and chooses otherwise where XLA leaves the choice open.
 
 Some rules change results only through what an implementation may choose: the order in which a dot
 sums its terms, the last bit of a power. Whether the interpreter's results change then depends on
-its BLAS and on its math library, and with them on the processor; not so with these.
+its BLAS and on its math library, and with them on the processor; not so with these. The order in
+which elements are folded is open too, and matters to computations that are not associative.
 """
 
 from contextlib import contextmanager
@@ -10,7 +11,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from interpreter import contract
+from interpreter import collectives, contract, indexing, windows
+from interpreter import fold as folds
 from interpreter.numbers import floats
 from interpreter.numbers.widths import narrowed, widened
 
@@ -60,4 +62,53 @@ def liberties():
         patch.object(contract, "matrix_product", product_by_diagonals),
         patch.dict(floats.FLOATS, power=power_one_below),
     ):
+        yield
+
+
+@contextmanager
+def folds_from_the_end():
+    """Fold elements, windows, updates and devices from the last to the first."""
+    in_order, combine, gather = windows._fold_in_order, indexing.combine_at, collectives._gathered
+    offsets = windows._offsets
+
+    def fold_pairs(_frame, _computation, rows):
+        return [row[::-1] for row in rows]
+
+    def fold_windows(*arguments):
+        with patch.object(windows, "_offsets", lambda *a: reversed(list(offsets(*a)))):
+            return in_order(*arguments)
+
+    def combine_at(frame, computation, arrays, places, updates):
+        turned = [update[::-1] for update in updates]
+        return combine(frame, computation, arrays, places[::-1], turned)
+
+    def gathered(*arguments):
+        columns, place = gather(*arguments)
+        return [column[::-1] for column in columns], place
+
+    def summed(*arguments):
+        with patch.object(collectives, "_gathered", gathered):
+            return true_summed(*arguments)
+
+    true_summed = collectives._summed
+    with (
+        patch.object(folds, "IN_ORDER", 0),
+        patch.object(folds, "_fold_pairs", fold_pairs),
+        patch.object(windows, "_fold_in_order", fold_windows),
+        patch.object(windows, "combine_at", combine_at),
+        patch.object(indexing, "combine_at", combine_at),
+        patch.object(collectives, "_summed", summed),
+    ):
+        yield
+
+
+@contextmanager
+def folds_in_pairs():
+    """Fold few elements in pairs of neighbours, and many one after the other."""
+    true_pairs, most = folds._fold_pairs, folds.IN_ORDER
+
+    def fold_pairs(frame, computation, rows):
+        return rows if len(rows[0]) > most else true_pairs(frame, computation, rows)
+
+    with patch.object(folds, "IN_ORDER", 0), patch.object(folds, "_fold_pairs", fold_pairs):
         yield
