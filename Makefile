@@ -4,7 +4,7 @@ BIN := .venv/bin
 MODEL := tests/models/attention
 
 .PHONY: run test pycuda everywhere fuzz harnesses releases docs proofs bless bless-course notebooks \
-        site picture bench clean
+        site course picture bench clean
 
 # The whole story: attention, dumped from JAX, is verified, interpreted and compiled, and gives what
 # XLA gives.
@@ -85,6 +85,11 @@ site: .venv/runs
 	$(BIN)/python -m pip install --quiet --editable '.[site]'
 	$(BIN)/python tutorials/export.py pages build/pages
 	$(BIN)/zensical build --config-file build/zensical.toml
+
+# The course, whole, before a release: every wrong answer, every planted bug, and all notebooks, run
+# in an environment that is made for them. Ten minutes, and a network.
+course: .venv/tests
+	$(BIN)/pytest -n 2 --dist loadfile -q -m slow tests/course $(ARGS)
 
 # The README's picture: the viewer's page, at a rewrite, as a browser without a window shows it.
 BROWSER ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)

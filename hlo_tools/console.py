@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from rich.console import Console
 
@@ -10,6 +11,11 @@ from rich.console import Console
 def plain() -> bool:
     """Whether nothing but text is wanted, as https://no-color.org says."""
     return bool(os.environ.get("NO_COLOR"))
+
+
+def is_watched() -> bool:
+    """Whether a person reads standard error as it comes, on a terminal that can rewrite a line."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def console(*, stderr: bool = False, width: int | None = None) -> Console:

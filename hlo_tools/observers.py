@@ -13,7 +13,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from hlo.errors.error import HloError
 from hlo_tools.arrays import leaves
-from hlo_tools.console import console, plain
+from hlo_tools.console import console, is_watched, plain
+from hlo_tools.files import STANDARD
 from hlo_tools.show import printable, spell_in_a_line
 from interpreter.engine.observe import Recorder, place
 
@@ -45,7 +46,7 @@ def observing(
         if stop_at_inf:
             # What is computed from infinities, and what is computed from NaN, arose before.
             observers.append(Alarm("infinity", lambda array: ~np.isfinite(array)))
-        if sys.stderr.isatty() and not plain():
+        if is_watched() and not plain():
             observers.append(stack.enter_context(progress(module, console(stderr=True))))
         yield _all(observers) if observers else None
 
@@ -63,7 +64,13 @@ def _all(observers: list[Observer]) -> Observer:
 
 @contextmanager
 def _traced(path: str) -> Generator[Observer]:
-    """An observer that writes to a file: all arrays if it is an archive, or else lines of text."""
+    """An observer that writes to a file: all arrays if it is an archive, or else lines of text.
+
+    Lines go to standard output for `-`.
+    """
+    if path == STANDARD:
+        yield tracer(sys.stdout)
+        return
     try:
         with Path(path).open("w", errors="surrogateescape") as file:
             if not path.endswith(".npz"):

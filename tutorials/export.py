@@ -4,9 +4,11 @@
     python tutorials/export.py pages FOLDER         what a site is built of, its links checked
 
 A notebook runs as it is, in a Jupyter whose Python has `hlo`: files are written by `%%writefile`,
-commands run by `!hlo`, and sessions of Python are cells.
+commands run by `!hlo`, and sessions of Python are cells. Until it is run, it shows the outputs that
+the chapter shows.
 """
 
+import doctest
 import json
 import re
 import shutil
@@ -19,7 +21,12 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 BLOCK = re.compile(r"(?P<said><!-- (?P<word>\w+): (?P<rest>[^\n]*?) -->\n)?"
                    r"```(?P<language>\w+)\n(?P<source>.*?)```\n", re.DOTALL)  # fmt: skip
-START = "import os\n\nos.environ.update(NO_COLOR='1', COLUMNS='100')"
+# The kernel's Python has `hlo` beside it, whether or not its environment is activated.
+START = """import os, sys
+from pathlib import Path
+
+path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+os.environ.update(PATH=path, NO_COLOR="1", TERM="dumb", COLUMNS="100")"""
 LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\n]*)\]\((?P<target>[^)#\s:]+)\)")
 PICTURE = re.compile(r"\(\.\./docs/pictures/(?P<name>[^)\s]+)\)")
 SETTINGS = """[project]
@@ -61,30 +68,37 @@ def cells_of(text: str) -> Iterator[dict[str, Any]]:
 def runnable(word: str, rest: str, language: str, source: str) -> list[dict[str, Any]] | None:
     """The cells that a block becomes; None if it is only shown."""
     if word == "file":
-        return [code(f"%%writefile {rest}\n{source.rstrip()}")]
+        return [code(f"%%writefile {rest}\n{source}")]
     if word == "quote":
         return None
     if language == "console":
-        lines = [line[2:] for line in source.splitlines() if line.startswith("$ ")]
-        return [code("\n".join(f"!{line}" for line in lines))]
+        lines = source.splitlines(keepends=True)
+        typed = [f"!{line[2:]}" for line in lines if line.startswith("$ ")]
+        return [code("".join(typed), "".join(x for x in lines if not x.startswith("$ ")))]
     if language == "python" and source.startswith(">>>"):
-        # What raises has a cell of its own, so that what follows runs.
-        parts = re.split(r"(?m)^Traceback.*\n(?:    .*\n)*.*\n", source)
-        last = len(parts) - 1
-        return [code("\n".join(typed(part)), raises=n < last) for n, part in enumerate(parts)]
-    return [code(source.rstrip())] if language == "python" else None
+        return list(session(source))
+    return [code(source)] if language == "python" else None
 
 
-def typed(session: str) -> list[str]:
-    """What somebody types in a session."""
-    return [line[4:] for line in session.splitlines() if line.startswith((">>>", "..."))]
+def session(source: str) -> Iterator[dict[str, Any]]:
+    """A cell for each output of a session, so that all are seen, and what raises stops nothing."""
+    typed = ""
+    for example in doctest.DocTestParser().get_examples(source):
+        typed += example.source
+        if example.want or example.exc_msg:
+            said = example.want.replace("<BLANKLINE>", "")
+            yield code(typed, said, raises=example.exc_msg is not None)
+            typed = ""
+    if typed:
+        yield code(typed)
 
 
-def code(source: str, *, raises: bool = False) -> dict[str, Any]:
-    """A cell that runs."""
+def code(source: str, shown: str = "", *, raises: bool = False) -> dict[str, Any]:
+    """A cell that runs, and the output that the chapter shows."""
     tags = {"tags": ["raises-exception"]} if raises else {}
-    made = {"cell_type": "code", "metadata": tags, "source": source}
-    return {**made, "execution_count": None, "outputs": []}
+    output = {"output_type": "stream", "name": "stdout", "text": shown}
+    made = {"cell_type": "code", "metadata": tags, "source": source.rstrip()}
+    return {**made, "execution_count": None, "outputs": [output] if shown.strip() else []}
 
 
 def prose(text: str) -> Iterator[dict[str, Any]]:

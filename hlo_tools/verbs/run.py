@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.arrays import leaves, load, save
-from hlo_tools.console import console
+from hlo_tools.console import console, is_watched
 from hlo_tools.files import BETWEEN, add_split_option, chosen_modules
 from hlo_tools.inputs import add_input_options, deal, make_inputs
 from hlo_tools.observers import observing
@@ -77,7 +77,9 @@ def add_arguments(parser: Parser) -> None:
         "--reference", "--reference_platform", metavar="P", help="compare with another platform"
     )
     parser.add_argument(
-        "--trace", metavar="FILE", help="write every value: whole to .npz, else as text"
+        "--trace",
+        metavar="FILE",
+        help="write every value: whole to .npz, else as text; - prints them",
     )
     parser.add_argument("--stop-at-nan", action="store_true", help="stop where NaN arises")
     parser.add_argument("--stop-at-inf", action="store_true", help="stop where infinity arises")
@@ -178,7 +180,7 @@ def chosen_runner(
         return way
     if arguments.mode is not None or arguments.ablate:
         return partial(run_ways, arguments)
-    if arguments.repeat is not None or (sys.stderr.isatty() and not observed):
+    if arguments.repeat is not None or (is_watched() and not observed):
         return partial(run_timed, arguments)
 
     def run_observed(module: Module, inputs: Sequence[Sequence[Any]]) -> list[Value]:

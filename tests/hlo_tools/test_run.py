@@ -148,6 +148,13 @@ def test_a_trace_has_a_line_a_value(hlo, tmp_path: Path) -> None:
     assert any(line.startswith("device 0/e/body[3]/l = log f32[] ") for line in lines)
 
 
+def test_a_trace_is_printed(hlo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = hlo("run", "-", "--trace", "-", "--quiet", stdin=LOG_IN_A_LOOP)
+    assert result.out.startswith("device 0/e/zero = constant s32[] 0\n")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_trace_can_keep_whole_values(hlo, tmp_path: Path) -> None:
     assert hlo("run", "-", "--fill", 2, "--trace", tmp_path / "t.npz", stdin=ADD).status == 0
     with np.load(tmp_path / "t.npz") as trace:
