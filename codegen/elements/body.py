@@ -22,6 +22,7 @@ from codegen.kinds import Pointer
 from codegen.statements import Assign, Call, For, If, Let, Statement, Variable, vectorized
 from hlo.attributes import GetTupleElement
 from hlo.errors.error import HloError
+from optimizer.memory.heap import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -161,7 +162,7 @@ class Body:
         """
         begin = self.writer.own_bytes
         # Not even an empty one is nothing: the kernel must have the pointer.
-        self.writer.own_bytes += -(-max(size, 1) * bytes_each // 64) * 64
+        self.writer.own_bytes += aligned(max(size, 1) * bytes_each)
         return self.variable(Pointer(kind), name, pointer_into(Name("own"), begin, kind))
 
     @contextmanager

@@ -5,14 +5,12 @@ from __future__ import annotations
 from codegen.expressions import Cast, Expr, Literal
 from codegen.kinds import Pointer, Record
 from codegen.statements import Call
-
-# Bytes from which on threads share the work of a copy.
-MANY_BYTES = 1 << 20
+from optimizer import machine
 
 
 def copied(target: Expr, source: Expr, size: int) -> Call:
     """A call that copies some bytes."""
-    function = "copy_many" if size >= MANY_BYTES else "__builtin_memcpy"
+    function = "copy_many" if size >= machine.LEAST_COPIED else "__builtin_memcpy"
     return Call(function, (target, source, Literal(size)))
 
 

@@ -20,6 +20,7 @@ from codegen.opcodes.movement import define
 from codegen.opcodes.scalar import expression
 from codegen.statements import Assign, For, If, Statement, base, straight
 from hlo import attributes as a
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from hlo.types.element_type import ElementType
     from hlo.types.values import Window, WindowDim
 
-# Elements up to which each has statements of its own where a fold has no lanes, so that the loops
-# around it may have some.
-WRITTEN_OUT = 8
 
 # OpenMP's names for operations that may be split over vector lanes.
 _LANES = {"add": "+", "multiply": "*", "and": "&", "or": "|", "xor": "^", "maximum": "max",
@@ -250,7 +248,7 @@ def write_reduce(body: Body, instr: Instruction, index: Index) -> Values:
         at = tuple(next(reduced if d in attrs.dimensions else kept) for d in range(len(dims)))
         fold.add([body.element(x, at) for x in arrays])
 
-    if fold.lanes is None and prod(sizes) <= WRITTEN_OUT:
+    if fold.lanes is None and prod(sizes) <= machine.WRITTEN_OUT_FOLD:
         for numbers in product(*map(range, sizes)):
             add(tuple(map(Sum, numbers)))
         return fold.results

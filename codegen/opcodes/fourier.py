@@ -43,6 +43,8 @@ from codegen.opcodes.fourier_lengths import (
 )
 from hlo.types.literal import Literal as Constant
 from hlo.types.shape import array
+from optimizer import machine
+from optimizer.memory.heap import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,12 +54,6 @@ if TYPE_CHECKING:
     from codegen.elements.body import Body
     from codegen.indexing import Sum
     from hlo.types.element_type import ElementType
-
-VECTOR_BYTES = 64
-# Numbers of a line up to which the lines of all lanes stay in the cache.
-MOST_IN_LANES = 4096
-# Shorter lines are transformed in one go, even if there are not enough of them to fill the lanes.
-SHORT = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +103,7 @@ class _Block:
 
     def __init__(self, transforms: Transforms, n: int, count: Expr) -> None:
         self.transforms, self.body, self.kind = transforms, transforms.body, transforms.kind
-        struct, each = Record(f"lanes_{self.kind}"), 2 * VECTOR_BYTES
+        struct, each = Record(f"lanes_{self.kind}"), 2 * machine.WIDEST_VECTOR
         self.x = self.body.own(struct, "x", _room(n), each)
         self.y = self.body.own(struct, "y", _room(n), each)
         self.count = count
@@ -162,7 +158,7 @@ class _Block:
         """Transform lines of n numbers by two transforms of longer ones."""
         factors = self.transforms.constant(chirp(n), "chirp")
         products = self.transforms.constant(chirp_transform(n, longer), "chirp_transform")
-        rest = (longer - n) * 2 * VECTOR_BYTES
+        rest = (longer - n) * 2 * machine.WIDEST_VECTOR
         self._call("multiply_lines", self.x, factors, n, 0, work=4 * n)
         self.body.call("__builtin_memset", self.x + n, 0, rest)
         self.transform(longer)
@@ -191,13 +187,13 @@ class Transforms:
 
     def __init__(self, body: Body, kind: ElementType) -> None:
         self.body, self.kind = body, kind
-        self.width = VECTOR_BYTES // kind.bytes
+        self.width = machine.WIDEST_VECTOR // kind.bytes
         self.bytes = 0
 
     def scratch(self, name: str, size: int) -> Name:
         """An array of complex numbers that all threads see."""
         place = pointer_into(Name("scratch"), self.bytes, self.kind.name)
-        self.bytes += -(-size * 2 * self.kind.bytes // VECTOR_BYTES) * VECTOR_BYTES
+        self.bytes += aligned(size * 2 * self.kind.bytes)
         return self.body.variable(Pointer(self.kind.name), name, place)
 
     def constant(self, numbers: NDArray[Any], name: str) -> Name:
@@ -214,8 +210,8 @@ class Transforms:
         ----------
         counts : of groups, and of lines in each.
         """
-        few = counts[1] < self.width // 2 and n > SHORT
-        if _room(n) <= MOST_IN_LANES and not few:
+        few = counts[1] < self.width // 2 and n > machine.SHORT_TRANSFORM
+        if _room(n) <= machine.LONGEST_IN_LANES and not few:
             self._write_blocks(n, source, target, counts, way)
         elif radices(n) is not None or middle_factor(n) >= self.width // 2:
             self._write_matrix(n, source, target, counts, way)

@@ -21,11 +21,12 @@ from codegen.kinds import Pointer
 from codegen.opcodes.bits import bits_of, from_bits
 from codegen.opcodes.comparators import Key, keys
 from codegen.opcodes.merging import write_merge_sort
-from codegen.opcodes.words import FEW, Words
+from codegen.opcodes.words import Words
 from codegen.statements import For, If, straight
 from hlo import attributes as a
 from hlo.attributes import Parameter
 from hlo.walk import post_order
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -37,11 +38,6 @@ if TYPE_CHECKING:
 
     Place = Callable[[Sum], Index]
     Part = tuple[Callable[[Sum], Expr], int]  # a key's word at a place of the row, and its bits
-
-# The k up to which the k least are kept sorted while a row is read.
-MOST_KEPT = 128
-# Keys that are compared with the worst one kept before any is looked at alone.
-BLOCK = 256
 
 
 def write_sort(
@@ -63,7 +59,7 @@ def write_sort(
     if len(instr.operands) == len(found) == 1 and shape.element_type.bits <= 32 >= found[0].bits:
         _write_single_sort(words, instr, found[0], outputs[0])
         return words.scratch_bytes
-    told = _told(instr, found) if n > FEW else None
+    told = _told(instr, found) if n > machine.INSERTED else None
     with _rows(body, shape, axis) as at:
         lost = body.variable("u32", "lost", 0) if told else None
 
@@ -172,7 +168,7 @@ def _order(words: Words, parts: Sequence[Part], lost: Name | None = None) -> Nam
             low = Cast("u64", Group(indexed(number)))
             body.assign(item(array, j), Cast("u64", word(number)) << 32 | low)
         spare = words.spare
-        if done and array != words.words and n > FEW:
+        if done and array != words.words and n > machine.INSERTED:
             spare = body.variable(
                 Pointer("u64"), "other", Choose(binary("==", done, words.words), spare, words.words)
             )
@@ -195,7 +191,7 @@ def _write_single_sort(words: Words, instr: Instruction, key: Key, output: Name)
             made = store(element_type, from_bits(body, bits, element_type))
             body.assign(item(output, linear(at(j), dims)), made)
 
-        if words.n <= FEW or not key.tells(element_type):
+        if words.n <= machine.INSERTED or not key.tells(element_type):
             _sort_with_elements(words, element_type, key.bits, word, put)
             return
         array, spare = words.pair("u32")
@@ -249,7 +245,7 @@ def write_topk(
     operand, k = instr.operands[0], attrs.k
     *others, n = operand.shape.dims
     key = Key(operand, 0, descending=attrs.largest, total=True)
-    scans = k <= MOST_KEPT and 0 < k < n and key.bits <= 32
+    scans = k <= machine.MOST_KEPT and 0 < k < n and key.bits <= 32
     words = None if scans else Words(body, n, prod(others), in_chunks=in_chunks)
     with _rows(body, operand.shape, len(others)) as at:
 
@@ -274,10 +270,10 @@ def _write_least(body: Body, word: Callable[[Sum], Expr], n: int, k: int) -> Nam
     least = body.variable("u64", "least", size=k)
     with body.lanes(["j"], [k]) as (j,):
         body.assign(item(least, j), ~Cast("u64", Literal(0)))
-    block = body.variable("u32", "keys", size=min(BLOCK, n))
-    whole = n // BLOCK * BLOCK
+    block = body.variable("u32", "keys", size=min(machine.BLOCK_OF_COMPARED, n))
+    whole = n // machine.BLOCK_OF_COMPARED * machine.BLOCK_OF_COMPARED
     base = body.name("first")
-    for start, stop, size in ((0, whole, BLOCK), (whole, n, n - whole)):
+    for start, stop, size in ((0, whole, machine.BLOCK_OF_COMPARED), (whole, n, n - whole)):
         if start == stop:
             continue
         with body.block() as statements:

@@ -24,6 +24,7 @@ from codegen.opcodes.folding import window_place
 from codegen.opcodes.movement import vector_index, window_start
 from codegen.statements import If
 from hlo import attributes as a
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
 
     Combine = Callable[[Body, Instruction, Sequence[Name], Index, Index], None]
-
-# The most parts into which the windows of a scatter are cut, for threads to share, and the fewest
-# elements of one: all indices are gone through for each part.
-MOST_PARTS, LEAST_IN_PART = 4, 64
 
 
 def copy(body: Body, target: Name, source: Instruction) -> None:
@@ -137,7 +134,7 @@ def _parts(n: int) -> int:
     Windows may overlap; but where they all begin at the first of these neighbours, an element of
     the result is always in the same part.
     """
-    counts = range(1, max(min(MOST_PARTS, n // LEAST_IN_PART), 1) + 1)
+    counts = range(1, max(min(machine.MOST_SCATTERED, n // machine.LEAST_SCATTERED), 1) + 1)
     return max(k for k in counts if n % k == 0)
 
 

@@ -17,6 +17,7 @@ from codegen.indexing import Index, Sum, Within, linear
 from codegen.opcodes.folding import Fold, in_lanes, window_step
 from codegen.opcodes.movement import define
 from hlo import attributes as a
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from hlo.types.element_type import ElementType
     from hlo.types.shape import Shape
     from hlo.types.values import Window, WindowDim
-
-# Elements of a window up to which each has statements of its own, so that loops around have lanes.
-WRITTEN_OUT = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ def write_reduce_window(body: Body, instr: Instruction, index: Index) -> Values:
     windows = windows_of(instr)
     fold = windows.fold(body)
     sizes = [most_shown(w) for w in windows.window]
-    if prod(sizes) <= WRITTEN_OUT:
+    if prod(sizes) <= machine.WRITTEN_OUT_WINDOW:
         for offset in product(*map(range, sizes)):
             _fold_in(body, windows, fold, index, tuple(map(Sum, offset)))
         return fold.results

@@ -13,21 +13,14 @@ from codegen.elements.memory import pointer_into
 from codegen.expressions import Cast, Name, apply
 from codegen.kinds import Pointer
 from codegen.opcodes.folding import over
+from optimizer import machine
+from optimizer.memory.heap import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.body import Body
     from codegen.statements import For, Statement
-
-# Rows up to which inserting is faster than counting digits.
-FEW = 40
-# Rows from which on digits of 11 bits pay, of which there are 2048 to count; else of 8.
-MANY = 4096
-# Rows from which on they are put into buckets first, if there is only one; of its chunks, which
-# threads take, each has at least half as many words.
-LONG = 1 << 16
-MOST_CHUNKS = 64
 
 
 class Words:
@@ -46,11 +39,11 @@ class Words:
 
     def __init__(self, body: Body, n: int, rows: int, *, in_chunks: bool = True) -> None:
         self.body, self.n = body, n
-        long = in_chunks and rows == 1 and n >= LONG
-        self.chunks = min(2 * n // LONG, MOST_CHUNKS) if long else 0
+        long = in_chunks and rows == 1 and n >= machine.BUCKETS
+        self.chunks = min(2 * n // machine.BUCKETS, machine.MOST_CHUNKS) if long else 0
         self.scratch_bytes = 0
         self.words = self._array("u64", "words", n)
-        self.spare = self._array("u64", "spare", n) if n > FEW else self.words
+        self.spare = self._array("u64", "spare", n) if n > machine.INSERTED else self.words
         self.places = (
             self._array("u32", "places", 2048 * (self.chunks + 2)) if self.chunks else None
         )
@@ -60,7 +53,7 @@ class Words:
         if not self.chunks:
             return self.body.own(kind, name, size, each)
         begin = self.scratch_bytes
-        self.scratch_bytes += -(-size * each // 64) * 64
+        self.scratch_bytes += aligned(size * each)
         return self.body.variable(Pointer(kind), name, pointer_into(Name("scratch"), begin, kind))
 
     def pair(self, kind: str) -> tuple[Name, Name]:
@@ -92,10 +85,10 @@ class Words:
             row = (words, spare, self.places, n, self.chunks)
             body.call(f"hlo_bucket_sort_{kind}", *row, low)
             return words
-        most = 11 if n >= MANY else 8
+        most = 11 if n >= machine.WIDE_DIGITS else 8
         digits = -(-bits // most)
         ways = digits, -(-bits // digits)
         call = apply(f"radix_sort_{kind}", words, spare, n, low, *ways)
-        if n <= FEW:
+        if n <= machine.INSERTED:
             call = apply(f"insertion_sort_{kind}", words, n, low)
         return body.variable(Pointer(kind), "sorted", call)

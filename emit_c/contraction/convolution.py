@@ -28,6 +28,7 @@ from emit_c.contraction.scratch import Scratch, summed
 from emit_c.contraction.tiling import Pointers, Tiling
 from emit_c.table import define_whole
 from hlo import attributes as a
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,13 +38,6 @@ if TYPE_CHECKING:
     from codegen.indexing import Index
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
-
-# Plain loops are as good where tiles use less than that share of a processor.
-LEAST_SHARE = 0.1
-# How much less a copy in another order is worth than one in the input's own.
-TRANSPOSED = 0.5
-# Elements that tiles may read behind the input's last one, where lanes are left over.
-BEHIND = 256
 
 
 def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:
@@ -56,13 +50,13 @@ def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[Na
     source = made.source(body)
     parts = list(product(*made.phases))
     tilings = [made.tiling(source, part) for part in parts]
-    if any(tiling.share < LEAST_SHARE for tiling in tilings):
+    if any(tiling.share < machine.LEAST_SHARE for tiling in tilings):
         return None
     scratch = Scratch(body)
     if not source.copied:
         pointer = body.pointer(made.lhs)
     else:
-        pointer = scratch.array(kind, "padded", prod(source.sizes) + BEHIND)
+        pointer = scratch.array(kind, "padded", prod(source.sizes) + machine.READ_BEHIND)
         _copy_input(body, made, source, pointer)
     with summed(body, instr, outputs[0], scratch, kind, tilings) as (target, output):
         for part, tiling in zip(parts, tilings, strict=True):
@@ -138,7 +132,10 @@ class _Convolution:
         places = tuple(d for d in plain if d not in features)
         orders = (plain, (*others, labels.input_feature), (*features, *places))
         given = [_Input(order, tuple(low), tuple(sizes), copied=True) for order in orders]
-        best = max(given, key=lambda g: self._share(g) * (1 if g.order == plain else TRANSPOSED))
+        best = max(
+            given,
+            key=lambda g: self._share(g) * (1 if g.order == plain else machine.TRANSPOSED_SHARE),
+        )
         in_place = (
             isinstance(body.tree(self.lhs), Name)
             and self.lhs.shape.element_type is self.kind
@@ -243,7 +240,7 @@ def _copy_input(body: Body, made: _Convolution, source: _Input, copy: Name) -> N
     size, each = prod(source.sizes), made.kind.bytes
     if source.sizes != dims:
         body.call("__builtin_memset", copy, 0, size * each)
-    body.call("__builtin_memset", copy + size, 0, BEHIND * each)
+    body.call("__builtin_memset", copy + size, 0, machine.READ_BEHIND * each)
     # Dimensions through which one loop leads in both are gone through as one.
     read = strides(dims)
     groups: list[list[int]] = []

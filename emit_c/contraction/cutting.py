@@ -16,6 +16,7 @@ import numpy as np
 from codegen.indexing import Sum, linear
 from emit_c.contraction.dims import Dim, Step, best_tile
 from emit_c.contraction.tiles import Tile, has_offset, rows_for
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,23 +25,6 @@ if TYPE_CHECKING:
 
     from codegen.indexing import Index
     from hlo.types.element_type import ElementType
-
-# A packed kernel of so many bytes stays in the cache while all places are gone through, and so
-# many bytes of a larger one's panels.
-CACHED, CACHED_PANELS = 1 << 19, 1 << 18
-# Panels that are packed together, so that the kernel is read in longer runs; of a batch of
-# contractions, one after the other is packed and gone through, if there are some for each thread.
-WIDEST, LEAST_ITERATIONS = 8, 8
-# To write a tile's sums takes as long as so many products.
-FEW_STEPS = 64
-# It is worth it to compile a tile for the distance between rows where there are so many products;
-# and where there are some, if a tile has to move several pointers after few of them: if rows have
-# one vector, or an innermost loop fewer iterations than this.
-MANY_PRODUCTS, SOME_PRODUCTS, SHORT = 1 << 28, 1 << 18, 32
-# Contractions of fewer products share few tiles: these take longer to compile than they can save.
-FEW_PRODUCTS, FEW_ROWS, FEW_LOOPS = 1 << 17, (8, 4, 2, 1), 3
-# To pack a kernel is not worth it for so few tiles below each other.
-FEW_TILES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +87,8 @@ class Cutting:
         self.depth = prod(s.size for s in self.steps)
         self._products = self.depth * prod(d.size for d in dims)
         self.rows = rows_for(self.row.size, self.vectors, spared=has_offset(signs))
-        if self._products < FEW_PRODUCTS:
-            self.rows = next(n for n in FEW_ROWS if n <= self.rows)
+        if self._products < machine.FEW_PRODUCTS:
+            self.rows = next(n for n in machine.SHARED_ROWS if n <= self.rows)
         outer = [d for d in dims if d not in (self.lane, self.row)]
         self.panels = [d for d in outer if d.feature]
         self.places = [d for d in outer if not d.feature]
@@ -113,14 +97,15 @@ class Cutting:
         self.side = {self.lane: self.width, self.row: self.rows}.get(self.packed, 1)
         self.blocks = -(-self.packed.size // self.side)
         whole = prod(d.size for d in self.panels) * self.blocks * self.depth * self.side
-        self.cached = whole * kind.bytes <= CACHED or self.packed is not self.lane
+        self.cached = whole * kind.bytes <= machine.CACHED or self.packed is not self.lane
         self.in_place = self.cached and self._is_in_place()
         batch = self._batch
-        if batch >= LEAST_ITERATIONS and not self.in_place and self.packed is self.lane:
+        if batch >= machine.LEAST_PANELS and not self.in_place and self.packed is self.lane:
             self.cached = False
         self.packed_size = whole if self.cached and not self.in_place else 0
-        iterations = self.blocks * batch // LEAST_ITERATIONS
-        self.group = 1 if self.cached else _divisor(self.blocks, min(iterations, WIDEST))
+        iterations = self.blocks * batch // machine.LEAST_PANELS
+        panels = min(iterations, machine.MOST_PANELS)
+        self.group = 1 if self.cached else _divisor(self.blocks, panels)
         first = self.steps[0].size
         self.chunk = self._outermost_steps(exact or self.depth)
         self.chunks = first // self.chunk if first else 1
@@ -137,7 +122,7 @@ class Cutting:
         below = prod(d.size for d in self.places) * -(-self.row.size // self.rows)
         # From one of a batch to the next it is the stride, which may be 1 as well.
         whole = self.lane.feature == 1 < self.stride and self.lane.size % self.width == 0
-        return whole and below <= FEW_TILES
+        return whole and below <= machine.UNPACKED_TILES
 
     def _outermost_steps(self, most: int) -> int:
         """How many of the outermost steps are taken at once, for at most so many products.
@@ -151,8 +136,8 @@ class Cutting:
         rest = self.depth // first
         if not self.cached:
             panels = self.group * self.side * self.kind.bytes
-            chunk = _divisor(first, min(most, CACHED_PANELS // panels) // rest)
-            if chunk * rest >= FEW_STEPS:
+            chunk = _divisor(first, min(most, machine.CACHED_PART // panels) // rest)
+            if chunk * rest >= machine.WRITTEN_STEPS:
                 return chunk
         return _divisor(first, most // rest)
 
@@ -203,8 +188,8 @@ class Cutting:
             found.insert(0, (size, step - moved, 0 if found else kernel_step))
             moved = size * step
         found = found or [(1, 0, 0)]
-        if self._products < FEW_PRODUCTS:
-            found = [(1, 0, 0)] * (FEW_LOOPS - len(found)) + found
+        if self._products < machine.FEW_PRODUCTS:
+            found = [(1, 0, 0)] * (machine.SHARED_LOOPS - len(found)) + found
         lanes = "v" if self.lane.input == 1 else "n", "v" if self.lane.feature else "n"
         row = self.row.input
         if self._rows_of_the_kernel:
@@ -212,8 +197,8 @@ class Cutting:
             found = [(size, kernel, step) for size, step, kernel in found]
         elif self.row.feature:
             lanes = lanes[0], "r"
-        pressed = self.vectors == 1 or found[-1][0] < SHORT
-        known = self._products >= (SOME_PRODUCTS if pressed else MANY_PRODUCTS)
+        pressed = self.vectors == 1 or found[-1][0] < machine.SHORT_LINE
+        known = self._products >= (machine.SOME_PRODUCTS if pressed else machine.MANY_PRODUCTS)
         known = known and lanes[0] == "n"
         apart = row if known else None
         sizes = rows, self.vectors, self.lanes

@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING
 
 from emit_c.code import processor
 from emit_c.contraction.tiles import rows_for, shapes_for
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo.types.element_type import ElementType
-
-# Sums that are independent of each other keep a processor busy from so many vectors on.
-BUSY = 10
-# What it costs to write lanes that are no neighbours in the output.
-SCATTERED = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +62,7 @@ def best_tile(dims: Sequence[Dim], kind: ElementType) -> tuple[float, Dim, Dim, 
         others = [d for d in dims if d is not lane and not (d.feature and lane.feature)]
         for shape, row in product(shapes_for(lane.size, kind), others or [one]):
             share = _share(lane, row, shape, kind)
-            share *= 1 if lane.output == 1 else SCATTERED
+            share *= 1 if lane.output == 1 else machine.SCATTERED_SHARE
             score = (round(share, 2), lane.output == 1, -row.input)
             if score > best[0]:
                 best = (score, lane, row, shape)
@@ -85,4 +81,4 @@ def _share(lane: Dim, row: Dim, shape: tuple[int, int], kind: ElementType) -> fl
     products = vectors * rows
     loads = (rows if row.input else 1) * (2 * vectors if lane.input else 1)
     loads += (rows if row.feature else 1) * (vectors if lane.feature else 1)
-    return filled * min(1.0, products / BUSY) * min(1.0, products / loads)
+    return filled * min(1.0, products / machine.BUSY) * min(1.0, products / loads)

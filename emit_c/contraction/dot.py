@@ -20,6 +20,7 @@ from emit_c.contraction.tiling import Pointers
 from emit_c.table import define_whole
 from hlo.types.element_type import F32, S32
 from interpreter.conversion import integer_range
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
 
-# Plain loops are as good where tiles use less than that share of a processor.
-LEAST_SHARE = 0.1
 # f32 has all whole numbers up to here; sums are worth it that have so many products.
 EXACT, MANY = 1 << 24, 64
 
@@ -43,7 +42,7 @@ def write_whole_dot(body: Body, instr: Instruction, outputs: Sequence[Name]) -> 
     if not kind.is_complex and write_few_rows(body, instr, outputs[0], kind):
         return 0
     made = _product(body, instr, kind)
-    if made.tiling.share < LEAST_SHARE:
+    if made.tiling.share < machine.LEAST_SHARE:
         return None
     scratch, tiling, kind = Scratch(body), made.tiling, made.kind
     if made.copied:

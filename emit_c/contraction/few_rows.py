@@ -19,17 +19,13 @@ from codegen.opcodes.scalar import expression
 from codegen.statements import Assign, For
 from emit_c.contraction.operands import Operand, operands_of
 from emit_c.contraction.tiles import result
+from optimizer import machine
 
 if TYPE_CHECKING:
     from codegen.elements.body import Body
     from codegen.indexing import Index
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
-
-# So many vectors are few: where sums are in memory, and where they are in registers.
-FEW_SIDE_BY_SIDE, FEW_IN_LANES = 3, 8
-# Sums that lie side by side, and rows of the matrix that are added to them at once.
-COLUMNS, ROWS = 4096, 4
 
 
 def write_few_rows(body: Body, instr: Instruction, output: Name, kind: ElementType) -> bool:
@@ -40,11 +36,12 @@ def write_few_rows(body: Body, instr: Instruction, output: Name, kind: ElementTy
         if not matrix.free or not matrix.contracting or matrix.count < 2:
             continue
         step = strides(matrix.instr.shape.dims)
-        if few.count <= FEW_SIDE_BY_SIDE and step[matrix.free[-1]] == 1:
+        if few.count <= machine.FEW_SUMS_IN_MEMORY and step[matrix.free[-1]] == 1:
             made.write_side_by_side(output)
             return True
         aligned = strides(few.instr.shape.dims)[few.contracting[-1]] == 1
-        if few.count <= FEW_IN_LANES and step[matrix.contracting[-1]] == 1 and aligned:
+        beside = aligned and step[matrix.contracting[-1]] == 1
+        if beside and few.count <= machine.FEW_SUMS_IN_REGISTERS:
             made.write_in_lanes(output)
             return True
     return False
@@ -62,8 +59,9 @@ class _FewRows:
         """For each block of columns: rows of the matrix, times a number of each vector."""
         body, kind = self.body, self.kind
         batch, free, depths = self._sizes()
-        width = _divisor(free[-1], min(COLUMNS, max(free[-1] // 2, COLUMNS // 8)))
-        many = _divisor(depths[-1], ROWS)
+        most = machine.SUMS_OF_A_PRODUCT
+        width = _divisor(free[-1], min(most, max(free[-1] // 2, most // 8)))
+        many = _divisor(depths[-1], machine.ROWS_AT_ONCE)
         column = body.name("column")
         outer = [*batch, *free[:-1], free[-1] // width]
         with body.loops("b" * len(outer), outer, parallel=True) as (*place, block):
@@ -91,7 +89,7 @@ class _FewRows:
         """For some rows of the matrix at once: their products with all vectors."""
         body, kind = self.body, self.kind
         batch, free, depths = self._sizes()
-        many = _divisor(free[-1], FEW_IN_LANES // self.few.count)
+        many = _divisor(free[-1], machine.FEW_SUMS_IN_REGISTERS // self.few.count)
         outer = [*batch, *free[:-1], free[-1] // many]
         with body.loops("b" * len(outer), outer, parallel=True) as (*place, block):
             at = tuple(place[: len(batch)])

@@ -16,6 +16,7 @@ from emit_c.contraction.dims import Dim, Step, joined
 from emit_c.contraction.operands import operands_of
 from emit_c.contraction.packing import constant_numbers, packed_constant
 from emit_c.contraction.tiling import Tiling
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,12 +25,6 @@ if TYPE_CHECKING:
     from codegen.indexing import Index
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
-
-# Rows that lie a multiple of so many bytes apart push each other out of the cache; that matters
-# where each is read for so many features.
-ALIASED, OFTEN = 2048, 256
-# What tiles may read behind the input's last element.
-BEHIND = 256
 
 
 class Product:
@@ -81,8 +76,8 @@ class Product:
         there = isinstance(body.tree(self.input.instr), Name)
         own = self.input.instr.shape.element_type is self.element
         apart = (self.tiling.row.input, *(s.input for s in self.tiling.steps))
-        aliased = any(step * self.kind.bytes % ALIASED == 0 for step in apart if step)
-        often = self.kernel.count >= OFTEN
+        aliased = any(step * self.kind.bytes % machine.ALIASED == 0 for step in apart if step)
+        often = self.kernel.count >= machine.OFTEN
         self.copied = not (there and own) or self.tiling.reads_behind or (aliased and often)
         if self.copied:
             self._plan_copy()
@@ -93,8 +88,8 @@ class Product:
         steps = strides(given.instr.shape.dims)
         if not given.free or not given.contracting or steps[given.free[-1]] != 1:
             self.order = (*given.batch, *given.free, *given.contracting)
-        if self._line * self.element.bytes % ALIASED == 0:
-            self.padding = 64 // self.element.bytes
+        if self._line * self.element.bytes % machine.ALIASED == 0:
+            self.padding = machine.CACHE_LINE // self.element.bytes
         self.tiling = self._tiling()
 
     @property
@@ -194,12 +189,12 @@ class Product:
     def copy_size(self) -> int:
         """Elements of the copy, and of what tiles may read behind it."""
         lines = prod(self._sizes) // self._line
-        return lines * (self._line + self.padding) * self.parts + BEHIND
+        return lines * (self._line + self.padding) * self.parts + machine.READ_BEHIND
 
     def copy(self, body: Body, pointer: Expr) -> None:
         """Copy the input, with zeros behind it."""
-        rest = pointer + (self.copy_size - BEHIND)
-        body.call("__builtin_memset", rest, 0, BEHIND * self.kind.bytes)
+        rest = pointer + (self.copy_size - machine.READ_BEHIND)
+        body.call("__builtin_memset", rest, 0, machine.READ_BEHIND * self.kind.bytes)
         instr, into = self.input.instr, self._steps
         lane = body.name("i")
         sizes = [self._sizes[d] for d in self.order]

@@ -17,10 +17,11 @@ from codegen.indexing import Sum, unknown
 from emit_c.code import processor
 from emit_c.contraction.operands import operands_of
 from emit_c.contraction.packing import constant_numbers, packed_constant
-from emit_c.contraction.product import ALIASED, Product
+from emit_c.contraction.product import Product
 from emit_c.contraction.tiling import Tiling
 from hlo.types.element_type import S32
 from interpreter.conversion import integer_range
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,8 +67,8 @@ class Quads(Product):
         given = self.input
         self.signs = _signs(given.instr, self.kernel.instr)
         self.order, self.copied = (*given.batch, *given.free, *given.contracting), True
-        if self._line * S32.bytes % ALIASED == 0:
-            self.padding = 64 // S32.bytes
+        if self._line * S32.bytes % machine.ALIASED == 0:
+            self.padding = machine.CACHE_LINE // S32.bytes
         self.tiling = self._tiling()
 
     @property

@@ -11,7 +11,7 @@ from codegen.expressions import Expr, Name, item, spelled_out
 from codegen.kinds import Pointer
 from codegen.opcodes.folding import over
 from emit_c.contraction.tiles import result
-from optimizer.memory.heap import ALIGNMENT
+from optimizer.memory.heap import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -37,7 +37,7 @@ class Scratch:
     def array(self, kind: ElementType, name: str, size: int) -> Name:
         """A new array; gives the pointer to it."""
         begin = self.bytes
-        self.bytes += max(ALIGNMENT, -(-size * kind.bytes // ALIGNMENT) * ALIGNMENT)
+        self.bytes += aligned(max(size * kind.bytes, 1))
         place = pointer_into(Name("scratch"), begin, kind.name)
         return self.body.variable(Pointer(kind.name), name, place)
 

@@ -22,6 +22,7 @@ from codegen.opcodes.scalar import converted
 from emit_c.code import processor
 from emit_c.contraction.bytes import add_bytes_name
 from hlo.types.element_type import ELEMENT_TYPES, S32
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from codegen.expressions import Expr
     from hlo.types.element_type import ElementType
 
-# Bytes of the narrowest vectors that are worth having.
-LEAST_VECTOR_BYTES = 16
 # By the number of registers: rows whose sums fit into them, by how many vectors a row has; best
 # first.
 MOST_ROWS = {32: {2: 14, 3: 9, 4: 6, 8: 3, 1: 28}, 16: {2: 6, 3: 4, 4: 3, 1: 12}}
@@ -105,7 +104,7 @@ def shapes_for(count: int, kind: ElementType) -> list[tuple[int, int]]:
     full = processor.here().vector_bytes // kind.bytes
     if count >= full:
         return [(vectors, full) for vectors in MOST_ROWS[processor.here().registers]]
-    lanes = LEAST_VECTOR_BYTES // kind.bytes
+    lanes = machine.NARROWEST_VECTOR // kind.bytes
     while lanes < count:
         lanes *= 2
     return [(1, lanes)]

@@ -33,6 +33,7 @@ from codegen.statements import Assign, For
 from emit_c.contraction.copying import column_of, row_of
 from emit_c.contraction.cutting import Cutting, Part, Run
 from emit_c.contraction.tiles import result
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,9 +43,6 @@ if TYPE_CHECKING:
     from emit_c.contraction.copying import Column
     from emit_c.contraction.dims import Dim
     from hlo.types.element_type import ElementType
-
-# Numbers so far apart are fetched one by one: vectors of them are no faster, and longer to compile.
-FAR = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +244,9 @@ class Tiling(Cutting):
             row.copy(body, behind(packed, place), begin, count, self.kind.bytes)
         else:
             made = over(lane, count if rest else self.side, statements)
-            far = (f >= FAR for load in trace.loads for a, f in load.terms if a.text == name)
+            far = (
+                f >= machine.FAR for load in trace.loads for a, f in load.terms if a.text == name
+            )
             body.add(replace(made, simd=made.simd and not any(far)))
         if rest:
             # Whatever is in lanes without outputs is multiplied, and that must not be slow, as it

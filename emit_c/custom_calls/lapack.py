@@ -37,7 +37,8 @@ from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.custom_calls.lapack import COLUMN_MAJOR, LETTERS
 from interpreter.custom_calls.options import config
 from interpreter.custom_calls.signatures import letter_of
-from optimizer.memory.heap import ALIGNMENT
+from optimizer import machine
+from optimizer.memory.heap import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -51,13 +52,6 @@ if TYPE_CHECKING:
     # Calls LAPACK for one matrix of each operand; gives one of each result, or an expression.
     Routine = Callable[..., "Sequence[Matrix | Expr]"]
     Options = Mapping[str, Any]
-
-
-# Elements of a matrix that LAPACK computes with on one thread.
-SMALL = 64 * 64
-# A call of LAPACK for the smallest matrix, in the units of `emit_c.kernels.work`; and for
-# an element of a larger one.
-_CALL_WORK, _ELEMENT_WORK = 1 << 15, 1 << 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +139,7 @@ class Call:
         if self.shared:
             return Matrix(self.body.own(kind, name, prod(dims), bytes_each), kind, dims)
         place = pointer_into(Name("scratch"), self.scratch, kind)
-        self.scratch += -(-max(prod(dims) * bytes_each, 1) // ALIGNMENT) * ALIGNMENT
+        self.scratch += aligned(max(prod(dims) * bytes_each, 1))
         return Matrix(self.body.variable(Pointer(kind), name, place), kind, dims)
 
     def lapack(self, routine: str, *arguments: int | Expr | Letter | Matrix) -> Name:
@@ -190,7 +184,7 @@ class Call:
 def _work(arguments: Sequence[int | Expr | Letter | Matrix]) -> int:
     """About how long a routine takes."""
     most = max(prod(a.dims) for a in arguments if isinstance(a, Matrix))
-    return _CALL_WORK + _ELEMENT_WORK * most
+    return machine.LAPACK_CALL + machine.LAPACK_ELEMENT * most
 
 
 def _kind(argument: int | Expr | Letter | Matrix) -> str | Pointer:
@@ -264,7 +258,7 @@ def batched(
         batch = first.dims[: first.rank - ranks[0]]
         shapes = [s for _, s in instr.shape.leaves()]
         largest = max(s.size for s in (*shapes, *(x.shape for x in arrays)))
-        shared = 0 < largest <= SMALL * prod(batch)
+        shared = 0 < largest <= machine.SMALL_MATRIX * prod(batch)
         call = Call(body, instr, kind, options, shared=shared)
         with body.loops([f"b{d}" for d in range(len(batch))], batch, parallel=shared) as at:
             pairs = zip(arrays, ranks, strict=True)

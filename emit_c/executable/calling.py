@@ -17,7 +17,7 @@ from emit_c.code import foreign
 from emit_c.executable.runtime import OUT_OF_MEMORY, runtime
 from hlo.support.dlpack import from_dlpack
 from interpreter.engine.arguments import checked_argument, checked_arguments
-from optimizer.memory.heap import ALIGNMENT
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -191,8 +191,8 @@ def pointers(arrays: Sequence[NDArray[Any] | None]) -> Any:
 
 
 def _aligned(size: int) -> NDArray[np.uint8]:
-    whole = np.empty(size + ALIGNMENT, np.uint8)
-    start = -whole.ctypes.data % ALIGNMENT
+    whole = np.empty(size + machine.CACHE_LINE, np.uint8)
+    start = -whole.ctypes.data % machine.CACHE_LINE
     return whole[start : start + size]
 
 

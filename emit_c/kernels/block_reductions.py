@@ -23,16 +23,13 @@ from codegen.elements.folds import all_joined, neutral
 from codegen.expressions import Choose, Expr, Load, Name, Op, tree
 from codegen.kinds import Pointer, number_of
 from codegen.statements import Assign, For, Let, Statement, Variable, renamed
-from emit_c.kernels.work import LEAST_WORK, trip_count, work
+from emit_c.kernels.work import trip_count, work
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.body import Body
-
-MOST_BLOCKS = 512
-# Parts of all blocks together, which lie on the stack.
-MOST_PARTS = 1 << 15
 
 
 def block_reductions(body: Body, statements: Sequence[Statement]) -> list[Statement]:
@@ -103,7 +100,7 @@ class _Folded:
 
 def _folds(statement: Statement) -> tuple[tuple[str, str], ...]:
     """What a loop folds, if it is large enough and does nothing else."""
-    if not isinstance(statement, For) or work([statement]) < 2 * LEAST_WORK:
+    if not isinstance(statement, For) or work([statement]) < 2 * machine.LEAST_WORK:
         return ()
     plain = isinstance(statement.stop, int) and (statement.start, statement.step) == (0, 1)
     inner = statement
@@ -114,8 +111,8 @@ def _folds(statement: Statement) -> tuple[tuple[str, str], ...]:
 
 def _blocked(body: Body, loop: For, folds: Sequence[_Folded]) -> list[Statement]:
     n = trip_count(loop)
-    most = min(MOST_BLOCKS, MOST_PARTS // max(f.width for f in folds), n)
-    count = max(min(most, work([loop]) // LEAST_WORK), 1)
+    most = min(machine.MOST_BLOCKS, machine.MOST_PARTS // max(f.width for f in folds), n)
+    count = max(min(most, work([loop]) // machine.LEAST_WORK), 1)
     size = -(-n // count)
     count = -(-n // size)
     if count == 1:

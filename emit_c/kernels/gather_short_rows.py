@@ -51,28 +51,14 @@ from codegen.statements import (
 from emit_c.code.prelude import functions_of_numbers
 from emit_c.kernels.work import trip_count, work
 from hlo.types.element_type import ELEMENT_TYPES
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from codegen.elements.body import Body
 
-LANES = 16
-# Elements of a row, at most; and rows from which on they are worth lanes.
-MOST_ITERATIONS, LEAST_ROWS = 16, 64
-# Operations that are written out for a row, at most, and long functions: compilers take their time
-# for each.
-MOST_WORK, MOST_LONG = 600, 16
-# Operations of one iteration that are worth gathering for, and iterations of which lanes are left
-# over.
-MUCH_WORK, PARTS = 5, 8
-# How far apart numbers lie that compilers take apart themselves; and how far if none is left out.
-TAKEN_APART, TAKEN_WHOLE = (1, 2, 3, 4), (8, 16)
-# Operations up to which `unroll_short_loops` leaves it to them.
-MOST_TAKEN = 200
 _COMPARISONS = {"<": operator.lt, ">=": operator.ge, "==": operator.eq}
-# Bytes of what is gathered.
-_GATHERED = (4, 8)
 
 
 def gather_short_rows(body: Body, statements: Sequence[Statement]) -> list[Statement]:
@@ -99,7 +85,7 @@ def _has_short_rows(loop: For) -> bool:
     inner = [s for s in loop.body if isinstance(s, For)]
     if not loop.parallel or not isinstance(loop.stop, int) or (loop.start, loop.step) != (0, 1):
         return False
-    if not any(each.reductions for each in inner) or loop.stop < LEAST_ROWS:
+    if not any(each.reductions for each in inner) or loop.stop < machine.MANY_ROWS:
         return False
     counted = all(
         isinstance(each.stop, int) and (each.start, each.step) == (0, 1) and straight(each.body)
@@ -107,7 +93,7 @@ def _has_short_rows(loop: For) -> bool:
     )
     if not counted or not straight([s for s in loop.body if not isinstance(s, For)]):
         return False
-    return max(map(trip_count, inner)) <= MOST_ITERATIONS and _is_worth_it(inner)
+    return max(map(trip_count, inner)) <= machine.LANES and _is_worth_it(inner)
 
 
 def _is_worth_it(inner: Sequence[For]) -> bool:
@@ -117,11 +103,14 @@ def _is_worth_it(inner: Sequence[For]) -> bool:
     lanes.
     """
     each = [work([replace(loop, simd=True)]) for loop in inner]
-    much = any(n >= MUCH_WORK * trip_count(loop) for n, loop in zip(each, inner, strict=True))
-    in_parts = any(trip_count(loop) > PARTS and not loop.reductions for loop in inner)
+    much = any(
+        n >= machine.GATHERED_WORK * trip_count(loop) for n, loop in zip(each, inner, strict=True)
+    )
+    in_parts = any(trip_count(loop) > machine.HALF_VECTOR and not loop.reductions for loop in inner)
     long = functions_of_numbers()
     called = sum(trip_count(loop) * len(long & _callees(loop)) for loop in inner)
-    return (much or in_parts) and sum(each) <= MOST_WORK and called <= MOST_LONG
+    short = sum(each) <= machine.MOST_GATHERED and called <= machine.MOST_CALLED
+    return (much or in_parts) and short
 
 
 def _callees(loop: For) -> set[str]:
@@ -143,9 +132,9 @@ class _Rows:
         every = [each for s in nested(self.written) for each in trees(s)]
         factors = {factor for each in every for factor in self._factors(each)}
         inner = [replace(s, simd=True) for s in loop.body if isinstance(s, For)]
-        whole = set(map(trip_count, inner)).intersection(TAKEN_WHOLE)
-        left = whole if work(inner) <= MOST_TAKEN else ()
-        self.apart = sorted(factors.difference(TAKEN_APART, left))
+        whole = set(map(trip_count, inner)).intersection(machine.TAKEN_WHOLE)
+        left = whole if work(inner) <= machine.MOST_WRITTEN else ()
+        self.apart = sorted(factors.difference(machine.TAKEN_APART, left))
 
     def can_be_gathered(self) -> bool:
         """Whether there are instructions for what is loaded and stored that lies apart."""
@@ -155,7 +144,8 @@ class _Rows:
         loaded = {number_of(s.kind) for s in lets if self._lies_apart(s.value)}
         stored = any(isinstance(s, Assign) and self._lies_apart(s.target) for s in every)
         known = (ELEMENT_TYPES.get(kind) for kind in (kinds if stored else loaded))
-        return all(k is not None and k.bytes in _GATHERED and not k.is_complex for k in known)
+        gathered = machine.GATHERED_BYTES
+        return all(k is not None and k.bytes in gathered and not k.is_complex for k in known)
 
     def _factors(self, place: Expr) -> Iterator[int]:
         """By how much the number of the row is multiplied in a tree."""
@@ -180,7 +170,7 @@ class _Rows:
         """The loop over blocks of rows, and one over those that are left."""
         loop, body = self.loop, self.body
         assert isinstance(loop.stop, int)
-        whole = loop.stop - loop.stop % LANES
+        whole = loop.stop - loop.stop % machine.LANES
         block, lane = body.name(f"{loop.name}_block"), body.name("k")
         rows = {n: (body.name("rows"), body.name("row")) for n in self.apart}
         inside: list[Statement] = [Let("s64", loop.name, Name(block) + Name(lane))]
@@ -204,11 +194,11 @@ class _Rows:
             for n, (array, _) in rows.items()
         )
         iteration = (
-            *(Variable("s32", array, size=LANES) for array, _ in rows.values()),
-            For(lane, LANES, begun, simd=True),
-            For(lane, LANES, tuple(inside), simd=True),
+            *(Variable("s32", array, size=machine.LANES) for array, _ in rows.values()),
+            For(lane, machine.LANES, begun, simd=True),
+            For(lane, machine.LANES, tuple(inside), simd=True),
         )
-        blocks = For(block, whole, iteration, step=LANES, parallel=True)
+        blocks = For(block, whole, iteration, step=machine.LANES, parallel=True)
         return (blocks, replace(loop, start=whole)) if whole < loop.stop else (blocks,)
 
 

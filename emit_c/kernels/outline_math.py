@@ -22,14 +22,10 @@ from codegen.expressions import Apply, Expr, callees_of, rebuilt
 from codegen.statements import For, Forever, If, Statement, nested, rewritten, trees
 from emit_c.code.prelude import functions_of_numbers
 from emit_c.kernels.work import trip_count
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-# For so many numbers in full vectors calls cost less than ten microseconds.
-FEW = 1 << 17
-# Numbers that fill one vector, or a few.
-LANES = 32
 
 
 def outline_math(statements: Sequence[Statement], times: int = 1) -> tuple[Statement, ...]:
@@ -44,7 +40,7 @@ def outline_math(statements: Sequence[Statement], times: int = 1) -> tuple[State
 
 def _with_calls(statement: Statement, times: int) -> Sequence[Statement]:
     match statement:
-        case For(simd=True) if times * _calls(trip_count(statement)) > FEW // LANES:
+        case For(simd=True) if times * _calls(trip_count(statement)) > machine.FEW_CALLS:
             return _whole_vectors(statement, times)
         case For(body=body):
             return [replace(statement, body=outline_math(body, times * trip_count(statement)))]
@@ -53,18 +49,18 @@ def _with_calls(statement: Statement, times: int) -> Sequence[Statement]:
         case Forever(body):
             return [Forever(outline_math(body, times))]
         case _:
-            return [statement if times > FEW else rewritten(statement, _called)]
+            return [statement if times > machine.FEW_NUMBERS else rewritten(statement, _called)]
 
 
 def _calls(numbers: int) -> int:
     """About how many calls some numbers take: one for a vector, one for each that is left over."""
-    return numbers // LANES + numbers % LANES
+    return numbers // machine.BLOCK_OF_LANES + numbers % machine.BLOCK_OF_LANES
 
 
 def _whole_vectors(loop: For, times: int) -> Sequence[Statement]:
     """A loop in lanes that inlines long functions, and one that calls them for what is left."""
-    left = trip_count(loop) % LANES
-    few_are_left = 0 < left <= trip_count(loop) // 4 and times * _calls(left) <= FEW // LANES
+    left = trip_count(loop) % machine.BLOCK_OF_LANES
+    few_are_left = 0 < left <= trip_count(loop) // 4 and times * _calls(left) <= machine.FEW_CALLS
     if not few_are_left or not isinstance(loop.stop, int) or loop.step != 1 or not _is_long(loop):
         return [loop]
     whole = loop.stop - left

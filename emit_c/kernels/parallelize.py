@@ -39,18 +39,14 @@ from codegen.statements import (
     names_in,
 )
 from emit_c.kernels.inline_uses import inline_uses
-from emit_c.kernels.work import LEAST_WORK, trip_count, work
+from emit_c.kernels.work import trip_count, work
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from codegen.kinds import Kind
     from emit_c.kernels.kernel import Kernel
-
-# Nested loops become one until they have so many iterations, enough for many threads.
-MANY_ITERATIONS = 256
-# Blocks of iterations fill whole vectors, of so many lanes.
-LANES, MOST_IN_BLOCK = 32, 4096
 
 
 def parallelize(
@@ -89,7 +85,7 @@ def _in_blocks(kernel: Kernel, loop: For) -> For:
     A compiler that knows the size writes the body once; for any range of iterations it writes it
     three times, for whole vectors and twice for what is left.
     """
-    sizes = range(MOST_IN_BLOCK, 0, -LANES)
+    sizes = range(machine.MOST_IN_BLOCK, 0, -machine.BLOCK_OF_LANES)
     size = next((n for n in sizes if trip_count(loop) % n == 0), None)
     if not loop.simd or loop.step != 1 or size is None:
         return loop
@@ -102,7 +98,8 @@ def _in_blocks(kernel: Kernel, loop: For) -> For:
 
 def _is_worth_it(loop: For) -> bool:
     known = all(isinstance(n, int) for n in (loop.start, loop.stop, loop.step))
-    return loop.parallel and known and trip_count(loop) > 1 and work([loop]) >= 2 * LEAST_WORK
+    worth = trip_count(loop) > 1 and work([loop]) >= 2 * machine.LEAST_WORK
+    return loop.parallel and known and worth
 
 
 class _Split:
@@ -144,7 +141,7 @@ class _Split:
         part = self.kernel.body.function(f"{self.name}_part", lambda name: self._unpack(name, run))
         values = tuple(Name(each.name) for each in (*self.given, *self._own))
         given = Op("&", (Struct(Record(part), values),)) if values else Literal(0)
-        grain = max(1, LEAST_WORK * self.trip_count // max(work(self.nest[:1]), 1))
+        grain = max(1, machine.LEAST_WORK * self.trip_count // max(work(self.nest[:1]), 1))
         return Call("hlo_parallel", (Name(part), given, Literal(self.trip_count), Literal(grain)))
 
     @property
@@ -204,7 +201,7 @@ _OF_PART = (
 def _joined(loop: For) -> tuple[list[For], tuple[Statement, ...]]:
     """A loop and those directly inside of it that can be taken together, and the body of them."""
     nest = [loop]
-    while prod(trip_count(each) for each in nest) < MANY_ITERATIONS:
+    while prod(trip_count(each) for each in nest) < machine.MANY_ITERATIONS:
         body = nest[-1].body
         inner = body[0] if len(body) == 1 else None
         if not isinstance(inner, For) or not inner.parallel or inner.simd:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Name, names_of
 from codegen.indexing import Counter, Quotient, Remainder, Sum, delinear, unknown
 from codegen.statements import For, Let, Statement, Variable
-from emit_c.kernels.unroll_short_loops import SHORT
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,13 +32,6 @@ if TYPE_CHECKING:
     from codegen.indexing import Atom, Index
 
     Range = tuple[int, int]  # the first, and the one after the last
-
-# Elements along each side of a tile: a cache line's worth, and a vector's.
-TILE = 16
-# Rows of fewer elements are no vectors; a tile that is as narrow is made so much longer.
-NARROW, LONG = 8, 256
-# How many pieces all loops together may be cut into, and how many statements these may have.
-MOST_PIECES, MOST_STATEMENTS = 64, 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,12 +227,12 @@ def _tiles(nest: Nest, trace: Trace) -> dict[int, Tiles]:
         beside = next((k for k, f in factors.items() if f == 1), last)
         if beside == last or abs(factors.get(last, 0)) <= 1:
             continue
-        if beside == last - 1 and nest.axes[last].size in SHORT:
+        if beside == last - 1 and nest.axes[last].size in machine.SHORT_LOOPS:
             return {}  # written out, it leaves one loop, which reads what lies side by side
-        sizes = {k: min(nest.axes[k].size, TILE) for k in (beside, last)}
+        sizes = {k: min(nest.axes[k].size, machine.LANES) for k in (beside, last)}
         for k, other in ((beside, last), (last, beside)):
-            if sizes[other] < TILE:
-                sizes[k] = min(nest.axes[k].size, LONG)
+            if sizes[other] < machine.LANES:
+                sizes[k] = min(nest.axes[k].size, machine.TILE_OF_ONE_ROW)
         if min(sizes.values()) == 1:
             return {}
         return {k: Tiles(n, *_counters(nest, k)) for k, n in sizes.items()}
@@ -258,7 +251,7 @@ def _counters(nest: Nest, k: int) -> tuple[str, str]:
 def _worth_cutting(nest: Nest, trace: Trace) -> frozenset[int]:
     """The axes to cut: from the innermost on, while the text stays short."""
     found: set[int] = set()
-    pieces, most = 1, min(MOST_PIECES, MOST_STATEMENTS // max(trace.statements, 1))
+    pieces, most = 1, min(machine.MOST_PIECES, machine.MOST_STATEMENTS // max(trace.statements, 1))
     for k in reversed(range(len(nest.axes))):
         pieces *= 1 + len(_cuts(nest.axes[k], nest.ranges[k], trace))
         if pieces > most:

@@ -17,29 +17,22 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Load
 from codegen.statements import For, If, Let, Statement, straight
-from emit_c.kernels.gather_short_rows import MOST_TAKEN, written_out
+from emit_c.kernels.gather_short_rows import written_out
 from emit_c.kernels.work import trip_count, work
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.body import Body
 
-# Iterations of a loop that is written out. Compilers take numbers apart that lie 2, 3, 4, 8 or 16
-# apart; but more than 8 are folded faster even one after the other than in lanes and a rest.
-SHORT = (2, 3, 4)
-SHORT_FOLD = (2, 3, 4, *range(8, 17))
-# Of bytes so many are still less than any vector; the digits of a byte are as many.
-OF_BYTES = 8
 _BYTES = ("s8", "u8", "pred")
-# Iterations from which on the loop around it is worth lanes.
-LONG = 32
 
 
 def unroll_short_loops(body: Body, statements: Sequence[Statement]) -> list[Statement]:
     """Statements whose loops over short ones run in lanes, if they all can."""
     # Compilers take their time for each operation, and more than that for each of many.
-    if sum(map(_work_inside, statements)) > MOST_TAKEN:
+    if sum(map(_work_inside, statements)) > machine.MOST_WRITTEN:
         return list(statements)
     return [_without(body, s) for s in statements]
 
@@ -73,7 +66,9 @@ def _without(body: Body, statement: Statement) -> Statement:
 def _is_worth_it(loop: For) -> bool:
     """Whether a loop has only short ones inside, and its iterations are independent."""
     inner = [s for s in loop.body if isinstance(s, For)]
-    if not inner or not loop.parallel or loop.step != 1 or trip_count(loop) < LONG:
+    if not inner or not loop.parallel or loop.step != 1:
+        return False
+    if trip_count(loop) < machine.BLOCK_OF_LANES:
         return False
     if not all(_is_short(each) for each in inner):
         return False
@@ -82,8 +77,8 @@ def _is_worth_it(loop: For) -> bool:
 
 def _is_short(loop: For) -> bool:
     known = isinstance(loop.stop, int) and (loop.start, loop.step) == (0, 1)
-    few = trip_count(loop) in (SHORT_FOLD if loop.reductions else SHORT)
-    few = few or (trip_count(loop) == OF_BYTES and _makes_bytes(loop))
+    few = trip_count(loop) in (machine.SHORT_FOLDS if loop.reductions else machine.SHORT_LOOPS)
+    few = few or (trip_count(loop) == machine.HALF_VECTOR and _makes_bytes(loop))
     return known and few and straight(loop.body)
 
 

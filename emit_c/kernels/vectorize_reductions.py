@@ -26,6 +26,7 @@ from codegen.kinds import Pointer, number_of
 from codegen.statements import Assign, Call, For, Forever, If, Let, Statement, Variable, renamed
 from emit_c.kernels.work import trip_count
 from hlo.types.element_type import ELEMENT_TYPES
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -33,14 +34,6 @@ if TYPE_CHECKING:
     from codegen.elements.body import Body
     from codegen.expressions import Expr
 
-VECTOR_BYTES = 64
-# Vectors that the lanes of a variable may fill.
-MOST_VECTORS = 8
-# Fewer numbers are folded one after the other.
-LEAST_LANES = 8
-# A function that puts lanes together is called where that costs less than a microsecond in all: as
-# much as another fold to the compiler, which else takes it for one at every place.
-FEW_TIMES = 512
 _NAMES = {"+": "sum", SUM_OF_FLOATS: "sum", "*": "product", "max": "maximum", "min": "minimum",
           "&": "and", "|": "or", "^": "xor"}  # fmt: skip
 
@@ -75,7 +68,7 @@ def _in_lanes(
             if fold is None:
                 known_to_openmp = all(op != "first" for op, _ in loop.reductions)
                 return (statement if known_to_openmp else _one_by_one(statement),)
-            return fold.statements(body, statement, called=times <= FEW_TIMES)
+            return fold.statements(body, statement, called=times <= machine.CALLS_IN_A_MICROSECOND)
         case For():
             inside = vectorize_reductions(
                 body, statement.body, kinds, times * trip_count(statement)
@@ -121,10 +114,13 @@ def _fold_of(body: Body, loop: For, kinds: Mapping[str, str]) -> _Fold | None:
     # loaded, fills one: else compilers take vectors so short that there are several of that, too.
     sizes = {ELEMENT_TYPES[kinds[name]].bytes for _, name in loop.reductions}
     loaded = {ELEMENT_TYPES[k].bytes for k in _loaded(loop.body) if k in ELEMENT_TYPES}
-    lanes = min(VECTOR_BYTES // min(sizes | loaded), MOST_VECTORS * VECTOR_BYTES // max(sizes))
+    lanes = min(
+        machine.WIDEST_VECTOR // min(sizes | loaded),
+        machine.SUMS_OF_A_LOOP * machine.WIDEST_VECTOR // max(sizes),
+    )
     while lanes > loop.stop:
         lanes //= 2
-    if lanes < LEAST_LANES:
+    if lanes < machine.HALF_VECTOR:
         return None
     parts = [
         _Part(op, kinds[name], name, start, body.name("lanes"))

@@ -9,16 +9,10 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Apply, Expr, walk
 from codegen.statements import Assign, Break, Call, For, Forever, If, Let, Statement, Try, Variable
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-# Work of the smallest part that is worth a thread: 65,000 additions of two arrays, about 5 us.
-LEAST_WORK = 1 << 18
-# Guesses, where a number is not known: the iterations of a loop, a call, work without lanes.
-_UNKNOWN_ITERATIONS = 16
-_FUNCTION_WORK = 8
-_SCALAR_WORK = 4
 
 
 def work(statements: Iterable[Statement]) -> int:
@@ -30,16 +24,20 @@ def _work(statement: Statement) -> int:
     match statement:
         case For():
             nested = any(isinstance(s, For) for s in statement.body)
-            each = 1 if nested or statement.simd else _SCALAR_WORK
+            each = 1 if nested or statement.simd else machine.SCALAR_WORK
             # What a function does is known in lanes, whatever the loop around it is.
             inside = sum(_work(s) * (1 if _is_call(s) else each) for s in statement.body)
             return trip_count(statement) * inside
         case If(condition, then, otherwise):
             return _tree_work(condition) + max(work(then), work(otherwise))
         case Forever(body):
-            return _UNKNOWN_ITERATIONS * work(body)
+            return machine.UNKNOWN_ITERATIONS * work(body)
         case Call() | Try():
-            return max(statement.work, 1) if isinstance(statement, Call) else _UNKNOWN_ITERATIONS
+            return (
+                max(statement.work, 1)
+                if isinstance(statement, Call)
+                else machine.UNKNOWN_ITERATIONS
+            )
         case Break(condition):
             return _tree_work(condition)
         case Let() | Variable() | Assign():
@@ -53,7 +51,7 @@ def _is_call(statement: Statement) -> bool:
 
 
 def _tree_work(tree: Expr) -> int:
-    return 1 + _FUNCTION_WORK * sum(isinstance(each, Apply) for each in walk(tree))
+    return 1 + machine.FUNCTION_WORK * sum(isinstance(each, Apply) for each in walk(tree))
 
 
 def trip_count(loop: For) -> int:
@@ -63,4 +61,4 @@ def trip_count(loop: For) -> int:
     start, stop, step = loop.start, loop.stop, loop.step
     if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
         return len(range(start, stop, step))
-    return _UNKNOWN_ITERATIONS
+    return machine.UNKNOWN_ITERATIONS

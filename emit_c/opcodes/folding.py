@@ -12,6 +12,7 @@ from codegen.opcodes.folding import Fold, over
 from codegen.statements import For
 from emit_c.table import define_whole
 from hlo import attributes as a
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,11 +22,8 @@ if TYPE_CHECKING:
     from codegen.statements import Statement
     from hlo.instruction import Instruction
 
-# Columns that are folded side by side.
-COLUMNS = 1024
 
-
-def blocks(n: int, most: int = COLUMNS) -> list[tuple[int, int, int]]:
+def blocks(n: int, most: int = machine.SUMS_OF_A_FOLD) -> list[tuple[int, int, int]]:
     """Cut n columns into blocks of one size, or of one size and a smaller one.
 
     Parameters

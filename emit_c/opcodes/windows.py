@@ -26,6 +26,7 @@ from codegen.statements import If
 from emit_c.opcodes.folding import blocks
 from emit_c.table import define_whole
 from hlo.types.values import WindowDim
+from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,11 +35,6 @@ if TYPE_CHECKING:
     from codegen.expressions import Expr, Name
     from codegen.statements import Statement
     from hlo.instruction import Instruction
-
-# Steps of a window along a row, up to which each is a loop of its own.
-STEPS = 16
-# Rows of fewer outputs are not worth loops of their own.
-FEW = 4
 
 
 def write_whole_reduce_window(
@@ -54,7 +50,7 @@ def write_whole_reduce_window(
     last = windows.window[-1] if active else WindowDim(1)
     if not windows.shape.rank or last.base_dilation != 1:
         return None
-    if windows.shape.dims[-1] < FEW:
+    if windows.shape.dims[-1] < machine.WINDOW_COLUMNS:
         return None
     _write_rows(body, windows, outputs)
     return 0
@@ -158,7 +154,7 @@ def _write_row_steps(
 ) -> None:
     """Fold the elements that windows show of a row, step by step."""
     steps = windows.window[-1].size
-    if steps <= STEPS:
+    if steps <= machine.WINDOW_STEPS:
         for step in range(steps):
             _write_row_step(body, windows, fold, at, base, Sum(step), columns)
         return

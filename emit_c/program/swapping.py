@@ -20,14 +20,12 @@ from typing import TYPE_CHECKING
 
 from hlo.opcode import SEQUENTIAL
 from hlo.walk import users
+from optimizer import machine
 from optimizer.analysis.dataflow import Value
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
     from optimizer.memory.buffers import Buffer, Buffers
-
-# Bytes of the smallest array that is worth a second copy of the code.
-LEAST_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ def _swap(buffers: Buffers, loop: Instruction, copy: Value, state: Value) -> Swa
     flow, body = buffers.flow, loop.called[1]
     instr = copy.instruction
     (source,) = flow.at[instr.operands[0]]
-    if not isinstance(source, Value) or copy.shape.bytes < LEAST_BYTES:
+    if not isinstance(source, Value) or copy.shape.bytes < machine.SWAPPED_BYTES:
         return None
     mine, following = buffers.of[state], buffers.of[source]
     if following.fixed or following.output or mine is following:

@@ -20,9 +20,10 @@ from codegen.opcodes.folding import fold_of, in_lanes, over
 from codegen.program.placement import in_memory
 from codegen.statements import For, live, vectorized
 from emit_c.kernels.writing import write_loops
-from emit_c.opcodes.folding import COLUMNS, blocks, of_columns
+from emit_c.opcodes.folding import blocks, of_columns
 from emit_c.table import emits_c
-from optimizer.fusion.nest import LEAST_COLUMNS, nest_of
+from optimizer import machine
+from optimizer.fusion.nest import nest_of
 from optimizer.fusion.policy import CPU, is_large_window
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from optimizer.fusion.digits import Place
     from optimizer.fusion.nest import Nest
 
-# Reductions of at most so many rows are unrolled in each column, and need no array of sums.
-FEW_ROWS = 4
 
 Pointers = dict["Instruction", list[Name]]
 
@@ -82,7 +81,7 @@ def write_sweeps(kernel: Kernel, nest: Nest, outputs: Pointers) -> tuple[Stateme
     if not nest.folds:
         pairs = [(o, (pointer,)) for o, pointers in outputs.items() for pointer in pointers]
         return write_loops(kernel, pairs)
-    if not nest.by_columns or nest.count(nest.folded) <= FEW_ROWS:
+    if not nest.by_columns or nest.count(nest.folded) <= machine.ROWS_AT_ONCE:
         _ByRows(kernel, nest, outputs).write()
     else:
         columns = nest.digits.size(nest.order[-1])
@@ -329,9 +328,9 @@ def _folded(fold: Instruction) -> tuple[Instruction, ...]:
 def _most_columns(nest: Nest) -> int:
     """How many columns are folded side by side, at most: as many as the cache holds."""
     if nest.sweeps == 1:
-        return COLUMNS
-    fitting = CPU.row_bytes * LEAST_COLUMNS // max(nest.row_bytes(), 1)
-    return max(min(COLUMNS, fitting), LEAST_COLUMNS)
+        return machine.SUMS_OF_A_FOLD
+    fitting = CPU.row_bytes * machine.LANES // max(nest.row_bytes(), 1)
+    return max(min(machine.SUMS_OF_A_FOLD, fitting), machine.LANES)
 
 
 def _stored(nest: Nest) -> dict[Instruction, int]:

@@ -21,6 +21,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
+from optimizer import machine
 from optimizer.fusion.digits import Digits
 from optimizer.fusion.places import leaf
 
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Instruction
     from optimizer.fusion.digits import Place
-
-# Loops over columns work on at least so many side by side.
-LEAST_COLUMNS = 16
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ class Nest:
         }
         rows = self.count(self.kept)
         if self.by_columns:
-            rows = max(rows // LEAST_COLUMNS, 1)
+            rows = max(rows // machine.LANES, 1)
         return sum(whole.values()) // max(rows, 1)
 
 

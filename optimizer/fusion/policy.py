@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from hlo import opcode
 from hlo.attributes import Windowed
+from optimizer import machine
 from optimizer.analysis.cost import TRANSCENDENTAL
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ MOVEMENT = frozenset(
 # Outside a kernel these cost nothing, or a copy of memory that is faster than any kernel.
 _BARE = frozenset({"bitcast", "copy", "iota", "reshape"})
 FOLDS = frozenset({"map", "reduce", "reduce-window"})
-# Elements of a window from which on there are better loops than over all of them for each place.
-LARGE_WINDOW = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,7 @@ CPU = Policy(
     code=2000,
     results=16,
     folds=16,
-    row_bytes=256 * 1024,
+    row_bytes=machine.CACHED_PART,
     after_folds=True,
 )
 # Threads of a GPU can't wait for each other's folds, and have few registers, but arithmetic is
@@ -126,4 +125,4 @@ def is_large_window(instr: Instruction) -> bool:
     if instr.opcode != "reduce-window":
         return False
     attrs = Windowed.of(instr)
-    return prod(w.size for w in attrs.window) > LARGE_WINDOW
+    return prod(w.size for w in attrs.window) > machine.LARGE_WINDOW

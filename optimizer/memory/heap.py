@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from optimizer import machine
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 
 Span = tuple[int, int]
 
 
 def aligned(size: int) -> int:
     """The next multiple of the alignment."""
-    return -(-size // ALIGNMENT) * ALIGNMENT
+    return -(-size // machine.CACHE_LINE) * machine.CACHE_LINE
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -11,8 +11,9 @@ import hlo
 from codegen import statements
 from codegen.expressions import Name
 from emit_c.executable.runtime import set_threads
-from emit_c.kernels import block_reductions, parallelize
+from emit_c.kernels import block_reductions
 from interpreter import evaluate
+from optimizer import machine
 
 FOLD = """HloModule m
 f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] {1}(a, b) }}
@@ -33,8 +34,7 @@ def few(size, kind):
 @pytest.fixture
 def small(monkeypatch):
     """Blocks of a few elements."""
-    monkeypatch.setattr(parallelize, "LEAST_WORK", 8)
-    monkeypatch.setattr(block_reductions, "LEAST_WORK", 8)
+    monkeypatch.setattr(machine, "LEAST_WORK", 8)
 
 
 @pytest.mark.usefixtures("small")

@@ -12,10 +12,9 @@ from emit_c.program.emit import emit
 from emit_c.program.module import ModuleWriter
 from emit_c.program.schedule import write_function
 from hlo_tools.generate.modules import random_module
-from optimizer import optimize, prepare
+from optimizer import machine, optimize, prepare
 from optimizer.memory.buffer_assignment import assign
 from optimizer.memory.check import check
-from optimizer.memory.heap import ALIGNMENT
 
 MODELS = sorted((Path(__file__).parents[1] / "models").glob("*.hlo"))
 
@@ -113,4 +112,4 @@ def test_what_threads_need_for_themselves_is_aligned():
     program = emit(module)
     assert program.slot_bytes
     assert program.arena_bytes
-    assert program.arena_bytes % ALIGNMENT == 0
+    assert program.arena_bytes % machine.CACHE_LINE == 0

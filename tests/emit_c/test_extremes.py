@@ -8,9 +8,9 @@ import emit_c
 import hlo
 import interpreter
 from emit_c.executable.runtime import set_threads
-from emit_c.kernels import block_reductions, parallelize
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.numbers.compare import BITS, compare
+from optimizer import machine
 
 # How frontends write it: what is kept of the left pair (v, i) and the right one (w, j).
 JAX = """gt = pred[] compare(v, w), direction={first}
@@ -119,8 +119,7 @@ def test_places_that_do_not_count_up_to_what_fits():
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_one_long_row_in_blocks(monkeypatch, threads):
-    monkeypatch.setattr(parallelize, "LEAST_WORK", 8)
-    monkeypatch.setattr(block_reductions, "LEAST_WORK", 8)
+    monkeypatch.setattr(machine, "LEAST_WORK", 8)
     before = set_threads(threads)
     try:
         array = special((3001,), "f32")

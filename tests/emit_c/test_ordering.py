@@ -6,11 +6,11 @@ import pytest
 import emit_c
 import hlo
 import interpreter
-from codegen.opcodes import words
 from codegen.opcodes.comparators import keys
 from emit_c.executable.runtime import set_threads
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.numbers.compare import compare
+from optimizer import machine
 
 SIZES = [0, 1, 2, 40, 41, 700, 5000]
 PLAIN = "ROOT l = pred[] compare(a, b), direction={D}{O}"
@@ -241,7 +241,7 @@ def random_bits(element_type, n, span):
 @pytest.mark.parametrize("element_type", ["f32", "bf16", "s32", "u32", "s64", "f64"])
 def test_a_long_row_goes_into_buckets(monkeypatch, element_type, span, threads):
     """Of one word and of many, on any number of threads."""
-    monkeypatch.setattr(words, "LONG", 64)
+    monkeypatch.setattr(machine, "BUCKETS", 64)
     n = 3001
     array = random_bits(element_type, n, span % (8 * ELEMENT_TYPES[element_type].bytes))
     order = ", type=TOTALORDER" if ELEMENT_TYPES[element_type].is_floating else ""
@@ -304,7 +304,7 @@ ROOT s = f32[SIZE] sort(x), dimensions={0}, to_apply=before, is_stable=true
     array = generator.standard_normal(size).astype(np.float32)
     for number in special:
         array[generator.integers(0, size, size // 9)] = number
-    kind = "bucket" if size > words.LONG else "radix"
+    kind = "bucket" if size > machine.BUCKETS else "radix"
     source = agree(text, array)
     assert f"{kind}_sort_u32(" in source
     assert f"{kind}_sort_u64(" in source

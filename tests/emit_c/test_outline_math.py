@@ -11,10 +11,9 @@ import emit_c
 import hlo
 from codegen.printer import text
 from emit_c.code import prelude
-from emit_c.kernels import outline_math as outlining
 from emit_c.kernels.outline_math import outline_math
 from hlo.support import compiler
-from optimizer import prepare
+from optimizer import machine, prepare
 
 TANH = (Let("f32", "y", "tanh_f32(x[i])"),)
 # What long functions compute, each from x and y.
@@ -120,7 +119,7 @@ def test_calls_give_the_same_bits(kind, size, monkeypatch):
     x[::5] = [-0.0, np.inf, -np.inf, np.nan, 1e-40, 1e30, 1.0][size % 7]
     y = x[::-1].copy()
     called = emit_c.compile(made)(x, y)
-    monkeypatch.setattr(outlining, "FEW", 0)
+    monkeypatch.setattr(machine, "FEW_CALLS", 0)
     inlined = emit_c.compile(made)(x, y)
     assert [a.tobytes() for a in called] == [a.tobytes() for a in inlined]
 

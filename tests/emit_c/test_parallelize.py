@@ -18,7 +18,8 @@ from codegen.printer import definition, shown
 from emit_c.executable.runtime import runtime, set_threads, slots
 from emit_c.kernels.kernel import Kernel
 from emit_c.kernels.parallelize import parallelize
-from emit_c.kernels.work import LEAST_WORK, trip_count, work
+from emit_c.kernels.work import trip_count, work
+from optimizer import machine
 
 TASKS = Path("/proc/self/task")
 EXP = """HloModule m
@@ -66,9 +67,9 @@ def test_small_loops_and_unmarked_loops_stay():
 
 def test_a_large_loop_becomes_a_call():
     made = kernel()
-    (call,) = parallelize(made, "k", [loop(LEAST_WORK * 4, parallel=True)])
+    (call,) = parallelize(made, "k", [loop(machine.LEAST_WORK * 4, parallel=True)])
     assert call.function == "hlo_parallel"
-    sizes = LEAST_WORK * 4 // 4096, LEAST_WORK // 4096 // 2
+    sizes = machine.LEAST_WORK * 4 // 4096, machine.LEAST_WORK // 4096 // 2
     assert call.arguments[2:] == tuple(map(Literal, sizes))
     iterations_text, part_text = map(definition, made.writer.functions.values())
     assert re.search(r"for \(s64 i_block = begin; i_block < end; i_block\+\+\)", iterations_text)
@@ -91,7 +92,7 @@ def test_lanes_run_in_blocks_where_blocks_fill_the_loop(iterations, block):
 
 def test_few_outer_turns_are_joined_with_inner_ones():
     made = kernel()
-    inner = For("j", 100, (loop(LEAST_WORK),), parallel=True)
+    inner = For("j", 100, (loop(machine.LEAST_WORK),), parallel=True)
     (call,) = parallelize(made, "k", [For("h", 3, (inner,), parallel=True)])
     assert call.arguments[2] == Literal(300)
     text = definition(next(iter(made.writer.functions.values())))

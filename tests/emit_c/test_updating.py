@@ -6,8 +6,8 @@ import pytest
 import emit_c
 import hlo
 from emit_c.executable.runtime import set_threads
-from emit_c.kernels import parallelize
 from interpreter import evaluate
+from optimizer import machine
 
 ADD = "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }"
 ROWS = """x = f32[20,256] parameter(0)
@@ -31,7 +31,7 @@ ROOT r = f32[256,20] scatter(x, i, u), update_window_dims={0}, inserted_window_d
 
 @pytest.mark.parametrize(("body", "parts"), [(ROWS, True), (PLACES, False), (ACROSS, False)])
 def test_threads_share_the_windows_of_a_scatter(monkeypatch, body, parts):
-    monkeypatch.setattr(parallelize, "LEAST_WORK", 64)
+    monkeypatch.setattr(machine, "LEAST_WORK", 64)
     module = hlo.parse(f"HloModule m\n{ADD}\nENTRY e {{\n{body}\n}}")
     executable = emit_c.compile(module, optimize=False)
     assert ("for (s64 part = begin" in executable.source) == parts

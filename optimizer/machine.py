@@ -1,0 +1,182 @@
+"""The numbers about processors by which the optimizer and the C emitter decide.
+
+Each is a fact about hardware, is derived from other numbers, was measured, was tuned (the best of
+some by `python -m benchmarks.compiled`, whose figures were not kept) or was chosen: who has a
+measurement may change it. But for the order of sums, numbers change times and never results.
+
+They hold for cores of x86-64 and ARM in general. The widths and counts of vectors in which cores
+differ are read from the machine itself (`emit_c.code.processor`), and GPUs are described in
+`optimizer.gpu.device`. Limits of XLA's own passes stand in these passes.
+"""
+
+from typing import Final
+
+# ---------------------------------------------------------------- facts about memory and vectors
+
+CACHE_LINE: Final = 64
+"""Bytes of a cache line; buffers begin at multiples of it."""
+WIDEST_VECTOR: Final = 64
+"""Bytes of the widest vectors (AVX-512). Code for these fills several narrower ones as well."""
+NARROWEST_VECTOR: Final = 16
+"""Bytes of the narrowest vectors (SSE2, NEON)."""
+L1_WAY: Final = 4096
+"""Bytes of one way of the first-level cache: 64 sets of lines. Addresses that are a multiple of it
+apart are in the same set, which has 8 to 12 lines."""
+L1: Final = 8 * L1_WAY
+"""Bytes of a core's first-level data cache, at least."""
+L2: Final = 1 << 20
+"""Bytes of a core's second-level cache: 1 or 2 MiB on servers since 2017."""
+FMA_LATENCY: Final = 5
+"""Cycles after which the result of a multiply-add can be added to: 4 or 5."""
+FMA_PER_CYCLE: Final = 2
+"""Vectors that are multiplied and added in a cycle."""
+GATHERED_BYTES: Final = (4, 8)
+"""Sizes of the numbers that an instruction gathers from anywhere."""
+
+# --------------------------------------------------------------------------- derived from these
+
+LANES: Final = WIDEST_VECTOR // 4
+"""f32 numbers in the widest vector, or in a cache line. Shorter rows do not fill a vector; tiles
+of a transposition have as many elements along each side."""
+HALF_VECTOR: Final = LANES // 2
+"""Lanes that are worth having: fewer numbers are folded one after the other."""
+BLOCK_OF_LANES: Final = 2 * LANES
+"""Iterations that fill whole vectors, be they of f32 or of 16 bits."""
+MANY_ROWS: Final = 4 * LANES
+"""Rows from which on they are worth a lane each."""
+TILE_OF_ONE_ROW: Final = LANES * LANES
+"""Elements of a tile that is only a few elements wide: as many as a square tile has."""
+READ_BEHIND: Final = 2 * 8 * LANES
+"""Numbers that register tiles may read behind an array's last one. It must not be less than the
+lanes of a tile's widest row, 8 vectors, for which there is room twice."""
+BUSY: Final = FMA_LATENCY * FMA_PER_CYCLE
+"""Independent sums that keep a core's multipliers busy."""
+ALIASED: Final = L1_WAY // 2
+"""Rows that are a multiple of so many bytes apart push each other out of the first-level cache:
+all are in one or two of its sets."""
+CACHED: Final = L2 // 2
+"""Bytes that stay in the second-level cache while others stream through it."""
+CACHED_PART: Final = L2 // 4
+"""Bytes that stay there beside as much that is written, and what both displace."""
+SUMS_OF_A_PRODUCT: Final = L1 // 2 // 4
+"""f32 sums that lie side by side in half of the first-level cache."""
+SUMS_OF_A_FOLD: Final = L1_WAY // 4
+"""f32 sums of columns that stay in the first-level cache beside the rows that are added."""
+LONGEST_IN_LANES: Final = CACHED // (2 * WIDEST_VECTOR)
+"""Complex numbers of a line of a Fourier transform, so that as many lines as lanes are cached."""
+
+# -------------------------------------------------------------------------------- threads' costs
+
+LEAST_WORK: Final = 1 << 18
+"""Measured: work (`emit_c.kernels.work`) of the smallest part that is worth a thread. It
+is 65,000 additions of two arrays and takes about 5 us, as long as it takes to wake a thread."""
+LEAST_COPIED: Final = 2 * LEAST_WORK // 2 * 4
+"""Derived: bytes of a copy that two threads share. An f32 is a load and a store."""
+MANY_ITERATIONS: Final = 256
+"""Chosen: nested loops become one until it has so many iterations, enough for many threads."""
+MOST_IN_BLOCK: Final = 4096
+"""Chosen: iterations of a block of constant size, of which threads take several."""
+MOST_BLOCKS: Final = 512
+"""Chosen: blocks of a large fold. The order of its sums must not depend on the number of threads,
+so there are enough for any."""
+MOST_PARTS: Final = 1 << 15
+"""Derived from the stacks of threads: results of all blocks of a fold, 256 KiB of f64."""
+MOST_SCATTERED, LEAST_SCATTERED = 4, 64
+"""Chosen: parts into which the windows of a scatter are cut, and elements of one. Each part goes
+through all indices."""
+SMALL_MATRIX: Final = 64 * 64
+"""Chosen: elements of a matrix that LAPACK computes with on one thread."""
+LAPACK_CALL, LAPACK_ELEMENT = 1 << 15, 1 << 7
+"""Chosen, in units of work: a call of LAPACK for the smallest matrix, and an element of a larger
+one."""
+UNKNOWN_ITERATIONS, FUNCTION_WORK, SCALAR_WORK = 16, 8, 4
+"""Chosen, in units of work: iterations of a loop whose number is not known, a function like `exp`
+of a number in a lane, and how much longer anything takes outside of lanes."""
+
+# --------------------------------------------------------------- thresholds of kernels and loops
+
+CALLS_IN_A_MICROSECOND: Final = 512
+"""Measured: calls of a function with vectors in registers, 2 ns each."""
+FEW_CALLS: Final = 8 * CALLS_IN_A_MICROSECOND
+"""Derived: calls that cost less than 10 us."""
+FEW_NUMBERS: Final = FEW_CALLS * BLOCK_OF_LANES
+"""Derived: numbers for which so many functions are called, one for a block of lanes."""
+TAKEN_APART, TAKEN_WHOLE = (1, 2, 3, 4), (8, 16)
+"""A fact about gcc and clang: how far apart numbers lie that they load in lanes, and how far if
+none is left out."""
+SHORT_LOOPS: Final = (2, 3, 4)
+"""Derived: iterations of loops that are written out inside of loops in lanes: strides that
+compilers take apart."""
+SHORT_FOLDS: Final = (*SHORT_LOOPS, *range(HALF_VECTOR, LANES + 1))
+"""Tuned: iterations of folds that are written out. 5 to 7 are strides that are loaded one by
+one; from 8 on that is still faster than lanes and a rest."""
+SUMS_OF_A_LOOP: Final = 8
+"""Chosen: vectors that the sums of a loop in lanes may fill, a quarter or half of the registers."""
+GATHERED_WORK: Final = 5
+"""Tuned: operations of one iteration for which numbers are worth gathering."""
+BLOCK_OF_COMPARED: Final = 256
+"""Chosen: keys that are compared with the worst one kept before any is looked at alone."""
+MOST_KEPT: Final = 128
+"""Tuned: the k up to which the k least are kept sorted while a row is read."""
+INSERTED: Final = 40
+"""Tuned: rows up to which sorting by insertion is faster than counting digits."""
+WIDE_DIGITS: Final = 4096
+"""Derived: rows that are sorted by digits of 11 bits, twice their 2048 counters."""
+BUCKETS, MOST_CHUNKS = 1 << 16, 64
+"""Tuned: length of a row whose words are put into buckets first, of which threads take some;
+and the chunks of it, each of at least half as many words."""
+SHORT_TRANSFORM: Final = 64
+"""Chosen: lines of a Fourier transform that are transformed in one go even if they do not fill the
+lanes."""
+WINDOW_STEPS: Final = 16
+"""Chosen: steps of a window along a row, up to which each is a loop of its own."""
+WINDOW_COLUMNS: Final = 4
+"""Chosen: rows of fewer outputs of windows are not worth loops of their own."""
+LARGE_WINDOW: Final = LANES
+"""Tuned: elements of a window from which on a kernel of its own is faster than one that computes
+something besides: it need not begin anew where windows overlap."""
+WRITTEN_OUT_WINDOW, WRITTEN_OUT_FOLD = 9, HALF_VECTOR
+"""Chosen: elements of a window (3 x 3), or of a fold without lanes, up to which each has statements
+of its own, so that the loops around may have lanes."""
+FEW_SUMS_IN_MEMORY, FEW_SUMS_IN_REGISTERS = 3, 8
+"""Chosen: vectors that are multiplied by a matrix without register tiles."""
+ROWS_AT_ONCE: Final = 4
+"""Chosen: rows of a matrix that are added at once to the sums of a product, or folded in each
+column without an array of sums."""
+OFTEN: Final = 256
+"""Chosen: features for which each row of a product is read, from which on it matters where rows
+lie."""
+FAR: Final = 512
+"""Chosen: numbers so far apart are fetched one by one: vectors are no faster."""
+LEAST_SHARE: Final = 0.1
+"""Chosen: the share of a core that register tiles must use to be better than plain loops."""
+TRANSPOSED_SHARE, SCATTERED_SHARE = 0.5, 0.8
+"""Chosen: worth of a copy in another order beside one in the input's own, and of a tile whose
+lanes are no neighbours in the output."""
+WRITTEN_STEPS: Final = 64
+"""Chosen: products that take as long as to write a tile's sums."""
+MOST_PANELS, LEAST_PANELS = 8, 8
+"""Chosen: panels that are packed together, to be read in longer runs; and iterations of a batch
+from which on one after the other is packed."""
+UNPACKED_TILES: Final = 3
+"""Chosen: tiles below each other for which the kernel of a product is not packed."""
+SWAPPED_BYTES: Final = 4096
+"""Chosen: an array whose copy takes so long is worth a second copy of the code."""
+
+# --------------------------------------------------------------------- the C compiler's own time
+
+MOST_WRITTEN: Final = 200
+"""Tuned: operations of short loops that are written out where compilers take strides apart.
+They take their time for each, and more than that for each of many."""
+MOST_GATHERED, MOST_CALLED = 600, 16
+"""Tuned: operations, and functions, that are written out for a row that is gathered."""
+MOST_PIECES, MOST_STATEMENTS = 64, 2000
+"""Chosen: pieces into which the loops of a kernel are cut where conditions change, and statements
+of all of them."""
+MANY_PRODUCTS, SOME_PRODUCTS, SHORT_LINE = 1 << 28, 1 << 18, 2 * LANES
+"""Chosen: products of a contraction that is worth a tile compiled for the distance between its
+rows; and of one whose tiles move several pointers after few products: if rows have one vector, or
+the innermost loop is shorter than that line."""
+FEW_PRODUCTS, SHARED_ROWS, SHARED_LOOPS = 1 << 17, (8, 4, 2, 1), 3
+"""Chosen: smaller contractions share tiles of these numbers of rows and loops, which take longer to
+compile than they can save."""
