@@ -15,6 +15,7 @@ from emit_cuda.program.runner import Graphs, Runner
 from emit_cuda.program.streams import MOST_STREAMS, parts
 from hlo.errors.error import HloError
 from hlo.support.dlpack import from_dlpack
+from hlo.wording import counted
 from interpreter.engine.arguments import checked_arguments
 
 if TYPE_CHECKING:
@@ -89,6 +90,11 @@ class Executable:
         # What stays on the device from call to call: by what it is for, and its number.
         self._kept: dict[tuple[str, int], int] = {}
         self._constants = [self._written("constant", k, c) for k, c in enumerate(program.constants)]
+
+    def __repr__(self) -> str:
+        """How many kernels there are, and the memory of a call."""
+        kernels = counted(len(self.program.kernels), "kernel")
+        return f"<executable of {kernels}, {self.memory.temporaries:,} bytes of temporaries>"
 
     @property
     def source(self) -> str:

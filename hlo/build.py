@@ -23,13 +23,15 @@ import numpy as np
 
 from hlo.attributes import attribute_specs
 from hlo.attributes.annotations import NO_ANNOTATIONS
+from hlo.attributes.kinds import nearest_words, wrong_value
 from hlo.errors.error import HloError, did_you_mean
 from hlo.infer import infer
 from hlo.instruction import Computation, Header, Instruction, Module
 from hlo.names import NameSupply
 from hlo.opcode import OPCODES
 from hlo.operators import BUILDING, Appends
-from hlo.types.literal import literal
+from hlo.types.element_type import PRED
+from hlo.types.literal import Literal, literal
 from hlo.types.shape import Shape, array, tuple_of
 from hlo.types.values import ComputationLayout
 from hlo.walk import called_first
@@ -38,9 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextvars import Token
 
-    from hlo.attributes import Attrs
+    from hlo.attributes import AttributeSpec, Attrs
     from hlo.attributes.annotations import Annotations
-    from hlo.types.literal import Literal
 
 # What opcodes that need no shape see as their declared one.
 _UNDECLARED = tuple_of()
@@ -71,6 +72,8 @@ def instruction(
         HLO007 if there is no such opcode, HLO005 if it has no such attribute; and if the shape
         can't be inferred, for the reasons that `hlo.infer.infer` gives.
     """
+    if shape is not None:
+        _check_shape(shape)
     made = Instruction(
         name,
         opcode,
@@ -81,15 +84,45 @@ def instruction(
         tuple(control_predecessors),
         annotations,
     )
-    return made if shape is not None else made.with_(shape=infer(made))
+    return made if shape is not None else made.with_(shape=_inferred(made))
+
+
+def _check_shape(shape: object) -> None:
+    if not isinstance(shape, Shape):
+        told = f"a shape is needed, not {type(shape).__name__} {shape!r}"
+        raise TypeError(f"{told}; hlo.types.shape.array(F32, (2, 3)) makes one")
+
+
+def _inferred(made: Instruction) -> Shape:
+    """The shape that follows from operands and attributes.
+
+    Raises
+    ------
+    HloError
+        HLO025 if it does not follow from them, which shows where another declared shape gives
+        another answer; else as `infer`.
+    """
+    try:
+        return infer(made)
+    except HloError as error:
+        try:
+            infer(made.with_(shape=array(PRED)))
+        except HloError as other:
+            if other.message == error.message:
+                raise error from None
+        told = f"the shape of {made.opcode} does not follow from its operands"
+        raise HloError("HLO025", told, notes=["shape=array(F32, (2, 3)) gives one"]) from None
 
 
 def _attributes(opcode: str, given: dict[str, Any]) -> Attrs:
     """The attributes of an opcode, from fields by name."""
     row = OPCODES.get(opcode)
     if row is None:
-        notes = did_you_mean(opcode, OPCODES)
+        notes = did_you_mean(str(opcode), OPCODES)
         raise HloError("HLO007", f"there is no opcode `{opcode}`", notes=notes)
+    for name, spec in attribute_specs(row.attrs).items():
+        if name in given:
+            _check(opcode, spec, given[name])
     try:
         return row.attrs(**given)
     except TypeError:
@@ -98,12 +131,22 @@ def _attributes(opcode: str, given: dict[str, Any]) -> Attrs:
         if wrong:
             message = f"{opcode} has no attribute `{wrong[0]}`"
             notes = did_you_mean(wrong[0], known) or [f"it has: {', '.join(known) or 'none'}"]
+            if wrong[0] in (key.rstrip("*") for key in row.called):
+                notes = ["called=(computation, ...) gives the computations that it calls"]
         else:
             specs = attribute_specs(row.attrs).values()
             missing = [s.field for s in specs if s.required and s.field not in given]
             message = f"{opcode} needs `{', '.join(missing) or ', '.join(known)}`"
             notes = [f"`hlo ops {opcode}` tells of its attributes"]
         raise HloError("HLO005", message, notes=notes) from None
+
+
+def _check(opcode: str, spec: AttributeSpec, value: Any) -> None:
+    """Refuse a value that an attribute can't have."""
+    if wrong := wrong_value(spec, value):
+        raise TypeError(f"{spec.key} of {opcode} {wrong}")
+    if spec.words and value not in (*spec.words, spec.default):
+        raise HloError("HLO002", f"`{value}` is no {spec.key}", notes=nearest_words(spec, value))
 
 
 class Builder:
@@ -139,14 +182,21 @@ class Builder:
         TypeError
             if the shape is none.
         """
-        if not isinstance(shape, Shape):  # pyright: ignore[reportUnnecessaryIsInstance]
-            told = f"a shape is needed, not {type(shape).__name__} {shape!r}"
-            raise TypeError(f"{told}; hlo.types.shape.array(F32, (2, 3)) makes one")
+        _check_shape(shape)
         number = sum(1 for i in self._instructions if i.opcode == "parameter")
         return self.add("parameter", shape=shape, number=number, name=name or f"parameter.{number}")
 
     def constant(self, literal: Literal, name: str | None = None) -> Instruction:
-        """A constant."""
+        """A constant.
+
+        Raises
+        ------
+        TypeError
+            if the literal is none.
+        """
+        if not isinstance(literal, Literal):  # pyright: ignore[reportUnnecessaryIsInstance]
+            told = f"a literal is needed, not {type(literal).__name__} {literal!r}"
+            raise TypeError(f"{told}; hlo.types.literal.literal(np.float32(1)) makes one")
         return self.add("constant", literal=literal, name=name)
 
     def number(self, number: Any, like: Instruction) -> Instruction:
@@ -178,7 +228,7 @@ class Builder:
             if not isinstance(operand, Instruction):  # pyright: ignore[reportUnnecessaryIsInstance]
                 told = f"an operand of {opcode} is {type(operand).__name__} {operand!r}"
                 raise TypeError(f"{told}, not an instruction; constant(literal(...)) makes one")
-        made = instruction(opcode, operands, name=self.names.unique(name or opcode), **rest)
+        made = instruction(opcode, operands, name=self.names.unique(name or str(opcode)), **rest)
         self._instructions.append(made)
         return made
 
@@ -188,11 +238,17 @@ class Builder:
         Raises
         ------
         HloError
-            HLO052 if the builder has no such instruction.
+            HLO052 if the builder has no such instruction, or an operand is of another one.
         """
         root = root or (self._instructions[-1] if self._instructions else None)
         if root is None or root not in self._instructions:
             raise HloError("HLO052", f"{self.name}: the root is not among its instructions")
+        own = {id(instr) for instr in self._instructions}
+        for instr in self._instructions:
+            for operand in instr.operands:
+                if id(operand) not in own:
+                    told = f"%{operand.name}, an operand of %{instr.name}, is of another builder"
+                    raise HloError("HLO052", told)
         return Computation(self.name, tuple(self._instructions), root)
 
 

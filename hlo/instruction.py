@@ -164,6 +164,10 @@ class _Frozen(Instruction):
         raise FrozenInstanceError(f"cannot delete field {name!r}")
 
 
+# Python's own messages call a class by this name.
+_Frozen.__name__ = Instruction.__name__
+
+
 def called_keys(row: Opcode, operands: Sequence[Instruction]) -> tuple[str, ...]:
     """The attribute keys of the computations that an instruction calls, as in its opcode's row.
 

@@ -21,12 +21,13 @@ def is_watched() -> bool:
 def console(*, stderr: bool = False, width: int | None = None) -> Console:
     """A console that breaks no lines, and marks no numbers.
 
+    Without colours there is no bold and nothing that moves either, as where no terminal is.
+
     Parameters
     ----------
     width : of tables; as wide as the terminal if None.
     """
-    # Without colours rich would still write bold.
-    colours = None if plain() else "auto"
+    terminal = False if plain() else None
     return Console(
-        stderr=stderr, highlight=False, soft_wrap=True, color_system=colours, width=width
+        stderr=stderr, highlight=False, soft_wrap=True, force_terminal=terminal, width=width
     )

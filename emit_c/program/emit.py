@@ -67,6 +67,11 @@ class Program:
     units: Units | None = None
     meant: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Any])
 
+    def __repr__(self) -> str:
+        """How much there is."""
+        lines = self.source.count("\n")
+        return f"<program of {lines:,} lines of C, {self.arena_bytes:,} bytes of temporaries>"
+
     @property
     def source(self) -> str:
         """The C file."""

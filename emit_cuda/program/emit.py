@@ -21,6 +21,7 @@ from emit_cuda.program.random import seed_random_state
 from emit_cuda.program.rules import Rules
 from emit_cuda.table import custom_calls, emits_cuda
 from hlo.verify import verify_once
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,6 +61,11 @@ class Program:
     keeps_state: bool
     module: Module
     kernels: Mapping[str, Written]
+
+    def __repr__(self) -> str:
+        """How much there is."""
+        kernels = counted(len(self.kernels), "kernel")
+        return f"<program of {kernels} of CUDA C, {self.arena_bytes:,} bytes of temporaries>"
 
 
 def emit(

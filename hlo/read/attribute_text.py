@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hlo.attributes import Attrs, Constant, Parameter, attribute_specs
 from hlo.attributes.annotations import NO_ANNOTATIONS, Annotations
+from hlo.attributes.kinds import nearest_words
 from hlo.errors.error import HloError, did_you_mean
 from hlo.read.literal_text import read_literal, read_shaped_literal
 from hlo.read.quoting import keep_json
@@ -159,6 +160,6 @@ def _read_value(spec: AttributeSpec, value: Piece, reader: GrammarReader) -> Any
         return read_shaped_literal(value.text, place)
     found = reader.value(spec.kind, value)
     if spec.words and found not in spec.words:
-        notes = did_you_mean(found, spec.words) or (f"there are {', '.join(spec.words)}",)
+        notes = nearest_words(spec, found)
         raise HloError("HLO002", f"`{found}` is no {spec.key}", place, notes)
     return found

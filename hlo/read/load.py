@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,6 @@ from hlo.errors.error import HloError
 from hlo.read.parse import parse
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from hlo.instruction import Module
 
 
@@ -32,7 +31,13 @@ def read_bytes(path: str | PathLike[str]) -> bytes:
     ------
     HloError
         HLO200 if it can't be read.
+    TypeError
+        if the path is none, such as the text itself.
     """
+    if not isinstance(path, str | PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"a path is needed, not {type(path).__name__}")
+    if isinstance(path, str) and "\n" in path:
+        raise TypeError("a path is needed, not a text of several lines; hlo.parse(text) reads one")
     try:
         return Path(path).read_bytes()
     except OSError as error:

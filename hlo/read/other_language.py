@@ -11,7 +11,9 @@ _MLIR = re.compile(
 )
 _JAXPR = re.compile(_START + r"(?:let\b[^\n]*\n|\{\s*lambda\b)")
 _LLVM = re.compile(r"\A(?:;[^\n]*\n|\s)*(?:source_filename|target (?:datalayout|triple)|define )")
+_FILE = re.compile(r"\A[^\s{}()\[\]=]+\.(?:hlo|txt|pb|pbtxt)\s*\Z")
 _HINTS: Final = (
+    (_FILE, "this is the name of a file, not its text: hlo.load(path) reads a file"),
     (
         _MLIR,
         'this is MLIR (StableHLO), not HLO: JAX\'s lowered.as_text("hlo") gives HLO',

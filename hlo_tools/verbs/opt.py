@@ -1,6 +1,6 @@
 """Optimize a module: by the standard pipeline of a target, or by chosen passes.
 
-    hlo opt m.hlo --log
+    hlo opt m.hlo --log-diff
     hlo opt m.hlo --passes cse,dce -o smaller.hlo
     hlo opt m.hlo --passes my_pass.py:MyPass
     hlo opt m.hlo --stage c
@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
+from hlo.write.print import print_instruction
 from hlo_tools.arguments import at_least
 from hlo_tools.assigned import assigned
 from hlo_tools.files import BETWEEN, add_split_option, chosen_modules, write_text
 from hlo_tools.graphs.drawing import drawn
 from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, make_inputs
 from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline, pass_in
+from hlo_tools.trace.changes import SHOWN
 from hlo_tools.trace.values import Values
 from hlo_tools.trace.write import MOST_EVALUATED, is_small, trace_data, trace_text
 from hlo_tools.views.loops import loops
@@ -62,11 +64,23 @@ class Until(Silent):
 
 
 class Tell(Silent):
-    """Prints every rewrite on standard error."""
+    """Prints every rewrite on standard error.
+
+    Parameters
+    ----------
+    whole : whether with the instructions before and after.
+    """
+
+    def __init__(self, *, whole: bool) -> None:
+        self.whole = whole
 
     def event(self, event: Event, log: Log) -> None:  # noqa: ARG002
         """Print one."""
         print(event, file=sys.stderr)
+        if self.whole:
+            print(f"-       {print_instruction(event.old, SHOWN)}", file=sys.stderr)
+            for instr in event.new:
+                print(f"+       {print_instruction(instr, SHOWN)}", file=sys.stderr)
 
 
 # Stages of the CUDA backend.
@@ -88,6 +102,9 @@ def add_arguments(parser: Parser) -> None:
         help="leave out rewrite number N, as --log counts them",
     )
     parser.add_argument("--log", action="store_true", help="show every rewrite on standard error")
+    parser.add_argument(
+        "--log-diff", action="store_true", help="show them with the instructions before and after"
+    )
     parser.add_argument("--time", action="store_true", help="show the passes' CPU seconds there")
     parser.add_argument(
         "--print-after",
@@ -238,8 +255,8 @@ def observers(
 ) -> list[Observer]:
     """Those who watch because an option asks for it; the one that stops comes last."""
     watching: list[Observer] = []
-    if arguments.log:
-        watching.append(Tell())
+    if arguments.log or arguments.log_diff:
+        watching.append(Tell(whole=arguments.log_diff))
     if arguments.print_after:
         chosen = [pass_in(passes, name) for name in arguments.print_after if name != "all"]
         only = () if "all" in arguments.print_after else chosen

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import emit_c
+import emit_cuda
 import hlo
 import interpreter
 import optimizer
@@ -67,8 +68,27 @@ def test_what_is_no_text_is_refused(given: object) -> None:
         hlo.parse(given)
 
 
+def test_a_path_and_a_text_are_told_apart() -> None:
+    with pytest.raises(hlo.HloError, match=r"this is the name of a file.*hlo\.load"):
+        hlo.parse("models/softmax.hlo")
+    with pytest.raises(TypeError, match=r"a path is needed, not a text of several lines; hlo"):
+        hlo.load(SOFTMAX.read_text())
+    for given in (SOFTMAX.read_bytes(), 3, None):
+        with pytest.raises(TypeError, match=r"a path is needed, not (bytes|int|NoneType)"):
+            hlo.load(given)
+
+
 @pytest.mark.parametrize(
-    "use", [hlo.verify, interpreter.evaluate, optimizer.optimize, emit_c.compile]
+    "use",
+    [
+        hlo.verify,
+        interpreter.evaluate,
+        optimizer.optimize,
+        emit_c.compile,
+        emit_c.emit,
+        emit_cuda.compile,
+        emit_cuda.emit,
+    ],
 )
 def test_what_is_no_module_is_refused(use) -> None:
     with pytest.raises(TypeError, match="a module is needed, not str"):
@@ -88,5 +108,8 @@ def test_everything_is_shown_in_a_short_line() -> None:
     executable = repr(emit_c.compile(module))
     assert executable.startswith("<executable (f32[8,16]{1,0}, ")
     assert executable.endswith(" bytes of temporaries>")
+    assert repr(emit_c.emit(module)).startswith("<program of ")
+    on_gpu = optimizer.optimize(module, target="gpu")
+    assert repr(emit_cuda.emit(on_gpu)).endswith(" kernels of CUDA C, 320 bytes of temporaries>")
     long = hlo.parse(f"ROOT c = s32[40] constant({{{','.join(['1'] * 40)}}})")
     assert repr(long.entry.root) == "%c = s32[40]{0} constant({...})"

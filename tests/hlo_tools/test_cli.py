@@ -1,6 +1,7 @@
 """The command as a whole: help, verbs that do not exist, errors, pipes, start-up."""
 
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -154,6 +155,35 @@ def test_no_color_is_honoured(softmax: Path, tmp_path: Path) -> None:
     # Not even bold.
     assert b"\x1b" not in start(*words, FORCE_COLOR="1", TERM="xterm", NO_COLOR="1").stdout
     assert b"\x1b" not in start(*words).stdout
+
+
+@pytest.mark.parametrize(("without", "escaped"), [("", True), ("1", False)])
+def test_without_colours_nothing_moves_on_a_terminal(without: str, escaped: bool) -> None:
+    """The line that turns while a pass is checked is of escape sequences, too."""
+    primary, secondary = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "NO_COLOR": without}
+    words = [*COMMAND, "check", "zero_sized_hlo_elimination", "--examples", "1"]
+    ends = {"stdin": secondary, "stdout": secondary, "stderr": secondary}
+    process = subprocess.Popen(words, env=environment, **ends)
+    os.close(secondary)
+    shown = b""
+    while True:
+        try:
+            part = os.read(primary, 1000)
+        except OSError:  # how Linux tells that nobody writes any longer
+            break
+        if not part:
+            break
+        shown += part
+    os.close(primary)
+    assert process.wait(timeout=30) in (0, 1)
+    assert b"zero_sized_hlo_elimination" in shown
+    assert (b"\x1b" in shown) == escaped
+
+
+def test_inputs_of_several_devices_are_explained(hlo) -> None:
+    told = " ".join(hlo("run", "--help").out.split())
+    assert "Several devices are given the same arrays, or each its own: first all of" in told
 
 
 @pytest.mark.parametrize("verb", ["doctor", "opt"])

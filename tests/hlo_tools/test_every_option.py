@@ -83,6 +83,7 @@ EFFECTS = {
         "--fuel": "M --fuel 1",
         "--skip": "M --skip 1",
         "--log": "M --log",
+        "--log-diff": "M --log-diff",
         "--time": "M --time",
         "--print-after": "M --print-after all",
         "--dump-to": "M --dump-to OUT",

@@ -68,6 +68,16 @@ def test_fuel_stops_after_so_many_rewrites(hlo, softmax: Path) -> None:
     assert two.err.splitlines() == whole.err.splitlines()[:2]
 
 
+def test_rewrites_are_shown_before_and_after(hlo) -> None:
+    text = b"ENTRY e { x = f32[2] parameter(0) n = f32[2] negate(x) ROOT r = f32[2] negate(n) }"
+    told = hlo("opt", "-", "--passes", "algebraic-simplifier", "--log-diff", stdin=text).err
+    assert told == (
+        "    1 pipeline.algebraic-simplifier: negate(negate(x)) => x: %r -> %x\n"
+        "-       %r = f32[2]{0} negate(%n)\n"
+        "+       %x = f32[2]{0} parameter(0)\n"
+    )
+
+
 def test_until_stops_after_a_pass(hlo, softmax: Path) -> None:
     stopped = hlo("opt", softmax, "--until", "algebraic-simplifier", "--log").err
     assert "algebraic-simplifier" in stopped
