@@ -7,10 +7,11 @@ result depends on it. That needs no table of opcodes, and says what the interpre
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from hlo.errors.error import HloError
 from interpreter.engine.evaluate import evaluate
 
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 # Small steps keep the order of numbers and stay inside of arrays that they index; large ones show
 # in a maximum, and in a number that is rounded.
 STEPS = (1, -1, 1000, -1000)
+# More elements are not looked at.
+MOST_ELEMENTS = 64
+# A picture that tells something has so many different elements.
+MORE = 2
 
 
 class Source(NamedTuple):
@@ -55,15 +60,15 @@ class Influence:
 
 
 def influence(
-    module: Module, arguments: Sequence[Array], result: Callable[[Any], Array | None] = np.asarray
+    run: Callable[[Sequence[Array]], Array | None], arguments: Sequence[Array]
 ) -> Influence:
     """Change each element of each argument, and see what changes in a result.
 
     Parameters
     ----------
-    result : takes the array that matters out of what the module gives.
+    run : what gives the result for some arguments.
     """
-    before = flat(result(evaluate(module, *arguments)))
+    before = flat(run(arguments))
     sources: list[set[Source]] = [set() for _ in before]
     follows: list[dict[Source, bool]] = [{} for _ in before]
     for n, argument in enumerate(arguments):
@@ -72,8 +77,7 @@ def influence(
             for changed in changes(argument.dtype, value):
                 other = argument.copy()
                 other.reshape(-1)[element] = changed
-                given = [*arguments[:n], other, *arguments[n + 1 :]]
-                after = flat(result(evaluate(module, *given)))
+                after = flat(run([*arguments[:n], other, *arguments[n + 1 :]]))
                 if len(after) != len(before):
                     continue
                 small = abs(complex(changed) - complex(value)) <= 1
@@ -84,6 +88,54 @@ def influence(
                         follows[i][source] = follows[i].get(source, True) and bool(same)
     moved = tuple(next((s for s, same in each.items() if same), None) for each in follows)
     return Influence(tuple(map(frozenset, sources)), moved)
+
+
+def influence_of(example: Module, given: Sequence[Any]) -> Influence | None:
+    """What the elements of a result come from, where all are few and can be computed."""
+    sizes = [p.shape.size if p.shape.is_array else 0 for p in example.entry.parameters]
+    if not given or not all(sizes) or sum(sizes) > MOST_ELEMENTS:
+        return None
+
+    def run(arguments: Sequence[Any]) -> Array | None:
+        return first_array(evaluate(example, *arguments))
+
+    try:
+        result = run(given)
+        if result is None or not 1 <= result.size <= MOST_ELEMENTS:
+            return None
+        return influence(run, list(map(np.asarray, given)))
+    except (HloError, TypeError, ValueError):
+        return None
+
+
+def is_telling(example: Module, given: Sequence[Any]) -> bool:
+    """Whether a picture of an example shows all that its opcode does.
+
+    Each argument is used, and there are elements of the result that come from different ones.
+    """
+    found = influence_of(example, given)
+    result = None if found is None else first_array(evaluate(example, *given))
+    if found is None or result is None or not says_something(found, given, result):
+        return False
+    used = {source.argument for each in found.sources for source in each}
+    return len(set(found.sources)) >= MORE and len(used) == len(given)
+
+
+def says_something(found: Influence, given: Sequence[Any], result: Array) -> bool:
+    """Whether some element depends on more than those at its own place."""
+    return any(
+        source.element != i or np.shape(given[source.argument]) != result.shape
+        for i, each in enumerate(found.sources)
+        for source in each
+    )
+
+
+def first_array(value: Any) -> Array | None:
+    """The first array of a value; None if there is none."""
+    while isinstance(value, tuple):
+        parts = cast("tuple[Any, ...]", value)
+        value = parts[0] if parts else None
+    return None if value is None else np.asarray(value)
 
 
 def flat(array: Array | None) -> Array:

@@ -1,39 +1,38 @@
-"""Pictures for the pages of opcodes, drawn from what the interpreter does with their examples.
+"""Pictures for the pages of opcodes, drawn from what the interpreter does.
 
-A function of one number is a curve; a loop or a call is a graph; of everything else, elements of
-the result are coloured as what they come from. An opcode that keeps every element where it is has
-no picture, as it would say nothing.
+A function of one number is a curve, or two rows where it is no curve; a function of two numbers is
+a table. Of what moves or folds elements, elements of the result are coloured as what they come
+from, and where devices exchange values, as the devices. A loop or a call is a graph. Of all other
+opcodes, the values of the example are drawn in the order in which they arise.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hlo.build import Builder, module
 from hlo.errors.error import HloError
 from hlo.opcode import OPCODES
-from hlo.types.element_type import F32
+from hlo.types.element_type import C64, F32, PRED, S8
 from hlo.types.shape import array
 from hlo_tools.graphs.drawing import drawn
-from hlo_tools.influence import influence
-from hlo_tools.views import elements
+from hlo_tools.influence import first_array, influence_of, says_something
+from hlo_tools.views import devices, elements, function, steps
 from hlo_tools.views.curve import picture as curve_picture
 from hlo_tools.views.curve import places
 from interpreter.engine.evaluate import evaluate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
+    from hlo.instruction import Instruction
+    from hlo_tools.opcode_examples import Example
 
-    from hlo.instruction import Module
-    from hlo_tools.influence import Influence
-
-MOST_ELEMENTS = 64
-# A picture that tells something has so many different elements.
-MORE = 2
+Array = NDArray[Any]
 
 
 class Picture(NamedTuple):
@@ -49,91 +48,109 @@ class Picture(NamedTuple):
     legend: str
 
 
-def opcode_picture(name: str, example: Module | None, given: Sequence[Any]) -> Picture | None:
-    """What is drawn on the page of an opcode; None where it would say nothing.
-
-    Parameters
-    ----------
-    example : the module of the page.
-    given : its arguments.
-    """
-    row = OPCODES[name]
-    if row.elementwise:
-        curve = curve_of(name) if row.arity == 1 else None
-        return Picture(curve, "The result, for x from -4 to 4.") if curve else None
-    if example is None:
-        return None
-    found = None if "sequential" in row.traits else influence_of(example, given)
-    result = None if found is None else first_array(evaluate(example, *given))
-    if found and result is not None and says_something(found, given, result):
-        names = [p.name for p in example.entry.parameters]
-        svg = elements.picture(names, list(map(np.asarray, given)), result, found)
-        return Picture(svg, MOVES if found.only_moves else COMPUTES)
-    return Picture(drawn(example), CALLS) if row.called else None
-
-
 MOVES = "An element of the result has the colour of the one that it is."
 COMPUTES = (
     "Some elements of the result have a colour, and so has all that they depend on: the interpreter"
     " was run again with each element changed."
 )
 CALLS = "A computation is drawn inside of what calls it."
+EXCHANGES = (
+    "Each device has a colour. An element of a result has the colours of the devices that it"
+    " depends on."
+)
+STEPS = "The example, run: each instruction with its value. The lines of this opcode are coloured."
+CURVE = "The result, for x from -4 to 4."
+ROWS = "The result, for some x."
+TABLE = "The result, for x on the left and y above."
 
 
-def curve_of(name: str) -> str | None:
-    """The curve of an elementwise function of floats."""
+def opcode_picture(name: str, example: Example) -> Picture:
+    """What is drawn on the page of an opcode, whose example was run."""
+    row = OPCODES[name]
+    if len(example.given) > 1:
+        return Picture(devices.picture(example), EXCHANGES)
+    root = example.module.entry.root
+    if row.elementwise and root.opcode == name and row.arity in (1, 2):
+        if row.arity == 1 and (curve := curve_of(root)):
+            return Picture(curve, CURVE)
+        if tables := tables_of(root):
+            return Picture(function.picture(tables), ROWS if row.arity == 1 else TABLE)
+    if (picture := picture_of_elements(name, example)) is not None:
+        return picture
+    if "sequential" in row.traits and "async" not in row.traits:
+        return Picture(drawn(example.module), CALLS)
+    return Picture(steps.picture(name, example), STEPS)
+
+
+def picture_of_elements(name: str, example: Example) -> Picture | None:
+    """Where the elements of a result come from; None if each comes from its own place."""
+    row = OPCODES[name]
+    if row.traits & {"sequential", "effect", "async"}:
+        return None
+    found = influence_of(example.module, example.first)
+    result = first_array(example.results[0])
+    if found is None or result is None:
+        return None
+    # What of an opcode that works element by element is no function of one type or two.
+    by_element = row.elementwise or row.called or "movement" in row.traits
+    if not by_element and not says_something(found, example.first, result):
+        return None
+    names = [p.name for p in example.module.entry.parameters]
+    svg = elements.picture(names, list(map(np.asarray, example.first)), result, found)
+    return Picture(svg, MOVES if found.only_moves else COMPUTES)
+
+
+def applied(root: Instruction, *operands: Array) -> Array:
+    """What an elementwise instruction gives for other operands of one shape.
+
+    Raises
+    ------
+    HloError
+        if it takes none of their types.
+    """
     builder = Builder()
+    types = {np.dtype(t.dtype): t for t in (F32, S8, PRED, C64)}
+    made = [builder.parameter(array(types[o.dtype], o.shape)) for o in operands]
+    attrs: Any = root.attrs
+    given = {each.name: getattr(attrs, each.name) for each in fields(attrs)}
+    if root.opcode == "convert":
+        given["shape"] = array(root.shape.element_type, operands[0].shape)
+    builder.add(root.opcode, *made, **given)
+    with np.errstate(all="ignore"):
+        return np.asarray(evaluate(module(builder.build()), *operands))
+
+
+def curve_of(root: Instruction) -> str | None:
+    """The curve of an elementwise function of floats; None if it is x, one number, or no float."""
     x = places()
     try:
-        builder.add(name, builder.parameter(array(F32, x.shape)))
-        with np.errstate(all="ignore"):
-            y: Any = evaluate(module(builder.build()), x)
-    except (HloError, TypeError):
+        y = applied(root, x)
+    except HloError:
         return None
-    if y.dtype != x.dtype or np.array_equal(x, y):
+    if y.dtype != x.dtype or np.array_equal(x, y) or np.ptp(y[np.isfinite(y)]) == 0:
         return None
     return curve_picture(x, y)
 
 
-def influence_of(example: Module, given: Sequence[Any]) -> Influence | None:
-    """What the elements of a result come from, where all are few and can be computed."""
-    sizes = [p.shape.size if p.shape.is_array else 0 for p in example.entry.parameters]
-    if not given or not all(sizes) or sum(sizes) > MOST_ELEMENTS:
-        return None
-    try:
-        result = first_array(evaluate(example, *given))
-        if result is None or not 1 <= result.size <= MOST_ELEMENTS:
-            return None
-        return influence(example, list(map(np.asarray, given)), first_array)
-    except (HloError, TypeError, ValueError):
-        return None
+def tables_of(root: Instruction) -> list[tuple[list[Array], Array]]:
+    """The operands and the results of an elementwise function, for each type that it takes."""
+    return list(_tables(root, len(root.operands)))
 
 
-def is_telling(example: Module, given: Sequence[Any]) -> bool:
-    """Whether a picture of an example shows all that its opcode does.
-
-    Each argument is used, and there are elements of the result that come from different ones.
-    """
-    found = influence_of(example, given)
-    result = None if found is None else first_array(evaluate(example, *given))
-    if found is None or result is None or not says_something(found, given, result):
-        return False
-    used = {source.argument for each in found.sources for source in each}
-    return len(set(found.sources)) >= MORE and len(used) == len(given)
+FLOATS: Array = np.array([-np.inf, -2, -0.0, 0.5, 3, np.inf, np.nan], np.float32)
+INTEGERS: Array = np.array([-128, -7, -1, 0, 2, 3, 127], np.int8)
+TRUTHS: Array = np.array([False, True])
+COMPLEX: Array = np.array([-2, 1j, 1 + 2j, complex(np.inf, 0)], np.complex64)
 
 
-def first_array(value: Any) -> NDArray[Any] | None:
-    """The first array of a value; None if there is none."""
-    while isinstance(value, tuple):
-        parts = cast("tuple[Any, ...]", value)
-        value = parts[0] if parts else None
-    return None if value is None else np.asarray(value)
-
-
-def says_something(found: Influence, given: Sequence[Any], result: NDArray[Any]) -> bool:
-    """Whether some element depends on more than those at its own place."""
-    return any(
-        source.element != i or np.shape(given[source.argument]) != result.shape
-        for i, each in enumerate(found.sources)
-        for source in each
-    )
+def _tables(root: Instruction, arity: int) -> Iterator[tuple[list[Array], Array]]:
+    for values in (FLOATS, INTEGERS, TRUTHS, COMPLEX):
+        if arity == 2 and values is COMPLEX:
+            continue
+        operands: Sequence[Array] = [values]
+        if arity == 2:
+            operands = np.meshgrid(values, values, indexing="ij")
+        try:
+            yield [values] * arity, applied(root, *operands)
+        except HloError:
+            continue

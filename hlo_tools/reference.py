@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,15 +19,10 @@ import numpy as np
 
 import emit_c
 import optimizer
-from hlo.errors.error import HloError
 from hlo.infer.table import infers
 from hlo.opcode import OPCODES
-from hlo.read.load import load
-from hlo.types.element_type import F32, PRED, S32
-from hlo_tools.arrays import tree
-from hlo_tools.exercises.cases import one_instruction
-from hlo_tools.generate.seeds import all_seeds
-from hlo_tools.opcode_pictures import is_telling, opcode_picture
+from hlo_tools.opcode_examples import example_of
+from hlo_tools.opcode_pictures import opcode_picture
 from hlo_tools.proofs.record import evidence_of, read_record
 from hlo_tools.tables import load_tables
 from hlo_tools.verbs.ops import description
@@ -39,18 +35,11 @@ from optimizer.pipeline_text import option_defaults
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hlo.instruction import Module
-    from hlo.types.shape import Shape
+    from hlo_tools.opcode_examples import Example
     from hlo_tools.opcode_pictures import Picture
     from optimizer.log import Pass
 
 MADE = "<!-- made by `make docs` from the tables of the program: change those -->\n\n"
-# An example with so many elements shows something, and fits into a line or two.
-WANTED, MOST_LINES = 6, 24
-# Of the examples that are good to read, so many are tried for a picture that says something.
-TRIED = 10
-# Where no generator makes a good one.
-EXAMPLES = Path(__file__).parents[1] / "docs" / "opcodes" / "examples"
 NUMBERS = Path(inspect.getfile(evaluate)).parents[1] / "numbers"
 
 
@@ -77,30 +66,48 @@ SHOWN = ("infers", "evaluates", "emits_c", "emits_cuda")
 
 
 def opcode_files(name: str) -> dict[str, str]:
-    """The page of an opcode, and its picture if it has one, by their paths in docs/."""
-    module = example_of(name)
-    given = arguments_of(module) if module else []
-    picture = opcode_picture(name, module, given)
-    made = {f"opcodes/{name}.md": opcode_page(name, module, given, picture)}
-    return made | ({f"opcodes/pictures/{name}.svg": picture.svg} if picture else {})
+    """The page of an opcode and its picture, by their paths in docs/."""
+    example = example_of(name)
+    picture = opcode_picture(name, example)
+    page = opcode_page(name, example, picture)
+    return {f"opcodes/{name}.md": page, f"opcodes/pictures/{name}.svg": picture.svg}
 
 
-def opcode_page(name: str, module: Module | None, given: list[Any], picture: Picture | None) -> str:
+def opcode_page(name: str, example: Example, picture: Picture) -> str:
     """What the tables know of an opcode, and an example that was run."""
     row = OPCODES[name]
     parts = [f"# {name}\n\n{MADE}{name}: {row.summary}."]
+    parts.append(f"![{name}, drawn](pictures/{name}.svg)\n\n{picture.legend}")
+    parts.append(f"## Example\n\n{example_text(example)}")
+    if found := docstring(infers.get(name)):
+        parts.append(f"## Shape\n\n{found}")
+    parts.append(f"## Value\n\n{value_text(name)}")
     tables = {n: t for n, t in load_tables().items() if n in SHOWN}
     told = "\n".join(description(row, tables, places=False)[2:])
-    parts.append(f"```text\n{told.rstrip()}\n```")
-    if formulas := list(formulas_of(name)):
-        parts.append("\n".join(["| numbers | in NumPy |", "| --- | --- |", *formulas]))
-    for title, table in (("Shape", infers), ("Value", evaluates)):
-        if (found := docstring(table.get(name))) and not (formulas and title == "Value"):
-            parts.append(f"## {title}\n\n{found}")
-    parts.append(f"## Example\n\n{example(module, given)}")
-    if picture:
-        parts.append(f"![{name}, drawn](pictures/{name}.svg)\n\n{picture.legend}")
+    parts.append(f"## In the tables\n\n```text\n{told.rstrip()}\n```")
     return "\n\n".join(parts) + "\n"
+
+
+def value_text(name: str) -> str:
+    """What an opcode gives, and how the interpreter computes it.
+
+    That is a line for each kind of numbers where an opcode works on each, or else a function.
+    """
+    if rows := list(formulas_of(name)):
+        return "\n".join(["| numbers | in NumPy |", "| --- | --- |", *rows])
+    function = evaluates.get(name)
+    told = f"{docstring(function)}\n\nThe interpreter computes it so:"
+    return f"{told}\n\n```python\n{body_of(function)}\n```"
+
+
+def body_of(function: Any) -> str:
+    """The source of a function, without its decorators and its docstring."""
+    source = textwrap.dedent(inspect.getsource(function))
+    node = cast("ast.FunctionDef", ast.parse(source).body[0])
+    lines = source.splitlines()
+    told = node.body[0].end_lineno or 0
+    head = lines[node.lineno - 1 : node.body[0].lineno - 1]
+    return "\n".join([*head, *lines[told:]])
 
 
 def formulas_of(name: str) -> Iterator[str]:
@@ -128,78 +135,18 @@ def docstring(entry: Any) -> str:
     )
 
 
-def example_of(name: str) -> Module | None:
-    """A small module with an opcode, if there is one; better one of which a picture says much."""
-    if (path := EXAMPLES / f"{name}.hlo").exists():
-        return load(path)
-    made = own_examples(name)
-    if not made:
-        return found_example(name)
-    telling = (m for m in made[:TRIED] if is_telling(m, arguments_of(m)))
-    return made[0] if OPCODES[name].elementwise else next(telling, made[0])
-
-
-def arguments_of(module: Module) -> list[Any]:
-    """Numbers that are easy to read, for the parameters of a module."""
-    return [plain(p.shape) for p in module.entry.parameters]
-
-
-def example(module: Module | None, given: list[Any]) -> str:
+def example_text(example: Example) -> str:
     """A module with the opcode, its inputs and its result."""
-    if module is None:
-        return "None is small enough to be shown."
-    shown = [f"```hlo\n{str(module).rstrip()}\n```"]
-    try:
-        value = evaluate(module, *given)
-    except HloError as error:
-        return "\n\n".join([*shown, f"It is not run here: {error.message}."])
-    lines = [f"{p.name} = {text(v)}" for p, v in zip(module.entry.parameters, given, strict=True)]
-    return "\n\n".join(
-        [*shown, "```text\n" + "\n".join([*lines, f"result = {text(value)}"]) + "\n```"]
-    )
-
-
-def own_examples(name: str) -> list[Module]:
-    """One instruction on parameters, made to fit; the best to read first."""
-    try:
-        cases = list(one_instruction(name, 30, (F32, S32, PRED), plain=True))
-    except KeyError:
-        return []
-    made = [case.module for case in cases if case.module.entry.root.opcode == name]
-    return sorted(made, key=oddness)
-
-
-def oddness(module: Module) -> tuple[int, int]:
-    """How far a module is from one that is good to read."""
-    sizes = [s.size for i in module.instructions() for _, s in i.shape.leaves()]
-    odd = sum(
-        not i.shape.is_array or not i.shape.dims or i.shape.element_type is PRED
-        for i in module.entry.instructions
-    )
-    return sum(abs(size - WANTED) for size in sizes) + 2 * odd, len(str(module))
-
-
-def found_example(name: str) -> Module | None:
-    """The shortest of the modules that come with the project."""
-    seeds = [s for s in all_seeds() if name in s.opcodes and s.module is not None]
-    if not seeds:
-        return None
-    best = min(seeds, key=lambda seed: len(str(seed.module)))
-    return best.module if str(best.module).count("\n") <= MOST_LINES else None
-
-
-def plain(shape: Shape) -> Any:
-    """Numbers that are easy to read: 1, 2, 3, ..., halves and quarters of them for floats."""
-
-    def numbers(leaf: Shape) -> Any:
-        count = np.arange(1, leaf.size + 1)
-        if leaf.element_type is PRED:
-            count = count % 2
-        elif not leaf.element_type.is_integer:
-            count = count / 4
-        return count.astype(leaf.element_type.dtype).reshape(leaf.dims)
-
-    return tree(shape, numbers)
+    lines = [f"the host sends {text(value)}" for _, value in example.sent]
+    names = [p.name for p in example.module.entry.parameters]
+    several = len(example.given) > 1
+    for device, own in enumerate(example.given):
+        where = f"device {device}: " if several else ""
+        lines += [f"{where}{name} = {text(v)}" for name, v in zip(names, own, strict=True)]
+    for device, value in enumerate(example.results):
+        lines.append(f"{f'device {device}: ' if several else ''}result = {text(value)}")
+    lines += [f"the host gets {text(value)}" for value in example.taken]
+    return "\n".join(["```hlo", str(example.module).rstrip(), "```\n", "```text", *lines, "```"])
 
 
 def text(value: Any) -> str:

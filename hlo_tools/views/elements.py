@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Pixels.
 CELL, HIGH, GAP, MARGIN = 40, 24, 14, 14
-LABEL, ARROW = 18, 46
+LABEL, ARROW, LETTER = 18, 46, 6.0
 # They differ without colour vision, and dark letters can be read on them.
 FEW = ("#9ecae1", "#f4a582", "#b8e0b0")
 LINES = (
@@ -107,7 +107,7 @@ def grid(
 ) -> tuple[float, float, list[str]]:
     """An array as panes of rows, below each other, with its name above: width, height, elements."""
     rows = array.reshape(-1, array.shape[-1]) if array.ndim else array.reshape(1, 1)
-    wide = CELL * (2 if np.iscomplexobj(array) else 1)
+    wide = width_of(array)
     per_pane = array.shape[-2] if array.ndim > 1 else 1
     dims = ",".join(map(str, array.shape))
     parts = [text(left, MARGIN + 10, f"{name} [{dims}]", "strong")]
@@ -133,8 +133,15 @@ def cell(x: float, y: float, width: float, value: Any, colours: Sequence[str]) -
     return [*parts, text(x + width / 2, y + HIGH / 2 + 4, number(value), "middle small")]
 
 
+def width_of(array: Array) -> float:
+    """How wide the cells of an array must be."""
+    return max([CELL, *(8 + LETTER * len(number(value)) for value in array.ravel())])
+
+
 def number(value: Any) -> str:
-    """A number in five letters or so."""
+    """A number in few letters; whole numbers with all of their digits."""
     if np.iscomplexobj(value):
         return f"{value:.2g}"
+    if np.asarray(value).dtype.kind in "iu":
+        return str(int(value))
     return f"{float(value):.3g}"

@@ -58,7 +58,16 @@ def test_pages_of_opcodes_are_fresh(name: str) -> None:
 
 
 def test_every_page_of_an_opcode_is_of_one() -> None:
-    pages = {path.stem: path.read_text() for path in (DOCS / "opcodes").glob("*.md")}
-    assert set(pages) == set(OPCODES)
-    drawn = {path.stem for path in (DOCS / "opcodes" / "pictures").iterdir()}
-    assert drawn == {name for name, page in pages.items() if f"(pictures/{name}.svg)" in page}
+    for folder, suffix in (("opcodes", ".md"), ("opcodes/pictures", ".svg")):
+        assert {p.stem for p in (DOCS / folder).glob(f"*{suffix}")} == set(OPCODES)
+
+
+@pytest.mark.parametrize("name", OPCODES)
+def test_a_page_of_an_opcode_has_picture_formula_and_example(name: str) -> None:
+    """That they are what the program makes is said by the test above."""
+    page = (DOCS / "opcodes" / f"{name}.md").read_text()
+    assert f"![{name}, drawn](pictures/{name}.svg)" in page
+    assert "| numbers | in NumPy |" in page or "```python\ndef evaluate_" in page
+    (module,) = re.findall(r"```hlo\n(.*?)```", page, re.DOTALL)
+    assert re.search(rf" {re.sub('^async', '[a-z-]+', name)}\(", module), "the example is of it"
+    assert re.search(r"^(device 0: )?result = ", page, re.MULTILINE)

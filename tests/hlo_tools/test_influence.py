@@ -7,11 +7,15 @@ import pytest
 
 import hlo
 from hlo_tools.influence import Influence, Source, influence
+from hlo_tools.opcode_examples import example_of
 from hlo_tools.opcode_pictures import opcode_picture
+from interpreter import evaluate
 
 
 def found(text: str, *given: object) -> Influence:
-    return influence(hlo.parse(text), [np.asarray(each) for each in given])
+    module = hlo.parse(text)
+    arguments = [np.asarray(each) for each in given]
+    return influence(lambda other: evaluate(module, *other), arguments)
 
 
 def test_a_transpose_only_moves() -> None:
@@ -44,15 +48,35 @@ def test_an_index_is_no_element_that_is_moved() -> None:
     assert Source(1, 0) in what.sources[0]
 
 
-@pytest.mark.parametrize("name", ["tanh", "log", "floor"])
+def drawn(name: str) -> list[str]:
+    """The words of an opcode's picture, in order."""
+    root = ET.fromstring(opcode_picture(name, example_of(name)).svg)
+    return [t.text or "" for t in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+@pytest.mark.parametrize("name", ["tanh", "log", "floor", "reduce-precision"])
 def test_a_function_is_a_curve(name: str) -> None:
-    picture = opcode_picture(name, None, [])
-    assert picture is not None
-    ET.fromstring(picture.svg)
-    assert 'class="curve"' in picture.svg
+    assert 'class="curve"' in opcode_picture(name, example_of(name)).svg
 
 
-@pytest.mark.parametrize("name", ["add", "convert", "copy"])
-def test_what_says_nothing_is_not_drawn(name: str) -> None:
-    module = hlo.parse("ENTRY e { x = f32[2] parameter(0) ROOT y = f32[2] copy(x) }")
-    assert opcode_picture(name, module, [np.float32([1, 2])]) is None
+def test_a_function_of_two_numbers_is_a_table() -> None:
+    words = drawn("maximum")
+    assert words[0] == "float32 → float32"
+    truths = words[words.index("bool → bool") :]
+    assert truths == ["bool → bool", "x  \\  y", "0", "0", "0", "1", "1", "1", "1", "1"]
+
+
+def test_devices_are_told_apart() -> None:
+    words = drawn("collective-permute")
+    (first,) = (words[n : n + 10] for n, word in enumerate(words) if word == "device 0")
+    assert first == ["device 0", "result [4]", "21", "22", "23", "24", "x [4]", "11", "12", "13"]
+    svg = opcode_picture("all-reduce", example_of("all-reduce")).svg
+    # 3 devices: 4 elements of each in one colour, and 4 of each result in all three.
+    assert svg.count('fill="hsl(') == 3 * 4 + 3 * 4 * 3
+
+
+def test_values_are_drawn_as_they_arise() -> None:
+    words = drawn("infeed")
+    assert words[0] == "the host sends, for r"
+    assert words.index("first = after-all()") < words.index("r = infeed(first)")
+    assert words.count("token") == 2
