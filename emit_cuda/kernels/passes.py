@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from codegen.printer import text
+from emit_cuda.kernels.fourier import fourier_stages
 from emit_cuda.kernels.gemm import gemm_stage
 from emit_cuda.kernels.loop import loop_stage
 from emit_cuda.kernels.reduction import reduction_stages
@@ -45,6 +46,7 @@ _WRITERS: Final[dict[str, Callable[..., Any]]] = {
     "sort": sort_stages,
     "sort of tiles": sort_stages,
     "merge of sorted runs": sort_stages,
+    "transform": fourier_stages,
     "transpose": transpose_stage,
     PARALLEL: stages,
     ALONE: stages,

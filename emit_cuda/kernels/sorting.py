@@ -40,7 +40,7 @@ from codegen.expressions import (
 from codegen.indexing import Sum, counter, linear
 from codegen.statements import Assign, Break, For, Forever, If, live
 from emit_cuda.kernels.folding import BARRIER, WARP, place, when
-from emit_cuda.kernels.stages import Stage, each_thread
+from emit_cuda.kernels.stages import SHARED_BYTES, Stage, each_thread
 from hlo import attributes as a
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from emit_cuda.kernels.kernel import Kernel
     from hlo.instruction import Instruction
 
-# Bytes of shared memory that every GPU gives a block, and the most threads that share a row.
-SHARED_BYTES, MOST_THREADS = 48 << 10, 512
+# The most threads that share a row.
+MOST_THREADS = 512
 # Shorter rows are sorted by one thread each.
 LEAST = 16
 

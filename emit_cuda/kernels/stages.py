@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # Threads of a block; a multiple of a warp's 32.
 BLOCK, WARP = 128, 32
+# Bytes of shared memory that every GPU gives a block.
+SHARED_BYTES = 48 << 10
 # Bytes that all threads of a launch may need for themselves.
 MOST_OWN = 1 << 26
 # What one thread does, as nothing that it does may be shared, or as it is next to nothing.

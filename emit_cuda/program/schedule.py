@@ -12,6 +12,7 @@ from codegen.program.about import about
 from codegen.program.schedule import Schedule
 from codegen.program.trees import leaves
 from codegen.statements import Assign
+from emit_cuda.kernels.fourier import fourier_stages
 from emit_cuda.kernels.gemm import epilogue_of, gemm_stage
 from emit_cuda.kernels.kernel import Kernel
 from emit_cuda.kernels.loop import loop_stage
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 # Kernels that are faster than loops over elements, where they fit.
 KINDS: dict[str, Callable[[Kernel, Instruction, Sequence[Name]], Stage | Launches | None]] = {
     **dict.fromkeys(PRODUCTS, gemm_stage),
+    "fft": fourier_stages,
     "reduce": reduction_stages,
     "reduce-window": scan_stages,
     "sort": sort_stages,

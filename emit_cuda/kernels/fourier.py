@@ -1,0 +1,335 @@
+"""Fourier transforms: threads of a block transform lines of numbers in shared memory.
+
+A line of n = r s numbers is transformed in steps, one for each factor r (*Stockham*): a thread
+takes r numbers that lie n / r apart into registers, turns them by roots of unity, transforms them,
+and puts them where the next step wants them, so that the last step has them in order. The first
+step reads the operand itself, with what is fused into it, and the last one writes the result. Rows
+of 32 numbers are followed by a gap, so that threads ask different banks.
+
+A line that does not fit into shared memory is a matrix: a first launch transforms its columns and
+turns them, a second one transforms its rows. A length with a prime factor over 13 becomes a
+convolution (*Bluestein*): two transforms of a longer length, of which the first one's result is
+multiplied by what is known of the second factor.
+
+References
+----------
+Govindaraju et al., *High Performance Discrete Fourier Transforms on Graphics Processors*, 2008;
+Bailey, *FFTs in External or Hierarchical Memory*, 1990; Bluestein, *A Linear Filtering Approach to
+the Computation of the Discrete Fourier Transform*, 1970.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING
+
+from codegen.elements.types import literal
+from codegen.expressions import (
+    Choose,
+    Expr,
+    Group,
+    Literal,
+    Name,
+    Op,
+    apply,
+    binary,
+    indexed,
+    item,
+)  # fmt: skip
+from codegen.indexing import Sum, counter, linear
+from codegen.opcodes.fourier_lengths import (
+    chirp,
+    chirp_transform,
+    good_length,
+    middle_factor,
+    radices,
+)
+from codegen.statements import live
+from emit_cuda.kernels.folding import BARRIER, place
+from emit_cuda.kernels.fourier_lines import GAP, ROW, LineSteps, Numbers, Pair, named
+from emit_cuda.kernels.stages import SHARED_BYTES, Stage
+from hlo import attributes as a
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codegen.indexing import Index
+    from emit_cuda.kernels.kernel import Kernel
+    from hlo.instruction import Instruction
+    from hlo.types.element_type import ElementType
+
+# Numbers that a thread has at once, and threads of a block of several lines.
+EACH, THREADS = 8, 256
+MOST_THREADS = 1024
+
+# The parts of number k of a line; and what stores them. Both are given the line, too.
+Read = Callable[[Sum, Sum], Pair]
+Write = Callable[[Sum, Sum, Pair], None]
+
+
+def fourier_stages(
+    kernel: Kernel, instr: Instruction, outputs: Sequence[Name]
+) -> Sequence[Stage] | None:
+    """Launches that transform one dimension after the other; None where lines are too long."""
+    attrs, operand = a.Fft.of(instr), instr.operands[0]
+    kind = instr.shape.element_type.real
+    rank, lengths = instr.shape.rank, attrs.fft_length
+    if not lengths or 0 in (instr.shape.size, operand.shape.size, *lengths):
+        return None
+    if not all(_parts(n if radices(n) else good_length(2 * n - 1), kind) for n in lengths):
+        return None
+    return _Fourier(kernel, instr, outputs[0]).launches(
+        dict(zip(range(rank - len(lengths), rank), lengths, strict=True))
+    )
+
+
+def _parts(n: int, kind: ElementType) -> tuple[int, ...]:
+    """The lengths of lines that a line is transformed by: itself, or two; none if it can't be."""
+    most = SHARED_BYTES // (2 * kind.bytes) * ROW // (ROW + GAP) - 1
+    if radices(n) is None:
+        return ()
+    found = (n,) if n <= most else (middle_factor(n), n // middle_factor(n))
+    return found if max(found) <= most else ()
+
+
+@dataclass(frozen=True)
+class _Line:
+    """Lines along a dimension of an array."""
+
+    dims: tuple[int, ...]
+    axis: int
+
+    @property
+    def others(self) -> list[int]:
+        """The sizes of all other dimensions."""
+        return [n for d, n in enumerate(self.dims) if d != self.axis]
+
+    def index(self, line: Sum, k: Sum) -> Index:
+        """The index of a number of a line."""
+        others = place(line, self.others)
+        return (*others[: self.axis], k, *others[self.axis :])
+
+
+class _Fourier:
+    """Writes the launches of a transform."""
+
+    def __init__(self, kernel: Kernel, instr: Instruction, output: Name) -> None:
+        self.kernel, self.body, self.instr, self.output = kernel, kernel.body, instr, output
+        self.type = a.Fft.of(instr).fft_type
+        self.turned = self.type in ("IFFT", "IRFFT")
+        self.kind = instr.shape.element_type.real
+        self.complexes = {"f32": "c64", "f64": "c128"}[self.kind.name]
+        self.numbers = Numbers(self.body, self.kind)
+        self.found: list[Stage] = []
+
+    def launches(self, lengths: dict[int, int]) -> list[Stage]:
+        """Those of all dimensions; of real results the last dimension comes last."""
+        axes = sorted(lengths, reverse=True)
+        if self.type == "IRFFT":
+            axes = [*axes[1:], axes[0]]
+        dims, source = self.instr.operands[0].shape.dims, None
+        target, scale = self.output, 1 / prod(lengths.values()) if self.turned else 1.0
+        if self.type == "IRFFT" and len(axes) > 1:
+            target = self.kernel.room(self.complexes, "inside", prod(dims))
+        for number, axis in enumerate(axes):
+            last = number == len(axes) - 1
+            read = self._reader(_Line(dims, axis), source, lengths[axis])
+            if last or self.type == "RFFT":
+                dims = self.instr.shape.dims
+            to = self.output if last else target
+            line = _Line(dims, axis)
+            write = self._writer(line, to, lengths[axis], scale if last else 1.0)
+            inner = prod(line.dims[axis + 1 :])
+            self._transform(lengths[axis], prod(line.others), read, write, side_by_side=inner > 1)
+            source = target
+        return self.found
+
+    def _parts_of(self, value: Expr) -> Pair:
+        return Op("real", (value,)), Op("imag", (value,))
+
+    def _reader(self, line: _Line, source: Name | None, n: int) -> Read:
+        """Reads the operand, or an array; where only half of the numbers is there, their mirror."""
+        body, operand = self.body, self.instr.operands[0]
+
+        def whole(number: Sum, k: Sum) -> Pair:
+            index = line.index(number, k)
+            if source is None:
+                value = body.element(operand, index)
+                if not operand.shape.element_type.is_complex:
+                    return value, literal(self.kind, self.kind.dtype.type(0))
+            else:
+                value = body.let(self.complexes, "z", item(source, linear(index, line.dims)))
+            real, imaginary = self._parts_of(value)
+            return (imaginary, real) if self.turned else (real, imaginary)
+
+        def half(number: Sum, k: Sum) -> Pair:
+            first = binary("<=", indexed(k), n // 2)
+            at = body.let("s64", "at", Choose(first, indexed(k), indexed(k * -1 + n)))
+            imaginary, real = whole(number, counter(at.name, n // 2 + 1))
+            # Number 0, and the middle one, are their own mirror images.
+            own = binary("==", at, 0) if n % 2 else binary("==", Group(at * 2 % n), 0)
+            zero = literal(self.kind, self.kind.dtype.type(0))
+            mirrored = Choose(first, imaginary, Op("-", (Group(imaginary),)))
+            return body.let(self.kind.name, "im", Choose(own, zero, mirrored)), real
+
+        is_half = self.type == "IRFFT" and line.axis == len(line.dims) - 1
+        return half if is_half else whole
+
+    def _writer(self, line: _Line, target: Name, n: int, scale: float) -> Write:
+        """Writes numbers, or of a real result their real parts, or of a real operand's half."""
+        body, last = self.body, line.axis == len(line.dims) - 1
+
+        def write(number: Sum, k: Sum, value: Pair) -> None:
+            if scale != 1.0:
+                factor = literal(self.kind, self.kind.dtype.type(scale))
+                value = value[0] * factor, value[1] * factor
+            real, imaginary = reversed(value) if self.turned else value
+            if last and self.type == "IRFFT":
+                body.assign(item(target, linear(line.index(number, k), line.dims)), real)
+                return
+            half = last and self.type == "RFFT"
+            with body.when(binary("<=", indexed(k), n // 2) if half else None):
+                at = counter(k.names[0], n // 2 + 1) if half else k
+                self._keep(
+                    item(target, linear(line.index(number, at), line.dims)), (real, imaginary)
+                )
+
+        return write
+
+    def _transform(
+        self, n: int, count: int, read: Read, write: Write, *, side_by_side: bool
+    ) -> None:
+        """One launch for lines that fit, else two; what these are given: see `_launch`."""
+        if radices(n) is None:
+            self._convolve(n, count, read, write, side_by_side=side_by_side)
+            return
+        found = _parts(n, self.kind)
+        if len(found) == 1:
+            self.found.append(self._launch(n, count, read, write, side_by_side=side_by_side))
+            return
+        rows, columns = found
+        body = self.body
+        room = self.kernel.room(self.complexes, "columns", count * n)
+
+        def read_column(number: Sum, k: Sum) -> Pair:
+            of, column = place(number, [count, columns])
+            return read(of, named(body, k * columns + column, n))
+
+        def write_column(number: Sum, k: Sum, value: Pair) -> None:
+            of, column = place(number, [count, columns])
+            by = body.let("s64", "turn", Group(indexed(k)) * Group(indexed(column)))
+            turned = self.numbers.times(value, by, self.numbers.roots(n))
+            self._keep(item(room, of * n + k * columns + column), turned)
+
+        def read_row(number: Sum, k: Sum) -> Pair:
+            return self._kept(room, number * columns + k)
+
+        def write_row(number: Sum, k: Sum, value: Pair) -> None:
+            of, row = place(number, [count, rows])
+            write(of, named(body, k * rows + row, n), value)
+
+        self.found.append(
+            self._launch(rows, count * columns, read_column, write_column, side_by_side=True)
+        )
+        self.found.append(
+            self._launch(columns, count * rows, read_row, write_row, side_by_side=False)
+        )
+
+    def _convolve(
+        self, n: int, count: int, read: Read, write: Write, *, side_by_side: bool
+    ) -> None:
+        """Transform lines by two transforms of longer ones."""
+        body, longer = self.body, good_length(2 * n - 1)
+        room = self.kernel.room(self.complexes, "longer", count * longer)
+        zero = literal(self.kind, self.kind.dtype.type(0))
+
+        def read_chirped(number: Sum, k: Sum) -> Pair:
+            parts = [body.variable(self.kind.name, name, zero) for name in ("re", "im")]
+            with body.when(binary("<", indexed(k), n)):
+                at = counter(k.names[0], n)
+                found = self.numbers.times(
+                    read(number, at), indexed(at), self.numbers.table(chirp(n), "chirp")
+                )
+                for part, value in zip(parts, found, strict=True):
+                    body.assign(part, value)
+            return parts[0], parts[1]
+
+        def write_product(number: Sum, k: Sum, value: Pair) -> None:
+            table = self.numbers.table(chirp_transform(n, longer), "chirp_transform")
+            conjugate = value[0], Op("-", (value[1],))
+            self._keep(
+                item(room, number * longer + k), self.numbers.times(conjugate, indexed(k), table)
+            )
+
+        def write_chirped(number: Sum, k: Sum, value: Pair) -> None:
+            with body.when(binary("<", indexed(k), n)):
+                at = counter(k.names[0], n)
+                conjugate = value[0], Op("-", (value[1],))
+                table = self.numbers.table(chirp(n), "chirp")
+                write(number, at, self.numbers.times(conjugate, indexed(at), table))
+
+        def read_product(number: Sum, k: Sum) -> Pair:
+            return self._kept(room, number * longer + k)
+
+        self._transform(longer, count, read_chirped, write_product, side_by_side=side_by_side)
+        self._transform(longer, count, read_product, write_chirped, side_by_side=False)
+
+    def _kept(self, room: Name, number: Sum) -> Pair:
+        """What a launch before has left."""
+        return self._parts_of(self.body.let(self.complexes, "z", item(room, number)))
+
+    def _keep(self, target: Expr, value: Pair) -> None:
+        self.body.assign(target, apply("__builtin_complex", *value))
+
+    def _launch(self, n: int, count: int, read: Read, write: Write, *, side_by_side: bool) -> Stage:
+        """A launch that transforms lines of n numbers.
+
+        Parameters
+        ----------
+        side_by_side : numbers of neighbouring lines are neighbours, so that threads are, too.
+        """
+        body, steps = self.body, radices(n) or [1]
+        threads = min(-(-n // EACH), MOST_THREADS)
+        # Lines begin in different banks.
+        pitch = (n + n // ROW * GAP) | 1
+        fit = SHARED_BYTES // (pitch * 2 * self.kind.bytes)
+        packed = max(1, min(count, fit, THREADS // threads))
+        with body.block() as statements:
+            x = Name("threadIdx.x")
+            parts = (x / packed, x % packed) if side_by_side else (x % threads, x / threads)
+            thread = body.let("s64", "thread", parts[0])
+            own = body.let("s64", "own_line", parts[1])
+            asked = Name("blockIdx.x") if packed == 1 else Name("blockIdx.x") * packed + own
+            line, mine = body.let("s64", "line", asked), None
+            if count % packed:
+                # All threads of a block come to its barriers.
+                mine = binary("<", line, count)
+                last = Choose(mine, line, Literal(count - 1))
+                line = body.let("s64", "line", last) if len(steps) > 1 else line
+            each = max(-(-n // r // threads) * r for r in steps)
+            arrays = [Name(body.name(f"{part}_parts")) for part in ("real", "imaginary")]
+            held = [body.variable(self.kind.name, name, size=each) for name in ("re", "im")]
+            step = LineSteps(self.numbers, n, threads, (thread, own * pitch), (arrays, held))
+            number = counter(line.name, count)
+            done = 1
+            for at, r in enumerate(steps):
+                # Where nobody waits, a line's numbers may be where others are written.
+                with body.when(mine if len(steps) == 1 else None):
+                    step.gather(r, done, partial(read, number) if at == 0 else step.load)
+                if at:
+                    body.add(BARRIER)
+                if at == len(steps) - 1:
+                    with body.when(mine):
+                        step.scatter(r, done, partial(write, number))
+                else:
+                    step.scatter(r, done, step.store)
+                    body.add(BARRIER)
+                done *= r
+        shared = tuple((self.kind.name, name.name, pitch * packed) for name in arrays)
+        grid, block = (-(-count // packed), 1, 1), (threads * packed, 1, 1)
+        return Stage(
+            live(statements), grid, block, shared if len(steps) > 1 else (), kind="transform"
+        )
