@@ -22,10 +22,20 @@ TRAITS: Final = {
     "associative": "(x op y) op z is x op (y op z) for integers and pred",
     "leaf": "no operands",
     "movement": "elements are moved, repeated or dropped, never computed",
+    "view": "each element is one of the only operand's, at a place that is known before",
+    "identity": "the first operand's value, as it is",
+    "given": "the value is there before the computation runs",
+    "tuples": "makes a tuple, or takes an element of one",
+    "slicing": "reads no more of the first operand than it yields",
+    "updating": "the first operand with other elements in some places",
+    "transcendental": "counted so by XLA: tens of additions and products an element",
     "data_dependent": "where elements go depends on values",
     "effect": "does something besides computing its value: must stay even if unused",
     "collective": "exchanges values with other devices",
     "async": "starts, updates or ends something that runs meanwhile",
+    "start": "starts something that runs meanwhile",
+    "done": "waits for something that was started",
+    "wrapper": "a step in the asynchronous run of a computation",
     "device": "the value depends on the device, or on state that the device keeps",
     "control": "decides which computation runs, or how often",
     "sequential": "runs each of its computations as a program of its own, not for each element",
@@ -91,40 +101,40 @@ def having(trait: str) -> frozenset[str]:
 
 # fmt: off
 # Leaves and plumbing
-_op("parameter",         0, "the n-th argument of the computation",               "leaf", a.Parameter)
-_op("constant",          0, "a literal array or tuple",                           "leaf", a.Constant)
+_op("parameter",         0, "the n-th argument of the computation",               "leaf given", a.Parameter)
+_op("constant",          0, "a literal array or tuple",                           "leaf given", a.Constant)
 _op("iota",              0, "0, 1, 2, ... along a dimension",                     "leaf", a.Iota)
-_op("tuple",          None, "a tuple of the operands")
-_op("get-tuple-element", 1, "one element of a tuple",                             "", a.GetTupleElement)
-_op("copy",              1, "the same value in a buffer, layout or memory space of its own", "movement")
-_op("bitcast",           1, "the same bytes under another shape or layout",       "movement")
-_op("opt-barrier",       1, "the operand; nothing is optimized across it",        "effect")
+_op("tuple",          None, "a tuple of the operands", "tuples")
+_op("get-tuple-element", 1, "one element of a tuple",                             "tuples", a.GetTupleElement)
+_op("copy",              1, "the same value in a buffer, layout or memory space of its own", "movement identity view")
+_op("bitcast",           1, "the same bytes under another shape or layout",       "movement view")
+_op("opt-barrier",       1, "the operand; nothing is optimized across it",        "effect identity")
 _op("after-all",      None, "a token that comes after all operands",              "effect")
-_op("add-dependency",    2, "the first operand, not before the second, a token, is there", "effect")
-_op("domain",            1, "the operand; ends a region of one sharding",         "", a.Domain)
+_op("add-dependency",    2, "the first operand, not before the second, a token, is there", "effect identity")
+_op("domain",            1, "the operand; ends a region of one sharding",         "identity", a.Domain)
 
 # Elementwise, one operand
 _op("abs",               1, "absolute value; the magnitude of a complex number",  "elementwise")
-_op("acos",              1, "arc cosine",                                         "elementwise", a.Accuracy)
-_op("acosh",             1, "inverse hyperbolic cosine",                          "elementwise", a.Accuracy)
-_op("asin",              1, "arc sine",                                           "elementwise", a.Accuracy)
-_op("asinh",             1, "inverse hyperbolic sine",                            "elementwise", a.Accuracy)
-_op("atanh",             1, "inverse hyperbolic tangent",                         "elementwise", a.Accuracy)
-_op("cbrt",              1, "cube root, with the operand's sign",                 "elementwise", a.Accuracy)
+_op("acos",              1, "arc cosine",                                         "elementwise transcendental", a.Accuracy)
+_op("acosh",             1, "inverse hyperbolic cosine",                          "elementwise transcendental", a.Accuracy)
+_op("asin",              1, "arc sine",                                           "elementwise transcendental", a.Accuracy)
+_op("asinh",             1, "inverse hyperbolic sine",                            "elementwise transcendental", a.Accuracy)
+_op("atanh",             1, "inverse hyperbolic tangent",                         "elementwise transcendental", a.Accuracy)
+_op("cbrt",              1, "cube root, with the operand's sign",                 "elementwise transcendental", a.Accuracy)
 _op("ceil",              1, "the next whole number up",                           "elementwise")
 _op("convert",           1, "the same number in another element type",            "elementwise")
-_op("cosine",            1, "cosine of an angle in radians",                      "elementwise", a.Accuracy)
-_op("cosh",              1, "hyperbolic cosine",                                  "elementwise", a.Accuracy)
+_op("cosine",            1, "cosine of an angle in radians",                      "elementwise transcendental", a.Accuracy)
+_op("cosh",              1, "hyperbolic cosine",                                  "elementwise transcendental", a.Accuracy)
 _op("count-leading-zeros", 1, "zero bits in front of the first one bit",          "elementwise")
-_op("erf",               1, "error function",                                     "elementwise", a.Accuracy)
-_op("exponential",       1, "e to the power x",                                   "elementwise", a.Accuracy)
-_op("exponential-minus-one", 1, "e to the power x, minus 1, exact near 0",        "elementwise", a.Accuracy)
+_op("erf",               1, "error function",                                     "elementwise transcendental", a.Accuracy)
+_op("exponential",       1, "e to the power x",                                   "elementwise transcendental", a.Accuracy)
+_op("exponential-minus-one", 1, "e to the power x, minus 1, exact near 0",        "elementwise transcendental", a.Accuracy)
 _op("floor",             1, "the next whole number down",                         "elementwise")
 _op("imag",              1, "imaginary part; 0 for real numbers",                 "elementwise")
 _op("is-finite",         1, "whether x is neither infinite nor NaN",              "elementwise")
-_op("log",               1, "natural logarithm",                                  "elementwise", a.Accuracy)
-_op("log-plus-one",      1, "natural logarithm of 1 + x, exact near 0",           "elementwise", a.Accuracy)
-_op("logistic",          1, "1 / (1 + exp(-x))",                                  "elementwise", a.Accuracy)
+_op("log",               1, "natural logarithm",                                  "elementwise transcendental", a.Accuracy)
+_op("log-plus-one",      1, "natural logarithm of 1 + x, exact near 0",           "elementwise transcendental", a.Accuracy)
+_op("logistic",          1, "1 / (1 + exp(-x))",                                  "elementwise transcendental", a.Accuracy)
 _op("negate",            1, "-x",                                                 "elementwise")
 _op("not",               1, "all bits flipped; logical not of pred",              "elementwise")
 _op("popcnt",            1, "number of one bits",                                 "elementwise")
@@ -132,18 +142,18 @@ _op("real",              1, "real part",                                        
 _op("reduce-precision",  1, "rounded to a smaller float format, in the same type", "elementwise", a.ReducePrecision)
 _op("round-nearest-afz", 1, "rounded to a whole number, halves away from zero",   "elementwise")
 _op("round-nearest-even", 1, "rounded to a whole number, halves to the even one", "elementwise")
-_op("rsqrt",             1, "1 / square root",                                    "elementwise", a.Accuracy)
+_op("rsqrt",             1, "1 / square root",                                    "elementwise transcendental", a.Accuracy)
 _op("sign",              1, "-1, 0 or 1; keeps -0 and NaN; x / abs(x) if complex", "elementwise")
-_op("sine",              1, "sine of an angle in radians",                        "elementwise", a.Accuracy)
-_op("sinh",              1, "hyperbolic sine",                                    "elementwise", a.Accuracy)
-_op("sqrt",              1, "square root",                                        "elementwise", a.Accuracy)
-_op("tan",               1, "tangent of an angle in radians",                     "elementwise", a.Accuracy)
-_op("tanh",              1, "hyperbolic tangent",                                 "elementwise", a.Accuracy)
+_op("sine",              1, "sine of an angle in radians",                        "elementwise transcendental", a.Accuracy)
+_op("sinh",              1, "hyperbolic sine",                                    "elementwise transcendental", a.Accuracy)
+_op("sqrt",              1, "square root",                                        "elementwise transcendental", a.Accuracy)
+_op("tan",               1, "tangent of an angle in radians",                     "elementwise transcendental", a.Accuracy)
+_op("tanh",              1, "hyperbolic tangent",                                 "elementwise transcendental", a.Accuracy)
 
 # Elementwise, two and three operands
 _op("add",               2, "x + y; pred: or",                                    "elementwise commutative associative")
 _op("and",               2, "bitwise and",                                        "elementwise commutative associative")
-_op("atan2",             2, "angle of the point (y, x): x is the second operand", "elementwise")
+_op("atan2",             2, "angle of the point (y, x): x is the second operand", "elementwise transcendental")
 _op("compare",           2, "EQ, NE, GE, GT, LE or LT, as pred",                  "elementwise", a.Compare)
 _op("complex",           2, "a complex number from its parts",                    "elementwise")
 _op("divide",            2, "x / y; integers truncate",                           "elementwise")
@@ -152,7 +162,7 @@ _op("minimum",           2, "the smaller; NaN if either is; pred: and",         
 _op("mulhi",             2, "high half of the double-width integer product",      "elementwise commutative")
 _op("multiply",          2, "x * y; pred: and",                                   "elementwise commutative associative")
 _op("or",                2, "bitwise or",                                         "elementwise commutative associative")
-_op("power",             2, "x to the power y",                                   "elementwise")
+_op("power",             2, "x to the power y",                                   "elementwise transcendental")
 _op("remainder",         2, "what division leaves, with the sign of the dividend", "elementwise")
 _op("shift-left",        2, "x << y; 0 from the type's width on",                 "elementwise")
 _op("shift-right-arithmetic", 2, "x >> y, filled with the sign bit",              "elementwise")
@@ -166,16 +176,16 @@ _op("map",            None, "a scalar computation applied to each element",     
 
 # Shape and data movement
 _op("bitcast-convert",   1, "the same bits under another element type",           "")
-_op("broadcast",         1, "the operand repeated along new dimensions",          "movement", a.Broadcast)
+_op("broadcast",         1, "the operand repeated along new dimensions",          "movement view", a.Broadcast)
 _op("concatenate",    None, "the operands joined along a dimension",              "movement", a.Dimensions)
-_op("dynamic-slice",  None, "a slice whose start comes at run time, clamped",     "movement data_dependent", a.DynamicSlice)
-_op("dynamic-update-slice", None, "the operand with a slice replaced, start clamped", "movement data_dependent")
-_op("gather",            2, "slices of the operand at computed places",           "movement data_dependent", a.Gather)
+_op("dynamic-slice",  None, "a slice whose start comes at run time, clamped",     "movement data_dependent slicing", a.DynamicSlice)
+_op("dynamic-update-slice", None, "the operand with a slice replaced, start clamped", "movement data_dependent updating")
+_op("gather",            2, "slices of the operand at computed places",           "movement data_dependent slicing", a.Gather)
 _op("pad",               2, "the operand with a value around and between its elements", "movement", a.Pad)
-_op("reshape",           1, "the same elements, row-major, under other dimensions", "movement", a.Reshape)
-_op("reverse",           1, "the operand with some dimensions flipped",           "movement", a.Dimensions)
-_op("slice",             1, "every stride-th element from start to limit",        "movement", a.Slice)
-_op("transpose",         1, "result dimension i is operand dimension dimensions[i]", "movement", a.Dimensions)
+_op("reshape",           1, "the same elements, row-major, under other dimensions", "movement view", a.Reshape)
+_op("reverse",           1, "the operand with some dimensions flipped",           "movement view", a.Dimensions)
+_op("slice",             1, "every stride-th element from start to limit",        "movement view slicing", a.Slice)
+_op("transpose",         1, "result dimension i is operand dimension dimensions[i]", "movement view", a.Dimensions)
 
 # Contraction, reduction, windows
 _op("convolution",       2, "a windowed dot product in any number of dimensions", "contraction", a.Convolution)
@@ -185,7 +195,7 @@ _op("scaled-dot",        4, "dot of operands that are scaled in blocks",        
 _op("reduce",         None, "folds dimensions with a computation",                "reduction", a.Dimensions, "to_apply")
 _op("reduce-window",  None, "folds each place of a moving window",                "reduction", a.Windowed, "to_apply")
 _op("select-and-scatter", 3, "scatters the source to the element selected in each window", "", a.Windowed, "select scatter")
-_op("scatter",        None, "combines updates into the operand at computed places", "data_dependent", a.Scatter, "to_apply")
+_op("scatter",        None, "combines updates into the operand at computed places", "data_dependent updating", a.Scatter, "to_apply")
 _op("sort",           None, "sorts operands together by a comparator",            "", a.Sort, "to_apply")
 _op("topk",              1, "the k extremes of the last dimension, and their indices", "", a.TopK)
 _op("scan",           None, "folds a dimension step by step, keeping each result", "", a.Scan, "to_apply")
@@ -209,11 +219,11 @@ _op("conditional",    None, "runs one of several computations",                 
 _op("while",             1, "runs the body as long as the condition holds",       "control sequential", a.Attrs, "condition body")
 _op("fusion",         None, "runs the fused computation as one kernel",           "", a.Fusion, "calls")
 _op("custom-call",    None, "runs a function that is registered under a name",    "", a.CustomCall, "to_apply called_computations*")
-_op("async-start",    None, "begins to run a computation",                        "async sequential", a.AsyncStart, "calls")
-_op("async-update",   None, "a step on the way to async-done",                    "async")
-_op("async-done",        1, "waits for the computation and yields its result",    "async")
-_op("copy-start",        1, "begins to copy",                                     "async", a.CopyStart)
-_op("copy-done",         1, "waits for the copy",                                 "async")
+_op("async-start",    None, "begins to run a computation",                        "async sequential start wrapper", a.AsyncStart, "calls")
+_op("async-update",   None, "a step on the way to async-done",                    "async done wrapper")
+_op("async-done",        1, "waits for the computation and yields its result",    "async done wrapper")
+_op("copy-start",        1, "begins to copy",                                     "async start", a.CopyStart)
+_op("copy-done",         1, "waits for the copy",                                 "async done")
 
 # Dynamic shapes
 _op("get-dimension-size", 1, "the run-time size of a dimension, s32",             "", a.Dimensions)
@@ -224,27 +234,36 @@ _op("dynamic-reshape", None, "reshape to sizes that come at run time",          
 _op("partition-id",      0, "the number of this partition, u32",                  "device leaf")
 _op("replica-id",        0, "the number of this replica, u32",                    "device leaf")
 _op("all-gather",     None, "the group's pieces joined along a dimension",        "collective", a.AllGather)
-_op("all-gather-start", None, "begins an all-gather",                             "collective async", a.AllGather)
-_op("all-gather-done",   1, "waits for an all-gather",                            "async")
+_op("all-gather-start", None, "begins an all-gather",                             "collective async start", a.AllGather)
+_op("all-gather-done",   1, "waits for an all-gather",                            "async done")
 _op("all-reduce",     None, "the group's values folded with a computation",       "collective", a.AllReduce, "to_apply")
-_op("all-reduce-start", None, "begins an all-reduce",                             "collective async", a.AllReduce, "to_apply")
-_op("all-reduce-done",   1, "waits for an all-reduce",                            "async")
+_op("all-reduce-start", None, "begins an all-reduce",                             "collective async start", a.AllReduce, "to_apply")
+_op("all-reduce-done",   1, "waits for an all-reduce",                            "async done")
 _op("all-to-all",     None, "member i's j-th piece goes to member j",             "collective", a.AllToAll)
 _op("collective-broadcast", None, "each group's first member sends to the rest",  "collective", a.CollectiveBroadcast)
 _op("collective-permute", None, "values go from sources to targets; others get 0", "collective", a.CollectivePermute)
-_op("collective-permute-start", None, "begins a collective-permute",              "collective async", a.CollectivePermute)
-_op("collective-permute-done", 1, "waits for a collective-permute",               "async")
+_op("collective-permute-start", None, "begins a collective-permute",              "collective async start", a.CollectivePermute)
+_op("collective-permute-done", 1, "waits for a collective-permute",               "async done")
 _op("ragged-all-to-all", 6, "all-to-all with offsets and sizes that come at run time", "collective", a.RaggedAllToAll)
 _op("reduce-scatter", None, "all-reduce, of which each member keeps its own piece", "collective", a.ReduceScatter, "to_apply")
 
 # The host
 _op("infeed",            1, "the next value of the device's infeed queue, and a token", "device effect", a.Infeed)
 _op("outfeed",           2, "puts a value into the device's outfeed queue",       "device effect", a.Outfeed)
-_op("recv",              1, "begins to receive through a channel",                "device effect async", a.Channel)
-_op("recv-done",         1, "waits for what is received",                         "device effect async", a.Channel)
-_op("send",              2, "begins to send through a channel",                   "device effect async", a.Channel)
-_op("send-done",         1, "waits until it is sent",                             "device effect async", a.Channel)
+_op("recv",              1, "begins to receive through a channel",                "device effect async start", a.Channel)
+_op("recv-done",         1, "waits for what is received",                         "device effect async done", a.Channel)
+_op("send",              2, "begins to send through a channel",                   "device effect async start", a.Channel)
+_op("send-done",         1, "waits until it is sent",                             "device effect async done", a.Channel)
 # fmt: on
 
+ASYNC_ENDS: Final = having("wrapper") & having("done")
+CONTROL: Final = having("control")
+DONE: Final = having("done")
 ELEMENTWISE: Final = having("elementwise")
+GIVEN: Final = having("given")
+IDENTITIES: Final = having("identity")
 SEQUENTIAL: Final = having("sequential")
+STARTS: Final = having("start")
+TRANSCENDENTAL: Final = having("transcendental")
+TUPLES: Final = having("tuples")
+VIEWS: Final = having("view")

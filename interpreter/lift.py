@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hlo.attributes import Parameter
+from hlo.opcode import IDENTITIES, TUPLES
 from interpreter.table import Value, evaluates, needs_frame
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     Places = tuple[int, ...]
 
 # These yield their operand, if it is a scalar and they are lifted.
-_IDENTITIES = {"copy", "reshape", "broadcast", "transpose", "opt-barrier", "domain"}
+_IDENTITIES = IDENTITIES - {"add-dependency"} | {"broadcast", "reshape", "transpose"}
 _CALLS = {"call", "fusion", "map"}
 
 
@@ -81,7 +82,7 @@ def _lift(frame: Frame, instr: Instruction, operands: list[Value], places: Place
     ranks = {operand.shape.rank for operand in instr.operands}
     scalars = ranks == {0} and instr.shape.rank == 0
     value: Value
-    if instr.opcode in ("tuple", "get-tuple-element"):
+    if instr.opcode in TUPLES:
         value = evaluates[instr.opcode](instr, instr.attrs, *operands)
     elif instr.opcode in _CALLS and scalars:
         value = _run(frame, instr.called[0], operands, places)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from hlo.opcode import OPCODES
+from hlo.opcode import OPCODES, having
 from hlo.support.memo import remembered
 from hlo.walk import needed_first
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
 
 # These order or hide values but do nothing themselves: unused, they may go.
-_ORDERING = frozenset({"opt-barrier", "after-all", "add-dependency"})
+_ORDERING = having("effect") - having("device")
 # Each run gives other numbers, so leaving one out would change those that follow.
 _STATEFUL = frozenset({"rng"})
 # These never do anything but compute their value. Nearly all instructions are asked after.

@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from hlo.attributes import Iota
+from hlo.opcode import VIEWS
 from hlo.types.element_type import F8E8M0FNU
 from interpreter.conversion import integer_range
 from interpreter.numbers.widths import WITHOUT_NAN
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _finfo = cast("Any", ml_dtypes.finfo)
 
 # Opcodes that put elements elsewhere, and add none but copies.
-MOVES = frozenset({"broadcast", "copy", "reshape", "reverse", "slice", "transpose"})
+MOVES = VIEWS - {"bitcast"}
 
 
 @cache

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hlo.errors.codes import CODES
+from hlo.opcode import OPCODES, TRAITS, having
 
 ROOT = Path(__file__).parents[1]
 # A room imports from the rooms before it, never from those after it.
@@ -136,6 +137,19 @@ WRITES_TEXT = {
 @pytest.mark.parametrize("name", [n for n in FILES if n.startswith(EMISSION)])
 def test_nothing_on_the_way_to_the_printer_looks_at_text(name: str) -> None:
     assert name in WRITES_TEXT or "re" not in set(imports(TREES[name]))
+
+
+def test_a_trait_is_asked_for_and_not_listed() -> None:
+    """No set of names is just what a trait of `hlo.opcode` says."""
+    traits = {having(trait): trait for trait in TRAITS}
+    found: list[str] = []
+    for name, tree in TREES.items():
+        for node in ast.walk(tree):
+            names = node.elts if isinstance(node, ast.Set | ast.Tuple | ast.List) else ()
+            listed = frozenset(n.value for n in names if isinstance(n, ast.Constant))
+            if len(listed) == len(names) > 1 and listed in traits and OPCODES.keys() >= listed:
+                found.append(f"{name}:{node.lineno} lists what is {traits[listed]}")
+    assert not found
 
 
 CODE = re.compile(r"HLO\d{3}")

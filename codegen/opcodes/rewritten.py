@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from codegen.elements.table import Rewritten, elements
+from hlo.opcode import having
 
 STATIC = "it needs a module that was made static, as `compile` does"
 
 elements.define_all(
     {
         **dict.fromkeys(
-            ("async-start", "async-update", "async-done"),
+            having("wrapper"),
             Rewritten(
                 "async-unwrapper", "what it starts or ends, another computation ends or starts"
             ),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.table import Entry, Kernel, Scalar, elemental
 from hlo.attributes import Slice
+from hlo.opcode import CONTROL, IDENTITIES, TUPLES, having
 from hlo.walk import users
 
 if TYPE_CHECKING:
@@ -22,13 +23,10 @@ if TYPE_CHECKING:
 _REPEATING = {"broadcast", "iota"}
 _INDEXING = {*_REPEATING, "constant"}
 # A loop for one element: never to be run twice for the same one.
-_LOOPS = {"reduce", "reduce-window", "dot", "convolution", "map"}
+_LOOPS = having("reduction") | {"convolution", "dot", "map"}
 # Their value is in their operands' memory.
-_RENAMING = {
-    *("tuple", "get-tuple-element", "copy", "reshape", "bitcast", "opt-barrier"),
-    *("domain", "add-dependency"),
-}
-_PLUMBING = {"tuple", "get-tuple-element", "parameter"}
+_RENAMING = TUPLES | IDENTITIES | {"bitcast", "reshape"}
+_PLUMBING = TUPLES | {"parameter"}
 
 
 def in_memory(table: Table, computation: Computation) -> set[Instruction]:
@@ -108,7 +106,7 @@ def _apart(one: Slice, other: Slice) -> bool:
 
 def _reads_memory(table: Table, user: Instruction, operand: Instruction) -> bool:
     """Whether a user needs an operand in memory."""
-    if user.opcode in ("tuple", "while", "call", "conditional", "dot", "convolution"):
+    if user.opcode in {*CONTROL, "tuple", "dot", "convolution"}:
         return True
     if user.opcode == "fusion":
         read = _parameters_in_memory(table, user.called[0])

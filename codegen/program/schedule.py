@@ -21,6 +21,7 @@ from codegen.program.placement import in_memory, read_from_memory
 from codegen.program.trees import branch, leaves, nested
 from hlo import attributes as a
 from hlo.errors.error import HloError
+from hlo.opcode import IDENTITIES
 from hlo.wording import with_article
 from optimizer.analysis.alias import renames
 from optimizer.analysis.dataflow import Several, Value
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 Pointers = list[str | None]
 # These hand on their operand's memory.
-_ALIASES = {"copy", "opt-barrier", "domain", "add-dependency", "reshape"}
+_ALIASES = IDENTITIES | {"reshape"}
 
 
 @dataclass(slots=True)

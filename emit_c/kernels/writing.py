@@ -24,6 +24,7 @@ from emit_c.kernels.kernel import Kernel
 from emit_c.kernels.passes import run_passes
 from emit_c.kernels.traversal import write_nest
 from emit_c.table import emits_c
+from hlo.opcode import IDENTITIES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
 
-_SAME_ORDER = {"copy", "opt-barrier", "domain", "reshape", "add-dependency"}
+_SAME_ORDER = IDENTITIES | {"reshape"}
 
 
 class Kernels:

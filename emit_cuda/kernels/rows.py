@@ -24,6 +24,7 @@ from emit_cuda.kernels import vectors
 from emit_cuda.kernels.folding import WARP, place, shared_fold, when
 from emit_cuda.kernels.reduction import PACKED, threads_for
 from emit_cuda.kernels.stages import Stage
+from optimizer.fusion.rows import LEAVES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +85,7 @@ def passes_of(rows: Rows, computation: Computation, results: Sequence[Instructio
         stack = [o for f in made.folds[number] for o in f.operands] + list(made.stores[number])
         while stack:
             instr = stack.pop()
-            if not rows.is_wide(instr) or instr.opcode in ("broadcast", "iota", "constant"):
+            if not rows.is_wide(instr) or instr.opcode in LEAVES:
                 continue
             if computed.setdefault(instr, number) == number:
                 stack += instr.operands

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.table import Scalar, elemental
 from emit_cuda.table import emits_cuda
+from hlo.opcode import GIVEN, VIEWS
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
 
 # What one thread may repeat for each element that asks for it.
-_FREE = {"broadcast", "iota", "constant", "parameter"}
+_FREE = GIVEN | {"broadcast", "iota"}
 # These only say which element of an operand is meant.
-_MOVES = {"reshape", "transpose", "reverse", "slice", "pad", "copy", "bitcast", "concatenate"}
+_MOVES = VIEWS - {"broadcast"} | {"concatenate", "pad"}
 
 
 @lru_cache(maxsize=256)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlo.infer import infer
+from hlo.opcode import CONTROL, GIVEN, TUPLES
 from hlo.types.element_type import C64, C128, F32, F64, ElementType
 
 if TYPE_CHECKING:
@@ -20,15 +21,17 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
 
 # Opcodes that hand on values, whose type is therefore exact.
-# fmt: off
-EXACT = frozenset({
-    "call", "conditional", "constant", "copy-done", "copy-start", "custom-call", "fusion",
-    "get-tuple-element", "infeed", "opt-barrier", "outfeed", "parameter", "recv", "recv-done",
-    "send", "send-done", "tuple", "while",
-})
+EXACT = (
+    CONTROL
+    | GIVEN
+    | TUPLES
+    | {
+        *("copy-done", "copy-start", "custom-call", "fusion", "infeed", "opt-barrier", "outfeed"),
+        *("recv", "recv-done", "send", "send-done"),
+    }
+)
 # Opcodes that are about element types.
 _CONVERSIONS = frozenset({"bitcast", "bitcast-convert", "convert", "stochastic-convert"})
-# fmt: on
 
 
 class Precision(NamedTuple):

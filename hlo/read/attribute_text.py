@@ -8,6 +8,7 @@ from hlo.attributes import Attrs, Constant, Parameter, attribute_specs
 from hlo.attributes.annotations import NO_ANNOTATIONS, Annotations
 from hlo.attributes.kinds import nearest_words
 from hlo.errors.error import HloError, did_you_mean
+from hlo.opcode import ASYNC_ENDS
 from hlo.read.literal_text import read_literal, read_shaped_literal
 from hlo.read.quoting import keep_json
 from hlo.read.syntax import Piece
@@ -36,7 +37,6 @@ _CONTROL = "control-predecessors"
 _NO_QUEUES = '"wait_on_operation_queues":[],'
 _RENAMED = {"original_value": "origin"}
 # An async-update or async-done may repeat what its async-start says.
-_ENDS_ASYNC = {"async-update", "async-done"}
 _OF_ASYNC_START = {"calls", "async_execution_thread", "output_to_operand_aliasing"}
 
 
@@ -81,7 +81,7 @@ def sort_attributes(row: Opcode, items: Sequence[Item], reader: GrammarReader) -
             annotations[key] = _annotation(key, item.value, reader)
         elif key == _CONTROL:
             control = item.value
-        elif row.name in _ENDS_ASYNC and key in _OF_ASYNC_START:
+        elif row.name in ASYNC_ENDS and key in _OF_ASYNC_START:
             repeated.append(item)
         else:
             raise _unknown(row, key, reader.span(item.key))

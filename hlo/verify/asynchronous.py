@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from hlo import attributes as a
 from hlo.infer.checks import compatible
 from hlo.infer.control import async_parts, is_prefix
+from hlo.opcode import ASYNC_ENDS
 from hlo.types.shape import tuple_of
 from hlo.verify.aliases import verify_output_aliases
 from hlo.verify.scope import refuse
@@ -21,10 +22,9 @@ if TYPE_CHECKING:
     from hlo.verify.scope import Scope
 
 # What may use the value of each opcode: exactly one instruction, of these opcodes.
-_ASYNC = frozenset({"async-update", "async-done"})
 _FOLLOWERS: dict[str, frozenset[str]] = {
-    "async-start": _ASYNC,
-    "async-update": _ASYNC,
+    "async-start": ASYNC_ENDS,
+    "async-update": ASYNC_ENDS,
     "all-reduce-start": frozenset({"all-reduce-done"}),
     "all-gather-start": frozenset({"all-gather-done"}),
     "copy-start": frozenset({"copy-done"}),
@@ -56,7 +56,7 @@ def verify_pair(scope: Scope, instr: Instruction) -> None:
     """
     for i, operand in enumerate(instr.operands):
         if operand.opcode in ("async-start", "async-update") and (
-            i > 0 or instr.opcode not in _ASYNC
+            i > 0 or instr.opcode not in ASYNC_ENDS
         ):
             refuse(instr, "HLO070", f"uses {operand.name}, which only async-done may end")
     leaders = _LEADERS.get(instr.opcode)
@@ -182,7 +182,7 @@ def verify_async_done(_scope: Scope, instr: Instruction, _attrs: a.Attrs) -> Non
 
 def _wrapped(instr: Instruction) -> Computation | None:
     """The computation that a chain of async instructions runs."""
-    while instr.opcode in ("async-update", "async-done") and instr.operands:
+    while instr.opcode in ASYNC_ENDS and instr.operands:
         instr = instr.operands[0]
     return instr.called[0] if instr.opcode == "async-start" else None
 

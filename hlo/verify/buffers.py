@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from hlo.attributes import GetTupleElement
 from hlo.infer.checks import compatible, show
+from hlo.opcode import CONTROL, TUPLES, having
 from hlo.types.element_type import BUFFER
 from hlo.verify.scope import refuse
 
@@ -24,16 +25,9 @@ if TYPE_CHECKING:
     from hlo.verify.scope import Scope
 
 # Opcodes whose use of a buffer is a write, as far as one can tell without looking into them.
-_WRITERS = frozenset(
-    {
-        *("call", "fusion", "custom-call", "async-start", "async-update", "async-done"),
-        *("while", "conditional", "dynamic-update-slice"),
-    }
-)
+_WRITERS = CONTROL | having("wrapper") | {"custom-call", "dynamic-update-slice", "fusion"}
 # Opcodes that only hand buffers on; async ones are checked where the computation is.
-_PASSING = frozenset(
-    {"tuple", "get-tuple-element", "async-start", "async-update", "async-done", "opt-barrier"}
-)
+_PASSING = TUPLES | having("wrapper") | {"opt-barrier"}
 _PIN, _CREATE, _UNPIN = "Pin", "CreateBuffer", "Unpin"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlo.attributes import AsyncStart, Attrs, Constant, Parameter, attribute_specs
 from hlo.instruction import Header, called_keys, writes_instructions, writes_modules
-from hlo.opcode import OPCODES
+from hlo.opcode import ASYNC_ENDS, OPCODES
 from hlo.read.header_text import HEADER_ATTRIBUTES
 from hlo.write.literal_print import print_literal
 from hlo.write.print_order import computation_order, fused_computations, instruction_order
@@ -266,7 +266,7 @@ def _async_form(instr: Instruction) -> tuple[str, Instruction | None]:
     if not instr.opcode.startswith("async-"):
         return instr.opcode, None
     start = instr
-    while start.opcode in ("async-update", "async-done") and start.operands:
+    while start.opcode in ASYNC_ENDS and start.operands:
         start = start.operands[0]
     wrapped = wrapped_instruction(start) if start.called else None
     if wrapped is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hlo.attributes import Constant
 from hlo.instruction import Computation, Instruction, Module
-from hlo.opcode import OPCODES
+from hlo.opcode import GIVEN, OPCODES
 from hlo.types.element_type import PRED
 from hlo.types.literal import literal
 from hlo.types.shape import Layout
@@ -170,7 +170,7 @@ def another_attribute(module: Module, random: Random) -> Module:
     where, instr = _some(
         module,
         random,
-        lambda i: bool(fields(i.attrs)) and i.opcode not in ("constant", "parameter"),
+        lambda i: bool(fields(i.attrs)) and i.opcode not in GIVEN,
     )
     return _changed(module, where, {instr: with_another_attribute(instr, random)})
 
@@ -237,8 +237,8 @@ def one_waits(module: Module, random: Random) -> Module:
     """An instruction runs only after one that it does not use."""
     where, instr = _some(module, random)
     earlier = where.instructions[: where.instructions.index(instr)]
-    others = [i for i in earlier if i.opcode not in ("parameter", "constant")]
-    need(bool(others) and instr.opcode not in ("parameter", "constant"))
+    others = [i for i in earlier if i.opcode not in GIVEN]
+    need(bool(others) and instr.opcode not in GIVEN)
     before = (*instr.control_predecessors, random.choice(others))
     new = instr.with_(control_predecessors=tuple(dict.fromkeys(before)))
     return _changed(module, where, {instr: new})

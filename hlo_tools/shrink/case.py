@@ -10,6 +10,7 @@ import numpy as np
 
 from hlo.attributes import Constant, Parameter
 from hlo.build import module as module_of
+from hlo.opcode import GIVEN
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.walk import rebuild
 from hlo_tools.generate.resizing import with_entry
@@ -38,7 +39,7 @@ class Case:
     def size(self) -> tuple[tuple[int, int, int], tuple[int, int, int], int]:
         """Instructions, then shapes, then constants: the smaller case has the smaller size."""
         instructions = list(self.module.instructions())
-        computed = sum(i.opcode not in ("parameter", "constant") for i in instructions)
+        computed = sum(i.opcode not in GIVEN for i in instructions)
         tied = sum(len(i.control_predecessors) for i in instructions)
         header = 0 if self.module.header == bare(self.module).header else 1
         shapes = [s for i in instructions for _, s in i.shape.leaves()]

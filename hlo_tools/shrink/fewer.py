@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
+from hlo.opcode import GIVEN
 from hlo.walk import names_of, rebuild, rebuild_module
 from hlo_tools.generate.resizing import with_entry
 from hlo_tools.running import EndlessError, run, running
@@ -167,7 +168,7 @@ def changed_inside(
 def merged(case: Case) -> Iterator[Case]:
     """One parameter or constant in the place of two of the same shape."""
     entry = case.module.entry
-    leaves = [i for i in entry.instructions if i.opcode in ("parameter", "constant")]
+    leaves = [i for i in entry.instructions if i.opcode in GIVEN]
     for n, second in enumerate(leaves):
         for first in leaves[:n]:
             if first.shape.compatible(second.shape):

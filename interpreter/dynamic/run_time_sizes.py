@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.errors.error import HloError
+from hlo.opcode import having
 from hlo.types.grouping import common_factors
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     Function = Callable[..., Value]
 
 SLICING = ("slice", "dynamic-slice", "dynamic-update-slice")
-TOGETHER = ("reduce", "reduce-window")
+TOGETHER = having("reduction")
 
 
 def for_run_time_sizes(function: Function, instr: Instruction) -> Function:

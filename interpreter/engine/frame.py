@@ -18,7 +18,7 @@ import numpy as np
 
 from hlo.attributes import Parameter
 from hlo.errors.error import HloError, did_you_mean
-from hlo.opcode import OPCODES
+from hlo.opcode import GIVEN, OPCODES
 from hlo.walk import called_first
 from interpreter.dynamic.run_time_sizes import for_run_time_sizes
 from interpreter.in_place import in_place_functions
@@ -159,7 +159,7 @@ class Frame:
         slot = {instr: count + i for i, instr in enumerate(instrs)}
         running: list[Instruction] = []
         for instr in instrs:
-            if self.observe is not None or instr.opcode not in ("parameter", "constant"):
+            if self.observe is not None or instr.opcode not in GIVEN:
                 running.append(instr)
             elif instr.opcode == "parameter":
                 slot[instr] = _number(instr)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
+from hlo.opcode import CONTROL, GIVEN, IDENTITIES, TUPLES, VIEWS
 from interpreter.engine.elided import is_elided
 
 try:
@@ -24,13 +25,9 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
 
 # NumPy gives a view of the operand's memory, whose elements may not lie one after the other.
-_VIEWS = {"broadcast", "transpose", "slice", "reverse"}
+_VIEWS = VIEWS - {"copy", "bitcast", "reshape"}
 # These make no array of their own: NumPy gives a view, or the value is there already.
-_NO_MEMORY = {
-    *("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "reshape", *_VIEWS),
-    *("opt-barrier", "domain", "add-dependency", "after-all"),
-    *("call", "while", "conditional", "fusion"),
-}
+_NO_MEMORY = GIVEN | TUPLES | CONTROL | (IDENTITIES | VIEWS) - {"copy"} | {"after-all", "fusion"}
 # What works on arrays whose elements lie one after the other copies other ones.
 _COPYING = {
     *("bitcast", "bitcast-convert", "reshape", "dot", "ragged-dot", "convolution", "sort"),

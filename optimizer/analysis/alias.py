@@ -15,15 +15,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlo import attributes as a
+from hlo.opcode import IDENTITIES, TUPLES
 from hlo.walk import users
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
     from hlo.types.shape import Shape
 
-_ALWAYS_FORWARDED = frozenset(
-    {"tuple", "get-tuple-element", "reshape", "opt-barrier", "domain", "add-dependency"}
-)
+_ALWAYS_FORWARDED = TUPLES | IDENTITIES - {"copy"} | {"reshape"}
 # A slice of what is updated may be read, if it is the very slice that is written.
 _SLICES = frozenset({"dynamic-slice"})
 

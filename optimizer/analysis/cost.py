@@ -15,29 +15,22 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
-from hlo.opcode import SEQUENTIAL
+from hlo.opcode import GIVEN, IDENTITIES, SEQUENTIAL, TRANSCENDENTAL, TUPLES, having
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from hlo.instruction import Computation, Instruction, Module
 
-TRANSCENDENTAL = frozenset(
-    {
-        *("acos", "acosh", "asin", "asinh", "atan2", "atanh", "cbrt", "cosine", "cosh", "erf"),
-        *("exponential", "exponential-minus-one", "log", "log-plus-one", "logistic", "power"),
-        *("rsqrt", "sine", "sinh", "sqrt", "tan", "tanh"),
-    }
-)
 # Their value is memory that is there already, or a number in the code.
-FREE = frozenset(
-    {
-        *("add-dependency", "after-all", "bitcast", "constant", "domain", "get-tuple-element"),
-        *("opt-barrier", "parameter", "partition-id", "replica-id", "tuple"),
-    }
+FREE = (
+    GIVEN
+    | TUPLES
+    | (IDENTITIES - {"copy"})
+    | {"after-all", "bitcast", "partition-id", "replica-id"}
 )
 # These read no more of their first operand than they yield.
-_SLICING = frozenset({"slice", "dynamic-slice", "gather"})
+_SLICING = having("slicing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +197,7 @@ def _read(user: Instruction, number: int) -> int:
     whole = operand.shape.bytes
     if user.opcode in _SLICING and number == 0:
         return min(user.shape.bytes, whole)
-    if user.opcode in ("dynamic-update-slice", "scatter") and number == 0:
+    if "updating" in user.row.traits and number == 0:
         # It is changed in place: a scatter reads what it changes, an update not even that.
         updates = 0 if user.opcode == "dynamic-update-slice" else user.operands[-1].shape.bytes
         return min(updates, whole)

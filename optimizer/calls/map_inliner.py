@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.opcode import GIVEN
 from hlo.types.shape import array
 from hlo.walk import names_of
 from optimizer.passes import register
@@ -47,9 +48,7 @@ class MapInliner:
 
 def is_elementwise(body: Computation) -> bool:
     """Whether a scalar computation can be applied to whole arrays instruction by instruction."""
-    return all(
-        i.opcode in ("parameter", "constant") or i.row.elementwise for i in body.instructions
-    )
+    return all(i.opcode in GIVEN or i.row.elementwise for i in body.instructions)
 
 
 def over_arrays(instr: Instruction, names: NameSupply) -> Instruction:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo.opcode import GIVEN, TUPLES
 from hlo.types.element_type import PRED
 from optimizer.calls.clone import inlined
 from optimizer.effects import has_effect
@@ -16,22 +17,14 @@ if TYPE_CHECKING:
     from optimizer.conditionals.branches import Place
 
 # Beside elementwise ones, these cost no more than the select that comes after them.
-_CHEAP = frozenset(
-    {
-        "broadcast",
-        "concatenate",
-        "constant",
-        "dynamic-slice",
-        "get-tuple-element",
-        "pad",
-        "parameter",
-        "reduce",
-        "reshape",
-        "slice",
-        "tuple",
+_CHEAP = (
+    TUPLES
+    | GIVEN
+    | {
+        *("broadcast", "concatenate", "dynamic-slice", "pad", "reduce", "reshape", "slice"),
     }
 )
-_EMPTY = frozenset({"get-tuple-element", "parameter", "tuple"})
+_EMPTY = TUPLES | {"parameter"}
 
 
 def known_branch(place: Place) -> Plan:

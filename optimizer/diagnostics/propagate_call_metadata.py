@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.opcode import CONTROL
 from hlo.walk import called_first, callers
 from optimizer.origin import op_name, renamed, under
 from optimizer.passes import register
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from optimizer.log import Log
 
 # What runs in these belongs to who calls the computation where they stand.
-CONTROL = frozenset({"conditional", "while"})
+BRANCHES = CONTROL - {"call"}
 
 
 @register
@@ -76,5 +77,5 @@ def belonging(call: Instruction, sites: dict[Computation, list[Instruction]]) ->
         if len(sites[computation]) > 1:
             continue
         found += computation.instructions
-        pending += [c for i in computation.instructions if i.opcode in CONTROL for c in i.called]
+        pending += [c for i in computation.instructions if i.opcode in BRANCHES for c in i.called]
     return found

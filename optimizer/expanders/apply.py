@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo.opcode import GIVEN
 from hlo.types.shape import array
 from optimizer.expanders.parts import spread
 
@@ -16,9 +17,7 @@ if TYPE_CHECKING:
 def is_elementwise(body: Computation) -> bool:
     """Whether a computation of scalars means something for arrays too."""
     return all(
-        i.row.elementwise
-        or i.opcode in ("parameter", "constant")
-        or (i.opcode == "tuple" and i is body.root)
+        i.row.elementwise or i.opcode in GIVEN or (i.opcode == "tuple" and i is body.root)
         for i in body.instructions
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hlo.opcode import CONTROL, having
 from hlo.walk import users
 from hlo.wording import counted
 from optimizer.fusion.contraction import Contraction
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from optimizer.fusion.policy import Policy
 
 # They may change their first operand's memory.
-_UPDATING = frozenset({"dynamic-update-slice", "scatter", "while", "fusion", "call", "conditional"})
+_UPDATING = having("updating") | CONTROL | {"fusion"}
 # How many of the kernels that read a value are tried with each of the others.
 _NEIGHBOURS = 8
 

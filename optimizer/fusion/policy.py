@@ -15,22 +15,16 @@ from typing import TYPE_CHECKING
 from hlo import opcode
 from hlo.attributes import Windowed
 from optimizer import machine
-from optimizer.analysis.cost import TRANSCENDENTAL
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 ELEMENTWISE = opcode.ELEMENTWISE - {"stochastic-convert"}
 # They only say where an element comes from: index arithmetic, in a kernel.
-MOVEMENT = frozenset(
-    {
-        *("bitcast", "bitcast-convert", "broadcast", "concatenate", "copy", "dynamic-slice"),
-        *("gather", "iota", "pad", "reshape", "reverse", "slice", "transpose"),
-    }
-)
+MOVEMENT = (opcode.having("movement") - opcode.having("updating")) | {"bitcast-convert", "iota"}
 # Outside a kernel these cost nothing, or a copy of memory that is faster than any kernel.
 _BARE = frozenset({"bitcast", "copy", "iota", "reshape"})
-FOLDS = frozenset({"map", "reduce", "reduce-window"})
+FOLDS = opcode.having("reduction") | {"map"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +79,7 @@ class Policy:
 CPU = Policy(
     producers=ELEMENTWISE | MOVEMENT | FOLDS | {"constant"},
     roots=(ELEMENTWISE | MOVEMENT | FOLDS | {"dynamic-update-slice"}) - _BARE,
-    expensive=TRANSCENDENTAL | FOLDS,
+    expensive=opcode.TRANSCENDENTAL | FOLDS,
     operands=32,
     reductions=5,
     concatenated=8,

@@ -17,6 +17,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
+from hlo.opcode import GIVEN
 from optimizer.fusion.policy import ELEMENTWISE
 from optimizer.reducers import operation_of
 
@@ -29,7 +30,7 @@ Dims = tuple[int, ...]
 # Shorter rows are better folded by one thread each; longer ones by several blocks.
 LEAST_ROW, MOST_ROW = 8, 1 << 16
 # These say for each element what it is: nobody stores them, and each kernel has its own.
-_LEAVES = frozenset({"broadcast", "iota", "constant"})
+LEAVES = frozenset({"broadcast", "constant", "iota"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Rows:
             return None
         if instr.opcode in ELEMENTWISE:
             return tuple(o for o in instr.operands if o.shape.rank == instr.shape.rank)
-        return () if instr.opcode in _LEAVES else None
+        return () if instr.opcode in LEAVES else None
 
 
 def rows_of(instr: Instruction) -> Rows | None:
@@ -109,12 +110,12 @@ def rows_of_all(computation: Computation) -> Rows | None:
     found = next(filter(None, map(rows_of, computation.instructions)), None)
     if found is None:
         return None
-    inside = [i for i in computation.instructions if i.opcode not in ("parameter", "constant")]
+    inside = [i for i in computation.instructions if i.opcode not in GIVEN]
     if inside and inside[-1].opcode == "tuple":
         inside.pop()
     root = computation.root
     results = root.operands if root.opcode == "tuple" else (root,)
-    if any(r.opcode in ("parameter", "constant") for r in results):
+    if any(r.opcode in GIVEN for r in results):
         return None
     return found if inside and _fits(found, inside) else None
 
@@ -209,7 +210,7 @@ def _edges(
 
 
 def _is_leaf(rows: Rows, instr: Instruction) -> bool:
-    return instr.opcode in _LEAVES and not rows.spreads(instr)
+    return instr.opcode in LEAVES and not rows.spreads(instr)
 
 
 def _connected(start: Instruction, edges: dict[Instruction, list[Instruction]]) -> set[Instruction]:
@@ -227,7 +228,7 @@ def with_leaves(members: Sequence[Instruction]) -> list[Instruction]:
     found: dict[Instruction, None] = {}
     for member in members:
         for operand in member.operands:
-            if operand.opcode in _LEAVES and operand not in members:
+            if operand.opcode in LEAVES and operand not in members:
                 if operand.operands and operand.operands[0].opcode == "constant":
                     found[operand.operands[0]] = None
                 if operand.opcode != "constant" or operand.shape.size == 1:

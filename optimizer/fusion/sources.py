@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from hlo.opcode import VIEWS
+
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
     from optimizer.fusion.policy import Policy
 
 
 # Their elements are elements of their operand.
-_VIEWS = frozenset({"bitcast", "broadcast", "reshape", "reverse", "slice", "transpose"})
+_VIEWS = VIEWS - {"copy"}
 
 
 class _Source(NamedTuple):

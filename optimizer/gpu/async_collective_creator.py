@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.opcode import having
 from hlo.walk import names_of, rebuild, rebuild_module
 from optimizer.gpu.async_pairs import pair
 from optimizer.passes import register
@@ -13,12 +14,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
     from optimizer.log import Log
 
-SPLIT = frozenset(
-    {
-        *("all-gather", "all-reduce", "all-to-all", "collective-broadcast", "collective-permute"),
-        *("ragged-all-to-all", "reduce-scatter"),
-    }
-)
+SPLIT = having("collective") - having("async")
 
 
 @register

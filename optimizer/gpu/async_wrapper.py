@@ -12,10 +12,11 @@ import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.opcode import CONTROL, STARTS
 from hlo.walk import names_of, rebuild, rebuild_module
 from optimizer.analysis.cost import cost
 from optimizer.gpu.async_pairs import pair
-from optimizer.gpu.device import A100, COMPUTE, STARTS, lane, runs, seconds
+from optimizer.gpu.device import A100, COMPUTE, lane, runs, seconds
 from optimizer.gpu.paths import needed_by, paths_to_end
 from optimizer.passes import register
 
@@ -80,7 +81,7 @@ def _sequences(module: Module) -> set[str]:
             continue
         found.add(computation.name)
         for instr in computation.instructions:
-            if instr.opcode in ("call", "conditional", "while"):
+            if instr.opcode in CONTROL:
                 pending += instr.called
     split = {c.name for c in module.computations for i in c.instructions if i.opcode in STARTS}
     return found - split

@@ -5,24 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from hlo.opcode import DONE
 from optimizer.analysis.cost import FREE, cost
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
-# What waits for an instruction that was started takes no time itself.
-DONE = frozenset(
-    {
-        *("all-gather-done", "all-reduce-done", "async-done", "async-update"),
-        *("collective-permute-done", "copy-done", "recv-done", "send-done"),
-    }
-)
-STARTS = frozenset(
-    {
-        *("all-gather-start", "all-reduce-start", "async-start", "collective-permute-start"),
-        *("copy-start", "recv", "send"),
-    }
-)
 COMPUTE, NETWORK, COPY = "compute", "network", "copy"
 
 

@@ -12,8 +12,9 @@ import heapq
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from hlo.opcode import DONE, STARTS
 from hlo.walk import called_first, rebuild_module
-from optimizer.gpu.device import A100, COMPUTE, DONE, STARTS
+from optimizer.gpu.device import A100, COMPUTE
 from optimizer.gpu.paths import needed_by, paths_to_end
 from optimizer.gpu.timeline import Clock
 from optimizer.passes import register

@@ -14,8 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.opcode import DONE, STARTS
 from hlo.wording import counted
-from optimizer.gpu.device import COMPUTE, DONE, STARTS, Device, lane, runs, seconds
+from optimizer.gpu.device import COMPUTE, Device, lane, runs, seconds
 from optimizer.settings import settings
 
 if TYPE_CHECKING:

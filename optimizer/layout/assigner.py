@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from hlo.opcode import having
 from hlo.walk import called_first, callers
 from optimizer.layout.orders import order_of
 from optimizer.layout.planner import Borders, Choice, Planner
@@ -24,14 +25,9 @@ if TYPE_CHECKING:
     from optimizer.layout.policy import LayoutPolicy
 
 # Their layouts are part of what they mean, or are known to somebody outside.
-AS_WRITTEN = frozenset(
-    {
-        *("async-done", "async-start", "async-update", "bitcast", "copy-done", "copy-start"),
-        *("custom-call", "fusion", "infeed", "outfeed", "recv", "recv-done", "send", "send-done"),
-        *("all-gather-done", "all-gather-start", "all-reduce-done", "all-reduce-start"),
-        *("collective-permute-done", "collective-permute-start", "dynamic-reshape"),
-    }
-)
+AS_WRITTEN = having("async") | {
+    *("bitcast", "custom-call", "dynamic-reshape", "fusion", "infeed", "outfeed"),
+}
 
 
 @dataclass

@@ -23,6 +23,7 @@ from optimizer.libraries.library import LIBRARIES, configuration
 from optimizer.passes import register
 from optimizer.rewriting.make import value_of
 from optimizer.rewriting.settle import rebuild_unfused
+from optimizer.rewriting.term import CONSTANT_OPCODES
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -61,7 +62,7 @@ class DotLibraryRewriter:
                 steps = epilogue(instr, computation, using, library, taken)
                 members = [instr, *steps]
                 config = configuration(library.kinds[instr.opcode])
-                alone = [m for m in members if m.opcode not in ("broadcast", "constant")]
+                alone = [m for m in members if m.opcode not in CONSTANT_OPCODES]
                 made = fused(members, members[-1:], names, alone, "kCustom")
                 origin = made.annotations.metadata or instr.annotations.metadata
                 annotations = replace(made.annotations, metadata=origin, backend_config=config)

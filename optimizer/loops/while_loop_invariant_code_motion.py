@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.opcode import VIEWS
 from hlo.walk import called_first, users
 from optimizer.effects import has_effect, ordered
 from optimizer.loops.site import Site, transformed
@@ -24,19 +25,7 @@ if TYPE_CHECKING:
     from optimizer.log import Log
 
 # These cost little, or can be fused into what uses them: they go only with others.
-CHEAP = frozenset(
-    {
-        "bitcast",
-        "broadcast",
-        "constant",
-        "iota",
-        "reshape",
-        "reverse",
-        "slice",
-        "transpose",
-        "tuple",
-    }
-)
+CHEAP = VIEWS - {"copy"} | {"constant", "iota", "tuple"}
 
 
 @register

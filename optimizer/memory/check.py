@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hlo import attributes as a
 from hlo.errors.error import HloError
-from hlo.opcode import SEQUENTIAL
+from hlo.opcode import GIVEN, SEQUENTIAL
 from optimizer.memory.marks import Memory
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Checker:
         for parameter, leaves in zip(computation.parameters, given, strict=True):
             self._show(parameter, leaves)
         for instr in computation.instructions:
-            if instr.opcode not in ("parameter", "constant"):
+            if instr.opcode not in GIVEN:
                 self._show(instr, self._run(instr))
         return self.shown[computation.root]
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hlo.opcode import SEQUENTIAL
+from hlo.opcode import GIVEN, SEQUENTIAL
 from hlo.walk import names_of, rebuild, rebuild_module, users
 from hlo.wording import with_article
 from optimizer.analysis.alias import DEFAULT
@@ -116,7 +116,7 @@ class Peak:
         return RematDecision(True, "cheaper", told, saved, work)
 
     def _of_a_kind_that_stays(self, instr: Instruction) -> str:
-        if instr.opcode in SEQUENTIAL or instr.opcode in ("parameter", "constant"):
+        if instr.opcode in SEQUENTIAL or instr.opcode in GIVEN:
             return f"{with_article(instr.opcode)} is never computed again"
         if not instr.row.pure or has_effect(instr) or instr in self._ordered:
             return "it does more than compute its value"
@@ -141,7 +141,7 @@ class Peak:
         return [
             value
             for value in dict.fromkeys(shown)
-            if value.kind not in ("parameter", "constant")
+            if value.kind not in GIVEN
             and not any(first <= self.moment <= last for first, last in value.live)
         ]
 

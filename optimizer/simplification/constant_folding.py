@@ -16,45 +16,32 @@ from hlo.attributes import Constant
 from hlo.build import module as module_of
 from hlo.errors.error import HloError
 from hlo.instruction import Computation
+from hlo.opcode import CONTROL, GIVEN, IDENTITIES, TUPLES
 from hlo.verify import trust
 from hlo.walk import names_of, post_order, rebuild, rebuild_module
 from interpreter.engine.evaluate import evaluate
 from optimizer.effects import has_effect, ordered
 from optimizer.passes import register
 from optimizer.rewriting.make import constant
+from optimizer.rewriting.term import CONSTANT_OPCODES
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module
     from optimizer.log import Log
 
 # These are shorter than what they make, or are not for the compiler to decide.
-_STAYS = frozenset(
-    {
-        "after-all",
-        "bitcast",
-        "broadcast",
-        "call",
-        "conditional",
-        "constant",
-        "copy",
-        "custom-call",
-        "domain",
-        "fusion",
-        "get-tuple-element",
-        "iota",
-        "opt-barrier",
-        "parameter",
-        "partition-id",
-        "replica-id",
-        "rng",
-        "tuple",
-        "while",
+_STAYS = (
+    GIVEN
+    | TUPLES
+    | CONTROL
+    | IDENTITIES - {"add-dependency"}
+    | {
+        *("after-all", "bitcast", "broadcast", "custom-call", "fusion", "iota", "partition-id"),
+        *("replica-id", "rng"),
     }
 )
 # A loop, in a computation that is applied, may take so many iterations.
 MAX_ITERATIONS = 1_000
-# What may be a constant, or spread one.
-_GIVEN = frozenset({"constant", "broadcast"})
 
 
 @register
@@ -83,7 +70,7 @@ class ConstantFolding:
             # Nearly no instruction is computed from nothing but these.
             given: set[Instruction] = set()
             for instr in computation.instructions:
-                if instr.opcode in _GIVEN:
+                if instr.opcode in CONSTANT_OPCODES:
                     given.add(instr)
                 if not given.issuperset(instr.operands):
                     continue

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlo.opcode import VIEWS
 from optimizer.passes import register
 from optimizer.rewriting.settle import exchange
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
     from optimizer.log import Log
 
-MOVES = frozenset({"concatenate", "copy", "reshape", "reverse", "transpose"})
+MOVES = VIEWS - {"bitcast", "broadcast", "slice"} | {"concatenate"}
 MOVES_UNDER_WIDENING = MOVES | {"slice"}
 MOVES_OVER_NARROWING = MOVES | {"broadcast"}
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hlo.opcode import GIVEN
 from hlo.walk import names_of
 from optimizer.effects import has_effect
 from optimizer.passes import register
@@ -41,7 +42,7 @@ class ZeroSizedHloElimination:
         def emptied(instr: Instruction) -> Instruction | None:
             shape = instr.shape
             empty = shape.is_array and shape.size == 0 and not shape.is_dynamic
-            if not empty or instr.opcode in ("parameter", "constant") or has_effect(instr):
+            if not empty or instr.opcode in GIVEN or has_effect(instr):
                 return None
             if prod(shape.dims[: shape.dims.index(0)]) > LONGEST:
                 return None
