@@ -1,7 +1,8 @@
 """List the rewrite rules of the optimizer, each with its promise: how exactly it keeps values.
 
 BITS keeps every bit. ZERO_SIGN may flip the sign of a zero, FINITE may also change what NaN and
-infinities become, ROUNDING also the last digits. Each keeps integers exactly.
+infinities become, ROUNDING also the last digits, LOSSY many digits and what becomes 0 on the way,
+MAGNITUDE all digits but a number's size to a factor of four. Each keeps integers exactly.
 
 Below each rule stands what was shown of it. A rule is "proved" if its promise holds for all values:
 by an SMT solver (integers at every width, IEEE floats), by trying every value of small types, or

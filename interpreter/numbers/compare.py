@@ -3,8 +3,9 @@
 A rule of the optimizer, a pass and a backend each promise how little they change: nothing at all
 (`BITS`), the signs of zeros (`ZERO_SIGN`), also what NaN and infinities become (`FINITE`), also
 the last digits (`ROUNDING`), or many of them and numbers that are lost on the way, where an
-intermediate result was too small or its rounding is magnified (`LOSSY`). `compare` holds a result
-against a promise; where it breaks it, the `Difference` says where first and by how much.
+intermediate result was too small or its rounding is magnified (`LOSSY`), or all but the magnitude,
+where one was so small that it had a single digit (`MAGNITUDE`). `compare` holds a result against a
+promise; where it breaks it, the `Difference` says where first and by how much.
 
 Distances are in ULP, units in the last place: how many numbers of the type lie between, plus one.
 """
@@ -43,6 +44,7 @@ class Promise:
     of_largest : ... or differ by so many times the largest finite number's rounding error, which is
         what a sum in another order promises.
     underflow : what is 0 on either side may be anything on the other.
+    magnitude : ... or be up to four times as large as wanted, or as small, and of the same sign.
     atol, rtol : ... or differ by `atol + rtol * |wanted|`, as in NumPy's `allclose`.
     """
 
@@ -51,6 +53,7 @@ class Promise:
     ulps: int = 0
     of_largest: bool = False
     underflow: bool = False
+    magnitude: bool = False
     atol: float = 0.0
     rtol: float = 0.0
 
@@ -62,6 +65,7 @@ class Promise:
             self.ulps + other.ulps,
             self.of_largest or other.of_largest,
             self.underflow or other.underflow,
+            self.magnitude or other.magnitude,
             self.atol + other.atol,
             self.rtol + other.rtol,
         )
@@ -78,6 +82,7 @@ class Promise:
             and self.ulps <= other.ulps
             and self.of_largest <= other.of_largest
             and self.underflow <= other.underflow
+            and self.magnitude <= other.magnitude
             and self.atol <= other.atol
             and self.rtol <= other.rtol
         )
@@ -98,6 +103,8 @@ FINITE: Final = Promise(zero_sign=True, finite=True)
 ROUNDING: Final = Promise(zero_sign=True, finite=True, ulps=16, of_largest=True)
 # What a number loses that is rounded to a float of two mantissa bits, in the last places of f64.
 LOSSY: Final = replace(ROUNDING, ulps=2**51, underflow=True)
+# What the quotient of two subnormal numbers keeps.
+MAGNITUDE: Final = replace(LOSSY, magnitude=True)
 # The strongest first: each keeps all that follow.
 PROMISES: Final = {
     "BITS": BITS,
@@ -105,6 +112,7 @@ PROMISES: Final = {
     "FINITE": FINITE,
     "ROUNDING": ROUNDING,
     "LOSSY": LOSSY,
+    "MAGNITUDE": MAGNITUDE,
 }
 
 
@@ -244,6 +252,9 @@ def _differences(got: Array, want: Array, promise: Promise) -> tuple[Array, Arra
         near |= np.abs(g - w) <= allowed * 2.0**-mantissa_bits * largest
     if promise.underflow:
         near |= (g == 0) | (w == 0)
+    if promise.magnitude:
+        sizes, signs = (np.abs(g), np.abs(w)), np.signbit(g) == np.signbit(w)
+        near |= signs & (sizes[0] <= 4 * sizes[1]) & (sizes[1] <= 4 * sizes[0])
     if promise.atol or promise.rtol:
         near |= np.abs(g - w) <= promise.atol + promise.rtol * np.abs(w)
     # An infinity is a neighbour of the largest number, but no rounding error makes one.

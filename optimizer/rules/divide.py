@@ -6,7 +6,7 @@ from math import log2
 from typing import TYPE_CHECKING, cast
 
 from interpreter.conversion import integer_range
-from interpreter.numbers.compare import FINITE, ROUNDING
+from interpreter.numbers.compare import FINITE, LOSSY, MAGNITUDE, ROUNDING
 from optimizer.known import has_nan, has_negatives
 from optimizer.rewriting.guards import (
     is_complex,
@@ -123,22 +123,29 @@ RULES = (
          xla="A / Const => A * (1 / Const)", name="divide by a power of two"),
     Rule(divide(x, c), multiply(x, 1 / c), where=is_floating(x), promise=ROUNDING,
          xla="A / Const => A * (1 / Const)", witness={"x": 5.0, "c": 3.0}),
+    # XLA makes the following of all floats. Intermediate results that become too small, or small
+    # enough to lose digits, are not the same on both sides; floats of 8 bits keep nothing.
     Rule(divide(divide(x, y), divide(z, a)), divide(multiply(x, a), multiply(y, z)),
-         where=is_floating(x), promise=ROUNDING, xla="(A / B) / (C / D) => (A * D) / (B * C)"),
-    Rule(divide(divide(x, y), z), divide(x, multiply(y, z)), where=is_floating(x),
-         promise=ROUNDING, xla="(A / B) / C => A / (B * C)"),
-    Rule(divide(x, divide(y, z)), divide(multiply(x, z), y), where=is_floating(x),
-         promise=ROUNDING, xla="A / (B / C) => (A * C) / B"),
-    Rule(divide(exponential(x), exponential(y)), exponential(subtract(x, y)), where=is_floating(x),
-         promise=ROUNDING, xla="exp(A) / exp(B) => exp(A - B)"),
-    Rule(divide(x, exponential(y)), multiply(x, exponential(negate(y))), where=is_floating(x),
-         promise=ROUNDING, xla="A / exp(B) => A * exp(-B)"),
+         where=is_wide_float(x), promise=MAGNITUDE, xla="(A / B) / (C / D) => (A * D) / (B * C)",
+         witness={"x": 1e-45, "y": 1.9, "z": 1e-20, "a": 1.0}),
+    Rule(divide(divide(x, y), z), divide(x, multiply(y, z)), where=is_wide_float(x),
+         promise=MAGNITUDE, xla="(A / B) / C => A / (B * C)",
+         witness={"x": 1e-45, "y": 1.9, "z": 1e-20}),
+    Rule(divide(x, divide(y, z)), divide(multiply(x, z), y), where=is_wide_float(x),
+         promise=MAGNITUDE, xla="A / (B / C) => (A * C) / B",
+         witness={"x": 1e-30, "y": 1e-45, "z": 1.9}),
+    Rule(divide(exponential(x), exponential(y)), exponential(subtract(x, y)),
+         where=is_wide_float(x), promise=MAGNITUDE, xla="exp(A) / exp(B) => exp(A - B)",
+         witness={"x": -103.9, "y": -60.0}),
+    Rule(divide(x, exponential(y)), multiply(x, exponential(negate(y))), where=is_wide_float(x),
+         promise=LOSSY, xla="A / exp(B) => A * exp(-B)", witness={"x": 1e30, "y": 90.0}),
     Rule(divide(x, sqrt(y)), multiply(x, rsqrt(y)), where=is_floating(x), promise=ROUNDING,
          xla="A / sqrt(B) => A * rsqrt(B)", witness={"x": 5.0, "y": 3.0}),
     Rule(divide(x, rsqrt(y)), multiply(x, sqrt(y)), where=is_floating(x), promise=ROUNDING,
          xla="A / rsqrt(B) => A * sqrt(B)"),
-    Rule(divide(x, power(y, z)), multiply(x, power(y, negate(z))), where=is_floating(x),
-         promise=ROUNDING, xla="A / pow(B, C) => A * pow(B, -C)"),
+    Rule(divide(x, power(y, z)), multiply(x, power(y, negate(z))), where=is_wide_float(x),
+         promise=LOSSY, xla="A / pow(B, C) => A * pow(B, -C)",
+         witness={"x": 1e30, "y": 10.0, "z": 39.0}),
     division_by_broadcast,
 )
 # fmt: on

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from interpreter.numbers.compare import FINITE, ROUNDING
+from interpreter.numbers.compare import FINITE, MAGNITUDE
 from optimizer.known import has_negatives
 from optimizer.rewriting.guards import (
     is_complex,
@@ -13,6 +13,7 @@ from optimizer.rewriting.guards import (
     is_floating,
     is_integer,
     is_pred,
+    is_wide_float,
     one_use,
 )
 from optimizer.rewriting.pattern import (
@@ -56,14 +57,16 @@ RULES = (
     Rule(multiply(abs_(x).as_(a), abs_(y).as_(b)), abs_(multiply(x, y)),
          where=is_floating(x) & is_floating(y) & one_use(a) & one_use(b)),
     Rule(multiply(sign(x), abs_(x)), x, where=~is_complex(x)),
-    Rule(multiply(multiply(x, c1), c2), multiply(x, c1 * c2), promise=ROUNDING,
-         xla="(A * C1) * C2 => A * (C1 * C2)"),
+    Rule(multiply(multiply(x, c1), c2), multiply(x, c1 * c2),
+         where=is_wide_float(x) | ~is_floating(x), promise=MAGNITUDE,
+         xla="(A * C1) * C2 => A * (C1 * C2)", witness={"x": 1e-45, "c1": 0.6, "c2": 1e20}),
     Rule(multiply(multiply(x, c1).as_(a), multiply(y, c2).as_(b)),
          multiply(multiply(x, y), c1 * c2),
          where=is_integer(x) & one_use(a) & one_use(b),
          xla="(A * C1) * (B * C2) => A * B * (C1 * C2)"),
-    Rule(multiply(exponential(x), exponential(y)), exponential(add(x, y)), promise=ROUNDING,
-         where=is_floating(x),
-         xla="exp(A) * exp(B) => exp(A + B)", witness={"x": 60.0, "y": 1e-6}),
+    # XLA does so for all floats.
+    Rule(multiply(exponential(x), exponential(y)), exponential(add(x, y)),
+         where=is_wide_float(x), promise=MAGNITUDE, xla="exp(A) * exp(B) => exp(A + B)",
+         witness={"x": -103.9, "y": 60.0}),
 )
 # fmt: on

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpreter.numbers.compare import LOSSY, ROUNDING
+from interpreter.numbers.compare import LOSSY, MAGNITUDE
 from optimizer.known import has_negatives, has_whole_ends, is_non_negative
 from optimizer.rewriting.guards import is_complex, is_floating, is_integer, is_wide_float, one_use
 from optimizer.rewriting.pattern import (
@@ -66,14 +66,16 @@ RULES = (
          witness={"x": 1e-5}),
     # Anything to the power of 0 is 1, so that y = 0 needs no logarithm of x.
     Rule(log(power(x, y)), select(compare(y, 0, "EQ"), 0, multiply(log(abs_(x)), y)),
-         where=is_floating(x), promise=ROUNDING, xla="ln(pow(A, B)) => B * ln(|A|)"),
-    Rule(log(sqrt(x)), multiply(log(x), 0.5), where=is_floating(x), promise=ROUNDING,
-         xla="ln(sqrt(A)) => 0.5 * ln(A)"),
-    Rule(log(rsqrt(x)), multiply(log(x), -0.5), where=is_floating(x), promise=ROUNDING,
-         xla="ln(rsqrt(A)) => -0.5 * ln(A)"),
+         where=is_wide_float(x), promise=MAGNITUDE, xla="ln(pow(A, B)) => B * ln(|A|)",
+         witness={"x": 1.0000001, "y": 0.6}),
+    # Near 1 a root keeps few digits of the logarithm.
+    Rule(log(sqrt(x)), multiply(log(x), 0.5), where=is_wide_float(x), promise=MAGNITUDE,
+         xla="ln(sqrt(A)) => 0.5 * ln(A)", witness={"x": 1.0000004}),
+    Rule(log(rsqrt(x)), multiply(log(x), -0.5), where=is_wide_float(x), promise=MAGNITUDE,
+         xla="ln(rsqrt(A)) => -0.5 * ln(A)", witness={"x": 0.9999999}),
     # Exact where the square is neither too large nor too small.
-    Rule(sqrt(multiply(x, x)), abs_(x), where=is_floating(x), promise=ROUNDING,
-         xla="sqrt(A * A) => |A|", witness={"x": 1e-30}),
+    Rule(sqrt(multiply(x, x)), abs_(x), where=is_wide_float(x), promise=MAGNITUDE,
+         xla="sqrt(A * A) => |A|", witness={"x": 2.8e-23}),
     Rule(real(complex_(x, y)), x, xla="real(complex(r, i)) => r"),
     Rule(imag(complex_(x, y)), y, xla="imag(complex(r, i)) => i"),
     Rule(complex_(real(x), imag(x)), x, where=is_complex(x), xla="complex(real(c), imag(c)) => c"),

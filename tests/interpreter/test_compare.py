@@ -49,7 +49,14 @@ def test_promises_are_ordered() -> None:
         assert [strong.keeps(weak) for weak in line] == [i <= j for j in range(len(line))]
     assert ZERO_SIGN | FINITE == FINITE
     assert (BITS.within(2) | ZERO_SIGN.within(3)) == ZERO_SIGN.within(5)
-    assert [str(p) for p in line] == ["BITS", "ZERO_SIGN", "FINITE", "ROUNDING", "LOSSY"]
+    assert [str(p) for p in line] == [
+        "BITS",
+        "ZERO_SIGN",
+        "FINITE",
+        "ROUNDING",
+        "LOSSY",
+        "MAGNITUDE",
+    ]
     assert str(ZERO_SIGN.within(5)) == "Promise(zero_sign, ulps=5)"
 
 
