@@ -110,14 +110,25 @@ compilers take apart."""
 SHORT_FOLDS: Final = (*SHORT_LOOPS, *range(HALF_VECTOR, LANES + 1))
 """Tuned: iterations of folds that are written out. 5 to 7 are strides that are loaded one by
 one; from 8 on that is still faster than lanes and a rest."""
+EXCHANGED, EXCHANGED_WORK = range(2, HALF_VECTOR), 20
+"""Chosen: iterations of loops that do not fill half of a vector, and their operations, for which
+they change places with the loop around them, though what they store lies apart then."""
+BLOCK_OF_EXCHANGED: Final = 4 * LANES
+"""Chosen: iterations of the loop around them between two changes."""
 SUMS_OF_A_LOOP: Final = 8
 """Chosen: vectors that the sums of a loop in lanes may fill, a quarter or half of the registers."""
 GATHERED_WORK: Final = 5
 """Tuned: operations of one iteration for which numbers are worth gathering."""
 BLOCK_OF_COMPARED: Final = 256
 """Chosen: keys that are compared with the worst one kept before any is looked at alone."""
-MOST_KEPT: Final = 128
-"""Tuned: the k up to which the k least are kept sorted while a row is read."""
+MOST_KEPT, MOST_KEPT_OF_MANY, MANY_KEYS = 128, 256, 16
+"""Tuned: the k up to which the k least are collected while a row is read, and up to which they are
+where it has so many times as many keys. k * k comparisons sort them in the end."""
+MOST_KEPT_SORTED: Final = 16
+"""Tuned: the k up to which the k least are sorted all the time."""
+COUNTED: Final = {8: 64, 16: 1 << 17}
+"""Tuned: integers of so many bits that are counted instead of sorted, if there are as many in a
+row: each takes 2 ns, and so does each of the 256 or 65,536 counts."""
 INSERTED: Final = 40
 """Tuned: rows up to which sorting by insertion is faster than counting digits."""
 WIDE_DIGITS: Final = 4096

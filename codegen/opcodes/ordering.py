@@ -3,7 +3,7 @@
 Where the comparator compares keys, each element becomes one word: its key above its number in the
 row (or above the element itself, if there is nothing else to move). Words are sorted digit by
 digit. Keys of 64 bits, and several keys, are sorted in turns, the least important bits first. Keys
-alone are sorted where every element can be made from its own.
+alone are sorted where every element can be made from its own; those of 8 or 16 bits are counted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,18 @@ from typing import TYPE_CHECKING
 from codegen.elements.body import Body, Environment
 from codegen.elements.table import Kernel, elements
 from codegen.elements.types import store
-from codegen.expressions import Cast, Choose, Expr, Group, Literal, Name, binary, indexed, item
+from codegen.expressions import (
+    Cast,
+    Choose,
+    Expr,
+    Group,
+    Literal,
+    Name,
+    apply,
+    binary,
+    indexed,
+    item,
+)
 from codegen.indexing import counter, linear, unknown
 from codegen.kinds import Pointer
 from codegen.opcodes.bits import bits_of, from_bits
@@ -55,10 +66,9 @@ def write_sort(
     if not found or n >= 1 << 31:
         write_merge_sort(body, instr, outputs)
         return 0
-    words = Words(body, n, shape.size // n, in_chunks=in_chunks)
     if len(instr.operands) == len(found) == 1 and shape.element_type.bits <= 32 >= found[0].bits:
-        _write_single_sort(words, instr, found[0], outputs[0])
-        return words.scratch_bytes
+        return _write_alone(body, instr, found[0], outputs[0], in_chunks=in_chunks)
+    words = Words(body, n, shape.size // n, in_chunks=in_chunks)
     told = _told(instr, found) if n > machine.INSERTED else None
     with _rows(body, shape, axis) as at:
         lost = body.variable("u32", "lost", 0) if told else None
@@ -177,8 +187,64 @@ def _order(words: Words, parts: Sequence[Part], lost: Name | None = None) -> Nam
     return done
 
 
-def _write_single_sort(words: Words, instr: Instruction, key: Key, output: Name) -> None:
-    """Sort the row's elements themselves, without their numbers."""
+def _write_alone(body: Body, instr: Instruction, key: Key, output: Name, *, in_chunks: bool) -> int:
+    """Sort one array of at most 32 bits by one key; gives the bytes of scratch."""
+    shape = instr.operands[0].shape
+    n = shape.dims[_axis(instr)]
+    if _is_counted(n, key, shape.element_type):
+        _write_counting_sort(body, instr, key, output)
+        return 0
+    exact = n > machine.INSERTED and _is_exact(key, shape.element_type)
+    words = Words(body, n, shape.size // n, in_chunks=in_chunks, kind="u32" if exact else "u64")
+    _write_single_sort(words, instr, key, output, exact=exact)
+    return words.scratch_bytes
+
+
+def _is_exact(key: Key, element_type: ElementType) -> bool:
+    """Whether elements are integers of 32 bits, and their own keys."""
+    return key.value.opcode == "parameter" and element_type.name in ("s32", "u32")
+
+
+def _is_counted(n: int, key: Key, element_type: ElementType) -> bool:
+    """Whether elements are integers of so few bits that many are equal, and their own keys."""
+    own = key.value.opcode == "parameter" and element_type.kind in ("signed", "unsigned")
+    return own and key.bits == element_type.bits and n >= machine.COUNTED.get(key.bits, n + 1)
+
+
+def _write_counting_sort(body: Body, instr: Instruction, key: Key, output: Name) -> None:
+    """Count how often each key occurs in a row, and write it as often."""
+    operand = instr.operands[0]
+    element_type, dims = operand.shape.element_type, operand.shape.dims
+    axis, size = _axis(instr), 1 << key.bits
+    with _rows(body, operand.shape, axis) as at:
+        # The first number of the array says which key comes next.
+        counts = body.own("u32", "counts", 1 + size, 4)
+        with body.lanes(["j"], [1 + size]) as (j,):
+            body.assign(item(counts, j), 0)
+        name = body.name("j")
+        with body.block() as counted:
+            j = counter(name, dims[axis])
+            place = body.let("s64", "place", 1 + key.word(body.element(operand, at(j))))
+            body.assign(item(counts, place), item(counts, place) + 1)
+        with body.block() as written:
+            word = body.let("u32", "key", apply("next_counted", counts))
+            sign = size >> 1 if element_type.kind == "signed" else 0
+            flipped = (size - 1 if key.descending else 0) ^ sign
+            bits = word ^ Literal(flipped, "u32", hexadecimal=True)
+            made = store(element_type, from_bits(body, bits, element_type))
+            body.assign(item(output, linear(at(j), dims)), made)
+        body.add(For(name, dims[axis], tuple(counted)), For(name, dims[axis], tuple(written)))
+
+
+def _write_single_sort(
+    words: Words, instr: Instruction, key: Key, output: Name, *, exact: bool
+) -> None:
+    """Sort the row's elements themselves, without their numbers.
+
+    Parameters
+    ----------
+    exact : each element can be made from its key.
+    """
     body, operand = words.body, instr.operands[0]
     element_type, dims = operand.shape.element_type, operand.shape.dims
     with _rows(body, operand.shape, _axis(instr)) as at:
@@ -195,18 +261,24 @@ def _write_single_sort(words: Words, instr: Instruction, key: Key, output: Name)
             _sort_with_elements(words, element_type, key.bits, word, put)
             return
         array, spare = words.pair("u32")
-        lost = body.variable("u32", "lost", 0)
+        if words.chunks:  # a row alone: the words have room where the result goes
+            array = body.variable(Pointer("u32"), "words", Cast(Pointer("u32"), output))
+        lost = None if exact else body.variable("u32", "lost", 0)
         with _each(words, lost) as j:
             value, key_word = word(j)
             made = body.let("u32", "key", key_word)
             body.assign(item(array, j), made)
-            _note_loss(body, lost, key, made, value)
-        with body.block() as by_both:
-            _sort_with_elements(words, element_type, key.bits, word, put)
+            if lost:
+                _note_loss(body, lost, key, made, value)
         with body.block() as by_key:
             done = words.sorted("u32", array, spare, 0, key.bits)
             with _each(words) as j:
                 put(j, key.bits_of_word(item(done, j)))
+        if lost is None:
+            body.add(*by_key)
+            return
+        with body.block() as by_both:
+            _sort_with_elements(words, element_type, key.bits, word, put)
         body.add(If(lost, tuple(by_both), tuple(by_key)))
 
 
@@ -245,7 +317,8 @@ def write_topk(
     operand, k = instr.operands[0], attrs.k
     *others, n = operand.shape.dims
     key = Key(operand, 0, descending=attrs.largest, total=True)
-    scans = k <= machine.MOST_KEPT and 0 < k < n and key.bits <= 32
+    few = k <= machine.MOST_KEPT or (k <= machine.MOST_KEPT_OF_MANY and machine.MANY_KEYS * k <= n)
+    scans = few and 0 < k < n and key.bits <= 32
     words = None if scans else Words(body, n, prod(others), in_chunks=in_chunks)
     with _rows(body, operand.shape, len(others)) as at:
 
@@ -263,13 +336,23 @@ def write_topk(
 
 
 def _write_least(body: Body, word: Callable[[Sum], Expr], n: int, k: int) -> Name:
-    """Keep the k least words of a row, sorted, while it is read in blocks.
+    """Find the k least words of a row, sorted, while it is read in blocks.
 
-    Few blocks have a key below the worst of those that are kept: k log(n / k) of a random row.
+    Few blocks have a key below the worst of those that are kept: k log(n / k) of a random row. If k
+    is small, words are inserted among the k least. Else up to 4 k are collected, and then the k
+    least of them are kept.
     """
-    least = body.variable("u64", "least", size=k)
-    with body.lanes(["j"], [k]) as (j,):
-        body.assign(item(least, j), ~Cast("u64", Literal(0)))
+    sorts = k <= machine.MOST_KEPT_SORTED
+    least = body.variable(
+        "u64", "least", size=k if sorts else 2 + 4 * k + min(machine.BLOCK_OF_COMPARED, n)
+    )
+    worst = item(least, k - 1 if sorts else 0)
+    if sorts:
+        with body.lanes(["j"], [k]) as (j,):
+            body.assign(item(least, j), ~Cast("u64", Literal(0)))
+    else:
+        body.assign(worst, ~Cast("u64", Literal(0)))
+        body.assign(item(least, 1), 0)
     block = body.variable("u32", "keys", size=min(machine.BLOCK_OF_COMPARED, n))
     whole = n // machine.BLOCK_OF_COMPARED * machine.BLOCK_OF_COMPARED
     base = body.name("first")
@@ -277,21 +360,25 @@ def _write_least(body: Body, word: Callable[[Sum], Expr], n: int, k: int) -> Nam
         if start == stop:
             continue
         with body.block() as statements:
-            worst = body.let("u32", "worst", Cast("u32", item(least, k - 1) >> 32))
+            bound = body.let("u32", "bound", Cast("u32", worst >> 32))
             found = body.variable("u32", "found", 0)
             name = body.name("j")
             with body.block() as compared:
                 offset = counter(name, size)
                 low = body.let("u32", "key", word(offset + unknown(base, start, n - size)))
                 body.assign(item(block, offset), low)
-                body.assign(found, found | Group(binary("<=", low, worst)))
+                body.assign(found, found | Group(binary("<=", low, bound)))
             simd = straight(compared)
             lanes = (("|", found.name),) if simd else ()
             body.add(For(name, size, tuple(compared), simd=simd, reductions=lanes))
             with body.block() as kept:
-                body.call("keep_least", least, k, block, size, Name(base))
+                body.call(
+                    "insert_least" if sorts else "keep_least", least, k, block, size, Name(base)
+                )
             body.add(If(found, tuple(kept)))
         body.add(For(base, stop, tuple(statements), start=start, step=size))
+    if not sorts:
+        body.call("sort_least", least, k)
     return least
 
 

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 
 
 class Words:
-    """Two arrays of words for a row, of 8 bytes each.
+    """Two arrays of words for a row.
 
     Parameters
     ----------
+    kind : the largest words that they are to hold.
     in_chunks : a long row may be sorted by several threads that wait for each other.
 
     Attributes
@@ -37,13 +38,18 @@ class Words:
     scratch_bytes : of the kernel's scratch memory.
     """
 
-    def __init__(self, body: Body, n: int, rows: int, *, in_chunks: bool = True) -> None:
+    def __init__(
+        self, body: Body, n: int, rows: int, *, in_chunks: bool = True, kind: str = "u64"
+    ) -> None:
         self.body, self.n = body, n
         long = in_chunks and rows == 1 and n >= machine.BUCKETS
         self.chunks = min(2 * n // machine.BUCKETS, machine.MOST_CHUNKS) if long else 0
         self.scratch_bytes = 0
-        self.words = self._array("u64", "words", n)
-        self.spare = self._array("u64", "spare", n) if n > machine.INSERTED else self.words
+        self.kind = kind
+        # Words of 4 bytes are those of a row of as many elements, and lie where the result goes.
+        self.spare = self._array(kind, "spare", n)
+        apart = n > machine.INSERTED and not (self.chunks and kind == "u32")
+        self.words = self._array(kind, "words", n) if apart else self.spare
         self.places = (
             self._array("u32", "places", 2048 * (self.chunks + 2)) if self.chunks else None
         )
@@ -58,7 +64,7 @@ class Words:
 
     def pair(self, kind: str) -> tuple[Name, Name]:
         """Both arrays, as words of another size."""
-        if kind == "u64":
+        if kind == self.kind:
             return self.words, self.spare
         first, second = (
             self.body.variable(Pointer(kind), "words", Cast(Pointer(kind), array))

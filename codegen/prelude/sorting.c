@@ -53,6 +53,13 @@ static $T *insertion_sort_$T($T *words, s64 n, int low) {
   return words;
 }
 
+// The next of the keys whose counts begin at counts[1]; counts[0] is the first that may be left.
+static inline u32 next_counted(u32 *counts) {
+  while (counts[1 + counts[0]] == 0) counts[0]++;
+  counts[1 + counts[0]]--;
+  return counts[0];
+}
+
 // A long row on its way into buckets, one for each value of its words' first digit, which has at most
 // 11 bits from bit `shift` on. There are so many `places` for each chunk of the row: how many words of
 // the chunk have which digit, and then where the next one of them goes. `first` says where each
@@ -154,7 +161,7 @@ static void hlo_bucket_sort_$T($T *words, $T *spare, u32 *places, s64 n, s64 chu
 
 // Put the keys that are below the last of some sorted words among these, in place of the last one.
 // A word is a key, and below it the key's number; so of equal keys the first ones are kept.
-static void keep_least(u64 *words, s64 k, const u32 *keys, s64 n, s64 first) {
+static void insert_least(u64 *words, s64 k, const u32 *keys, s64 n, s64 first) {
   for (s64 i = 0; i < n; i++) {
     u64 word = (u64)keys[i] << 32 | (u64)(first + i);
     if (word >= words[k - 1]) continue;
@@ -162,4 +169,57 @@ static void keep_least(u64 *words, s64 k, const u32 *keys, s64 n, s64 first) {
     for (; place > 0 && words[place - 1] > word; place--) words[place] = words[place - 1];
     words[place] = word;
   }
+}
+
+// Move the k least of n different words to the front, in any order: a word out of the middle parts
+// those that are less from the others, and then the side on which the front ends is parted again.
+static void select_least(u64 *words, s64 n, s64 k) {
+  s64 begin = 0, last = n - 1;
+  while (begin < last) {
+    s64 middle = begin + (last - begin) / 2, below = begin;
+    u64 pivot = words[middle];
+    words[middle] = words[last];
+    for (s64 i = begin; i < last; i++) {
+      u64 word = words[i];
+      words[i] = words[below];
+      words[below] = word;
+      below += word < pivot;
+    }
+    words[last] = words[below];
+    words[below] = pivot;
+    if (below < k) begin = below + 1;
+    if (below >= k - 1) last = below - 1;
+  }
+}
+
+// The same for larger k: keep the words that may be among the k least. words[0] is a bound, which
+// these are below or at; words[1] counts the words that follow: up to 4 k, and those of a block.
+static void keep_least(u64 *words, s64 k, const u32 *keys, s64 n, s64 first) {
+  u64 bound = words[0], *kept = words + 2;
+  s64 count = words[1];
+  for (s64 i = 0; i < n; i++) {
+    kept[count] = (u64)keys[i] << 32 | (u64)(first + i);
+    count += kept[count] < bound;
+  }
+  if (count > 4 * k) {
+    select_least(kept, count, k);
+    count = k;
+    bound = 0;
+    for (s64 i = 0; i < k; i++) bound = kept[i] > bound ? kept[i] : bound;
+    words[0] = bound;
+  }
+  words[1] = count;
+}
+
+// Sort the k least of the words that were kept to the front: as many go before each as are less.
+static void sort_least(u64 *words, s64 k) {
+  u64 *kept = words + 2, *sorted = kept + k;
+  select_least(kept, words[1], k);
+  for (s64 i = 0; i < k; i++) {
+    u64 word = kept[i], place = 0;
+    #pragma omp simd reduction(+ : place)
+    for (s64 j = 0; j < k; j++) place += kept[j] < word;
+    sorted[place] = word;
+  }
+  __builtin_memmove(words, sorted, k * sizeof *words);
 }

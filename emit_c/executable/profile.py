@@ -26,7 +26,7 @@ from emit_c.program.emit import emit
 from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from emit_c.program.sites import Site
     from hlo.instruction import Module
@@ -35,7 +35,7 @@ SECONDS = 0.2  # in which a module is run again and again
 MOST_EVENTS = 1 << 20
 _EVENT = np.dtype([("site", "i8"), ("begin", "i8"), ("end", "i8"), ("thread", "i8")])
 _COPIED = 2 * (64 << 20)  # bytes that roofline_copy reads and writes
-_ITERATIONS, _OPERATIONS = 1 << 18, 2 * 12 * 16
+_ITERATIONS, _OPERATIONS = 1 << 19, 2 * 12 * 16
 _FUSED = (*OPTIMIZED, "-ffp-contract=fast")
 
 
@@ -199,22 +199,36 @@ def _recorder() -> ctypes.CDLL:
 @cache
 def roofline() -> Roofline:
     """Measure the machine; takes a tenth of a second."""
-    runtime()
-    functions = ctypes.CDLL(str(library([in_one_file("roofline.c")], _FUSED)))
     memory = np.ones(2 * (64 << 20), np.uint8)
-    sums = np.empty((slots(), 64), np.uint8)
     address = ctypes.c_void_p(memory.ctypes.data)
-    copy = _fastest(lambda: functions.roofline_copy(address))
+    copy = _fastest(lambda: _loops().roofline_copy(address), 5)
+    multiply, operations = multiplications()
+    return Roofline(_COPIED / copy, operations / _fastest(multiply, 20))
+
+
+def multiplications() -> tuple[Callable[[], None], int]:
+    """A run of multiplications and additions of f32 in registers, on all threads, and its flops."""
+    sums = np.empty((slots(), 64), np.uint8)
     target, iterations = ctypes.c_void_p(sums.ctypes.data), ctypes.c_int64(_ITERATIONS)
-    multiply = _fastest(lambda: functions.roofline_multiply(target, iterations))
-    return Roofline(_COPIED / copy, _ITERATIONS * _OPERATIONS / multiply)
+
+    def run(_kept: Any = sums) -> None:
+        _loops().roofline_multiply(target, iterations)
+
+    return run, _ITERATIONS * _OPERATIONS
 
 
-def _fastest(run: Any) -> float:
-    """Seconds of the best of a few runs."""
-    times: list[float] = []
-    for _ in range(5):
+@cache
+def _loops() -> ctypes.CDLL:
+    """The library of runtime/roofline.c."""
+    runtime()
+    return ctypes.CDLL(str(library([in_one_file("roofline.c")], _FUSED)))
+
+
+def _fastest(run: Callable[[], Any], times: int) -> float:
+    """Seconds of the best of some runs; other threads join only after the first ones."""
+    taken: list[float] = []
+    for _ in range(times):
         begin = time.perf_counter()
         run()
-        times.append(time.perf_counter() - begin)
-    return min(times)
+        taken.append(time.perf_counter() - begin)
+    return min(taken)

@@ -7,7 +7,14 @@ becomes
     for i: total = 0; total = total + x[3 * i + 0]; ... total = total + x[3 * i + 2]; y[i] = total
 
 A short row does not fill the lanes of a vector, and to put its lanes together takes longer than to
-fold it; but of many rows each lane can have one.
+fold it; but of many rows each lane can have one. Where an iteration does too much to be written
+out more than once, the two loops change places in blocks of the longer one:
+
+    for i: a = f(i); for j < 3: x[3 * i + j] = g(a, j)
+
+becomes
+
+    for every block of 64: for j < 3: for k: i = block + k; a = f(i); x[3 * i + j] = g(a, j)
 """
 
 from __future__ import annotations
@@ -15,7 +22,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Load
+from codegen.expressions import Load, Name
 from codegen.statements import For, If, Let, Statement, straight
 from emit_c.kernels.gather_short_rows import written_out
 from emit_c.kernels.work import trip_count, work
@@ -33,7 +40,7 @@ def unroll_short_loops(body: Body, statements: Sequence[Statement]) -> list[Stat
     """Statements whose loops over short ones run in lanes, if they all can."""
     # Compilers take their time for each operation, and more than that for each of many.
     if sum(map(_work_inside, statements)) > machine.MOST_WRITTEN:
-        return list(statements)
+        return [made for s in statements for made in _exchanged(body, s)]
     return [_without(body, s) for s in statements]
 
 
@@ -87,3 +94,50 @@ def _makes_bytes(loop: For) -> bool:
     lets = [s for s in loop.body if isinstance(s, Let)]
     bytes_ = all(s.kind in _BYTES and not isinstance(s.value, Load) for s in lets)
     return bytes_ and len(lets) == len(loop.body) - 1
+
+
+def _exchanged(body: Body, statement: Statement) -> Sequence[Statement]:
+    """A statement in which short loops of much work stand around blocks of longer ones."""
+    if isinstance(statement, If):
+        both = (
+            tuple(made for s in branch for made in _exchanged(body, s))
+            for branch in (statement.then, statement.otherwise)
+        )
+        return [If(statement.condition, *both)]
+    if not isinstance(statement, For):
+        return [statement]
+    if not _can_be_exchanged(statement):
+        inside = (made for s in statement.body for made in _exchanged(body, s))
+        return [replace(statement, body=tuple(inside))]
+    loop, (short,) = statement, (s for s in statement.body if isinstance(s, For))
+    assert isinstance(loop.stop, int)
+    whole = loop.stop - loop.stop % machine.BLOCK_OF_EXCHANGED
+    block, lane = body.name(f"{loop.name}_block"), body.name("k")
+    place = Let("s64", loop.name, Name(block) + Name(lane))
+    others = (s for s in loop.body if s is not short)
+    inner = For(lane, machine.BLOCK_OF_EXCHANGED, (place, *others, *short.body), simd=True)
+    blocks = For(
+        block, whole, (replace(short, body=(inner,), simd=False),), step=machine.BLOCK_OF_EXCHANGED
+    )
+    blocks = replace(blocks, parallel=True)
+    return (blocks, replace(loop, start=whole)) if whole < loop.stop else (blocks,)
+
+
+def _can_be_exchanged(loop: For) -> bool:
+    """Whether a loop has one short one inside, and no iteration of either depends on another."""
+    inner = [s for s in loop.body if isinstance(s, For)]
+    if len(inner) != 1 or not loop.parallel or not isinstance(loop.stop, int):
+        return False
+    if (
+        (loop.start, loop.step) != (0, 1)
+        or loop.stop < machine.BLOCK_OF_EXCHANGED
+        or inner[0].reductions
+    ):
+        return False
+    if not isinstance(inner[0].stop, int) or (inner[0].start, inner[0].step) != (0, 1):
+        return False
+    if trip_count(inner[0]) not in machine.EXCHANGED or not inner[0].parallel | inner[0].simd:
+        return False
+    if work([replace(inner[0], simd=True)]) < machine.EXCHANGED_WORK * trip_count(inner[0]):
+        return False
+    return straight([s for s in loop.body if s is not inner[0]]) and straight(inner[0].body)

@@ -133,6 +133,25 @@ ROOT r = ({T}[3,5], {T}[2,600], {T}[2,600], {T}[3,5]) tuple(s, t, u, v)
     agree((before + text).replace("{T}", element_type), *arguments, optimize=optimize)
 
 
+@pytest.mark.parametrize("element_type", ["s8", "u8", "s16", "u16"])
+def test_small_integers_are_counted(monkeypatch, element_type):
+    monkeypatch.setattr(machine, "COUNTED", {8: 64, 16: 64})
+    rows = f"{element_type}[3,100]"
+    text = f"""ENTRY e {{
+x = {rows} parameter(0)
+s = {rows} sort(x), dimensions={{1}}, to_apply=up
+t = {element_type}[100,3] transpose(x), dimensions={{1,0}}
+u = {element_type}[100,3] sort(t), dimensions={{0}}, to_apply=down
+ROOT r = ({rows}, {element_type}[100,3]) tuple(s, u)
+}}"""
+    up, down = (
+        f"{name} {{\na = {{T}}[] parameter(0)\nb = {{T}}[] parameter(1)\n"
+        f"ROOT l = pred[] compare(a, b), direction={direction}\n}}\n".replace("{T}", element_type)
+        for name, direction in (("up", "LT"), ("down", "GT"))
+    )
+    assert "next_counted" in agree(up + down + text, values(element_type, (3, 100)))
+
+
 @pytest.mark.parametrize("element_type", ["f32", "f64"])
 def test_the_usual_order_knows_one_zero(element_type):
     before = comparator(PLAIN.replace("{D}", "GT"), element_type)
@@ -185,9 +204,9 @@ a = ({T}[2,1], s32[2,1]) topk(x), k=1, largest={L}
 b = ({T}[2,7], s32[2,7]) topk(x), k=7, largest={L}
 c = ({T}[2,300], s32[2,300]) topk(x), k=300, largest={L}
 d = ({T}[3,20], s32[3,20]) topk(y), k=20, largest={L}
-e = ({T}[3,3], s32[3,3]) topk(y), k=3, largest={L}
+e = ({T}[3,17], s32[3,17]) topk(y), k=17, largest={L}
 ROOT r = (({T}[2,1], s32[2,1]), ({T}[2,7], s32[2,7]), ({T}[2,300], s32[2,300]),
-  ({T}[3,20], s32[3,20]), ({T}[3,3], s32[3,3])) tuple(a, b, c, d, e)
+  ({T}[3,20], s32[3,20]), ({T}[3,17], s32[3,17])) tuple(a, b, c, d, e)
 }"""
     text = text.replace("{T}", element_type).replace("{L}", largest)
     agree(text, values(element_type, (2, 1000)), values(element_type, (3, 20)))
@@ -223,7 +242,7 @@ a = f32[2,9] slice(v), slice={[0:2],[0:9]}
 b = s32[2,9] slice(n), slice={[0:2],[0:9]}
 ROOT r = (f32[2,9], s32[2,9]) tuple(a, b)
 }"""
-    assert "keep_least" in agree(text, values("f32", (2, 900)), optimize=True)
+    assert "insert_least" in agree(text, values("f32", (2, 900)), optimize=True)
 
 
 def random_bits(element_type, n, span):
