@@ -329,9 +329,10 @@ _FIELDS: Final[dict[str, Callable[[Any], Field]]] = {
     "schedule": lambda i: word(i, "custom_call_schedule") if i.custom_call_schedule else None,
     "slice": _slices,
     "slice_sizes": _slice_sizes,
+    # The message's entry is the operand's side, which the text calls the exit.
     "domain": lambda i: (
-        f'{{kind="sharding", entry={sharding_text(i.domain_entry_sharding)}, '
-        f"exit={sharding_text(i.domain_exit_sharding)}}}"
+        f'{{kind="sharding", entry={sharding_text(i.domain_exit_sharding)}, '
+        f"exit={sharding_text(i.domain_entry_sharding)}}}"
     ),
     "inferred_dimension": lambda i: str(i.dimensions[0]) if i.dimensions else None,
     "source_target_pairs": lambda i: _lists((p.source, p.target) for p in i.source_target_pairs),

@@ -15,7 +15,6 @@ NAMES: Final = {
     ("HloModuleProto", 13): "profiles",
     ("HloModuleProto", 14): "the shardings of parameters after partitioning",
     ("HloModuleProto", 16): "that shardings are to be found",
-    ("HloModuleProto", 22): "payloads of backend configurations",
     ("HloInstructionProto", 99): "the payload of a backend configuration",
     ("HloProto", 3): "the buffer assignment",
 }

@@ -12,7 +12,7 @@ from hlo.types.literal import Literal, literal
 from hlo.types.shape import Shape, array, tuple_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 # Element types whose names in the messages are others than in text.
 _NAMES = {"OPAQUE_TYPE": "opaque", "TUPLE": "tuple"}
@@ -105,9 +105,21 @@ def literal_of(message: Any) -> Literal:
 # Fields of metadata in the order in which XLA prints them.
 _METADATA = (
     *("op_type", "op_name", "source_file", "source_line", "source_end_line", "source_column"),
-    *("source_end_column", "size_of_generated_code_in_bytes", "deduplicated_name"),
-    *("scheduling_name", "stack_frame_id"),
+    *("source_end_column", "deduplicated_name", "scheduling_name", "stack_frame_id"),
+    *("metadata_payload", "size_of_generated_code_in_bytes"),
+    "size_of_memory_working_set_in_bytes",
 )
+
+
+def payload_text(metadata: Any, payloads: Sequence[bytes]) -> str:
+    """What somebody else has put into metadata; "" for nothing."""
+    if not metadata.HasField("payload"):
+        return ""
+    value: bytes = metadata.payload.value
+    number: int = metadata.payload.id
+    if not value and 0 <= number < len(payloads):
+        value = payloads[number]
+    return value.decode("utf-8", "surrogateescape")
 
 
 def quoted(text: str) -> str:
@@ -116,11 +128,19 @@ def quoted(text: str) -> str:
     return f'"{"".join(marks.get(c, c) for c in text)}"'
 
 
-def metadata_text(metadata: Any) -> str:
-    """The fields of metadata that are given, without braces."""
+def metadata_text(metadata: Any, payloads: Sequence[bytes] = ()) -> str:
+    """The fields of metadata that are given, without braces.
+
+    Parameters
+    ----------
+    payloads : of the module.
+    """
     told: list[str] = []
     for name in _METADATA:
-        value = getattr(metadata, name)
+        if name == "metadata_payload":
+            value = payload_text(metadata, payloads)
+        else:
+            value = getattr(metadata, name)
         if value:
             told.append(f"{name}={quoted(value) if isinstance(value, str) else value}")
     return " ".join(told)

@@ -5,7 +5,7 @@ So nothing of the language is known twice: the parser checks what a file says, w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hlo.attributes import attribute_specs
 from hlo.errors.error import HloError
@@ -24,10 +24,17 @@ from hlo_tools.protobuf.shapes import (
 from hlo_tools.protobuf.shardings import sharding_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 # A module's message has the called computations of a loop in the other order.
 _BODY_FIRST = "while"
+
+
+class _Whole(NamedTuple):
+    """What instructions refer to by number: names of computations, and payloads of metadata."""
+
+    computations: dict[int, str]
+    payloads: Sequence[bytes]
 
 
 def module_text(module: Any) -> str:
@@ -39,12 +46,13 @@ def module_text(module: Any) -> str:
         HLO201 if the message is not what XLA writes.
     """
     names = {computation.id: computation.name for computation in module.computations}
+    whole = _Whole(names, module.payloads)
     parts = [_header(module), *_stack_frames(module)]
     orders = {each.key: list(each.value.instruction_ids) for each in module.schedule.sequences}
     for computation in module.computations:
         is_entry = computation.id == module.entry_computation_id
         order = orders.get(computation.id, [])
-        parts.append(_computation(computation, names, order, is_entry=is_entry))
+        parts.append(_computation(computation, whole, order, is_entry=is_entry))
     return "\n".join(parts)
 
 
@@ -89,7 +97,11 @@ def _stack_frames(module: Any) -> Iterator[str]:
         "FileNames": [quoted(name) for name in index.file_names],
         "FunctionNames": [quoted(name) for name in index.function_names],
         "FileLocations": [_row(location) for location in index.file_locations],
-        "StackFrames": [_row(frame) for frame in index.stack_frames],
+        # In the text a caller is its number and 1 more, so that 1 means that there is none.
+        "StackFrames": [
+            f"{{file_location_id={f.file_location_id} parent_frame_id={f.parent_frame_id + 1}}}"
+            for f in index.stack_frames
+        ],
     }
     if any(tables.values()):
         for title, rows in tables.items():
@@ -102,9 +114,7 @@ def _row(message: Any) -> str:
     return f"{{{' '.join(f'{f.name}={getattr(message, f.name)}' for f in fields)}}}"
 
 
-def _computation(
-    computation: Any, names: dict[int, str], order: list[int], *, is_entry: bool
-) -> str:
+def _computation(computation: Any, whole: _Whole, order: list[int], *, is_entry: bool) -> str:
     """A computation, in the order of its schedule, if it has one."""
     known = {instr.id: instr for instr in computation.instructions}
     # Numbers of instructions are those of the module, or within the computation.
@@ -116,20 +126,20 @@ def _computation(
     lines = [head]
     for instr in instructions:
         root = "ROOT " if instr.id == computation.root_id else ""
-        lines.append(f"  {root}{_instruction(instr, known, names)}")
+        lines.append(f"  {root}{_instruction(instr, known, whole)}")
     thread = computation.execution_thread
     tail = f", execution_thread={quoted(thread)}" if thread not in ("", "main") else ""
     return "\n".join([*lines, f"}}{tail}", ""])
 
 
-def _instruction(instr: Any, known: dict[int, Any], names: dict[int, str]) -> str:
+def _instruction(instr: Any, known: dict[int, Any], whole: _Whole) -> str:
     row = OPCODES.get(instr.opcode)
     if row is None:
         raise HloError("HLO201", f"the file has an opcode `{instr.opcode}`")
     try:
         operands = [known[number] for number in instr.operand_ids]
         before = [known[number].name for number in instr.control_predecessor_ids]
-        called = [names[number] for number in instr.called_computation_ids]
+        called = [whole.computations[number] for number in instr.called_computation_ids]
     except KeyError as error:
         message = f"%{instr.name} uses {error}, which its computation has not"
         raise HloError("HLO201", message) from None
@@ -144,15 +154,16 @@ def _instruction(instr: Any, known: dict[int, Any], names: dict[int, str]) -> st
         if value is not None:
             text += f", {key}={value}"
     text += _called(instr, row, operands, called)
-    return text + _annotations(instr, before)
+    return text + _annotations(instr, before, whole.payloads)
 
 
-def _annotations(instr: Any, before: list[str]) -> str:
+def _annotations(instr: Any, before: list[str], payloads: Sequence[bytes]) -> str:
     """What does not change the value.
 
     Parameters
     ----------
     before : names of instructions that it waits for.
+    payloads : of the module's metadata.
     """
     text = ""
     if instr.HasField("sharding"):
@@ -165,7 +176,7 @@ def _annotations(instr: Any, before: list[str]) -> str:
         text += f", origin={origin_text(instr)}"
     if before:
         text += f", control-predecessors={{{', '.join(f'%{name}' for name in before)}}}"
-    metadata = metadata_text(instr.metadata)
+    metadata = metadata_text(instr.metadata, payloads)
     if metadata:
         text += f", metadata={{{metadata}}}"
     config = instr.backend_config.decode("utf-8", "surrogateescape")

@@ -116,6 +116,43 @@ def test_a_message_says_what_its_text_says(text: str) -> None:
     assert changes(language.parse(text), read_message(message_of(text), "m.pb")) == []
 
 
+ANNOTATED = """HloModule m
+
+FileNames
+1 "f.py"
+
+FunctionNames
+1 "<module>"
+2 "main"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=9 end_line=9 column=4 end_column=10}
+2 {file_name_id=1 function_name_id=2 line=5 end_line=5 column=16 end_column=58}
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=1}
+2 {file_location_id=2 parent_frame_id=2}
+
+ENTRY %e {
+  %x = f32[] parameter(0), metadata={op_name="x" stack_frame_id=2 metadata_payload="abc"}
+  %y = f32[] negate(%x), metadata={metadata_payload="d\\"e"}
+  %z = f32[] sine(%y), metadata={metadata_payload="abc"}
+  ROOT %d = f32[] domain(%z), domain={kind="sharding", entry={maximal device=1}, exit={}}
+}
+"""
+
+
+def test_metadata_frames_and_domains_are_those_of_the_text() -> None:
+    """As XLA itself prints the message."""
+    raw = message_of(ANNOTATED)
+    printed = pytest.importorskip("jaxlib._hlo").HloModule.from_serialized_hlo_module_proto(raw)
+    text = str(read_message(raw, "m.pb"))
+    assert text == str(language.parse(printed.to_string()))
+    assert "parent_frame_id=2}" in text
+    assert text.count('metadata_payload="abc"') == 2
+    assert "entry={maximal device=1}" in text
+
+
 @pytest.mark.parametrize("path", sorted(MODELS.glob("*.hlo")), ids=lambda p: p.stem)
 def test_models_are_read_from_messages(path: Path) -> None:
     text = path.read_text()
