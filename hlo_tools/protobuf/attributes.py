@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from hlo.types.literal import Literal
 
 Field = str | None
-# Attributes of which one form is not read, and its field.
-_NOT_READ: Final = {
-    "sparsity_config": "sparsity_config",
-}
 
 
 def attribute_text(instr: Any, key: str, spec: AttributeSpec) -> Field:
@@ -38,13 +34,9 @@ def attribute_text(instr: Any, key: str, spec: AttributeSpec) -> Field:
     HloError
         HLO201 if the message cannot have it.
     """
-    if key in _NOT_READ and getattr(instr, _NOT_READ[key]).ByteSize():
-        raise HloError("HLO201", f"{_NOT_READ[key]} of %{instr.name} is not read from such files")
     find = _FIELDS.get(key)
     if find is not None:
         return find(instr)
-    if key in _NOT_READ:
-        return None
     if key not in instr.DESCRIPTOR.fields_by_name:
         if spec.required:
             raise HloError("HLO201", f"`{key}` of {instr.opcode} is not read from such files")
@@ -268,6 +260,21 @@ def _replication(instr: Any) -> Field:
     return braced(str(leaf).lower() for leaf in leaves) if leaves else None
 
 
+def _prefetch(instr: Any) -> Field:
+    name = "cross_program_prefetch_index"
+    return str(instr.cross_program_prefetch_index) if instr.HasField(name) else None
+
+
+def _sparsity(instr: Any) -> Field:
+    config = instr.sparsity_config
+    parts = [
+        f"{side}={{sparsity={s.n}x{s.m} dimension={s.dimension} stride={s.stride}}}"
+        for side, s in (("lhs", config.lhs), ("rhs", config.rhs))
+        if config.HasField(side)
+    ]
+    return f"{{{' '.join(parts)}}}" if parts else None
+
+
 def _constraints(instr: Any) -> Field:
     if not instr.constrain_layout:
         return None
@@ -284,7 +291,7 @@ _FIELDS: Final[dict[str, Callable[[Any], Field]]] = {
     "collapsed_slice_dims": _of("gather_dimension_numbers", "collapsed_slice_dims"),
     "constrain_layout": lambda i: "true" if i.constrain_layout else None,
     "convolution_kind": lambda i: _tail(i, "conv_kind") if i.conv_kind else None,
-    "cross_program_prefetch_index": lambda _: None,
+    "cross_program_prefetch_index": _prefetch,
     "dim_labels": _dim_labels,
     "dimensions": _dimensions,
     "direction": lambda i: i.comparison_direction,
@@ -329,6 +336,7 @@ _FIELDS: Final[dict[str, Callable[[Any], Field]]] = {
     "schedule": lambda i: word(i, "custom_call_schedule") if i.custom_call_schedule else None,
     "slice": _slices,
     "slice_sizes": _slice_sizes,
+    "sparsity_config": _sparsity,
     # The message's entry is the operand's side, which the text calls the exit.
     "domain": lambda i: (
         f'{{kind="sharding", entry={sharding_text(i.domain_exit_sharding)}, '

@@ -66,7 +66,14 @@ def _message(made: Any, tokens: Iterator[str]) -> None:
         elif token == "enum":
             _enumeration(made.enum_type.add(), tokens)
         else:
-            _field(made.field.add(), token, tokens)
+            field = made.field.add()
+            if token == "optional":  # it is known whether the field is there
+                field.proto3_optional = True
+                field.oneof_index = len(made.oneof_decl)
+                made.oneof_decl.add(name=f"optional_{field.oneof_index}")
+                _field(field, next(tokens), tokens)
+            else:
+                _field(field, token, tokens)
 
 
 def _enumeration(made: Any, tokens: Iterator[str]) -> None:

@@ -117,20 +117,15 @@ def _states_in_c(module: Module, *, plain: bool = False) -> list[KernelState]:
     known = {instr.name for instr in module.instructions()}
     found: list[KernelState] = []
     last: dict[str, str] = {}
-    functions: dict[str, set[str]] = {}
 
     def watch(name: str, pass_: str, statements: Sequence[Statement], kernel: Kernel) -> None:
-        # A pass may move a part of the loops into a function of its own, which is shown above them.
-        if not pass_:
-            functions[name] = set()
-        new = kernel.writer.functions.keys() - functions[name]
-        functions[name] |= new
         made = text(statements)
         if not pass_ or made != last[name]:
             why, place = "", None
             if pass_:
                 why, place = passes[pass_].why, place_of(passes[pass_].run)
-            own = (f for key, f in kernel.writer.functions.items() if key in new)
+            # A pass may move a part of the loops into a function, which is shown above them.
+            own = kernel.writer.functions.values()
             whole = "".join(f"{definition(each)}\n" for each in own) + made
             code = tuple(linked(whole, kernel.names.meant, known)) if whole else ()
             found.append(KernelState(name, pass_, why, place, code))

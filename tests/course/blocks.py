@@ -102,6 +102,8 @@ def run_page(path: Path, folder: Path, *, bless: bool = False) -> Page:
     for name in LENT:
         (folder / name).symlink_to(COURSE / name)
     (folder / "pictures").mkdir()
+    (folder / "tests").mkdir()
+    (folder / "tests" / "sessions").symlink_to(ROOT / "tests" / "sessions")
     with unspoilt(folder), chdir(folder):
         for found in PICTURE.finditer(document.text):
             draw(page, found["command"])

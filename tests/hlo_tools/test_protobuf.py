@@ -70,6 +70,13 @@ ENTRY %e (x: f32[4], z: bf16[2,8]) -> f32[4] {
   %rw = f32[4]{0} reduce-window(%d, %f), window={size=3 stride=2}, to_apply=%add
   %m = f32[4]{0} broadcast(%v), dimensions={}
   %cc = f32[4]{0} custom-call(%m), custom_call_target="a\\"b", api_version=API_VERSION_TYPED_FFI
+  %f0 = f32[1,4]{1,0} broadcast(%f), dimensions={}
+  %f1 = f32[4,2]{1,0} broadcast(%f), dimensions={}
+  %cv = f32[1,2]{1,0} convolution(%f0, %f1), dim_labels=bf_io->bf,
+    sparsity_config={lhs={sparsity=1x2 dimension=1 stride=1}
+      rhs={sparsity=3x4 dimension=0 stride=2}}
+  %cs = (f32[4]{0}, f32[4]{0}, u32[]) copy-start(%x), cross_program_prefetch_index=0
+  %cd = f32[4]{0} copy-done(%cs)
   ROOT %r = f32[4]{0} add(%cc, %rw), control-predecessors={%z}, backend_config={"a":[1]}
 }
 """
