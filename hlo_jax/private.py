@@ -241,6 +241,24 @@ def _checked(function: Any, result_avals: Any) -> Callable[..., list[Any]]:
     return call
 
 
+def hear_of_foreign_functions(target: Callable[..., None], type_: Callable[..., None]) -> None:
+    """Be told of what is registered with `jax.ffi` for this platform, what was before included.
+
+    Parameters
+    ----------
+    target : takes a name, capsules, the platform, the version of the interface, and traits.
+    type_ : takes a name and capsules.
+    """
+    client = _module("jaxlib.xla_client")
+    client.register_custom_call_handler(PLATFORM, target)
+    client.register_custom_type_handler(PLATFORM, type_)
+
+
+def targets_of_cpu() -> dict[str, Any]:
+    """The foreign functions that are registered for XLA's CPU backend: capsules, by stage."""
+    return _module("jaxlib.xla_client").custom_call_targets("cpu")
+
+
 # ----------------------------------------------------------------------------------- programs
 
 
@@ -267,38 +285,6 @@ def hlo_of_mlir(code: bytes) -> bytes:
     """
     mlir = _module("jaxlib._jax").mlir
     return mlir.mlir_module_to_xla_computation(code).as_serialized_hlo_module_proto()
-
-
-def attributes_of_mlir(code: bytes) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
-    """The text attributes of the main function's parameters and results, by name.
-
-    Layouts and kinds of memory that the user chose stand there, and get lost on the way to HLO.
-    """
-    mlir, ir = _module("jax._src.interpreters.mlir"), _module("jaxlib.mlir.ir")
-    with mlir.make_ir_context() as context:
-        try:
-            deserialize = _module("jaxlib._jax").mlir.deserialize_portable_artifact
-            try:
-                module = deserialize(code, context)
-            except TypeError:  # before 0.10 it gave a text
-                module = ir.Module.parse(deserialize(code))
-        except ValueError:  # it is StableHLO as it is
-            module = ir.Module.parse(code)
-        main = next(op for op in module.body if _name(op) == "main")
-        return _attributes(main, "arg_attrs"), _attributes(main, "res_attrs")
-
-
-def _name(operation: Any) -> str:
-    attributes = operation.attributes
-    return attributes["sym_name"].value if "sym_name" in attributes else ""
-
-
-def _attributes(function: Any, which: str) -> list[dict[str, str]]:
-    """The attributes that are texts."""
-    text = _module("jaxlib.mlir.ir").StringAttr
-    attributes = function.attributes
-    own: Any = attributes[which] if which in attributes else ()  # noqa: SIM401 - it has no get
-    return [{a.name: a.attr.value for a in one if isinstance(a.attr, text)} for one in own]
 
 
 def text_of_hlo(proto: bytes) -> str:

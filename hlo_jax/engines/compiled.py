@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import emit_c
 from hlo_jax.engines.engine import flat
+from hlo_jax.ffi.handlers import foreign_calls
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,9 @@ class Compiled:
 
     def __init__(self, program: Program) -> None:
         donates = any(result.donor >= 0 for result in program.results)
-        self._executable = emit_c.compile(program.module, donate=donates)
+        # A call of a foreign function holds a number that only this process knows.
+        remember = not foreign_calls(program.module.instructions())
+        self._executable = emit_c.compile(program.module, donate=donates, remember=remember)
         self._donors = {r.donor for r in program.results if r.donor >= 0}
         self.native = self._executable.native
         self.code_bytes = self._executable.library.stat().st_size

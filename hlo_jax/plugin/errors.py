@@ -6,6 +6,7 @@ import traceback
 
 from hlo.errors.error import HloError
 from hlo_jax.abi.numbers import ErrorCode
+from hlo_jax.ffi.errors import HandlerError
 from hlo_jax.programs.options import OptionError
 from hlo_jax.programs.program import FormatError
 from hlo_jax.shim import shim
@@ -35,7 +36,7 @@ class PjrtError(Exception):
 
 def code_of(error: BaseException) -> ErrorCode:
     """The code of an exception."""
-    if isinstance(error, PjrtError):
+    if isinstance(error, PjrtError | HandlerError):
         return error.code
     if isinstance(error, HloError):
         return _CODES.get(error.code, ErrorCode.INVALID_ARGUMENT)
@@ -50,7 +51,7 @@ def code_of(error: BaseException) -> ErrorCode:
 
 def text_of(error: BaseException) -> str:
     """What JAX shows: the message of an error that PyHLO knows of, else the traceback too."""
-    known = isinstance(error, PjrtError | HloError | OptionError | FormatError)
+    known = isinstance(error, PjrtError | HandlerError | HloError | OptionError | FormatError)
     if known or not isinstance(error, Exception):
         return str(error) or type(error).__name__
     return "".join(traceback.format_exception(error))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hlo_jax.abi.numbers import ErrorCode
 from hlo_jax.abi.proto import hlo_with_config
 from hlo_jax.engines.choice import engine_for
+from hlo_jax.ffi.calls import prepare_calls
 from hlo_jax.plugin.client import MEMORY_KINDS, client
 from hlo_jax.plugin.errors import PjrtError
 from hlo_jax.plugin.memory import numbers_array
@@ -36,6 +37,7 @@ class Loaded:
     def __init__(self, program: Program) -> None:
         numbers = program.options.devices or range(program.num_devices)
         self.program, self.devices = program, client().numbered(numbers)
+        self._instances = prepare_calls(program.module.instructions())
         self.engine = engine_for(program)
         self.memories = [self._memories(program, k) for k in range(len(self.devices))]
         self.record = records.Executable()

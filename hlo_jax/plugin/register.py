@@ -13,12 +13,14 @@ import hlo_jax.plugin
 from hlo_jax.abi.numbers import TYPES
 from hlo_jax.abi.structs import ClientBufferFromHostBuffer, ClientCompile, LoadedExecutableExecute
 from hlo_jax.engines.callbacks import TARGET, enter
+from hlo_jax.ffi.handlers import register_target, register_types
 from hlo_jax.plugin.memory import text
 from hlo_jax.plugin.table import capsule, table
 from hlo_jax.private import (
     PLATFORM,
     choose_like_cpu,
     emit_callbacks,
+    hear_of_foreign_functions,
     is_asked_for,
     is_too_old,
     jaxlib_version,
@@ -54,6 +56,7 @@ def register() -> None:
         keep_in_compilation_cache()
         share_by_dlpack()
         emit_callbacks(TARGET, enter)
+        hear_of_foreign_functions(register_target, register_types)
         register_plugin(capsule())
     except (ImportError, AttributeError, KeyError, TypeError) as error:
         raise moved(error) from error

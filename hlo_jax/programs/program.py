@@ -11,7 +11,8 @@ import hlo
 from hlo.types.shape import Layout, row_major, tuple_of
 from hlo.types.values import ComputationLayout
 from hlo_jax.abi.numbers import TYPE_NUMBERS
-from hlo_jax.private import attributes_of_mlir, hlo_of_mlir, partitioned, text_of_hlo
+from hlo_jax.mlir import attributes_of_mlir
+from hlo_jax.private import hlo_of_mlir, partitioned, text_of_hlo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
