@@ -95,7 +95,7 @@ class Observer(Protocol):
     def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:
         """A pass has run; both modules are the same object if it changed nothing."""
 
-    def left_out(self, pass_: Pass, log: Log) -> None:
+    def left_out(self, pass_: Pass, module: Module, log: Log) -> None:
         """A pass does not run, for it left this very module as it was before."""
 
 
@@ -223,7 +223,7 @@ class Log:
         """Run a pass, and tell the observers before and after; not where it left the module."""
         if self.left.get(pass_) is module:
             for observer in self.observers:
-                observer.left_out(pass_, self)
+                observer.left_out(pass_, module, self)
             return module
         self.path.append(pass_.name)
         self.running.append(pass_)
@@ -267,5 +267,5 @@ class Silent:
     def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:
         """Nothing."""
 
-    def left_out(self, pass_: Pass, log: Log) -> None:
+    def left_out(self, pass_: Pass, module: Module, log: Log) -> None:
         """Nothing."""

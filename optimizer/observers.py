@@ -116,6 +116,25 @@ class Print(Silent):
 
 # Passes whose own names XLA writes into the names of files, where users know others.
 _DUMPED = {name: alias for alias, name in ALIASES.items()}
+# XLA's compiler for the CPU has two pipelines where ours is one: the first ends with this pass.
+_THROUGH = "layout-assignment"
+_OF_CPU = f"HLO passes through {_THROUGH.replace('-', ' ')}", "HLO passes after layout assignment"
+
+
+@dataclass
+class Running:
+    """A pipeline that runs, as its dumps call it.
+
+    Attributes
+    ----------
+    position : of the pass that runs.
+    begun : whether the module that it starts from is written; a fixpoint begins again and again.
+    """
+
+    name: str
+    passes: Sequence[Pass]
+    position: int = 0
+    begun: bool = False
 
 
 @dataclass
@@ -126,31 +145,28 @@ class Dump(Silent):
     end, `module_0000.NAME.cpu_after_optimizations.txt`. Every pipeline starts with
     `module_0000.NAME.0000.PIPELINE.after_pipeline-start.before_A.txt`; where the pass A changes
     something, `module_0000.NAME.0001.PIPELINE.after_A.before_B.txt` follows, and after its last
-    pass `...after_B.before_pipeline-end.txt`.
+    pass `...after_B.before_pipeline-end.txt`. Each turn of a fixpoint is a pipeline.
 
     Attributes
     ----------
     directory : made if it is not there.
     target : "cpu" or "gpu", for the name of the last file; "" for passes of one's own.
     number : of the next file.
-    running : the pipelines that run, with the position of the pass that runs in each.
+    running : the pipelines that run, the innermost last.
     """
 
     directory: Path
     target: str = ""
     number: int = 0
-    running: list[tuple[Pipeline | Fixpoint, int]] = field(
-        default_factory=list[tuple[Pipeline | Fixpoint, int]]
-    )
+    running: list[Running] = field(default_factory=list[Running])
 
     def before(self, pass_: Pass, module: Module, log: Log) -> None:  # noqa: ARG002
         """Write what a pipeline starts from."""
         if not self.running and not self.number:
             self.write("before_optimizations", module)
+        self.begin(module)
         if isinstance(pass_, Pipeline | Fixpoint):
-            self.running.append((pass_, 0))
-            if pass_.passes:
-                self.write_between(pass_.name, "pipeline-start", pass_.passes[0].name, module)
+            self.running += self.parts(pass_)
 
     def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:  # noqa: ARG002
         """Write what a pass made."""
@@ -164,17 +180,38 @@ class Dump(Silent):
         if after is not before:
             self.write_between(pipeline, pass_.name, following, after)
 
-    def left_out(self, pass_: Pass, log: Log) -> None:  # noqa: ARG002
+    def left_out(self, pass_: Pass, module: Module, log: Log) -> None:  # noqa: ARG002
         """Count it too."""
         if self.running:
+            self.begin(module)
             self.advance()
+
+    def parts(self, pipeline: Pipeline | Fixpoint) -> list[Running]:
+        """A pipeline as those of XLA's that it stands for, the first last."""
+        passes = pipeline.passes
+        last = next((n for n, each in enumerate(passes) if each.name == _THROUGH), None)
+        if self.running or self.target != "cpu" or last is None:
+            return [Running(pipeline.name, passes)]
+        halves = passes[: last + 1], passes[last + 1 :]
+        return [Running(*each) for each in zip(_OF_CPU, halves, strict=True) if each[1]][::-1]
+
+    def begin(self, module: Module) -> None:
+        """Write what the innermost pipeline starts from, if it is about to run its first pass."""
+        if self.running and not self.running[-1].begun:
+            pipeline = self.running[-1]
+            pipeline.begun = True
+            self.write_between(pipeline.name, "pipeline-start", pipeline.passes[0].name, module)
 
     def advance(self) -> tuple[str, str]:
         """Go on to the next pass; gives the name of the pipeline, and that of the pass."""
-        pipeline, position = self.running[-1]
-        last = position == len(pipeline.passes) - 1
-        self.running[-1] = pipeline, 0 if last else position + 1
-        return pipeline.name, "pipeline-end" if last else pipeline.passes[position + 1].name
+        pipeline = self.running[-1]
+        pipeline.position += 1
+        if pipeline.position < len(pipeline.passes):
+            return pipeline.name, pipeline.passes[pipeline.position].name
+        pipeline.position, pipeline.begun = 0, False
+        if pipeline.name == _OF_CPU[0] and len(self.running) > 1:
+            self.running.pop()  # the second half is below it
+        return pipeline.name, "pipeline-end"
 
     def write_between(self, pipeline: str, previous: str, upcoming: str, module: Module) -> None:
         """Write the module between two passes."""

@@ -266,3 +266,5 @@ def test_dumps_are_named_as_those_of_xla(hlo, tmp_path):
         named[folder.name] = {word for match in found if match for word in match.groups()[1:]}
     shared = named["theirs"] & named["ours"]
     assert shared >= {"algsimp", "simplification", "pipeline-start", "fusion"}
+    assert shared >= {f"HLO_passes_{side}_layout_assignment" for side in ("through", "after")}
+    assert "simplification_after_layout_assignment" in shared
