@@ -33,7 +33,7 @@ def spell(value: Value, index: tuple[int, ...] = ()) -> Iterator[str]:
     elif value is None:
         yield place + "token[]"
     else:
-        yield place + spell_array(value)
+        yield from (place + spell_array(value)).splitlines()
 
 
 def spell_in_a_line(value: Value) -> str:

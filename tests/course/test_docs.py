@@ -10,7 +10,10 @@ from hlo.opcode import OPCODES
 from hlo_tools import reference
 
 DOCS = ROOT / "docs"
-RUN = [DOCS / f"{name}.md" for name in ("map", "teaching", "xla-names")]
+RUN = [
+    DOCS / f"{name}.md"
+    for name in ("map", "teaching", "xla-names", "stepping", "trace", "cuda", "pjrt")
+]
 RUN += sorted((DOCS / "howto").glob("*.md"))
 PAGES = [*DOCS.rglob("*.md"), *(ROOT / "tutorials").glob("*.md"), ROOT / "CONTRIBUTING.md"]
 # Examples are evaluated again: a few always, all of them where there is time.

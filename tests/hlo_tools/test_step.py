@@ -144,6 +144,14 @@ def test_breakpoints_stop_at_the_wrong_rewrite(wrong, condition, told) -> None:
     assert "rule negated" in shown
 
 
+def test_an_array_is_shown_row_by_row(tmp_path) -> None:
+    path = tmp_path / "rows.hlo"
+    path.write_text("ENTRY e { x = s32[2,3] parameter(0) ROOT y = s32[2,3] negate(x) }")
+    given = [[np.array([[1, 2, 3], [4, 5, 6]], np.int32)]]
+    shown = str(Stepper(path, "dce", inputs=lambda: given).value("y"))
+    assert shown.splitlines() == ["%y = s32[2,3]", "[[-1, -2, -3],", " [-4, -5, -6]]"]
+
+
 def test_nan_and_changes_are_met(wrong) -> None:
     text = NAN.replace("ROOT out = f32[2] sqrt(up)", "less = negate(up)\n  ROOT out = sqrt(less)")
     text = text.replace("less = negate", "less = f32[2] negate").replace(
