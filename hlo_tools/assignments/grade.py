@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 FULL, LARGE, WEAK = 10, 7, 5
 # Up to so many instructions, a module that shows a bug gets all points.
 SMALL = 12
+# So many letters of a message are in the table that is text.
+WIDE = 80
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,9 @@ def grade(folder: Path, limits: Limits) -> Iterator[Mark]:
 def mark(folder: Path, item: str, report: Report) -> Mark:
     """What a report is worth."""
     points = {"right": FULL, "large": LARGE, "weak": WEAK}.get(report.status, 0)
-    return Mark(folder.name, item, report.status, points, FULL, report.message)
+    # A student's table names a student's files as the student does.
+    message = report.message.replace(f"{folder.resolve()}/", "").replace(f"{folder}/", "")
+    return Mark(folder.name, item, report.status, points, FULL, message)
 
 
 def judge(name: str, path: Path) -> Report:
@@ -85,7 +89,7 @@ def judge(name: str, path: Path) -> Report:
 def as_text(marks: Sequence[Mark]) -> str:
     """A table, with the sum of each student."""
     rows = [
-        (m.student, m.item, f"{m.points:>2}/{m.of}", m.status, m.message.partition("\n")[0][:60])
+        (m.student, m.item, f"{m.points:>2}/{m.of}", m.status, m.message.partition("\n")[0][:WIDE])
         for m in marks
     ]
     for student in dict.fromkeys(m.student for m in marks):

@@ -94,7 +94,7 @@ def run_apart(what: str, name: str, path: Path, limits: Limits = DEFAULT) -> Rep
         except subprocess.TimeoutExpired:
             _end_all(process)
             os.close(reading)
-            told = f"it was still waiting after {PATIENCE * limits.seconds} s"
+            told = f"it has not come to an end after {PATIENCE * limits.seconds} s"
             return Report(number, "time", told)
         # What it has started and left behind would keep the pipe open.
         _end_all(process)

@@ -107,6 +107,55 @@ def test_a_folder_is_made_tried_and_graded(
     assert main(["assignment", "grade", str(tmp_path)]) == 2
 
 
+# Bodies of answers: what each does, and what may be told of it.
+HANDED_IN = {
+    "exercise16.py": ("while True: pass", "time"),
+    "exercise18.py": ("x = []\n    while True: x.append(bytearray(1 << 26))", "error time"),
+    "exercise34.py": (
+        "import urllib.request\n    urllib.request.urlopen('http://localhost:9')",
+        "error",
+    ),
+}
+WHOLE = {
+    "bug1.hlo": (INNOCENT, "wrong"),
+    "exercise05.hlo": ("", "wrong error unwritten"),
+    "exercise36.py": ("def emit(:", "error"),
+    "exercise38.cu": ("", "missing"),
+}
+DEPTH = """def depth(computation):
+    found = {}
+    for instr in computation.instructions:
+        found[instr] = 1 + max((found[o] for o in instr.operands), default=0)
+    return max(found.values())
+"""
+
+
+@pytest.mark.slow
+def test_nothing_that_is_handed_in_stops_the_grader(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Answers that are right, wrong, empty, no Python; that hang, eat memory, want the network."""
+    folder = tmp_path / "ada"
+    make_folder(folder, seed=7, bugs=4, exercises=7)
+    for name, (body, _) in HANDED_IN.items():
+        stub = (folder / name).read_text()
+        (folder / name).write_text(
+            stub.replace('raise NotImplementedError("not written yet")', body)
+        )
+    for name, (text, _) in WHOLE.items():
+        (folder / name).write_text(text)
+    (folder / "exercise08.py").write_text(DEPTH)
+    options = ["--seconds", "8", "--megabytes", "1500", "--format", "json"]
+    assert main(["assignment", "grade", str(folder), *options]) == 1
+    marks = json.loads(capsys.readouterr().out)
+    wanted = {n: w for n, (_, w) in (WHOLE | HANDED_IN).items()} | {"exercise08.py": "right"}
+    wanted |= {f"bug{n}.hlo": "unwritten" for n in (2, 3, 4)}
+    told = {n: m["status"] for n, m in zip(sorted(wanted), marks, strict=True)}
+    assert all(told[name] in wanted[name].split() for name in wanted), marks
+    assert [m["points"] for m in marks].count(10) == 1
+    assert not any(str(tmp_path) in m["message"] for m in marks)
+
+
 @pytest.mark.slow
 def test_stubs_get_no_points_and_solutions_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     made = make_folder(tmp_path / "ada", seed=1, bugs=4, exercises=2)
