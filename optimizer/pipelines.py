@@ -167,6 +167,8 @@ def preparation() -> Pipeline:
             AsyncUnwrapper(),
             DegenerateCollectiveRemover(alone=True),
             *stages.kept(stages.NEEDED, strict=False),
+            # What is dead need not be anything that can be emitted.
+            Dce(),
             CopyInsertion(),
         ),
     )

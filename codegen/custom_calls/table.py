@@ -73,6 +73,10 @@ def refuse(instr: Instruction) -> HloError:
     """The error for a custom call that has no kernel and is no other instruction either."""
     attrs = a.CustomCall.of(instr)
     target = attrs.custom_call_target
+    if any(s.is_buffer for i in (instr, *instr.operands) for _, s in i.shape.leaves()):
+        message = f"{instr.name}: {target} makes a buffer, or an array of one, which is no value"
+        note = "only an array that is pinned and given back at once can be compiled"
+        return HloError("HLO181", message, instr.span, [note])
     if target in EXPANSIONS:
         whole = instr.operands[0].shape
         message = f"{instr.name}: {whole} is split, and the module is not partitioned"

@@ -46,10 +46,13 @@ def expansion(*targets: str) -> Callable[[Expansion], Expansion]:
 def place(site: Site) -> Instruction | None:
     """The operand, or the tuple of operands; where they are to be makes no difference here.
 
-    None if the result is a part of the operand, as on one of several devices, or if a buffer is
-    pinned or given back: only calls do that.
+    None if the result is a part of the operand, as on one of several devices, or if it is a buffer:
+    only calls make these. An array that is pinned and given back at once is no buffer meanwhile.
     """
     instr = site.instr
+    pinned = instr.operands[0] if _calls(instr, "Unpin") else instr
+    if _calls(pinned, "Pin") and instr is not pinned:
+        return make("opt-barrier", pinned.operands[0], shape=instr.shape)
     if any(s.is_buffer for s in (instr.shape, *(o.shape for o in instr.operands))):
         return None
     several = instr.shape.is_tuple and len(instr.operands) != 1
@@ -60,6 +63,10 @@ def place(site: Site) -> Instruction | None:
     if several:
         return make("tuple", *instr.operands)
     return make("opt-barrier", instr.operands[0], shape=instr.shape)
+
+
+def _calls(instr: Instruction, target: str) -> bool:
+    return instr.opcode == "custom-call" and a.CustomCall.of(instr).custom_call_target == target
 
 
 @expansion("AllocateBuffer", "CreateBuffer")

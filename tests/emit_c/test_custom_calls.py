@@ -256,6 +256,37 @@ def test_a_split_module_is_refused_with_what_to_do():
     assert "SPMD partitioner" in caught.value.notes[0]
 
 
+PINNED = """x = f32[4] parameter(0)
+b = b(f32[4]) custom-call(x), custom_call_target="Pin", output_to_operand_aliasing={{}: (0, {})}
+"""
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+def test_what_is_pinned_and_given_back_is_a_value(optimize):
+    back = """ROOT u = f32[4] custom-call(b), custom_call_target="Unpin",
+  output_to_operand_aliasing={{}: (0, {})}"""
+    given = np.float32([1, 2, 3, 4])
+    executable = emit_c.compile(hlo.parse(entry(PINNED + back)), optimize=optimize)
+    assert executable(given).tolist() == given.tolist()
+
+
+def test_a_pinned_buffer_is_refused_for_what_it_is():
+    text = entry(PINNED.replace("b = b", "ROOT b = b"))
+    with pytest.raises(hlo.HloError, match="Pin makes a buffer") as caught:
+        emit_c.compile(hlo.parse(text))
+    assert caught.value.code == "HLO181"
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+def test_a_dead_call_that_does_not_fit_is_left_out(optimize):
+    """The interpreter does not run it either."""
+    lines = """x = f32[4] parameter(0)
+dead = bf16[2] custom-call(x), custom_call_target="AllocateBuffer"
+ROOT n = f32[4] negate(x)"""
+    executable = emit_c.compile(hlo.parse(entry(lines)), optimize=optimize)
+    assert executable(np.float32([1, 2, 3, 4])).tolist() == [-1, -2, -3, -4]
+
+
 def test_c_has_what_the_interpreter_has():
     assert not kernel.targets & EXPANSIONS.keys()
     builtin = {t for t, f in CUSTOM_CALLS.items() if f.__module__.startswith("interpreter.")}
