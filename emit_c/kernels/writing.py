@@ -115,7 +115,7 @@ def _drop_unused(kernel: Kernel, used: Collection[str]) -> None:
 
 def write_loops(
     kernel: Kernel,
-    results: Sequence[tuple[Instruction, Sequence[Name]]],
+    results: Sequence[tuple[Instruction, Sequence[Name | None]]],
     *,
     plain: bool = False,
 ) -> tuple[Statement, ...]:
@@ -123,8 +123,9 @@ def write_loops(
 
     Parameters
     ----------
-    results : instructions, each with the kernel's pointers to the arrays of its value. Those of
-        other dimensions than the first have their elements in the same row-major order.
+    results : instructions, each with the kernel's pointers to the arrays of its value; None for an
+        array that lies there already. Those of other dimensions than the first have their elements
+        in the same row-major order.
     plain : a loop for each dimension, in the order of memory.
     """
     body = kernel.body
@@ -133,7 +134,7 @@ def write_loops(
 
     def write(index: Index) -> None:
         with body.block() as statements:
-            made: list[tuple[Instruction, Sequence[Name], Values]] = []
+            made: list[tuple[Instruction, Sequence[Name | None], Values]] = []
             for instr, pointers in results:
                 here = _renumbered(index, shape, _leaf(instr))
                 made.append((instr, pointers, body.elements(instr, here)))
@@ -141,8 +142,9 @@ def write_loops(
             for instr, pointers, values in made:
                 shapes = [s for _, s in instr.shape.leaves()]
                 for leaf, pointer, value in zip(shapes, pointers, values, strict=True):
-                    place = item(pointer, number)
-                    body.assign(place, body.stored(leaf.element_type, value))
+                    if pointer is not None:
+                        place = item(pointer, number)
+                        body.assign(place, body.stored(leaf.element_type, value))
         body.add(*live(statements))
 
     if plain:
@@ -158,7 +160,7 @@ def write_loops(
 
 
 def _traced(
-    kernel: Kernel, results: Sequence[tuple[Instruction, Sequence[Name]]], index: Index
+    kernel: Kernel, results: Sequence[tuple[Instruction, Sequence[Name | None]]], index: Index
 ) -> Trace:
     """What the elements at an index take to compute, found in a kernel that nobody uses."""
     probe = Kernel(kernel.writer.constants, kernel.scope)

@@ -17,6 +17,7 @@ from emit_c.kernels.writing import write_loops
 from emit_c.program.function import HANDED_ON_NAMES
 from emit_c.program.second_iteration import iteration_in_swapped_places
 from emit_c.table import emits_c
+from optimizer.loops.state import loop_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,11 +55,30 @@ def write_conditional(function: Function, instr: Instruction) -> None:
 def write_in_variables(function: Function, loop: Instruction) -> None:
     """One kernel for a loop whose state consists of scalars, which it keeps in C variables."""
     kernel = function.new_kernel(function.scope)
-    pairs = zip(leaves(function.tree(loop), loop.shape), loop.shape.leaves(), strict=True)
-    outputs = [kernel.output(s, pointer, loop.name) for pointer, (_, s) in pairs if pointer]
+    state, shapes = leaves(function.tree(loop), loop.shape), loop.shape.leaves()
+    stays = _stays(function, loop)
+    outputs = [
+        None if k in stays else kernel.output(s, pointer, loop.name)
+        for k, (pointer, (_, s)) in enumerate(zip(state, shapes, strict=True))
+        if pointer
+    ]
     begin = Struct(None, (Literal(0),))
     kernel.writer.patience = kernel.body.variable(Record("hlo_patience"), "patience", begin)
     function.call_kernel(kernel, loop, write_loops(kernel, [(loop, outputs)]))
+
+
+def _stays(function: Function, loop: Instruction) -> set[int]:
+    """The elements of the state that are where they were, and as they were.
+
+    A loop may have a constant there, which can't be written.
+    """
+    elements = loop_of(loop)
+    if elements is None or any(s.is_tuple for s in loop.shape.elements):
+        return set()
+    init = loop.operands[0]
+    before, after = (leaves(function.tree(i), i.shape) for i in (init, loop))
+    pairs = enumerate(zip(before, after, strict=True))
+    return {k for k, (a, b) in pairs if a == b and elements.is_invariant(k)}
 
 
 def write_while(function: Function, instr: Instruction) -> None:

@@ -1,8 +1,13 @@
 """Loops and branches, inside kernels and around them: C gives what the interpreter gives."""
 
+import re
+
+import numpy as np
 import pytest
 from strategies.compiled import check, entry
 
+import emit_c
+import hlo
 from interpreter.numbers.compare import ROUNDING
 
 
@@ -125,6 +130,26 @@ same {{ {body} }}"""
 x = f32[3] parameter(0)
 s = (s32[], f32[3]) tuple(i, x)
 ROOT w = (s32[], f32[3]) while(s), condition=always, body=same""", before))  # fmt: skip
+
+
+@pytest.mark.parametrize("optimize", [False, True])
+def test_a_loop_over_scalars_leaves_constants_alone(optimize):
+    """The limit is a constant of the library, in memory that can't be written."""
+    before = """cond { p = (s32[], s32[]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0  n = s32[] get-tuple-element(p), index=1
+  ROOT l = pred[] compare(i, n), direction=LT }
+body { q = (s32[], s32[]) parameter(0)
+  j = s32[] get-tuple-element(q), index=0  m = s32[] get-tuple-element(q), index=1
+  k = s32[] add(j, j)  ROOT t = (s32[], s32[]) tuple(k, m) }"""
+    module = hlo.parse(entry("""start = s32[] parameter(0)
+limit = s32[] constant(100)
+s = (s32[], s32[]) tuple(start, limit)
+w = (s32[], s32[]) while(s), condition=cond, body=body
+ROOT last = s32[] get-tuple-element(w), index=0""", before))  # fmt: skip
+    executable = emit_c.compile(module, optimize=optimize)
+    assert executable(np.int32(3)) == 192
+    (kernel,) = re.findall(r"^static int w\w*_kernel\((.*?)\)", executable.source, re.MULTILINE)
+    assert kernel.count("const s32 *") == kernel.count("*") - 1, kernel
 
 
 def test_a_loop_over_scalars_runs_in_variables():
