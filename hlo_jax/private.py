@@ -160,7 +160,27 @@ def share_by_dlpack() -> None:
     kind.__dlpack__, kind.__dlpack_device__ = to_dlpack, dlpack_device
 
 
-def emit_callbacks(target: str, enter: Callable[[Any], tuple[int, Any]]) -> None:
+def call_what_is_exported_for_cpu() -> None:
+    """Let functions that `jax.export` exported for the CPU be called on PyHLO.
+
+    They have custom calls of the CPU at most, and PyHLO knows these.
+    """
+    export = _module("jax._src.export._export")
+    lower = export._call_exported_lowering
+
+    def lower_ours(ctx: Any, *arguments: Any, exported: Any) -> Any:
+        if tuple(ctx.module_context.platforms) == (PLATFORM,):
+            names = [
+                PLATFORM if name == "cpu" and PLATFORM not in exported.platforms else name
+                for name in exported.platforms
+            ]
+            exported = dataclasses.replace(exported, platforms=tuple(names))
+        return lower(ctx, *arguments, exported=exported)
+
+    _module("jax._src.interpreters.mlir").register_lowering(export.call_exported_p, lower_ours)
+
+
+def emit_callbacks(whole: str, shards: str, enter: Callable[[Any], tuple[int, Any]]) -> None:
     """Let `pure_callback`, `io_callback` and `jax.debug` become a custom call of PyHLO's.
 
     JAX emits callbacks into Python for platforms of a list only. Its own custom call finds the
@@ -168,7 +188,8 @@ def emit_callbacks(target: str, enter: Callable[[Any], tuple[int, Any]]) -> None
 
     Parameters
     ----------
-    target : the name of the custom call; its attribute `index` is the function's number.
+    whole : the name of the custom call; its attribute `index` is the function's number.
+    shards : the same, for functions that each device calls with its part of an array.
     enter : takes a function; gives its number, and what the program keeps as long as it may call.
     """
     callback = _module("jax._src.callback")
@@ -193,6 +214,7 @@ def emit_callbacks(target: str, enter: Callable[[Any], tuple[int, Any]]) -> None
             avals_in, avals_out = [abstract, *ctx.avals_in], [abstract, *ctx.avals_out]
             ctx = dataclasses.replace(ctx, avals_in=avals_in, avals_out=avals_out)
         build = _module("jax._src.ffi").build_ffi_lowering_function
+        target = shards if others.get("partitioned") else whole
         called = build(target, has_side_effect=has_side_effect)(
             ctx, *operands, index=np.uint64(number)
         )

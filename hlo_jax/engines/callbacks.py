@@ -38,7 +38,10 @@ if TYPE_CHECKING:
     from interpreter.engine.frame import Frame
     from interpreter.table import Value
 
-TARGET: Final = "pyhlo_python_callback"
+# As XLA's CPU backend calls them: its partitioner, which divides programs for several devices,
+# knows them by name. The second is called on each device with what that has of an array.
+WHOLE: Final = "xla_ffi_python_cpu_callback"
+SHARDS: Final = "xla_ffi_partitioned_python_cpu_callback"
 _FUNCTIONS: dict[int, Callable[..., list[Any]]] = {}
 _numbers = itertools.count(int.from_bytes(os.urandom(4)) << 32)
 
@@ -103,7 +106,7 @@ def _provided(count: int) -> str:
     return name
 
 
-@kernel(TARGET)
+@kernel(WHOLE, SHARDS)
 def write(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """Call the function from C, with the addresses of all arrays; tokens have none."""
     number: int = config(instr)["index"]
@@ -119,7 +122,7 @@ def write(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     body.add(Try(function, (Literal(number), *arrays)))
 
 
-@custom_call(TARGET)
+@custom_call(WHOLE, SHARDS)
 def call(_frame: Frame, instr: Instruction, *operands: Value) -> Value:
     """Call the function with copies of the operands, which it may keep; tokens go by."""
     function = _FUNCTIONS[config(instr)["index"]]

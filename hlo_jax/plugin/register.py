@@ -12,12 +12,13 @@ from typing import Any
 import hlo_jax.plugin
 from hlo_jax.abi.numbers import TYPES
 from hlo_jax.abi.structs import ClientBufferFromHostBuffer, ClientCompile, LoadedExecutableExecute
-from hlo_jax.engines.callbacks import TARGET, enter
+from hlo_jax.engines.callbacks import SHARDS, WHOLE, enter
 from hlo_jax.ffi.handlers import register_target, register_types
 from hlo_jax.plugin.memory import text
 from hlo_jax.plugin.table import capsule, table
 from hlo_jax.private import (
     PLATFORM,
+    call_what_is_exported_for_cpu,
     choose_like_cpu,
     emit_callbacks,
     hear_of_foreign_functions,
@@ -55,7 +56,8 @@ def register() -> None:
         choose_like_cpu()
         keep_in_compilation_cache()
         share_by_dlpack()
-        emit_callbacks(TARGET, enter)
+        emit_callbacks(WHOLE, SHARDS, enter)
+        call_what_is_exported_for_cpu()
         hear_of_foreign_functions(register_target, register_types)
         register_plugin(capsule())
     except (ImportError, AttributeError, KeyError, TypeError) as error:

@@ -97,3 +97,11 @@ def test_branches_by_platform(jax: Any) -> None:
     assert chosen(cpu=add(1), cuda=add(2)) == 2, "PyHLO is the processor"
     assert chosen(cpu=add(1), pyhlo=add(3), default=add(4)) == 4
     assert chosen(cuda=add(2), default=add(4)) == 5
+
+
+@pytest.mark.parametrize("platforms", [["cpu"], ["tpu", "cpu"]])
+def test_a_function_that_was_exported_for_the_cpu(jax: Any, jnp: Any, platforms: list[str]) -> None:
+    """An exported model with a custom call of LAPACK."""
+    matrix = np.array([[4, 1], [1, 3]], np.float32)
+    exported = jax.export.export(jax.jit(jnp.linalg.cholesky), platforms=platforms)(matrix)
+    np.testing.assert_allclose(exported.call(matrix), np.linalg.cholesky(matrix), rtol=1e-6)
