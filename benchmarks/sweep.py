@@ -6,13 +6,13 @@ Each kernel of each module (those of `benchmarks.compiled`, and texts of your ow
 threads and on one. Listed are those that take more than a twentieth of their module's time and
 
 - are slower on all threads than on one;
-- reach less than 15 % of the roofline: see `emit_c.executable.profile`; a transcendental operation
-  counts as ten here;
+- reach less than 15 % of the roofline: see `benchmarks.limits`;
 - have a loop that is marked for vector lanes, but that gcc does not vectorize, by its own report
   (other compilers are not asked);
 
 and modules that are slower than the same module emitted plain. The worst come first: those that
-lose the largest share of their module's time.
+lose the largest share of their module's time; and after them, those that a limit explains which no
+kernel of theirs could break, measured or counted for each (`benchmarks.limits`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import re
 import subprocess
 import tempfile
 import time
+from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,6 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import emit_c
 import hlo
 import optimizer
+from benchmarks import limits
 from benchmarks.compiled import Work, kernel_works, model_works, program_works
 from benchmarks.measure import both_clocks, rounds_for, spell_seconds, table
 from emit_c.executable.places import place
@@ -40,14 +42,13 @@ from optimizer.dynamic_padder.boundary import static_form
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from benchmarks.limits import Loop
     from hlo.instruction import Module
 
 # Of a module's time, and of the roofline.
 SHARE, ROOFLINE = 0.05, 0.15
 # How many times as long on all threads as on one; noise makes less.
 SLOWER = 1.15
-# Operations of `exp` and its like, about.
-TRANSCENDENTAL = 10
 # Kernels that are done in less have nothing to share or to fill vectors with.
 LEAST_SECONDS = 2e-6
 
@@ -59,6 +60,7 @@ class Finding(NamedTuple):
     ----------
     lost : seconds of a run of the module that could be saved, about.
     share : these, of the module's time.
+    limit : by which this is explained; empty where it is not.
     """
 
     module: str
@@ -67,6 +69,7 @@ class Finding(NamedTuple):
     seconds: float
     lost: float
     share: float
+    limit: str = ""
 
 
 def sweep(works: Iterator[Work]) -> Iterator[Finding]:
@@ -78,7 +81,7 @@ def sweep(works: Iterator[Work]) -> Iterator[Finding]:
             print(f"{work.name}: {type(error).__name__}: {str(error).splitlines()[0][:120]}")
             continue
         for each in found:
-            print(f"{each.module}: {each.kernel or 'all'}: {each.why}", flush=True)
+            print(f"{each.module}: {each.kernel or 'all'}: {each.why} {each.limit}", flush=True)
         yield from found
 
 
@@ -92,12 +95,12 @@ def findings(work: Work) -> Iterator[Finding]:
     finally:
         emit_c.set_threads(threads)
     whole = sum(row.seconds for row in many.rows())
-    scalar = scalar_loops(emit_c.emit(module).source)
+    code = Code(emit_c.emit(module).source)
     for row in many.rows():
         if row.seconds < SHARE * whole or row.seconds < LEAST_SECONDS * row.calls:
             continue
-        for why, lost in _reasons(many, row, one.get(_kernel(row)), scalar):
-            yield Finding(work.name, _kernel(row), why, row.seconds, lost, lost / whole)
+        for why, lost, limit in _reasons(many, row, one.get(_kernel(row)), code):
+            yield Finding(work.name, _kernel(row), why, row.seconds, lost, lost / whole, limit)
     yield from _slower_than_plain(work, module)
 
 
@@ -106,48 +109,73 @@ def _kernel(row: Row) -> str:
 
 
 def _reasons(
-    found: Profile, row: Row, alone: Row | None, scalar: dict[str, list[int]]
-) -> Iterator[tuple[str, float]]:
-    """Why a kernel is listed, and the seconds that it loses."""
+    found: Profile, row: Row, alone: Row | None, code: Code
+) -> Iterator[tuple[str, float, str]]:
+    """Why a kernel is listed, the seconds that it loses, and the limit that explains it."""
+    name = _kernel(row)
+    threads = name in code.parallel
     if alone is not None and row.seconds > SLOWER * alone.seconds:
-        times = row.seconds / alone.seconds
-        yield f"{times:.2f} times as long on all threads as on one", row.seconds - alone.seconds
-    line = found.roofline
-    hard = sum(s.transcendentals for s in row.sites) / len(row.sites) * row.calls
-    least = max(
-        row.bytes / line.bytes_per_second,
-        (row.flops + hard * TRANSCENDENTAL) / line.flops_per_second,
-    )
+        why = f"{row.seconds / alone.seconds:.2f} times as long on all threads as on one"
+        limit = limits.limit_of_threads(row, alone, threads=threads)
+        yield why, row.seconds - alone.seconds, limit
+    least = limits.least_seconds(row, found.roofline, threads=threads)
     if least < ROOFLINE * row.seconds:
-        yield f"{least / row.seconds:.0%} of the roofline", row.seconds - least / ROOFLINE
-    if lines := scalar.get(_kernel(row)):
-        yield f"not in lanes: line {', '.join(map(str, lines[:4]))}", row.seconds / 2
+        why = f"{least / row.seconds:.0%} of the roofline"
+        yield why, row.seconds - least / ROOFLINE, limits.limit_of_rate(row)
+    if loops := code.scalar.get(name):
+        lines = ", ".join(str(loop.line) for loop in loops[:4])
+        limit = limits.limit_of_lanes(row, loops, code.in_lanes[name])
+        yield f"not in lanes: line {lines}", row.seconds / 2, limit
 
 
-def scalar_loops(source: str) -> dict[str, list[int]]:
-    """The lines of loops that are meant for lanes but run in none, by the kernel; gcc tells."""
-    tools = toolchain()
-    if not is_gcc(tools.command):
-        return {}
+class Code:
+    """What the C of a module, and gcc's report on it, tell of its kernels.
+
+    Attributes
+    ----------
+    scalar : the loops that are meant for lanes but run in none, by the kernel; none if the compiler
+        is not gcc.
+    in_lanes : how many run in lanes.
+    parallel : kernels that threads share.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.scalar: dict[str, list[Loop]] = {}
+        self.in_lanes = Counter[str]()
+        lines = source.split("\n")
+        places = enumerate(lines, 1)
+        shared = (number for number, line in places if "hlo_parallel(" in line)
+        self.parallel = {_kernel_at(source, number) for number in shared}
+        if not is_gcc(toolchain().command):
+            return
+        done = _vectorized(source)
+        for number, line in enumerate(lines, 1):
+            if line.strip().startswith("#pragma omp simd"):
+                # gcc names a line of the loop, often the first one inside.
+                end = lines.index(f"{line.partition('#')[0]}}}", number)
+                kernel = _kernel_at(source, number)
+                if done.isdisjoint(range(number, end + 2)):
+                    self.scalar.setdefault(kernel, []).append(limits.loop_at(lines, number))
+                else:
+                    self.in_lanes[kernel] += 1
+
+
+def _kernel_at(source: str, number: int) -> str:
+    """The kernel to which a line belongs, perhaps as part of a function of its own."""
+    return re.sub(r"_(part|turns|iterations)(?=(_\d+)?_kernel)", "", place(source, number).function)
+
+
+def _vectorized(source: str) -> set[int]:
+    """The lines of which gcc tells that they are a loop in lanes."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "module.c")
         file.write_text(source)
-        command = [*tools.command, *MEANING, *OPTIMIZED, "-w", "-fopt-info-vec-optimized"]
+        command = [*toolchain().command, *MEANING, *OPTIMIZED, "-w", "-fopt-info-vec-optimized"]
         told = subprocess.run(
             [*command, "-c", "-o", "/dev/null", str(file)],
             capture_output=True, text=True, check=True,
         ).stderr  # fmt: skip
-    done = {int(n) for n in re.findall(r"module\.c:(\d+):\d+: optimized: loop vectorized", told)}
-    lines, found = source.split("\n"), dict[str, list[int]]()
-    for number, line in enumerate(lines, 1):
-        if line.strip().startswith("#pragma omp simd"):
-            # gcc names a line of the loop, often the first one inside.
-            end = lines.index(f"{line.partition('#')[0]}}}", number)
-            if done.isdisjoint(range(number, end + 2)):
-                where = place(source, number).function
-                kernel = re.sub(r"_(part|iterations)(?=_kernel)", "", where)
-                found.setdefault(kernel, []).append(number)
-    return found
+    return {int(n) for n in re.findall(r"module\.c:(\d+):\d+: optimized: loop vectorized", told)}
 
 
 def _slower_than_plain(work: Work, module: Module) -> Iterator[Finding]:
@@ -190,6 +218,14 @@ def main() -> None:
     options = parser.parse_args()
     works = (work for work in all_works(options.texts) if options.only in work.name)
     found = sorted(sweep(works), key=lambda each: -each.share)
+    open_, explained = ([f for f in found if bool(f.limit) is known] for known in (False, True))
+    print(f"\n{len(open_)} findings; the worst:\n")
+    print(_listed(open_[: options.worst]))
+    print(f"\n{len(explained)} explained by a limit; the worst:\n")
+    print(_listed(explained[: options.worst]))
+
+
+def _listed(found: Sequence[Finding]) -> str:
     rows = [
         (
             f.module,
@@ -197,11 +233,11 @@ def main() -> None:
             f.why,
             spell_seconds(f.seconds),
             f"{f.share:.0%}",
+            f.limit,
         )
-        for f in found[: options.worst]
+        for f in found
     ]
-    print(f"\n{len(found)} findings; the worst:\n")
-    print(table(("module", "kernel", "why", "time", "lost"), rows))
+    return table(("module", "kernel", "why", "time", "lost", "limit"), rows)
 
 
 if __name__ == "__main__":
