@@ -3,10 +3,14 @@
 To start one takes as long as to compile a few kernels, and a module is optimized by one thread,
 while other processors idle. So some are started before anything is written: their files begin by
 including what comes out of a pipe, which nothing ever does; it is closed when the text is there.
+
+What a compiler made of one of several files is kept in the cache, for other modules that have the
+same file: a program that was changed somewhere has most of its kernels as before.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import subprocess
@@ -18,6 +22,7 @@ from typing import TYPE_CHECKING, Self
 from emit_c.executable.places import place
 from emit_c.executable.toolchain import MEANING, SHARED
 from hlo.errors.error import HloError
+from hlo.support.libraries import find_library, keep_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -67,6 +72,7 @@ class Compilers:
         self._all: list[_Compiler] = []
         self._waiting: list[_Compiler] = []
         self._busy: dict[str, _Compiler] = {}  # by text
+        self._there: dict[str, Path] = {}  # what is compiled already, by text
 
     @property
     def folder(self) -> Path:
@@ -94,16 +100,19 @@ class Compilers:
             os.close(out)
 
     def take(self, unit: str) -> None:
-        """Compile a file; others can be compiled at the same time."""
-        if self._waiting:
+        """Compile a file, if it never was; others can be compiled at the same time."""
+        kept = find_library(self._name(unit))
+        if kept:
+            self._there[unit] = kept
+        elif self._waiting:
             compiler = self._waiting.pop()
             compiler.text.write_text(unit)
             compiler.begin()
+            self._busy[unit] = compiler
         else:
             text = self._path(".c")
             text.write_text(unit)
-            compiler = self._start(text, text)
-        self._busy[unit] = compiler
+            self._busy[unit] = self._start(text, text)
 
     def link(self, units: Iterable[str], linked: Sequence[str] | None = None) -> Path:
         """The library of some files; it is gone when the context ends.
@@ -119,16 +128,26 @@ class Compilers:
         """
         units = dict.fromkeys(units)
         for unit in units:
-            if unit not in self._busy:
+            if unit not in self._busy and unit not in self._there:
                 self.take(unit)
-        for unit in units:
+        compiled = [unit for unit in units if unit not in self._there]
+        for unit in compiled:
             _finish(self._busy[unit].process, unit)
-        objects = [str(self._busy[unit].made) for unit in units]
+        objects = [str(self._there.get(unit) or self._busy[unit].made) for unit in units]
         made = self._path(".so")
         linked = self._toolchain.linked if linked is None else linked
         command = [*self._command, *SHARED, "-o", str(made), *objects, *linked]
-        _finish(_process(command), "")
+        linker = _process(command)
+        # A file of its own needs nothing kept but its library.
+        for unit in compiled if len(units) > 1 else ():
+            keep_library(self._name(unit), self._busy[unit].made.read_bytes())
+        _finish(linker, "")
         return made
+
+    def _name(self, unit: str) -> str:
+        """Under which name of the cache it is kept what a compiler makes of a file."""
+        key = "\0".join((self._toolchain.key, *self._command, unit))
+        return f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.o"
 
     def _start(self, given: Path, text: Path, handed_down: Sequence[int] = ()) -> _Compiler:
         made = text.with_suffix(".o")

@@ -73,3 +73,23 @@ def test_files_that_are_handed_out_early_are_the_same(monkeypatch):
     assert len(early) > 2
     assert files[: len(early)] == tuple(early)
     assert emit_c.emit(module).files(2) == files
+
+
+def test_a_file_of_several_is_compiled_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with compilers() as running:
+        running.link(TWO)
+    started = []
+    start = processes._process
+    monkeypatch.setattr(
+        processes, "_process", lambda *given: started.append(given) or start(*given)
+    )
+    other = TWO[1].replace("* two()", "+ two()")
+    with compilers() as running:
+        assert four(running.link((TWO[0], other)), tmp_path) == 4
+    assert len(started) == 2, "a compiler of the other file, and the linker"
+    for kept in tmp_path.rglob("*.o"):
+        kept.unlink()
+    with compilers() as running:
+        running.link(TWO)
+    assert len(started) == 2 + 3, "none is in the cache any more"
