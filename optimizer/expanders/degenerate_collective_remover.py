@@ -12,15 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from hlo import attributes as a
 from hlo.errors.error import HloError
 from interpreter.engine.device import Device
 from interpreter.groups import find_group, group_of, permute_pairs
 from optimizer.expanders.op_expander import Site, expand
 from optimizer.passes import register
-from optimizer.rewriting.make import constant, make, splat
+from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,7 +123,7 @@ def permute_start(site: Site) -> Instruction | None:
     result, shape = permute(site), site.instr.shape
     if result is None or not shape.is_tuple:
         return result
-    contexts = [constant(np.zeros((), np.uint32)) for _ in shape.elements[2:]]
+    contexts = [splat(0, context) for context in shape.elements[2:]]
     return make("tuple", _value(site.instr.operands), result, *contexts)
 
 
