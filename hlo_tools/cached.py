@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# Its folders, and what is in them.
+# Its folders, what is in them, and how the names of files end; objects are of CUDA's kernels.
 FOLDERS = {
-    "libraries": ("compiled libraries", ".so"),
-    "built": ("modules that were built", ".npz"),
-    "grammars": ("tables of the grammar", ".json"),
+    "libraries": ("compiled libraries", (".so", ".o")),
+    "built": ("modules that were built", (".npz",)),
+    "grammars": ("tables of the grammar", (".json",)),
 }
 
 
@@ -26,10 +26,10 @@ def clean() -> Iterator[str]:
         yield f"{found.root or 'the cache'} is not used: {found.refused}"
         return
     yield f"{found.root}"
-    for name, (holds, suffix) in FOLDERS.items():
+    for name, (holds, suffixes) in FOLDERS.items():
         folder = found.root / name
         if folder.is_dir():
-            yield _cleaned(folder, holds, suffix)
+            yield _cleaned(folder, holds, suffixes)
 
 
 def clear() -> None:
@@ -41,12 +41,12 @@ def clear() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _cleaned(folder: Path, holds: str, suffix: str) -> str:
+def _cleaned(folder: Path, holds: str, suffixes: tuple[str, ...]) -> str:
     """Clean a folder, and say what it held."""
     unfinished = remove_remains(folder)
     whole = size = broken = 0
     for path in sorted(folder.iterdir()):
-        if path.suffix != suffix:
+        if path.suffix not in suffixes:
             continue  # it is being written
         if read_sealed(path) is None:  # which removes it
             broken += 1

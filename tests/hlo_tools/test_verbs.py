@@ -195,13 +195,14 @@ def test_doctor_shows_and_cleans_the_cache(hlo, monkeypatch, tmp_path: Path) -> 
     assert folder
     write_sealed(folder / "a.so", b"whole")
     (folder / "b.so").write_bytes(b"half")
+    (folder / "c.cuda.o").write_bytes(b"half")
     (folder / "build-killed").mkdir()
     (folder / "build-killed" / "part0.c").touch()
     os.utime(folder / "build-killed", (1, 1))
     (folder / "build-running").mkdir()
     shown = hlo("doctor", "--cache")
     assert shown.status == 0
-    assert "compiled libraries: 1, 0.0 MB; removed: 1 broken, 1 unfinished\n" in shown.out
+    assert "compiled libraries: 1, 0.0 MB; removed: 2 broken, 1 unfinished\n" in shown.out
     assert sorted(p.name for p in folder.iterdir()) == ["a.so", "build-running"]
     assert "removed" not in hlo("doctor", "--cache").out
     assert hlo("doctor", "--clear-cache").status == 0
