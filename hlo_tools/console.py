@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Tables are at least as wide on a terminal, so that their numbers are not cut away.
+LEAST_WIDTH = 100
+# Where nobody looks at a terminal, lines are as long as they like.
+WHOLE_WIDTH = 1000
+# Names are folded at this length.
+_LONGEST_NAME = 40
 
 
 def plain() -> bool:
@@ -31,3 +43,21 @@ def console(*, stderr: bool = False, width: int | None = None) -> Console:
     return Console(
         stderr=stderr, highlight=False, soft_wrap=True, force_terminal=terminal, width=width
     )
+
+
+def table_of(words: Sequence[str], numbers: Sequence[str]) -> Table:
+    """A table of columns of words, and then of numbers; words are folded, numbers never."""
+    made = Table(box=None, caption_justify="left")
+    for name in words:
+        made.add_column(name, max_width=_LONGEST_NAME, overflow="fold")
+    for name in numbers:
+        made.add_column(name, justify="right", no_wrap=True)
+    return made
+
+
+def print_table(made: Table) -> None:
+    """Print a table, as wide as the terminal, but so that no number is cut away."""
+    width = WHOLE_WIDTH
+    if sys.stdout.isatty():
+        width = max(console().width, LEAST_WIDTH)
+    console(width=width).print(made, soft_wrap=False)

@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
-
 import optimizer
 from hlo.errors.error import HloError
+from hlo_tools.console import table_of
 from hlo_tools.pipelines import pass_in
 from hlo_tools.show import duration, spelled_bytes
 from optimizer.dynamic_padder.boundary import static_form
@@ -23,6 +22,8 @@ from optimizer.pipelines import pipeline, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from rich.table import Table
 
     from hlo.instruction import Module
     from optimizer.log import Pass
@@ -112,10 +113,7 @@ def _without(passes: Sequence[Pass], name: str) -> tuple[Pass, ...]:
 def table(found: Sequence[Way]) -> Table:
     """A row for each way, its time also beside that of the compiled module."""
     base = next(each for each in found if each.title == "compiled").seconds
-    made = Table(box=None)
-    made.add_column("", no_wrap=True)
-    for name in ("kernels", "launches", "bytes", "time", "of compiled"):
-        made.add_column(name, justify="right", no_wrap=True)
+    made = table_of(("",), ("kernels", "launches", "bytes", "time", "of compiled"))
     for each in found:
         if each.refused:
             made.add_row(each.title, "-", "-", "-", "-", "-")
@@ -130,5 +128,4 @@ def table(found: Sequence[Way]) -> Table:
         )
     refused = [f"{each.title}: {each.refused}" for each in found if each.refused]
     made.caption = "\n".join(refused) or None
-    made.caption_justify = "left"
     return made

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
-
 import emit_cuda
 import optimizer
 from emit_c.executable.profile import profile
@@ -13,22 +11,20 @@ from emit_c.executable.sanitize import sanitize
 from emit_cuda.host.device import HostDevice
 from hlo.errors.error import HloError
 from hlo.wording import counted
-from hlo_tools.console import console
+from hlo_tools.console import console, print_table, table_of
 from hlo_tools.files import write_text
 from hlo_tools.show import duration, spelled_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from rich.table import Table
+
     from emit_c.executable.profile import Profile, Row
     from hlo.instruction import Module
 
 # Rows that are shown one by one.
 MOST_ROWS = 40
-# Numbers are never cut; names are folded where a terminal is narrow.
-LEAST_WIDTH = 100
-# Where nobody looks at a terminal, lines are as long as they like.
-WHOLE_WIDTH = 1000
 _COLUMNS = ("kernel", "computes", "calls", "time", "of all", "bytes", "GB/s", "GFLOP/s", "roofline")
 
 
@@ -46,10 +42,8 @@ def run_profiled(
     for arguments in inputs:
         found = profile(optimized, arguments)
         values.append(found.value)
-        terminal = console()
-        terminal.print(summary(found))
-        width = max(terminal.width, LEAST_WIDTH) if terminal.is_terminal else WHOLE_WIDTH
-        console(width=width).print(table(found), soft_wrap=False)
+        console().print(summary(found))
+        print_table(table(found))
         if trace:
             write_text(trace, found.trace())
     return values
@@ -101,10 +95,8 @@ def table(found: Profile) -> Table:
     """A row for each kernel, those first that took longest."""
     rows = found.rows()
     spent = sum(row.seconds for row in rows)
-    made = Table(box=None, caption="\n".join(_notes(rows)), caption_justify="left")
-    for number, name in enumerate(_COLUMNS):
-        text = number < 2
-        made.add_column(name, justify="left" if text else "right", no_wrap=not text, max_width=40)
+    made = table_of(_COLUMNS[:2], _COLUMNS[2:])
+    made.caption = "\n".join(_notes(rows))
     for row in rows[:MOST_ROWS]:
         made.add_row(*_cells(row, spent))
     return made

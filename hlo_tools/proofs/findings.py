@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
+from hlo.wording import counted
+
 KINDS: Final = ("pred", "integers", "floats", "complex")
 
 
@@ -36,7 +38,7 @@ class Finding:
             return f"{self.of}: {self.why or 'not proved'}"
         types = spelled(self.types)
         rest = f"; not {self.why}" if self.why else ""
-        return f"{self.of}: {self.how} ({types}; {self.cases} cases){rest}"
+        return f"{self.of}: {self.how} ({types}; {counted(self.cases, 'case')}){rest}"
 
     def as_data(self) -> dict[str, Any]:
         """For the record."""

@@ -15,11 +15,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
-from hlo_tools.console import console
+from hlo_tools.console import print_table, table_of
 from hlo_tools.exact import instruction_errors, pass_errors
 from hlo_tools.files import read_sound_module
 from hlo_tools.inputs import add_input_options, make_inputs
@@ -28,6 +26,8 @@ from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
+
+    from rich.table import Table
 
     from hlo_tools.arguments import Parser
     from hlo_tools.exact import Row, Stop
@@ -61,20 +61,15 @@ def run(arguments: Namespace) -> int:
         raise HloError("HLO203", "accuracy is measured on one device")
     rows = instruction_errors(module, inputs[0])
     stops = pass_errors(module, chosen_pipeline(arguments), inputs[0])
-    terminal = console()
     if arguments.instructions:
-        terminal.print(instruction_table(rows, arguments.instructions))
-    terminal.print(pass_table(stops))
+        print_table(instruction_table(rows, arguments.instructions))
+    print_table(pass_table(stops))
     return 0
 
 
 def instruction_table(rows: Sequence[Row], most: int) -> Table:
     """The instructions that are furthest from f64, those that add most themselves first."""
-    made = Table(box=None)
-    made.add_column("instruction", no_wrap=True)
-    made.add_column("", no_wrap=True)
-    for name in ("own ulps", "whole ulps", "relative"):
-        made.add_column(name, justify="right", no_wrap=True)
+    made = table_of(("instruction", ""), ("own ulps", "whole ulps", "relative"))
     worst = sorted(rows, key=lambda r: (-(r.own.ulps if r.own else 0), -r.whole.ulps))
     for row in worst[:most]:
         own = "-" if row.own is None else f"{row.own.ulps:,}"
@@ -86,10 +81,7 @@ def instruction_table(rows: Sequence[Row], most: int) -> Table:
 
 def pass_table(stops: Sequence[Stop]) -> Table:
     """The result after each pass that changed something."""
-    made = Table(box=None)
-    made.add_column("result after", no_wrap=True)
-    for name in ("ulps", "relative"):
-        made.add_column(name, justify="right", no_wrap=True)
+    made = table_of(("result after",), ("ulps", "relative"))
     for stop in stops:
         name = stop.name or "no pass"
         made.add_row(name, f"{stop.error.ulps:,}", f"{stop.error.relative:.2g}")

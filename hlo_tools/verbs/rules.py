@@ -63,7 +63,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Print a line a rule."""
+    """Print a line a rule, and below it where it is from, and the evidence for it."""
     word = arguments.word
     rules = find_rules(word) if word and names_a_file(word) else _listed(arguments)
     if not rules:
@@ -98,9 +98,9 @@ def _listed(arguments: Namespace) -> list[Rule]:
 
 
 def _line(rule: Rule, word: str) -> str:
-    xla = f"    XLA: {rule.xla}" if rule.xla else ""
-    place = spell_place(rule.place)
-    return f"{rule.promise_name:{max(map(len, PROMISES))}}  {word:7}  {rule}{xla}    {place}"
+    xla = f"XLA: {rule.xla}; " if rule.xla else ""
+    head = f"{rule.promise_name:{max(map(len, PROMISES))}}  {word:7}  {rule}"
+    return f"{head}\n{BELOW}{xla}{spell_place(rule.place)}"
 
 
 def _below(evidence: Evidence) -> str:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.arrays import leaves, load, save
-from hlo_tools.console import console, is_watched
+from hlo_tools.console import console, is_watched, print_table
 from hlo_tools.files import BETWEEN, add_split_option, chosen_modules
 from hlo_tools.inputs import add_input_options, deal, make_inputs
 from hlo_tools.observers import observing
@@ -232,7 +232,7 @@ def run_ways(arguments: Namespace, module: Module, inputs: Sequence[Sequence[Any
     if len(inputs) > 1:
         raise HloError("HLO203", "modes are compared on one device")
     found = ways(module, inputs[0], arguments.mode or "compiled", arguments.ablate or ())
-    console().print(table(found))
+    print_table(table(found))
     return [found[0].value]
 
 

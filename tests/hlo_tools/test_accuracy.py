@@ -93,3 +93,19 @@ def test_the_cost_is_that_of_xla(hlo, tmp_path: Path) -> None:
     path.write_text(text)
     told = hlo("stats", path).out.split()
     assert told[told.index("flops") + 1] == f"{int(cost['flops']):,}"
+
+
+def test_no_number_is_cut_away_by_a_long_name(hlo, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    name = "very_" * 30 + "long"
+    text = f"ENTRY e {{ x = f32[2] parameter(0)  ROOT {name} = f32[2] exponential(x) }}"
+    told = hlo("accuracy", "-", "--fill", 1, stdin=text.encode()).out
+    assert "…" not in told
+    assert told.splitlines()[0].split() == [
+        "instruction",
+        "own",
+        "ulps",
+        "whole",
+        "ulps",
+        "relative",
+    ]

@@ -239,7 +239,7 @@ def test_changed_rule_is_not_run_yet(monkeypatch, hlo, tmp_path):
     monkeypatch.setattr(records, "RECORD", path)
     monkeypatch.setattr(records.read_record, "__defaults__", (path,))
     lines = hlo("rules").out.splitlines()
-    assert "tried 7 times on 2026-01-01" in lines[3]
+    assert "tried 7 times on 2026-01-01" in lines[5]
     assert lines[0].split()[1:4] == ["not", "run", "yet"]
     assert lines[-1].endswith(f"{len(RULES) - 1} not run yet")
 

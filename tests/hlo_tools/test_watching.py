@@ -6,6 +6,8 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -40,6 +42,23 @@ def test_a_profile_lists_kernels(hlo, tmp_path):
     assert "sort f32[30]" in result.out
     assert "in kernels" in result.out
     assert json.loads(trace.read_text())["traceEvents"]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_no_number_of_a_profile_is_cut_away_on_a_terminal(hlo, monkeypatch, width):
+    """Long names are folded instead, with and without colours."""
+    screen = SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True), stderr=sys.stderr)
+    monkeypatch.setattr("hlo_tools.console.sys", screen)
+    monkeypatch.setenv("COLUMNS", str(width))
+    words = ("run", "-", "--fill", 2, "--platform", "c", "--quiet", "--profile")
+    long = re.sub(rb"\bs\b", b"very_" * 20 + b"long", ADD)
+    for no_color in ("", "1"):
+        monkeypatch.setenv("NO_COLOR", no_color)
+        told = hlo(*words, stdin=long).out
+        assert "…" not in told
+        assert "roofline" in told
+        assert "very_" in told
+        assert max(map(len, told.splitlines())) <= max(width, 100) + 5
 
 
 @pytest.mark.parametrize("option", ["--profile", "--sanitize"])
