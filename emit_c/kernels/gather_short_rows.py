@@ -208,14 +208,24 @@ def written_out(body: Body, statement: Statement) -> Iterator[Statement]:
         yield statement
         return
     for iteration in range(trip_count(statement)):
-        names: dict[str, Expr] = {statement.name: Literal(iteration)}
-        for each in _decided(statement.body, names):
-            made = renamed(each, names)
-            if isinstance(made, Let | Variable):
-                name = body.name(made.name)
-                names[made.name] = Name(name)
-                made = replace(made, name=name)
-            yield made
+        yield from _copied(body, statement.body, {statement.name: Literal(iteration)})
+
+
+def _copied(
+    body: Body, statements: Sequence[Statement], values: dict[str, Expr]
+) -> Iterator[Statement]:
+    """Statements with the values of some names, and new names for what they declare."""
+    for each in _decided(statements, values):
+        if isinstance(each, If):
+            sides = (tuple(_copied(body, s, {**values})) for s in (each.then, each.otherwise))
+            yield If(substitute(each.condition, values), *sides)
+            continue
+        made = renamed(each, values)
+        if isinstance(made, Let | Variable):
+            name = body.name(made.name)
+            values[made.name] = Name(name)
+            made = replace(made, name=name)
+        yield made
 
 
 def _decided(statements: Sequence[Statement], values: Mapping[str, Expr]) -> Iterator[Statement]:

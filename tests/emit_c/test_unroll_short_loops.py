@@ -5,10 +5,12 @@ import pytest
 from numbered_names import Names
 from written import Assign, Call, For, If, Let, Variable
 
+import codegen.statements
 import emit_c
 import hlo
 import interpreter
 from codegen.printer import text
+from codegen.statements import each_side
 from emit_c.kernels.unroll_short_loops import unroll_short_loops
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.numbers.compare import BITS, ROUNDING, compare
@@ -169,3 +171,12 @@ def test_loops_that_depend_on_each_other_do_not_change_places():
     inner = For("j", 3, (*work, Assign("y[i * 3 + j]", "v79 + y[i * 3 + j - 1]")))
     nests = [For("i", 100, (inner,), parallel=True)]
     assert unroll_short_loops(Names(), nests) == nests
+
+
+def test_names_in_choices_are_new_in_each_iteration():
+    """Later passes find what a name stands for by the name alone."""
+    chosen = If("i < 9", (Let("f32", "u", "x[j]"), Assign("v", "u")), (Assign("v", "z[i]"),))
+    folded = (Variable("f32", "v"), chosen, Assign("t", "t + v"))
+    (made,) = unroll_short_loops(Names(), nest(2, folded=folded))
+    declared = [s.name for s in each_side(made.body) if isinstance(s, codegen.statements.Let)]
+    assert len(declared) == len(set(declared)) == 2
