@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from hlo.attributes import AttributeSpec, Attrs
     from hlo.attributes.annotations import Annotations
+    from hlo.errors.error import Span
 
 # What opcodes that need no shape see as their declared one.
 _UNDECLARED = tuple_of()
@@ -56,6 +57,7 @@ def instruction(
     called: Sequence[Computation] = (),
     control_predecessors: Sequence[Instruction] = (),
     annotations: Annotations = NO_ANNOTATIONS,
+    span: Span | None = None,
     **attrs: Any,
 ) -> Instruction:
     """One instruction.
@@ -64,6 +66,7 @@ def instruction(
     ----------
     shape : of the result; inferred if None. Opcodes whose result does not follow from operands and
         attributes (reshape, convert, iota, ...) need one.
+    span : where it came from in a text.
     attrs : fields of the opcode's attribute class.
 
     Raises
@@ -83,6 +86,7 @@ def instruction(
         tuple(called),
         tuple(control_predecessors),
         annotations,
+        span,
     )
     return made if shape is not None else made.with_(shape=_inferred(made))
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import hlo
 from hlo.errors.error import HloError
+from hlo.frontends import stablehlo
 from hlo.read.load import decoded, read_bytes
+from hlo.read.other_language import is_stablehlo
 from hlo.verify import verify
 from hlo_tools.protobuf.reading import is_message, read_message
 
@@ -30,7 +32,7 @@ def name_of(path: str) -> str:
 
 
 def read_module(path: str) -> Module:
-    """Parse a file of HLO text or of XLA's messages, or standard input for `-`.
+    """Parse a file of HLO text, StableHLO text or XLA's messages, or standard input for `-`.
 
     Raises
     ------
@@ -43,7 +45,8 @@ def read_module(path: str) -> Module:
     raw = sys.stdin.buffer.read() if path == STANDARD else read_bytes(path)
     if is_message(raw, name):
         return read_message(raw, name)
-    return hlo.parse(decoded(raw, name), name)
+    text = decoded(raw, name)
+    return stablehlo.parse(text, name) if is_stablehlo(text) else hlo.parse(text, name)
 
 
 def module_in(folder: str) -> str:

@@ -73,6 +73,19 @@ TEXT_CODES: Final[dict[str, Code]] = {
         "computation, and calls computations that stand before its own. If an operand is written "
         "with its shape, the shape is that of its definition.",
     ),
+    "HLO012": Code(
+        "the text is not of the form of StableHLO",
+        "A program is a `module` of functions, one of them `@main`; an operation is `%0 = "
+        "stablehlo.add %a, %b : tensor<4xf32>`, or in MLIR's generic form `%0 = "
+        '"stablehlo.add"(%a, %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>`. Values are '
+        "defined before they are used.",
+    ),
+    "HLO013": Code(
+        "HLO has nothing for a part of a StableHLO program",
+        "Quantized types, sizes that are known at run time only, operations of other dialects and "
+        "recursion have no counterpart in HLO. Frameworks remove most of them before they hand a "
+        "program to XLA: print the module after that, or as HLO.",
+    ),
     "HLO011": Code(
         "a NumPy value is no literal",
         "The element type must be one of XLA's: strings, objects and dates are not. A value that "

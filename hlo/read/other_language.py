@@ -16,7 +16,7 @@ _HINTS: Final = (
     (_FILE, "this is the name of a file, not its text: hlo.load(path) reads a file"),
     (
         _MLIR,
-        'this is MLIR (StableHLO), not HLO: JAX\'s lowered.as_text("hlo") gives HLO',
+        "this is MLIR, not HLO: hlo.frontends.stablehlo.parse reads it, if it is StableHLO",
     ),
     (
         _JAXPR,
@@ -24,6 +24,11 @@ _HINTS: Final = (
     ),
     (_LLVM, "this is LLVM IR, which XLA makes of HLO: --xla_dump_hlo_as_text dumps the HLO"),
 )
+
+
+def is_stablehlo(text: str) -> bool:
+    """Whether a text is MLIR, as `hlo.frontends.stablehlo` reads it."""
+    return _MLIR.match(text[:4000]) is not None
 
 
 def other_language(text: str) -> str:

@@ -12,6 +12,7 @@ import pytest
 import hlo
 from hlo.errors.text_codes import TEXT_CODES
 from hlo.errors.verifier_codes import VERIFIER_CODES
+from hlo.frontends import stablehlo
 
 ERRORS = Path(__file__).parents[1] / "errors"
 ROOT = Path(__file__).parents[2]
@@ -22,7 +23,10 @@ NOT_FROM_TEXT = {
 }
 
 
-@pytest.mark.parametrize("path", sorted(ERRORS.glob("*.hlo")), ids=lambda path: path.stem)
+TEXTS = sorted([*ERRORS.glob("*.hlo"), *ERRORS.glob("*.mlir")])
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)
 def test_text_provokes_the_error_that_its_comment_says(path: Path) -> None:
     text = path.read_text()
     said = []
@@ -31,7 +35,7 @@ def test_text_provokes_the_error_that_its_comment_says(path: Path) -> None:
             break
         said.append(line.removeprefix("// "))
     with pytest.raises(hlo.HloError) as caught:
-        hlo.verify(hlo.parse(text))
+        hlo.verify((stablehlo if path.suffix == ".mlir" else hlo).parse(text))
     error = caught.value
     assert error.span is not None
     place = f"{error.span.line}:{error.span.column}"
@@ -41,7 +45,7 @@ def test_text_provokes_the_error_that_its_comment_says(path: Path) -> None:
 
 
 def test_every_code_has_a_text() -> None:
-    written = {path.stem[:6] for path in ERRORS.glob("*.hlo")}
+    written = {path.stem[:6] for path in TEXTS}
     assert {*TEXT_CODES, *VERIFIER_CODES} - written == NOT_FROM_TEXT
 
 

@@ -1,0 +1,1 @@
+"""Other ways into the language than HLO text."""

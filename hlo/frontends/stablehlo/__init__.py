@@ -1,0 +1,51 @@
+"""StableHLO, the language in which JAX, TensorFlow and PyTorch hand programs to XLA, as HLO.
+
+`jax.jit(f).lower(x).as_text()` is such a text. Its operations are nearly HLO's opcodes; what
+differs is told in the files that stand behind the table of operations.
+
+The files, in the order in which they are best read: `stablehlo.lark` (which texts are allowed),
+`operation` (a program as data), `read` and `forms` (text to operations), `table`, `scope` and
+`translation` (operations to instructions), and `operations/` (each operation).
+
+Source: the StableHLO specification, `docs/spec.md` in openxla/stablehlo.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING
+
+from hlo.errors.error import Source
+from hlo.frontends.stablehlo import operations
+from hlo.frontends.stablehlo.read import read_program
+from hlo.frontends.stablehlo.translation import Translation
+from hlo.support.garbage import no_collection
+
+if TYPE_CHECKING:
+    from hlo.instruction import Module
+
+# Files define their operations when they are imported.
+for _file in iter_modules(operations.__path__, f"{operations.__name__}."):
+    import_module(_file.name)
+
+__all__ = ["parse"]
+
+
+@no_collection()
+def parse(text: str, name: str = "<string>") -> Module:
+    """Parse StableHLO text into a module of HLO.
+
+    Parameters
+    ----------
+    text : in MLIR's syntax, with operations in their custom or generic form.
+    name : what errors call the text, such as a file's name.
+
+    Raises
+    ------
+    HloError
+        HLO012 if the text is not of the form of StableHLO, HLO013 if HLO has nothing for what it
+        says.
+    """
+    source = Source(text, name)
+    return Translation(read_program(source), source).module()

@@ -1,0 +1,89 @@
+"""A StableHLO program as data: operations with attributes and regions, as MLIR has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hlo.errors.error import Span
+    from hlo.types.shape import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A value that a block or function is given."""
+
+    name: str
+    shape: Shape
+    attributes: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation.
+
+    Attributes
+    ----------
+    name : with its dialect, such as "stablehlo.add".
+    results : the names of its values: `%0`, or `%0#0`, `%0#1` for several.
+    operands : the names of the values that it uses.
+    attributes : by name; numbers, strings, tuples, dictionaries, NumPy arrays, `Tagged`.
+    regions : blocks of operations inside it; all have one block in StableHLO.
+    operand_shapes, result_shapes : as far as the text says them.
+    place : where in the user's program it comes from; see `hlo.frontends.stablehlo.origins`.
+    """
+
+    name: str
+    results: tuple[str, ...]
+    operands: tuple[str, ...]
+    attributes: dict[str, Any]
+    regions: tuple[Block, ...]
+    operand_shapes: tuple[Shape, ...]
+    result_shapes: tuple[Shape, ...]
+    span: Span
+    place: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Operations that run one after the other; the last one returns values."""
+
+    arguments: tuple[Argument, ...]
+    operations: tuple[Operation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of the module."""
+
+    name: str
+    arguments: tuple[Argument, ...]
+    body: Block
+    is_private: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A module: its attributes, functions, and places by the names that stand for them."""
+
+    name: str
+    attributes: dict[str, Any]
+    functions: tuple[Function, ...]
+    places: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """An attribute of a dialect: `#stablehlo.gather<collapsed_slice_dims = [0]>`.
+
+    Attributes
+    ----------
+    words : what stands in the brackets without a name.
+    fields : what has one.
+    """
+
+    name: str
+    words: tuple[Any, ...]
+    fields: dict[str, Any]

@@ -1,0 +1,1 @@
+"""What each operation of StableHLO becomes, by families."""

@@ -1,0 +1,95 @@
+"""Elementwise operations that are told more than their operands."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from hlo.errors.error import HloError
+from hlo.frontends.stablehlo.table import given, translates, word
+
+if TYPE_CHECKING:
+    from hlo.frontends.stablehlo.operation import Operation
+    from hlo.frontends.stablehlo.scope import Scope
+    from hlo.instruction import Instruction
+
+    Operands = list[Instruction]
+
+
+@translates("stablehlo.compare")
+def compare(scope: Scope, op: Operation, operands: Operands) -> Instruction:
+    """A comparison: `LT, %0, %1, TOTALORDER`."""
+    words = [w for w in given(op, "words", default=()) if w != ","]
+    direction = words[0] if words else word(given(op, "comparison_direction"))
+    kind = words[1] if len(words) > 1 else word(given(op, "compare_type", default=""))
+    usual = kind in ("", "NOTYPE") or kind != "TOTALORDER"
+    return scope.add("compare", *operands, direction=direction, type="" if usual else kind)
+
+
+@translates("stablehlo.convert")
+def convert(scope: Scope, op: Operation, operands: Operands) -> Instruction:
+    """The same number in another type; of a complex number the real part."""
+    shape, value = op.result_shapes[0], operands[0]
+    if value.shape.element_type.is_complex and not shape.element_type.is_complex:
+        value = scope.add("real", value)
+    return scope.add("convert", value, shape=shape)
+
+
+@translates("stablehlo.clamp", "stablehlo.select")
+def with_scalars(scope: Scope, op: Operation, operands: Operands) -> Instruction:
+    """Scalars among the operands stand for all elements; in HLO they are repeated first."""
+    shape = op.result_shapes[0]
+    whole = [
+        scope.add("broadcast", each, shape=each.shape.with_dims(shape.dims), dimensions=())
+        if shape.rank and not each.shape.rank
+        else each
+        for each in operands
+    ]
+    return scope.add(op.name.partition(".")[2], *whole)
+
+
+@translates("stablehlo.reduce_precision")
+def reduce_precision(scope: Scope, op: Operation, operands: Operands) -> Instruction:
+    """Rounding to a smaller float format, `e5m10`."""
+    bits = re.fullmatch(r"e(\d+)m(\d+)", str(given(op, "format", default="")))
+    exponent, mantissa = (
+        bits.groups()
+        if bits
+        else (
+            given(op, "exponent_bits"),
+            given(op, "mantissa_bits"),
+        )
+    )
+    return scope.add(
+        "reduce-precision", *operands, exponent_bits=int(exponent), mantissa_bits=int(mantissa)
+    )
+
+
+@translates("stablehlo.map")
+def mapped(scope: Scope, op: Operation, operands: Operands) -> Instruction:
+    """A computation of scalars, applied to each element."""
+    called = scope.computation("map", op.regions[0])
+    dimensions = tuple(range(operands[0].shape.rank))
+    return scope.add("map", *operands, called=(called,), dimensions=dimensions)
+
+
+@translates("stablehlo.rng")
+def rng(scope: Scope, op: Operation, operands: Operands) -> Instruction:
+    """Random numbers; their shape, the third operand, is that of the result."""
+    distribution = word(given(op, "distribution", "rng_distribution")).lower()
+    return scope.add(
+        "rng", *operands[:2], shape=op.result_shapes[0], distribution=f"rng_{distribution}"
+    )
+
+
+@translates("stablehlo.rng_bit_generator")
+def rng_bit_generator(scope: Scope, op: Operation, operands: Operands) -> list[Instruction]:
+    """The next state, and random bits."""
+    algorithm = word(given(op, "algorithm", "rng_algorithm")).lower()
+    return scope.several(op, "rng-bit-generator", *operands, algorithm=f"rng_{algorithm}")
+
+
+@translates("stablehlo.uniform_quantize", "stablehlo.uniform_dequantize")
+def quantized(_scope: Scope, op: Operation, _operands: Operands) -> Instruction:
+    """HLO has no quantized types."""
+    raise HloError("HLO013", f"HLO has nothing for `{op.name}`", op.span)

@@ -1,0 +1,235 @@
+"""Functions of the dialect CHLO that HLO has no opcode for, made of those that it has.
+
+Source: `stablehlo/transforms/ChloLegalizeToStablehlo.cpp` in openxla/stablehlo for what is
+computed; the numbers are from Giles, "Approximating the erfinv function", the Cephes library, and
+Lanczos' approximation as in Numerical Recipes, 6.1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from hlo.frontends.stablehlo import coefficients
+from hlo.frontends.stablehlo.table import translates
+from hlo.types.element_type import ELEMENT_TYPES, F32
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hlo.frontends.stablehlo.operation import Operation
+    from hlo.frontends.stablehlo.scope import Scope
+    from hlo.instruction import Instruction
+
+    Operands = list[Instruction]
+    Function = Callable[["Scope", Instruction], Instruction]
+
+
+def _function(name: str) -> Callable[[Function], Function]:
+    """Enter a function of real numbers; small floats are computed with in f32."""
+
+    def enter(function: Function) -> Function:
+        def translate(scope: Scope, _op: Operation, operands: Operands) -> Instruction:
+            x = operands[0]
+            kind = x.shape.element_type
+            small = kind.is_floating and kind.bits < F32.bits
+            with scope.builder:
+                given = _converted(scope, x, F32) if small else x
+                made = function(scope, given)
+                return _converted(scope, made, kind) if small else made
+
+        translates(name)(translate)
+        return function
+
+    return enter
+
+
+def _converted(scope: Scope, x: Instruction, kind: Any) -> Instruction:
+    return scope.add("convert", x, shape=x.shape.with_type(kind))
+
+
+def _select(scope: Scope, condition: Instruction, x: Any, y: Any) -> Instruction:
+    """The one value where a condition holds, else the other; numbers are of the other's type."""
+    like = y if isinstance(x, int | float) else x
+    one, other = (
+        scope.builder.number(v, like) if isinstance(v, int | float) else v for v in (x, y)
+    )
+    return scope.add("select", condition, one, other)
+
+
+def _polynomial(scope: Scope, x: Instruction, numbers: Sequence[float]) -> Instruction:
+    """Horner's rule; the coefficient of the highest power comes first."""
+    total = scope.builder.number(numbers[0], x)
+    for number in numbers[1:]:
+        total = total * x + number
+    return total
+
+
+@_function("chlo.square")
+def square(scope: Scope, x: Instruction) -> Instruction:
+    """X * x."""
+    return scope.add("multiply", x, x)
+
+
+@_function("chlo.conj")
+def conjugate(scope: Scope, x: Instruction) -> Instruction:
+    """The complex number with the other sign of the imaginary part."""
+    return scope.add("complex", scope.add("real", x), -scope.add("imag", x))
+
+
+@_function("chlo.is_inf")
+def is_inf(_scope: Scope, x: Instruction) -> Instruction:
+    """Whether a number is infinite."""
+    return abs(x) >= math.inf
+
+
+@_function("chlo.is_pos_inf")
+def is_pos_inf(_scope: Scope, x: Instruction) -> Instruction:
+    """Whether a number is positive infinity."""
+    return x >= math.inf
+
+
+@_function("chlo.is_neg_inf")
+def is_neg_inf(_scope: Scope, x: Instruction) -> Instruction:
+    """Whether a number is negative infinity."""
+    return x <= -math.inf
+
+
+@_function("chlo.atan")
+def atan(scope: Scope, x: Instruction) -> Instruction:
+    """The angle whose tangent is x; of complex numbers -i atanh(i x)."""
+    if not x.shape.element_type.is_complex:
+        return scope.add("atan2", x, scope.builder.number(1, x))
+    turned = scope.add("complex", -scope.add("imag", x), scope.add("real", x))
+    found = scope.add("atanh", turned)
+    return scope.add("complex", scope.add("imag", found), -scope.add("real", found))
+
+
+@_function("chlo.erf_inv")
+def erf_inv(scope: Scope, x: Instruction) -> Instruction:
+    """The number whose error function is x: polynomials in a root of -log(1 - x^2)."""
+    w = -scope.add("log-plus-one", -(x * x))
+    ranges = coefficients.ERF_INV[x.shape.element_type.name]
+    total = None
+    for limit, rooted, shift, numbers in reversed(ranges):
+        place = (scope.add("sqrt", w) if rooted else w) - shift
+        made = _polynomial(scope, place, numbers)
+        total = made if total is None else _select(scope, w < limit, made, total)
+    assert total is not None
+    is_edge = scope.add("compare", abs(x), scope.builder.number(1, x), direction="EQ")
+    return _select(scope, is_edge, x * math.inf, total * x)
+
+
+@_function("chlo.erfc")
+def erfc(scope: Scope, x: Instruction) -> Instruction:
+    """1 - erf(x); for large x from exp(-x^2), which 1 would swallow."""
+    size = abs(x)
+    edge = scope.add("exponential", -(x * x))
+    if x.shape.element_type is F32:
+        q = 1 / size
+        near, far = (_polynomial(scope, q * q, n) for n in coefficients.ERFC_F32)
+        tail = edge * q * _select(scope, size < 2, near, far)
+    else:
+        (p, q), (r, s) = coefficients.ERFC_F64
+        near = _polynomial(scope, size, p) / _polynomial(scope, size, q)
+        far = _polynomial(scope, size, r) / _polynomial(scope, size, s)
+        tail = edge * _select(scope, size < 8, near, far)
+    tail = _select(scope, edge <= 0, 0.0, tail)
+    large = _select(scope, x < 0, 2 - tail, tail)
+    return _select(scope, size > 1, large, 1 - scope.add("erf", x))
+
+
+def _lanczos(scope: Scope, x: Instruction) -> tuple[Instruction, Instruction, Instruction]:
+    """X - 1, or -x below one half; the logarithm of that and 7.5; whether it is below."""
+    below = x < 0.5
+    z = _select(scope, below, -x, x - 1)
+    shift = coefficients.LANCZOS_SHIFT
+    log = scope.add("log-plus-one", z / shift) + math.log(shift)
+    return z, log, below
+
+
+@_function("chlo.lgamma")
+def lgamma(scope: Scope, x: Instruction) -> Instruction:
+    """The logarithm of the gamma function, by Lanczos; below one half by reflection."""
+    z, log, below = _lanczos(scope, x)
+    total = scope.builder.number(coefficients.LANCZOS_FIRST, x)
+    for number, coefficient in enumerate(coefficients.LANCZOS):
+        total = total + coefficient / (z + (number + 1))
+    t = z + coefficients.LANCZOS_SHIFT
+    found = (z + 0.5 - t / log) * log + math.log(2 * math.pi) / 2 + scope.add("log", total)
+    part = abs(x) - scope.add("floor", abs(x))
+    part = _select(scope, part > 0.5, 1 - part, part)
+    sine = scope.add("log", scope.add("sine", part * math.pi))
+    finite = scope.add("is-finite", sine)
+    mirrored = _select(scope, finite, math.log(math.pi) - sine - found, -sine)
+    result = _select(scope, below, mirrored, found)
+    return _select(scope, abs(x) >= math.inf, math.inf, result)
+
+
+@_function("chlo.digamma")
+def digamma(scope: Scope, x: Instruction) -> Instruction:
+    """The derivative of the logarithm of the gamma function, by Lanczos and by reflection."""
+    z, log, below = _lanczos(scope, x)
+    total = scope.builder.number(coefficients.LANCZOS_FIRST, x)
+    slope = scope.builder.number(0, x)
+    for number, coefficient in enumerate(coefficients.LANCZOS):
+        place = z + (number + 1)
+        slope = slope - coefficient / (place * place)
+        total = total + coefficient / place
+    t = z + coefficients.LANCZOS_SHIFT
+    found = log + slope / total - (coefficients.LANCZOS_SHIFT - 0.5) / t
+    whole = scope.add("floor", x)
+    angle = (x + abs(scope.add("floor", x + 0.5))) * math.pi
+    mirrored = found - math.pi * scope.add("cosine", angle) / scope.add("sine", angle)
+    result = _select(scope, below, mirrored, found)
+    is_pole = (x <= 0) & scope.add("compare", x, whole, direction="EQ")
+    return _select(scope, is_pole, math.nan, result)
+
+
+def _chebyshev(scope: Scope, x: Instruction, numbers: Sequence[float]) -> Instruction:
+    """A sum of Chebyshev polynomials, by Clenshaw's rule."""
+    before = last = scope.builder.number(0, x)
+    total = scope.builder.number(numbers[0], x)
+    for number in numbers[1:]:
+        before, last = last, total
+        total = x * last - before + number
+    return (total - before) * 0.5
+
+
+@_function("chlo.bessel_i1e")
+def bessel_i1e(scope: Scope, x: Instruction) -> Instruction:
+    """The modified Bessel function of order 1, times exp(-|x|)."""
+    size = abs(x)
+    near = _chebyshev(scope, size * 0.5 - 2, coefficients.BESSEL_I1E_NEAR) * size
+    far = _chebyshev(scope, 32 / size - 2, coefficients.BESSEL_I1E_FAR) * scope.add("rsqrt", size)
+    return _select(scope, size <= 8, near, far) * scope.add("sign", x)
+
+
+@translates("chlo.next_after")
+def next_after(scope: Scope, _op: Operation, operands: Operands) -> Instruction:
+    """The number next to x on the way to y: the bits of a float count them."""
+    x, y = operands
+    kind = x.shape.element_type
+    integer = ELEMENT_TYPES[f"u{kind.bits}"]
+    sign = 1 << kind.bits - 1
+
+    def bits(value: Instruction) -> Instruction:
+        return scope.add("bitcast-convert", value, shape=value.shape.with_type(integer))
+
+    def compared(direction: str, a: Instruction, b: Instruction) -> Instruction:
+        return scope.add("compare", a, b, direction=direction)
+
+    with scope.builder:
+        words = [bits(value) for value in operands]
+        sizes = [w & (sign - 1) for w in words]
+        signs = [w & sign for w in words]
+        zero = scope.builder.number(0, words[0])
+        away = compared("GT", sizes[0], sizes[1]) | compared("NE", *signs)
+        step = _select(scope, away, zero - 1, zero + 1)
+        from_zero = _select(scope, compared("EQ", sizes[1], zero), words[1], signs[1] | 1)
+        moved = _select(scope, compared("EQ", sizes[0], zero), from_zero, words[0] + step)
+        same = compared("EQ", x, y)
+        moved = _select(scope, same, words[1], moved)
+        found = scope.add("bitcast-convert", moved, shape=x.shape)
+        is_nan = compared("NE", x, x) | compared("NE", y, y)
+        return _select(scope, is_nan, math.nan, found)

@@ -1,0 +1,183 @@
+"""Products, convolutions, transforms and linear algebra."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hlo.frontends.stablehlo.operation import Tagged
+from hlo.frontends.stablehlo.operations.reductions import window_of
+from hlo.frontends.stablehlo.table import given, integers, translates, word
+from hlo.types.values import ConvDims
+
+if TYPE_CHECKING:
+    from hlo.frontends.stablehlo.operation import Operation
+    from hlo.frontends.stablehlo.scope import Scope
+    from hlo.instruction import Instruction
+
+    Operands = list[Instruction]
+
+
+def _precision(op: Operation) -> tuple[str, ...]:
+    """How exact products are; () where that is the usual."""
+    words = [word(w).lower() for w in given(op, "precision", "precision_config", default=())]
+    return tuple(words) if any(w != "default" for w in words) else ()
+
+
+def _algorithm(op: Operation) -> str:
+    """The algorithm of a dot, by HLO's name for it: operand type, sum's type, partial products."""
+    found = given(op, "algorithm", default="")
+    if not isinstance(found, Tagged):
+        return ""
+    fields = found.fields
+    types = [str(fields[f"{side}_precision_type"]) for side in ("lhs", "rhs")]
+    total, count = str(fields["accumulation_type"]), int(fields.get("num_primitive_operations", 1))
+    if types[0].startswith("f8"):
+        fast = "_fast_accum" if fields.get("allow_imprecise_accumulation") is True else ""
+        return f"dot_any_f8_any_f8_{total}{fast}"
+    return f"dot_{types[0]}_{types[1]}_{total}" + (f"_x{count}" if count > 1 else "")
+
+
+_SIDES = ("lhs", "rhs")
+
+
+def _dot_dims(op: Operation) -> dict[str, tuple[int, ...]]:
+    """Batch and contracting dimensions of both sides."""
+    numbers = given(op, "dot_dimension_numbers", default={})
+    if isinstance(numbers, Tagged):
+        names = {"batch_dims": "batching_dimensions", "contracting_dims": "contracting_dimensions"}
+        return {
+            f"{side}_{ours}": integers(numbers.fields.get(f"{side}_{theirs}", ()))
+            for side in _SIDES
+            for ours, theirs in names.items()
+        }
+    batch = given(op, "batching_dims", default=((), ()))
+    contracting = given(op, "contracting_dims", default=((), ()))
+    return {
+        f"{side}_{name}": integers(lists[k])
+        for name, lists in (("batch_dims", batch), ("contracting_dims", contracting))
+        for k, side in enumerate(_SIDES)
+    }
+
+
+@translates("stablehlo.dot_general")
+def dot_general(scope: Scope, op: Operation, operands: Operands) -> Instruction:
+    """A batched product, summed over contracting dimensions."""
+    return scope.add(
+        "dot", *operands, shape=op.result_shapes[0], operand_precision=_precision(op),
+        algorithm=_algorithm(op), **_dot_dims(op),
+    )  # fmt: skip
+
+
+@translates("stablehlo.dot")
+def dot(scope: Scope, op: Operation, operands: Operands) -> Instruction:
+    """A product of vectors and matrices: the last dimension by the first."""
+    return scope.add(
+        "dot", *operands, shape=op.result_shapes[0], operand_precision=_precision(op),
+        lhs_contracting_dims=(operands[0].shape.rank - 1,), rhs_contracting_dims=(0,),
+    )  # fmt: skip
+
+
+@translates("chlo.ragged_dot")
+def ragged_dot(scope: Scope, op: Operation, operands: Operands) -> Instruction:
+    """A dot whose left side has rows of several groups."""
+    numbers = given(op, "ragged_dot_dimension_numbers").fields
+    names = {
+        "lhs_batch_dims": "lhs_batching_dimensions",
+        "rhs_batch_dims": "rhs_batching_dimensions",
+        "lhs_contracting_dims": "lhs_contracting_dimensions",
+        "rhs_contracting_dims": "rhs_contracting_dimensions",
+        "lhs_ragged_dims": "lhs_ragged_dimensions",
+        "rhs_group_dims": "rhs_group_dimensions",
+    }
+    return scope.add(
+        "ragged-dot", *operands, shape=op.result_shapes[0], operand_precision=_precision(op),
+        **{ours: integers(numbers.get(theirs, ())) for ours, theirs in names.items()},
+    )  # fmt: skip
+
+
+@translates("stablehlo.convolution")
+def convolution(scope: Scope, op: Operation, operands: Operands) -> Instruction:
+    """A windowed product in any number of dimensions."""
+    numbers: Any = given(op, "dim_numbers", "dimension_numbers")
+    sides: Any = numbers.words if isinstance(numbers, Tagged) else numbers
+    labels = _labels(*(side for side in sides if isinstance(side, tuple)))
+    kernel = operands[1].shape.dims
+    told = given(op, "window", default={})
+
+    def of(custom: str, generic: str) -> Any:
+        return told.get(custom, given(op, generic, default=()))
+
+    window = window_of(
+        [kernel[d] for d in labels.kernel_spatial],
+        of("stride", "window_strides"),
+        of("pad", "padding"),
+        of("lhs_dilate", "lhs_dilation"),
+        of("rhs_dilate", "rhs_dilation"),
+        of("reverse", "window_reversal"),
+    )
+    return scope.add(
+        "convolution", *operands, shape=op.result_shapes[0], window=window, dim_labels=labels,
+        feature_group_count=int(given(op, "feature_group_count", default=1)),
+        batch_group_count=int(given(op, "batch_group_count", default=1)),
+        operand_precision=_precision(op),
+    )  # fmt: skip
+
+
+def _labels(given_input: Any, kernel: Any, output: Any) -> ConvDims:
+    """Roles of dimensions: `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`."""
+    sides = [[str(label) for label in side] for side in (given_input, kernel, output)]
+
+    def spatial(side: list[str]) -> tuple[int, ...]:
+        return tuple(side.index(str(k)) for k in range(len(side) - 2))
+
+    image, window, result = sides
+    return ConvDims(
+        image.index("b"), image.index("f"), spatial(image),
+        window.index("i"), window.index("o"), spatial(window),
+        result.index("b"), result.index("f"), spatial(result),
+    )  # fmt: skip
+
+
+@translates("stablehlo.fft")
+def fft(scope: Scope, op: Operation, operands: Operands) -> Instruction:
+    """A Fourier transform over the last dimensions."""
+    kind = word(given(op, "type", "fft_type"))
+    return scope.add(
+        "fft", *operands, fft_type=kind, fft_length=integers(given(op, "length", "fft_length"))
+    )
+
+
+@translates("stablehlo.cholesky")
+def cholesky(scope: Scope, op: Operation, operands: Operands) -> Instruction:
+    """The triangular factor of positive definite matrices."""
+    return scope.add("cholesky", *operands, lower=given(op, "lower", default=False) is True)
+
+
+@translates("stablehlo.triangular_solve")
+def triangular_solve(scope: Scope, op: Operation, operands: Operands) -> Instruction:
+    """The solution of a triangular system."""
+    flags = {
+        n: given(op, n, default=False) is True for n in ("left_side", "lower", "unit_diagonal")
+    }
+    transpose = word(given(op, "transpose_a", default="NO_TRANSPOSE"))
+    return scope.add("triangular-solve", *operands, transpose_a=transpose, **flags)
+
+
+@translates("stablehlo.batch_norm_training", "stablehlo.batch_norm_grad")
+def batch_norms(scope: Scope, op: Operation, operands: Operands) -> list[Instruction]:
+    """Features normalised by their own mean and variance, and the gradients of that."""
+    opcode = op.name.partition(".")[2].replace("_", "-")
+    return scope.several(op, opcode, *operands, **_batch_norm(op))
+
+
+@translates("stablehlo.batch_norm_inference")
+def batch_norm_inference(scope: Scope, op: Operation, operands: Operands) -> Instruction:
+    """Features normalised by given means and variances."""
+    return scope.add("batch-norm-inference", *operands, **_batch_norm(op))
+
+
+def _batch_norm(op: Operation) -> dict[str, Any]:
+    return {
+        "epsilon": float(given(op, "epsilon")),
+        "feature_index": int(given(op, "feature_index")),
+    }

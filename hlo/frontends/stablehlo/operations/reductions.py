@@ -1,0 +1,130 @@
+"""Operations that run a computation over elements: folds, windows, scatters, sorts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hlo.build import Builder
+from hlo.errors.error import HloError
+from hlo.frontends.stablehlo.table import given, integers, translates
+from hlo.opcode import OPCODES
+from hlo.types.shape import array
+from hlo.types.values import WindowDim
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo.frontends.stablehlo.operation import Operation
+    from hlo.frontends.stablehlo.scope import Scope
+    from hlo.instruction import Computation, Instruction
+    from hlo.types.values import Window
+
+    Operands = list[Instruction]
+
+
+@translates("stablehlo.reduce")
+def reduce(scope: Scope, op: Operation, operands: Operands) -> list[Instruction]:
+    """Fold dimensions, from initial values on."""
+    called = _folding(scope, op, operands)
+    dimensions = integers(given(op, "dimensions"))
+    return scope.several(op, "reduce", *operands, called=(called,), dimensions=dimensions)
+
+
+def _folding(scope: Scope, op: Operation, operands: Operands) -> Computation:
+    if op.regions:
+        return scope.computation("region", op.regions[0])
+    opcode = str(given(op, "applies")).partition(".")[2].replace("_", "-")
+    if opcode not in OPCODES:
+        raise HloError("HLO013", f"HLO has no opcode `{opcode}`", op.span)
+    scalar = array(operands[0].shape.element_type)
+    name = scope.whole.computation_names.unique(f"region_{opcode}")
+    builder = Builder(name, scope.whole.names)
+    values = [builder.parameter(scalar), builder.parameter(scalar)]
+    return builder.build(builder.add(opcode, *values))
+
+
+def window_of(
+    sizes: Sequence[int], strides: Any, padding: Any, base: Any, dilation: Any, reversal: Any = ()
+) -> Window:
+    """A window; what is not given is 1, for paddings 0."""
+    rank = range(len(sizes))
+
+    def at(values: Any, d: int, usual: int) -> int:
+        return int(values[d]) if len(values) else usual
+
+    return tuple(
+        WindowDim(
+            size=int(sizes[d]),
+            stride=at(strides, d, 1),
+            pad_low=int(padding[d][0]) if len(padding) else 0,
+            pad_high=int(padding[d][1]) if len(padding) else 0,
+            base_dilation=at(base, d, 1),
+            window_dilation=at(dilation, d, 1),
+            reversal=bool(at(reversal, d, 0)),
+        )
+        for d in rank
+    )
+
+
+@translates("stablehlo.reduce_window")
+def reduce_window(scope: Scope, op: Operation, operands: Operands) -> list[Instruction]:
+    """Fold each place of a window."""
+    names = ("window_strides", "padding", "base_dilations", "window_dilations")
+    window = window_of(
+        integers(given(op, "window_dimensions")), *(given(op, n, default=()) for n in names)
+    )
+    called = scope.computation("region", op.regions[0])
+    return scope.several(op, "reduce-window", *operands, called=(called,), window=window)
+
+
+@translates("stablehlo.select_and_scatter")
+def select_and_scatter(scope: Scope, op: Operation, operands: Operands) -> Instruction:
+    """Scatter the source to the elements that windows select."""
+    sizes = integers(given(op, "window_dimensions"))
+    strides, padding = (given(op, n, default=()) for n in ("window_strides", "padding"))
+    called = [
+        scope.computation(n, b) for n, b in zip(("select", "scatter"), op.regions, strict=True)
+    ]
+    window = window_of(sizes, strides, padding, (), ())
+    return scope.add("select-and-scatter", *operands, called=called, window=window)
+
+
+@translates("stablehlo.scatter")
+def scatter(scope: Scope, op: Operation, operands: Operands) -> list[Instruction]:
+    """Combine updates into operands at computed places."""
+    numbers = given(op, "scatter_dimension_numbers").fields
+    called = scope.computation("region", op.regions[0])
+    return scope.several(
+        op,
+        "scatter",
+        *operands,
+        called=(called,),
+        **{name: integers(numbers.get(name, ())) for name in _SCATTER},
+        index_vector_dim=int(numbers.get("index_vector_dim", 0)),
+        indices_are_sorted=given(op, "indices_are_sorted", default=False) is True,
+        unique_indices=given(op, "unique_indices", default=False) is True,
+    )
+
+
+_SCATTER = (
+    *("update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims"),
+    *("input_batching_dims", "scatter_indices_batching_dims"),
+)
+
+
+@translates("stablehlo.sort")
+def sort(scope: Scope, op: Operation, operands: Operands) -> list[Instruction]:
+    """Sort operands together by a comparator."""
+    dimension = int(given(op, "dimension", default=-1)) % operands[0].shape.rank
+    called = scope.computation("compare", op.regions[0])
+    is_stable = given(op, "is_stable", default=False) is True
+    return scope.several(
+        op, "sort", *operands, called=(called,), dimensions=(dimension,), is_stable=is_stable
+    )
+
+
+@translates("chlo.top_k", "mhlo.topk")
+def top_k(scope: Scope, op: Operation, operands: Operands) -> list[Instruction]:
+    """The k largest elements of the last dimension, and their indices."""
+    k, largest = int(given(op, "k")), given(op, "largest", default=True) is not False
+    return scope.several(op, "topk", *operands, k=k, largest=largest)

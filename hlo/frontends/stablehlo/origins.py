@@ -1,0 +1,37 @@
+"""Where operations come from in the user's program, as HLO's metadata."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hlo.attributes.annotations import Metadata
+from hlo.read.quoting import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Places may stand for one another; so deep they are followed.
+_DEPTH = 20
+
+
+def metadata_of(place: Any, places: Mapping[str, Any]) -> Metadata | None:
+    """The metadata of a place: the framework's name, the file and the line, as far as known.
+
+    Parameters
+    ----------
+    places : by the names that stand for them.
+    """
+    name, file, line = "", "", 0
+    for _ in range(_DEPTH):
+        match place:
+            case ("named", str(given), inside):
+                name, place = name or given, inside
+            case ("file", str(given), int(number)):
+                file, line, place = given, number, None
+            case ("elsewhere", str(alias), None):
+                place = places.get(alias)
+            case _:
+                break
+    parts = [f"op_name={quote(name)}"] if name else []
+    parts += [f"source_file={quote(file)} source_line={line}"] if file else []
+    return Metadata(" ".join(parts)) if parts else None

@@ -1,0 +1,240 @@
+"""Computations in the making: which instruction each value of a block has become."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hlo.attributes import Constant
+from hlo.attributes.annotations import NO_ANNOTATIONS, Annotations
+from hlo.build import Builder
+from hlo.errors.error import HloError
+from hlo.frontends.stablehlo.origins import metadata_of
+from hlo.instruction import Instruction
+from hlo.names import sanitize
+from hlo.read.value_text import read
+from hlo.types.shape import tuple_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from hlo.errors.error import Span
+    from hlo.frontends.stablehlo.operation import Argument, Block, Operation, Program
+    from hlo.instruction import Computation
+    from hlo.names import NameSupply
+    from hlo.types.shape import Shape
+
+# Attributes are of any type that the text gives them; so use of one that is of another fails.
+UNREADABLE = (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError)
+RETURNS = ("stablehlo.return", "func.return", "return", "mhlo.return", "sdy.return")
+
+
+class Whole(Protocol):
+    """The translation of a whole program, as far as its scopes know it.
+
+    Attributes
+    ----------
+    names, computation_names : supplies of names, for instructions and for computations.
+    """
+
+    names: NameSupply
+    computation_names: NameSupply
+    program: Program
+
+    def computation(self, name: str, span: Span) -> Computation:
+        """The computation of a function."""
+        ...
+
+    def translation_of(self, op: Operation) -> Callable[..., Instruction | Sequence[Instruction]]:
+        """How an operation becomes instructions."""
+        ...
+
+
+class Scope:
+    """The instructions that a block becomes.
+
+    Parameters
+    ----------
+    whole : the translation that it is a part of.
+    name : of the computation.
+    """
+
+    def __init__(self, whole: Whole, name: str) -> None:
+        self.whole = whole
+        self.builder = Builder(whole.computation_names.unique(sanitize(name)), whole.names)
+        self.values: dict[str, Instruction] = {}
+        self._op: Operation | None = None
+
+    @property
+    def _span(self) -> Span | None:
+        """Where the operation stands that is translated."""
+        return self._op.span if self._op else None
+
+    def add(self, opcode: str, *operands: Instruction, **rest: Any) -> Instruction:
+        """Append an instruction; it has the name and place of the operation that is translated."""
+        op = self._op
+        rest.setdefault("name", _name(op, opcode) if op else None)
+        if op and "annotations" not in rest:
+            rest["annotations"] = self.annotations(op)
+        return self.builder.add(opcode, *operands, span=self._span, **rest)
+
+    def several(
+        self, op: Operation, opcode: str, *operands: Instruction, **rest: Any
+    ) -> list[Instruction]:
+        """Append an instruction for an operation of any number of values; gives these."""
+        count = len(op.result_shapes)
+        if count != 1:
+            rest.setdefault("shape", tuple_of(*op.result_shapes))
+        return self.unpacked(self.add(opcode, *operands, **rest), count)
+
+    def annotations(self, op: Operation, backend_config: str = "") -> Annotations:
+        """What an operation says beside its meaning."""
+        metadata = metadata_of(op.place, self.whole.program.places)
+        sharding = sharding_of(op.attributes, op)
+        if not (metadata or sharding or backend_config):
+            return NO_ANNOTATIONS
+        return Annotations(sharding, metadata=metadata, backend_config=backend_config)
+
+    def elements(self, value: Instruction) -> list[Instruction]:
+        """The elements of a tuple."""
+        count = len(value.shape.elements)
+        return [self.add("get-tuple-element", value, index=k) for k in range(count)]
+
+    def packed(self, values: Sequence[Instruction]) -> Instruction:
+        """One value of several: itself, or a tuple."""
+        return values[0] if len(values) == 1 else self.add("tuple", *values)
+
+    def unpacked(self, value: Instruction, count: int) -> list[Instruction]:
+        """What `packed` has made one value of."""
+        return [value] if count == 1 else self.elements(value)
+
+    def parameters(self, arguments: Iterable[Argument]) -> None:
+        """A parameter for each argument."""
+        for number, argument in enumerate(arguments):
+            name = sanitize(argument.name.lstrip("%")) or "arg"
+            sharding = sharding_of(argument.attributes)
+            self.values[argument.name] = self.builder.add(
+                "parameter", name=name, shape=argument.shape, number=number,
+                annotations=Annotations(sharding) if sharding else NO_ANNOTATIONS,
+            )  # fmt: skip
+
+    def packed_parameter(self, names: Sequence[str], shapes: Sequence[Shape]) -> None:
+        """One parameter for all, a tuple if they are several."""
+        shape = shapes[0] if len(shapes) == 1 else tuple_of(*shapes)
+        parameter = self.builder.parameter(shape, "state")
+        values = self.unpacked(parameter, len(shapes))
+        self.values.update(zip(names, values, strict=True))
+
+    def run(self, block: Block) -> list[Instruction]:
+        """Translate the operations of a block; gives what it returns."""
+        for op in block.operations:
+            self._op = op
+            translate = None if op.name in RETURNS else self.whole.translation_of(op)
+            operands = [self._value(name, op) for name in op.operands]
+            if translate is None:
+                return operands
+            try:
+                made = translate(self, op, operands)
+            except HloError as error:
+                raise error.at(op.span) from None
+            except UNREADABLE as error:
+                told = f"the attributes of {op.name} can't be read: {error}"
+                raise HloError("HLO013", told, op.span) from None
+            values = [made] if isinstance(made, Instruction) else list(made)
+            self._check(op, values)
+            self.values.update(zip(op.results, values, strict=True))
+        raise HloError("HLO012", "a block ends without `return`", self._span)
+
+    def _value(self, name: str, op: Operation) -> Instruction:
+        found = self.values.get(name)
+        if found is None:
+            raise HloError("HLO012", f"there is no value `{name}` here", op.span)
+        return found
+
+    def _check(self, op: Operation, values: Sequence[Instruction]) -> None:
+        """What is made is of the types that the text says."""
+        for value, shape in zip(values, op.result_shapes, strict=True):
+            if not _alike(value.shape, shape):
+                message = f"{op.name} gives {value.shape}, not {shape}"
+                raise HloError("HLO013", message, op.span)
+
+    def computation(
+        self,
+        name: str,
+        block: Block,
+        prepare: Callable[[Scope], None] | None = None,
+        also: Sequence[str] = (),
+    ) -> Computation:
+        """The computation of a block that uses nothing from around it, but for constants.
+
+        Parameters
+        ----------
+        prepare : makes the parameters; by default there is one for each argument.
+        also : values that it returns behind those that the block does.
+        """
+        inner = Scope(self.whole, name)
+        if prepare:
+            prepare(inner)
+        else:
+            inner.parameters(block.arguments)
+        for free in free_names(block):
+            if free not in inner.values:
+                inner.values[free] = self._constant_in(inner, free)
+        return inner.closed(block, also)
+
+    def _constant_in(self, inner: Scope, name: str) -> Instruction:
+        outside = self.values.get(name)
+        if outside is None or outside.opcode != "constant":
+            message = f"a computation can't use `{name}` from around it"
+            raise HloError("HLO013", message, self._span)
+        return inner.builder.constant(Constant.of(outside).literal, outside.name)
+
+    def captured(self, blocks: Sequence[Block], known: Iterable[str]) -> list[str]:
+        """The values from around that blocks use, but for constants, which they get themselves."""
+        names = dict.fromkeys(name for block in blocks for name in free_names(block))
+        own = set(known)
+        return [
+            name
+            for name in names
+            if name not in own
+            and (name not in self.values or self.values[name].opcode != "constant")
+        ]
+
+    def closed(self, block: Block, also: Sequence[str] = ()) -> Computation:
+        """The computation, after its block has been translated; `also` as in `computation`."""
+        values = [*self.run(block), *(self.values[name] for name in also)]
+        root = values[0] if len(values) == 1 else self.builder.add("tuple", *values)
+        return self.builder.build(root)
+
+
+def free_names(block: Block) -> list[str]:
+    """The values that a block uses and does not define, in order."""
+    found: dict[str, None] = {}
+    defined = {argument.name for argument in block.arguments}
+    for op in block.operations:
+        used = list(op.operands)
+        for region in op.regions:
+            own = {*op.attributes.get("names", ())}
+            used += [name for name in free_names(region) if name not in own]
+        found.update(dict.fromkeys(name for name in used if name not in defined))
+        defined.update(op.results)
+    return list(found)
+
+
+def sharding_of(attributes: dict[str, Any], op: Operation | None = None) -> Any:
+    """The sharding among the attributes of an operation or argument; None if there is none."""
+    text = attributes.get("mhlo.sharding")
+    span = op.span if op else None
+    return read("sharding", text, span) if isinstance(text, str) and text.startswith("{") else None
+
+
+def _alike(made: Shape, told: Shape) -> bool:
+    """Whether a shape is what the text says, which does not always tell sizes of run time."""
+    if made.is_array and told.is_array:
+        return (made.element_type, made.dims) == (told.element_type, told.dims)
+    return made.compatible(told)
+
+
+def _name(op: Operation, opcode: str) -> str:
+    """The value's own name if it has one that tells more than a number; else the opcode."""
+    own = op.results[0].lstrip("%").partition("#")[0] if op.results else ""
+    return sanitize(own) if own and not own.isdigit() else opcode

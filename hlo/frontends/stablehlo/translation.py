@@ -1,0 +1,95 @@
+"""A whole program, translated: functions become computations, `main` the entry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlo.build import module
+from hlo.errors.error import HloError, Source, Span
+from hlo.frontends.stablehlo.scope import Scope
+from hlo.frontends.stablehlo.table import translation_of
+from hlo.instruction import Header
+from hlo.names import NameSupply, sanitize
+from hlo.types.values import BufferDonor, ComputationLayout, InputOutputAlias
+
+if TYPE_CHECKING:
+    from hlo.frontends.stablehlo.operation import Function, Operation, Program
+    from hlo.frontends.stablehlo.table import Translate
+    from hlo.instruction import Computation, Module
+
+# Functions that call each other in a circle have no end in HLO, which has no recursion.
+_MOST_CALLS = 200
+
+
+class Translation:
+    """Makes a module of a program.
+
+    Attributes
+    ----------
+    names, computation_names : supplies of names, for instructions and for computations.
+    """
+
+    def __init__(self, program: Program, source: Source) -> None:
+        self.program, self.source = program, source
+        self.names, self.computation_names = NameSupply(), NameSupply()
+        self._functions = {function.name: function for function in program.functions}
+        self._made: dict[str, Computation] = {}
+        self._open: list[str] = []
+
+    def module(self) -> Module:
+        """The module whose entry is the function `main`, or the only public one."""
+        entry = self._entry()
+        made = self.computation(entry.name, entry.span)
+        return module(made, sanitize(self.program.name), self._header(entry, made))
+
+    def _entry(self) -> Function:
+        public = [f for f in self.program.functions if not f.is_private]
+        found = self._functions.get("main") or (public[0] if len(public) == 1 else None)
+        if found is None:
+            raise HloError("HLO012", "there is no function `main`", Span(self.source, 0, 1))
+        return found
+
+    def computation(self, name: str, span: Span) -> Computation:
+        """The computation of a function.
+
+        Raises
+        ------
+        HloError
+            HLO012 if there is no such function, HLO013 if it calls itself.
+        """
+        function = self._functions.get(name)
+        if function is None:
+            raise HloError("HLO012", f"there is no function `@{name}`", span)
+        if name in self._open or len(self._open) >= _MOST_CALLS:
+            raise HloError("HLO013", f"`@{name}` calls itself", span)
+        if name not in self._made:
+            self._open.append(name)
+            scope = Scope(self, name)
+            scope.parameters(function.arguments)
+            self._made[name] = scope.closed(function.body)
+            self._open.pop()
+        return self._made[name]
+
+    def translation_of(self, op: Operation) -> Translate:
+        """How an operation becomes instructions."""
+        return translation_of(op)
+
+    def _header(self, entry: Function, made: Computation) -> Header:
+        attributes = self.program.attributes
+        layout = ComputationLayout(tuple(p.shape for p in made.parameters), made.root.shape)
+        single = not made.root.shape.is_tuple
+        aliases: list[InputOutputAlias] = []
+        donors: list[BufferDonor] = []
+        for number, argument in enumerate(entry.arguments):
+            output = argument.attributes.get("tf.aliasing_output")
+            if isinstance(output, int):
+                aliases.append(InputOutputAlias(() if single else (output,), number, ()))
+            if argument.attributes.get("jax.buffer_donor") is True:
+                donors.append(BufferDonor(number, ()))
+        return Header(
+            entry_computation_layout=layout,
+            input_output_alias=tuple(aliases),
+            buffer_donor=tuple(donors),
+            replica_count=int(attributes.get("mhlo.num_replicas", 1)),
+            num_partitions=int(attributes.get("mhlo.num_partitions", 1)),
+        )

@@ -1,0 +1,128 @@
+"""MLIR's types, and numbers of these types, as HLO's shapes and NumPy's arrays."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hlo.errors.error import HloError
+from hlo.types.element_type import ELEMENT_TYPES, F8E8M0FNU, PRED, ElementType
+from hlo.types.shape import UNBOUNDED, Shape, array
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_NAMED = {"i1": "pred", "index": "s64", "complex<f32>": "c64", "complex<f64>": "c128"}
+_INTEGER = re.compile(r"(s|u|)i(\d+)")
+
+
+def element_type(name: str) -> ElementType:
+    """The element type that MLIR calls by a name: `i32`, `ui8`, `f8E4M3FN`, `complex<f32>`.
+
+    Raises
+    ------
+    HloError
+        HLO013 if HLO has none.
+    """
+    known = _NAMED.get(name) or _INTEGER.sub(lambda m: f"{m[1] or 's'}{m[2]}", name).lower()
+    found = ELEMENT_TYPES.get(known)
+    if found is None or not found.is_array:
+        notes = ["quantize in the program itself: `x * scale`"] if name.startswith("!quant") else []
+        raise HloError("HLO013", f"HLO has no element type `{name}`", notes=notes)
+    return found
+
+
+def tensor(sizes: str, element: str, bounds: Sequence[Any] = ()) -> Shape:
+    """The shape of `tensor<4x?xf32, #stablehlo.bounds<?, 8>>`: sizes are `4x?x`."""
+    words = sizes.split("x")[:-1]
+    dynamic = tuple(word == "?" for word in words)
+    limits = [b if isinstance(b, int) else UNBOUNDED for b in bounds] or [UNBOUNDED] * len(words)
+    dims = tuple(
+        limit if word == "?" else int(word) for word, limit in zip(words, limits, strict=True)
+    )
+    return array(element_type(element), dims, dynamic)
+
+
+def dense(text: str, shape: Shape) -> NDArray[Any]:
+    """The array of `dense<[[1, 2], [3, 4]]>`, `dense<0.5>` or `dense<"0x3F80...">`.
+
+    Raises
+    ------
+    HloError
+        HLO013 if the text is of no such form, or has another number of elements.
+    """
+    if text.startswith("dense_resource"):
+        message = "the numbers of a `dense_resource` stand at the end of MLIR's own text"
+        raise HloError("HLO013", message, notes=["print the module without elided numbers"])
+    inside = text[text.index("<") + 1 : -1].strip()
+    kind = shape.element_type
+    try:
+        if inside.startswith('"'):
+            made = _of_bytes(bytes.fromhex(inside[3:-1]), kind, shape.size)
+        else:
+            numbers = json.loads(_WORD.sub(_as_json, inside.translate(_LISTS)) if inside else "[]")
+            made = _of_numbers(numbers, kind)
+        return np.broadcast_to(made, shape.dims) if made.size == 1 else made.reshape(shape.dims)
+    except (ValueError, OverflowError, TypeError, IndexError, RecursionError):
+        raise HloError("HLO013", f"`dense<{inside[:40]}>` is no {shape}") from None
+
+
+_LISTS = str.maketrans("()", "[]")
+# Numbers whose bits are given, and words that JSON has, too.
+_WORD = re.compile(r"0x[0-9A-Fa-f]+|-?\d+\.(?=[^\d]|$)")
+
+
+def _as_json(match: re.Match[str]) -> str:
+    word = match[0]
+    return f'"{word}"' if word.startswith("0x") else f"{word}0"
+
+
+def _of_bytes(raw: bytes, kind: ElementType, size: int) -> NDArray[Any]:
+    """The numbers with some bytes; one for all, or each its own. Truth values are bits."""
+    if kind is PRED:
+        if raw in (b"\xff", b"\0") and size != 1:
+            return np.array(raw == b"\xff")
+        return np.unpackbits(np.frombuffer(raw, np.uint8), bitorder="little")[:size].astype(bool)
+    return np.frombuffer(raw, kind.dtype)
+
+
+def _of_numbers(numbers: Any, kind: ElementType) -> NDArray[Any]:
+    """The array of nested lists of numbers; words are the bits of floats."""
+    if kind.is_complex:
+        parts = _of_numbers(numbers, kind.real)
+        return (
+            (parts[..., 0] + 1j * parts[..., 1].astype(kind.dtype)).astype(kind.dtype)
+            if (parts.size and parts.shape[-1:] == (2,))
+            else parts.astype(kind.dtype)
+        )
+    made: NDArray[Any] = np.array(numbers, object)
+    flat = [_number(n, kind) for n in made.ravel()]
+    return np.array(flat, kind.dtype).reshape(made.shape)
+
+
+def _number(number: Any, kind: ElementType) -> Any:
+    if isinstance(number, str):
+        bits = int(number, 16)
+        if kind.is_floating:
+            width = kind.dtype.itemsize
+            return np.frombuffer(bits.to_bytes(width, "little"), kind.dtype)[0]
+        return np.frombuffer(bits.to_bytes(8, "little"), np.uint64)[0].astype(kind.dtype)
+    if kind.is_integer and isinstance(number, int):
+        low = -(1 << kind.bits - 1) if kind.kind == "signed" else 0
+        if not low <= number < 1 << kind.bits:
+            raise OverflowError(number)
+        return np.int64(number - (1 << 64) if number >= 1 << 63 else number).astype(kind.dtype)
+    # The format without a zero has its least number instead.
+    return 2.0**-127 if kind is F8E8M0FNU and not number else number
+
+
+def integers(text: str) -> tuple[Any, ...]:
+    """The numbers of `array<i64: 1, 2>` or `array<i1: true>`."""
+    _, _, inside = text[text.index("<") + 1 : -1].partition(":")
+    words = [w.strip() for w in inside.split(",")] if inside.strip() else []
+    return tuple(w == "true" if w in ("true", "false") else int(w) for w in words)
