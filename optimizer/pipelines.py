@@ -117,7 +117,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
             ZeroSizedHloElimination(),
             ConditionalToSelect(),
             MapInliner(),
-            *stages.kept(stages.BEFORE, strict=strict),
+            *stages.kept(stages.BEFORE[target], strict=strict),
             # The iterations of what was a scan call what it computes.
             CallInliner(),
             *([find("stable-sort-expander")()] if target == "gpu" else []),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 _TYPES = ("f32", "f64", "c64", "c128")
 
 
-def _typed(instr: Instruction) -> str:
+def typed(instr: Instruction) -> str:
+    """The element type of an instruction of linear algebra."""
     kind = instr.shape.element_type.name
     if kind not in _TYPES:
         message = f"{instr.opcode} of {kind} can't be compiled to C: it has f32, f64, c64 and c128"
@@ -34,7 +36,7 @@ def _typed(instr: Instruction) -> str:
 def write_cholesky(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """A call for each matrix of the batch."""
     attrs = a.Cholesky.of(instr)
-    kind, operand = _typed(instr), body.pointer(instr.operands[0])
+    kind, operand = typed(instr), body.pointer(instr.operands[0])
     *batch, n, _ = instr.shape.dims
     with body.loops(["b"], [prod(batch)], parallel=True) as (b,):
         at = b * (n * n)
@@ -42,15 +44,37 @@ def write_cholesky(body: Body, instr: Instruction, outputs: Sequence[Name]) -> N
         body.call(f"cholesky_{kind}", *ends, n, int(attrs.lower), work=4 * n**3)
 
 
-def write_triangular_solve(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
-    """A call for each system of the batch, which solves in place what was copied."""
+@dataclass(frozen=True, slots=True)
+class System:
+    """A triangular system as one whose matrix is lower triangular, and on the left.
+
+    Matrices are walked through by strides, so that transposed ones, and upper triangles (read from
+    behind), are lower ones.
+
+    Attributes
+    ----------
+    n, m : rows of the matrix, and right sides.
+    first_a, row, column : where the matrix begins, and the next row and column of it.
+    first_x, down, across : the same of the solutions.
+    """
+
+    n: int
+    m: int
+    first_a: int
+    row: int
+    column: int
+    first_x: int
+    down: int
+    across: int
+    unit_diagonal: bool
+    conjugated: bool
+
+
+def system_of(instr: Instruction) -> System:
+    """The system that a triangular-solve solves."""
     attrs = a.TriangularSolve.of(instr)
-    kind = _typed(instr)
-    matrix, right = (body.pointer(o) for o in instr.operands)
-    *batch, rows, columns = instr.shape.dims
+    *_, rows, columns = instr.shape.dims
     n, m = (rows, columns) if attrs.left_side else (columns, rows)
-    size = instr.shape.size * instr.shape.element_type.bytes
-    body.call("__builtin_memcpy", outputs[0], right, size)
     row, column, lower = n, 1, attrs.lower
     if attrs.transpose_a in ("TRANSPOSE", "ADJOINT"):
         row, column, lower = column, row, not lower
@@ -59,17 +83,30 @@ def write_triangular_solve(body: Body, instr: Instruction, outputs: Sequence[Nam
         # X A = B is A^T X^T = B^T.
         row, column, lower = column, row, not lower
         down, across = across, down
-    with body.loops(["b"], [prod(batch)], parallel=True) as (b,):
-        first_a, first_x = b * (n * n), b * (rows * columns)
-        if not lower:
-            # Read from behind, an upper triangle is a lower one.
-            first_a, first_x = first_a + (n * n - 1), first_x + (n - 1) * down
-            row, column, down = -row, -column, -down
+    first_a = first_x = 0
+    if not lower:
+        # Read from behind, an upper triangle is a lower one.
+        first_a, first_x = n * n - 1, (n - 1) * down
+        row, column, down = -row, -column, -down
+    adjoint = attrs.transpose_a == "ADJOINT"
+    unit = attrs.unit_diagonal
+    return System(n, m, first_a, row, column, first_x, down, across, unit, adjoint)
+
+
+def write_triangular_solve(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
+    """A call for each system of the batch, which solves in place what was copied."""
+    kind, system = typed(instr), system_of(instr)
+    matrix, right = (body.pointer(o) for o in instr.operands)
+    n, m = system.n, system.m
+    size = instr.shape.size * instr.shape.element_type.bytes
+    body.call("__builtin_memcpy", outputs[0], right, size)
+    with body.loops(["b"], [prod(instr.shape.dims[:-2])], parallel=True) as (b,):
+        first_a, first_x = b * (n * n) + system.first_a, b * (n * m) + system.first_x
         body.call(
             f"substitute_{kind}",
-            *(behind(matrix, first_a), row, column),
-            *(behind(outputs[0], first_x), down, across, n, m),
-            *(int(attrs.unit_diagonal), int(attrs.transpose_a == "ADJOINT")),
+            *(behind(matrix, first_a), system.row, system.column),
+            *(behind(outputs[0], first_x), system.down, system.across, n, m),
+            *(int(system.unit_diagonal), int(system.conjugated)),
             work=4 * n * n * m,
         )
 

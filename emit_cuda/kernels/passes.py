@@ -12,6 +12,7 @@ from codegen.printer import text
 from emit_cuda.kernels.fourier import fourier_stages
 from emit_cuda.kernels.gemm import gemm_stage
 from emit_cuda.kernels.loop import loop_stage
+from emit_cuda.kernels.matrices import cholesky_stages, solve_stages
 from emit_cuda.kernels.reduction import reduction_stages
 from emit_cuda.kernels.rows import row_stage
 from emit_cuda.kernels.scan import scan_stages
@@ -46,6 +47,10 @@ _WRITERS: Final[dict[str, Callable[..., Any]]] = {
     "sort": sort_stages,
     "sort of tiles": sort_stages,
     "merge of sorted runs": sort_stages,
+    "cholesky of a panel": cholesky_stages,
+    "update behind a panel": cholesky_stages,
+    "triangle": cholesky_stages,
+    "triangular solve": solve_stages,
     "transform": fourier_stages,
     "transpose": transpose_stage,
     PARALLEL: stages,

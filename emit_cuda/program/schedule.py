@@ -16,6 +16,7 @@ from emit_cuda.kernels.fourier import fourier_stages
 from emit_cuda.kernels.gemm import epilogue_of, gemm_stage
 from emit_cuda.kernels.kernel import Kernel
 from emit_cuda.kernels.loop import loop_stage
+from emit_cuda.kernels.matrices import cholesky_stages, solve_stages
 from emit_cuda.kernels.products import PRODUCTS
 from emit_cuda.kernels.reduction import reduction_stages
 from emit_cuda.kernels.rows import row_stage
@@ -48,11 +49,13 @@ if TYPE_CHECKING:
 # Kernels that are faster than loops over elements, where they fit.
 KINDS: dict[str, Callable[[Kernel, Instruction, Sequence[Name]], Stage | Launches | None]] = {
     **dict.fromkeys(PRODUCTS, gemm_stage),
+    "cholesky": cholesky_stages,
     "fft": fourier_stages,
     "reduce": reduction_stages,
     "reduce-window": scan_stages,
     "sort": sort_stages,
     "transpose": transpose_stage,
+    "triangular-solve": solve_stages,
 }
 
 

@@ -30,8 +30,10 @@ from optimizer.pipeline_text import parse_pipeline
 if TYPE_CHECKING:
     from optimizer.log import Pass
 
+# A GPU's blocks factor and solve in tiles, as XLA's GPU lets cuSOLVER and cuBLAS do.
+_FACTORED = ("cholesky_expander", "triangular_solve_expander")
 # Before anything is simplified.
-BEFORE: tuple[str, ...] = (
+_BEFORE: tuple[str, ...] = (
     # XLA's CPU refuses both opcodes, its GPU rewrites them; here every target does.
     "ragged-dot-rewriter",
     "scaled-dot-rewriter",
@@ -42,8 +44,7 @@ BEFORE: tuple[str, ...] = (
     "dynamic-index-splitter",
     # XLA expands random bits and comparisons in total order and decomposes topk here. Our kernels
     # do all of them as they are, and know by the comparison how a sort can be done.
-    "cholesky_expander",
-    "triangular_solve_expander",
+    *_FACTORED,
     "stochastic_convert_decomposer",
     "batch-dot-simplification",
     "dot_decomposer",
@@ -52,6 +53,10 @@ BEFORE: tuple[str, ...] = (
     "associative-scan-rewriter",
     "scan_expander",
 )
+BEFORE: dict[str, tuple[str, ...]] = {
+    "cpu": _BEFORE,
+    "gpu": tuple(name for name in _BEFORE if name not in _FACTORED),
+}
 # In every round of simplification.
 DURING: tuple[str, ...] = ("gather_expander{simple=true}", "gather_simplifier")
 # Between simplification and a second time of it.
