@@ -18,7 +18,18 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Cast, Index, Load, Name, item
 from codegen.indexing import Counter, Sum
 from codegen.kinds import Pointer, base_of, number_of
-from codegen.statements import Assign, For, If, Let, Variable, live, straight
+from codegen.statements import (
+    Assign,
+    For,
+    If,
+    Let,
+    Variable,
+    base,
+    live,
+    names_in,
+    nested,
+    straight,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -74,8 +85,22 @@ class Pack:
         kept = live(statements)
         short = straight(kept) and len(kept) <= MOST_STATEMENTS
         if short:
-            kept = tuple(each for s in kept for each in self._changed(s))
+            kept = tuple(each for s in self._varying(kept) for each in self._changed(s))
         return [*self.before, For(self.iteration, self.width, kept, unroll=short), *self.behind]
+
+    def _varying(self, statements: Sequence[Statement]) -> list[Statement]:
+        """What differs between iterations; all else comes before, as loads may depend on it."""
+        changed = (base(s.target) for s in nested(statements) if isinstance(s, Assign))
+        varying = {self.iteration, *changed}
+        kept: list[Statement] = []
+        for statement in statements:
+            if isinstance(statement, Let) and varying.isdisjoint(names_in([statement])):
+                self.before.append(statement)
+                continue
+            kept.append(statement)
+            if isinstance(statement, Let | Variable):
+                varying.add(statement.name)
+        return kept
 
     def _changed(self, statement: Statement) -> list[Statement]:
         match statement:

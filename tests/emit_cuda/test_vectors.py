@@ -40,6 +40,14 @@ KINDS = {
         ),
         {"f32x4"},
     ),
+    "a slice that begins at a row": (
+        (
+            "x = f32[64,32] parameter(0)  i = s32[] parameter(1)  z = s32[] constant(0)"
+            "  s = f32[16,32] dynamic-slice(x, i, z), dynamic_slice_sizes={16,32}"
+            "  ROOT r = f32[16,32] negate(s)"
+        ),
+        {"f32x4"},
+    ),
     "a slice that begins between": (
         (
             "x = f32[600] parameter(0)  s = f32[512] slice(x), slice={[3:515]}"
