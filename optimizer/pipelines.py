@@ -35,6 +35,7 @@ from optimizer.layout.layout_assignment import LayoutAssignment
 from optimizer.layout.layout_normalization import LayoutNormalization
 from optimizer.layout.move_copy_to_users import MoveCopyToUsers
 from optimizer.libraries.dot_library_rewriter import GemmRewriter
+from optimizer.libraries.triton_gemm_rewriter import TritonGemmRewriter
 from optimizer.log import Log
 from optimizer.loops.while_loop_constant_sinking import WhileLoopConstantSinking
 from optimizer.loops.while_loop_invariant_code_motion import WhileLoopInvariantCodeMotion
@@ -179,6 +180,7 @@ def fusions(target: Target) -> tuple[Pass, ...]:
     if target == "cpu":
         return InstructionFusion(target), MultiOutputFusion(target), TupleSimplifier()
     return (
+        TritonGemmRewriter(),
         GemmRewriter(),
         SoftmaxRewriterTriton(),
         PriorityFusion(),

@@ -27,7 +27,7 @@ from emit_cuda.kernels.transposing import transpose_stage
 from emit_cuda.libraries.calls import Fft, Gemm, fft_of, gemm_of
 from emit_cuda.libraries.cublas import WORKSPACE
 from emit_cuda.program.steps import Copy, Launch, LibraryCall
-from emit_cuda.program.together import results_together
+from emit_cuda.program.together import are_operands_cheap, results_together
 from emit_cuda.table import emits_cuda
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.fusion.rows import rows_of_all
@@ -186,13 +186,14 @@ class CudaSchedule(Schedule):
     def write_together(self, inner: Scope, instr: Instruction, target: object) -> bool:
         """One kernel for all results of a fusion, where they have a loop in common.
 
-        So has an elementwise function of a product, which is applied before that is stored.
+        So has an elementwise function of a product, which is applied before that is stored; what is
+        done to its operands elementwise is done as they are read.
         """
         root = instr.called[0].root
         if self._write_rows(inner, instr, target):
             return True
-        dot = epilogue_of(root)
-        if dot is not None and all(o.opcode == "parameter" for o in dot.operands):
+        dot = root if root.opcode in PRODUCTS else epilogue_of(root)
+        if dot is not None and are_operands_cheap(dot):
             kernel = self.new_kernel(inner)
             outputs = _outputs(kernel, root, leaves(target, instr.shape))
             stage = gemm_stage(kernel, dot, outputs, root)

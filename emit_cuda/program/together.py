@@ -31,11 +31,27 @@ def results_together(computation: Computation) -> tuple[Instruction, ...]:
     alike = all(r.shape.is_array and r.shape.dims == first.shape.dims for r in results)
     if not alike or first.shape.size == 0 or any(r.opcode == "parameter" for r in results):
         return ()
-    for instr in computation.instructions:
-        if instr is root or instr.opcode in _FREE or instr.opcode in _MOVES:
-            continue
-        entry = emits_cuda.get(instr.opcode)
-        cheap = isinstance(entry, Scalar) or instr.opcode in ("gather", "dynamic-slice")
-        if not cheap or not elemental(emits_cuda, instr.opcode):
-            return ()
+    if not all(is_cheap(instr) for instr in computation.instructions if instr is not root):
+        return ()
     return results
+
+
+def is_cheap(instr: Instruction) -> bool:
+    """Whether an element is as well computed where it is read, as stored before."""
+    if instr.opcode in _FREE or instr.opcode in _MOVES:
+        return True
+    entry = emits_cuda.get(instr.opcode)
+    cheap = isinstance(entry, Scalar) or instr.opcode in ("gather", "dynamic-slice")
+    return cheap and elemental(emits_cuda, instr.opcode)
+
+
+def are_operands_cheap(dot: Instruction) -> bool:
+    """Whether all that a product multiplies is computed from parameters as it is read."""
+    stack, seen = list(dot.operands), set(dot.operands)
+    while stack:
+        instr = stack.pop()
+        if not is_cheap(instr):
+            return False
+        stack += [o for o in instr.operands if o not in seen]
+        seen.update(instr.operands)
+    return True

@@ -37,6 +37,15 @@ first {
   k = s32[] select(left, i, j)
   ROOT r = (f32[], s32[]) tuple(x, k)
 }
+scaled {
+  x = s8[40,70] parameter(0)
+  s = f32[70] parameter(1)
+  w = f32[70,33] parameter(2)
+  f = f32[40,70] convert(x)
+  b = f32[40,70] broadcast(s), dimensions={1}
+  q = f32[40,70] multiply(f, b)
+  ROOT d = f32[40,33] dot(q, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
 dense {
   x = f32[150,70] parameter(0)
   w = f32[70,133] parameter(1)
@@ -105,6 +114,13 @@ KINDS = {
             "  ROOT r = f32[2,45] reduce(x, o), dimensions={1}, to_apply=add"
         ),
         1024,
+    ),
+    "product with a prologue": (
+        (
+            "x = s8[40,70] parameter(0)  s = f32[70] parameter(1)  w = f32[70,33] parameter(2)"
+            "  ROOT r = f32[40,33] fusion(x, s, w), kind=kCustom, calls=scaled"
+        ),
+        256,
     ),
     "truth values": (
         (
@@ -289,6 +305,12 @@ def test_tensor_cores_multiply_narrow_floats():
         program = emit_cuda.emit(module_of(KINDS[name][0]))
         assert [step.kind for step in program.steps] == ["product on tensor cores"]
         assert "wmma.mma.sync" in nvrtc.ptx(program.source)
+
+
+def test_what_is_done_to_operands_is_done_as_they_are_read():
+    program = emit_cuda.emit(prepare(module_of(KINDS["product with a prologue"][0])))
+    assert [step.kind for step in program.steps] == ["product"]
+    assert program.arena_bytes == 0
 
 
 def test_a_missing_barrier_behind_tensor_cores_is_found():
