@@ -10,6 +10,7 @@ import numpy as np
 
 from codegen.program.run_time_sizes import call_with_sizes
 from emit_cuda.arrays import DeviceArray, Lent, lent
+from emit_cuda.kernels import vectors
 from emit_cuda.program.emit import NONE
 from emit_cuda.program.runner import Graphs, Runner
 from emit_cuda.program.streams import MOST_STREAMS, parts
@@ -198,9 +199,7 @@ class Executable:
                 given.append(0)
             elif isinstance(leaf, Lent):
                 self.device.keep(leaf.owner)
-                if number in into and into[number] != leaf.address:
-                    self.device.copy(into[number], leaf.address, _bytes(shape))
-                given.append(leaf.address)
+                given.append(self._aligned(number, leaf, _bytes(shape), into.get(number)))
             elif number in into:
                 self.device.write(into[number], leaf)
                 given.append(into[number])
@@ -215,6 +214,18 @@ class Executable:
         Runner(self.device, self._kernels, addresses, self._libraries, self._graphs).run(
             self._parts
         )
+
+    def _aligned(self, number: int, leaf: Lent, size: int, target: int | None) -> int:
+        """Where an argument on the device is to be read: there, or where its result will be.
+
+        Kernels load vectors, so that an array which begins between two of them is copied before.
+        """
+        if target is None and leaf.address % vectors.BYTES:
+            target = self._room("argument", number, size)
+        if target is None or target == leaf.address:
+            return leaf.address
+        self.device.copy(target, leaf.address, size)
+        return target
 
     def _leaves(self, arguments: Sequence[Any]) -> Iterator[NDArray[Any] | Lent | None]:
         """The arrays of the arguments, checked: on the device, or to be copied there."""

@@ -12,6 +12,7 @@ import hlo
 import interpreter
 from emit_cuda.arrays import DeviceArray
 from emit_cuda.host import HostDevice, HostKernels
+from emit_cuda.kernels import vectors
 from emit_cuda.program.steps import Copy, Launch, Place
 from emit_cuda.program.streams import side_by_side
 from hlo.support import dlpack
@@ -283,3 +284,34 @@ def test_a_capsule_of_small_floats_comes_back():
     assert len(dlpack._lent) == before - 1
     with pytest.raises(BufferError, match="no elements of type int4"):
         dlpack.to_capsule(dlpack.Tensor(0, (), None, np.dtype(ml_dtypes.int4), (1, 0), None))
+
+
+class Foreign:
+    """An array of another library in a device's memory, behind a few bytes of another array."""
+
+    def __init__(self, device, array, behind):
+        self.address = device.allocate(array.nbytes + behind) + behind
+        device.write(self.address, array)
+        self.__cuda_array_interface__ = {
+            "shape": array.shape, "typestr": array.dtype.str, "data": (self.address, False),
+            "version": 3,
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("behind", [0, 4, 16])
+def test_arrays_that_begin_between_two_vectors_are_copied(monkeypatch, behind):
+    monkeypatch.setattr(vectors, "FILLS", 16)
+    device = HostDevice(checked=True, place=(dlpack.CUDA, 0))
+    module = hlo.parse("""HloModule m
+ENTRY e { x = f32[256] parameter(0)  ROOT r = f32[256] negate(x) }""")
+    executable = emit_cuda.compile(module, device, libraries=False)
+    assert "f32x4" in executable.source
+    x = RANDOM.standard_normal(256).astype(np.float32)
+    copied = []
+    monkeypatch.setattr(
+        HostDevice,
+        "copy",
+        lambda self, *given, copy=HostDevice.copy: copied.append(given) or copy(self, *given),
+    )
+    np.testing.assert_array_equal(executable(Foreign(device, x, behind)), -x)
+    assert len(copied) == (behind == 4)
