@@ -30,6 +30,7 @@ from optimizer.fusion.multi_output_fusion import MultiOutputFusion
 from optimizer.fusion.priority_fusion import PriorityFusion
 from optimizer.fusion.softmax_rewriter_triton import SoftmaxRewriterTriton
 from optimizer.gpu.async_collective_creator import AsyncCollectiveCreator
+from optimizer.gpu.atomics import asked_for_determinism
 from optimizer.gpu.latency_hiding_scheduler import LatencyHidingScheduler
 from optimizer.layout.layout_assignment import LayoutAssignment
 from optimizer.layout.layout_normalization import LayoutNormalization
@@ -71,6 +72,9 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
     ----------
     strict : only passes and rules that keep every bit.
     fuse : end with fusion and a schedule, so that the result is a list of kernels.
+
+    Where `XLA_FLAGS` in the environment has `--xla_gpu_deterministic_ops`, the pipeline for GPUs
+    leaves no scatter whose bits depend on the order of threads.
 
     Raises
     ------
@@ -133,6 +137,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
                 state_bytes_threshold=1 << 16,
             ),
             *stages.kept(stages.BETWEEN, strict=strict),
+            *stages.kept(_scattered(target), strict=strict),
             *stages.kept(stages.VECTORS if target == "gpu" else (), strict=strict),
             simplification,
             *([ConvertMover()] if target == "gpu" else []),
@@ -173,6 +178,13 @@ def preparation() -> Pipeline:
             CopyInsertion(),
         ),
     )
+
+
+def _scattered(target: Target) -> tuple[str, ...]:
+    """What lets updates of scatters never meet."""
+    if target == "cpu":
+        return ()
+    return stages.IN_ORDER if asked_for_determinism() else stages.SCATTERED
 
 
 def fusions(target: Target) -> tuple[Pass, ...]:

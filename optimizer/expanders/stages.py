@@ -4,7 +4,6 @@ Some of XLA's are not among them, though they are passes here too:
 
 - scatter_expander for what is left after its simple form: a loop of one update an iteration is
   the only way for XLA's CPU, but slower in each of our backends, which all know the opcode;
-- scatter_determinism_expander: our backends scatter in order anyway;
 - tree_reduction_rewriter, reduce-window-rewriter: kernels for a GPU fold what is long in two
   launches, and run through rows in blocks, themselves;
 - float-normalization, change-op-data-type: our backends compute small floats in f32 themselves;
@@ -64,6 +63,12 @@ BETWEEN: tuple[str, ...] = (
     "select_and_scatter_expander",
     "scatter_expander{simple=true}",
     "scatter_simplifier",
+)
+# A GPU's threads meet in atomic operations, whose order changes sums of floats; or, of many updates
+# for which there is no such operation, have to be kept from meeting.
+SCATTERED, IN_ORDER = (
+    (f"scatter_determinism_expander{{{option}}}",)
+    for option in ("sequential=true", "sequential=true,unordered=true")
 )
 # Likewise, where products of vectors are better fused than handed to a library.
 VECTORS: tuple[str, ...] = ("dot-strength-reduction",)

@@ -36,6 +36,7 @@ from optimizer.expanders.parts import (
     to_dims,
     to_type,
 )
+from optimizer.gpu.atomics import is_deterministic, is_sequential
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
@@ -48,12 +49,22 @@ if TYPE_CHECKING:
     promise=ROUNDING,
     xla="xla/service/scatter_determinism_expander.cc",
 )
-def scatter_once(site: Site) -> Instruction | None:
+def scatter_once(
+    site: Site, *, unordered: bool = False, sequential: bool = False
+) -> Instruction | None:
     """Replaces scatters by scatters that write to no place twice.
 
     Only of one array, by an associative operation, and of windows that can't overlap in part.
+
+    Parameters
+    ----------
+    unordered, sequential : only those whose bits would depend on the order of a GPU's threads, or
+        of which one thread would do much.
     """
-    if not can_combine(site.instr):
+    chosen = not (unordered or sequential)
+    chosen = chosen or (unordered and not is_deterministic(site.instr))
+    chosen = chosen or (sequential and is_sequential(site.instr))
+    if not chosen or not can_combine(site.instr):
         return None
     instr = without_batching_scatter(site.instr)
     attrs, (x, indices, updates) = Scatter.of(instr), instr.operands

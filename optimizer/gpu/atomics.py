@@ -1,0 +1,53 @@
+"""What a GPU combines in memory in one step: the operations and element types of its atomics."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from hlo import attributes as a
+
+if TYPE_CHECKING:
+    from hlo.instruction import Instruction
+
+_WHOLE = frozenset({"s32", "u32", "s64", "u64"})
+# CUDA's functions, and the types that hardware has each operation for.
+ATOMICS = {
+    "add": ("atomicAdd", frozenset({"f32", "f64"}) | _WHOLE),
+    "and": ("atomicAnd", _WHOLE),
+    "maximum": ("atomicMax", _WHOLE),
+    "minimum": ("atomicMin", _WHOLE),
+    "or": ("atomicOr", _WHOLE),
+    "xor": ("atomicXor", _WHOLE),
+}
+# Fewer updates one thread combines as fast as others would sort them.
+MANY = 1024
+
+
+def atomic_of(scatter: Instruction) -> str | None:
+    """The function that combines an update with what is there; None if there is none."""
+    root, parameters = scatter.called[0].root, scatter.called[0].parameters
+    if len(parameters) != 2 or set(root.operands) != set(parameters):
+        return None
+    function, kinds = ATOMICS.get(root.opcode, ("", frozenset[str]()))
+    return function if scatter.operands[0].shape.element_type.name in kinds else None
+
+
+def is_deterministic(scatter: Instruction) -> bool:
+    """Whether a GPU gives the same bits on every run; sums of floats meet in any order."""
+    kind = scatter.operands[0].shape.element_type
+    return a.Scatter.of(scatter).unique_indices or not kind.is_floating or not atomic_of(scatter)
+
+
+def is_sequential(scatter: Instruction) -> bool:
+    """Whether one thread would combine many updates, as there is no atomic operation for them."""
+    updates = scatter.operands[-1].shape.size
+    unique = a.Scatter.of(scatter).unique_indices
+    return not unique and atomic_of(scatter) is None and updates >= MANY
+
+
+def asked_for_determinism() -> bool:
+    """Whether `XLA_FLAGS` in the environment has `--xla_gpu_deterministic_ops`."""
+    words = os.environ.get("XLA_FLAGS", "").split()
+    flag = "--xla_gpu_deterministic_ops"
+    return any(word in (flag, f"{flag}=true", f"{flag}=1") for word in words)
