@@ -33,11 +33,37 @@ SETTINGS = """[project]
 site_name = "PyHLO"
 docs_dir = "{pages}"
 site_dir = "site"
+nav = [
+{nav}
+]
 
 [project.theme]
 font = false
+features = ["navigation.tabs", "navigation.indexes", "navigation.footer", "navigation.path",
+            "navigation.top", "content.code.copy", "search.highlight"]
+
+[[project.theme.palette]]
+media = "(prefers-color-scheme: light)"
+scheme = "default"
+toggle.icon = "lucide/sun"
+toggle.name = "Dark pages"
+
+[[project.theme.palette]]
+media = "(prefers-color-scheme: dark)"
+scheme = "slate"
+toggle.icon = "lucide/moon"
+toggle.name = "Light pages"
 """
 FOLD = re.compile(r"</?(details|summary)>")
+# The parts of the site, and their pages; a part with pages of its own stands inside.
+PARTS: dict[str, list[str]] = {
+    "The course": ["tutorials/README.md", "tutorials/[0-9]*.md"],
+    "How to": ["docs/howto/*.md", "docs/stepping.md", "docs/teaching.md"],
+    "Look up": ["docs/map.md", "docs/opcodes.md", "docs/rules.md", "docs/passes.md",
+                "docs/codes.md", "docs/glossary.md", "docs/grammar.md", "docs/xla-names.md"],
+    "Opcodes": ["docs/opcodes/*.md"],
+    "Inside": ["CONTRIBUTING.md", "docs/cuda.md", "docs/pjrt.md", "docs/trace.md"],
+}  # fmt: skip
 
 
 def notebook(text: str) -> dict[str, Any]:
@@ -132,6 +158,25 @@ def kept(link: re.Match[str], page: Path) -> str:
     return link["text"] if source else link[0]
 
 
+def navigation(folder: Path) -> str:
+    """The parts of the site with all of their pages, as lines of its settings.
+
+    Raises
+    ------
+    SystemExit
+        naming the pages that are in no part.
+    """
+    left = {str(path.relative_to(folder)) for path in folder.rglob("*.md")} - {"index.md"}
+    lines = ['  { "PyHLO" = "index.md" },']
+    for part, patterns in PARTS.items():
+        pages = [p.relative_to(folder) for each in patterns for p in sorted(folder.glob(each))]
+        lines.append(f'  {{ "{part}" = {json.dumps([str(page) for page in pages])} }},')
+        left -= {str(page) for page in pages}
+    if left:
+        sys.exit("\n".join(["pages that are in no part of the site:", *sorted(left)]))
+    return "\n".join(lines)
+
+
 def write_pages(folder: Path) -> None:
     """All pages of tutorials/ and docs/, the README first, and no link that leads nowhere."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -143,7 +188,9 @@ def write_pages(folder: Path) -> None:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, target)
                 if path.suffix == ".md":
-                    target.write_text(LINK.sub(lambda m, at=path: kept(m, at), path.read_text()))
+                    text = LINK.sub(lambda m, at=path: kept(m, at), path.read_text())
+                    # Else what is folded would be taken as HTML, not as Markdown.
+                    target.write_text(text.replace("<details>", '<details markdown="1">'))
     for name, target in (("README.md", "index.md"), ("CONTRIBUTING.md", "CONTRIBUTING.md")):
         text = (ROOT / name).read_text().replace("(LICENSE)", "(index.md)")
         (folder / target).write_text(text)
@@ -152,7 +199,7 @@ def write_pages(folder: Path) -> None:
         path: re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
         for path in sorted(folder.rglob("*.md"))
     }
-    settings = SETTINGS.format(pages=folder.name)
+    settings = SETTINGS.format(pages=folder.name, nav=navigation(folder))
     (folder.parent / "zensical.toml").write_text(settings)
     broken = [
         f"{path.relative_to(folder)}: {link}"

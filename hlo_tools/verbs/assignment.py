@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
+from hlo.wording import counted
 from hlo_tools.arguments import at_least
 from hlo_tools.assignments.assignment import WORDS, make_folder, read_folder
 from hlo_tools.assignments.grade import FORMATS, grade
@@ -75,7 +76,8 @@ def make(arguments: Namespace) -> int:
     folder = Path(arguments.output or f"student-{arguments.seed}")
     made = make_folder(folder, arguments.seed, arguments.bugs, arguments.exercises)
     kinds = ", ".join(bug.kind for bug in made.bugs)
-    print(f"{folder}: {len(made.bugs)} suspects ({kinds}), {len(made.exercises)} exercises")
+    suspects = counted(len(made.bugs), "suspect")
+    print(f"{folder}: {suspects} ({kinds}), {counted(len(made.exercises), 'exercise')}")
     return RIGHT
 
 

@@ -60,6 +60,12 @@ def test_pages_of_opcodes_are_fresh(name: str) -> None:
         assert (DOCS / path).read_text() == made, f"{path}: run `make docs`"
 
 
+def test_a_backend_has_a_hundred_lines() -> None:
+    page = (DOCS / "howto" / "a-backend-in-100-lines.md").read_text()
+    (source,) = re.findall(r"<!-- file: emit_numpy.py -->\n```python\n(.*?)```", page, re.DOTALL)
+    assert len(source.splitlines()) <= 100
+
+
 def test_every_page_of_an_opcode_is_of_one() -> None:
     for folder, suffix in (("opcodes", ".md"), ("opcodes/pictures", ".svg")):
         assert {p.stem for p in (DOCS / folder).glob(f"*{suffix}")} == set(OPCODES)

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -44,4 +45,10 @@ def test_a_notebook_has_its_pictures(path: Path, made: Path) -> None:
 def test_pages_are_gathered_with_their_links(made: Path) -> None:
     assert (made / "pages" / "index.md").exists()
     assert {path.name for path in CHAPTERS} <= {p.name for p in (made / "pages").rglob("*.md")}
-    assert (made / "zensical.toml").exists()
+    settings = tomllib.loads((made / "zensical.toml").read_text())["project"]
+    listed = [page for part in settings["nav"] for pages in part.values() for page in pages]
+    there = {str(p.relative_to(made / "pages")) for p in (made / "pages").rglob("*.md")}
+    assert sorted(listed[len("index.md") :]) == sorted(there - {"index.md"})
+    # What is folded is Markdown, too.
+    for path in (made / "pages" / "tutorials").glob("*.md"):
+        assert "<details>" not in path.read_text()
