@@ -97,17 +97,34 @@ def value_text(name: str) -> str:
         return "\n".join(["| numbers | in NumPy |", "| --- | --- |", *rows])
     function = evaluates.get(name)
     told = f"{docstring(function)}\n\nThe interpreter computes it so:"
-    return f"{told}\n\n```python\n{body_of(function)}\n```"
+    shown = "\n\n\n".join(map(body_of, [function, *helpers_of(function)]))
+    return f"{told}\n\n```python\n{shown}\n```"
+
+
+def helpers_of(function: Any) -> list[Any]:
+    """The private functions of its file that a function calls, and those that they call."""
+    inside = vars(sys.modules[function.__module__])
+    found: list[Any] = []
+    left = [function]
+    while left:
+        names = left.pop().__code__.co_names
+        new = [inside.get(n) for n in names if n.startswith("_") and not n.startswith("__")]
+        fresh = [f for f in new if inspect.isfunction(f) and f not in found]
+        found += fresh
+        left += fresh
+    return found
 
 
 def body_of(function: Any) -> str:
     """The source of a function, without its decorators and its docstring."""
     source = textwrap.dedent(inspect.getsource(function))
     node = cast("ast.FunctionDef", ast.parse(source).body[0])
-    lines = source.splitlines()
-    told = node.body[0].end_lineno or 0
-    head = lines[node.lineno - 1 : node.body[0].lineno - 1]
-    return "\n".join([*head, *lines[told:]])
+    lines = source.splitlines()[node.lineno - 1 :]
+    if ast.get_docstring(node) is None:
+        return "\n".join(lines)
+    told = node.body[0]
+    first, last = (n - node.lineno for n in (told.lineno, told.end_lineno or told.lineno))
+    return "\n".join([*lines[:first], *lines[last + 1 :]])
 
 
 def formulas_of(name: str) -> Iterator[str]:
