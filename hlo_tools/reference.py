@@ -116,11 +116,11 @@ def helpers_of(function: Any) -> list[Any]:
 
 
 def body_of(function: Any) -> str:
-    """The source of a function, without its decorators and its docstring."""
+    """The source of a function, without its decorators and, if more is in it, its docstring."""
     source = textwrap.dedent(inspect.getsource(function))
     node = cast("ast.FunctionDef", ast.parse(source).body[0])
     lines = source.splitlines()[node.lineno - 1 :]
-    if ast.get_docstring(node) is None:
+    if ast.get_docstring(node) is None or len(node.body) == 1:
         return "\n".join(lines)
     told = node.body[0]
     first, last = (n - node.lineno for n in (told.lineno, told.end_lineno or told.lineno))

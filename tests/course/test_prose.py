@@ -108,6 +108,15 @@ def test_no_word_of_the_trade_is_left_unexplained() -> None:
     assert unexplained == []
 
 
+@pytest.mark.parametrize("number", EXERCISES)
+def test_a_stub_is_plain(number: int) -> None:
+    """What it says uses no word of the trade that the chapters up to its own do not define."""
+    stub = EXERCISES[number].stub
+    told = re.sub(r"`[^`]*`", "", stub.split('"""')[1] if '"""' in stub else stub)
+    known = {t for t, where in glossary().items() if int(where) <= EXERCISES[number].chapter}
+    assert [w for w in JARGON if w not in known and re.search(rf"\b{spaced(w)}", told)] == []
+
+
 NAMED = 600
 
 

@@ -1,8 +1,10 @@
 """Exercise 22: keep the first of equal instructions.
 
 Two instructions are equal if they have the same opcode, shape, operands, attributes and called
-computations, and no effects (`optimizer.effects.has_effect`, and `ordered(computation)` for what
-control dependencies tie). Once a and b are equal, so are f(a) and f(b).
+computations, and no effects. `optimizer.effects` has `has_effect(instr)`, and
+`ordered(computation)`, the instructions that control dependencies tie: leave these alone.
+
+Once a and b are equal, so are f(a) and f(b).
 `Identity().key(instr, number)` in `optimizer.identity` is a key that equal instructions share;
 `number` says for each operand which number it has, and equal operands must have the same one.
 
