@@ -281,6 +281,11 @@ def targets_of_cpu() -> dict[str, Any]:
     return _module("jaxlib.xla_client").custom_call_targets("cpu")
 
 
+def trace_annotation(name: str) -> Any:
+    """What names a stretch of time for JAX's profiler; next to nothing while it does not run."""
+    return _module("jax.profiler").TraceAnnotation(name)
+
+
 # ----------------------------------------------------------------------------------- programs
 
 

@@ -13,6 +13,7 @@ from hlo_jax.plugin.errors import PjrtError
 from hlo_jax.plugin.loaded import Loaded, bury, loaded
 from hlo_jax.plugin.memory import no_deleter, numbers_array, read_numbers, text
 from hlo_jax.plugin.table import answers
+from hlo_jax.private import trace_annotation
 from hlo_jax.programs.options import read_options
 from hlo_jax.programs.program import Source, read_program
 from hlo_jax.programs.serialized import deserialized, serialized
@@ -34,7 +35,8 @@ def compile_program(args: s.ClientCompile) -> None:
     code = ctypes.string_at(given.code, given.code_size)
     program_format = ctypes.string_at(given.format, given.format_size).decode()
     options = read_options(ctypes.string_at(args.compile_options, args.compile_options_size))
-    args.executable = Loaded(read_program(Source(code, program_format), options)).handle
+    with trace_annotation("PyHLO compiles"):
+        args.executable = Loaded(read_program(Source(code, program_format), options)).handle
 
 
 # ------------------------------------------------------------------------------------ calling
@@ -48,7 +50,9 @@ def execute(args: s.LoadedExecutableExecute) -> None:
     """
     self = loaded(args.executable)
     given = _argument_handles(self, args)
-    results = self.engine.run([[value_of(handle) for handle in own] for own in given])
+    values = [[value_of(handle) for handle in own] for own in given]
+    with trace_annotation(f"{self.program.module.name} by {self.engine.name}"):
+        results = self.engine.run(values)
     made: list[int] = []
     try:
         for memories, own in zip(self.memories, results, strict=True):
