@@ -133,33 +133,6 @@ def keep_in_compilation_cache() -> None:
 _LIKE_CPU = SimpleNamespace(platform="cpu")
 
 
-def share_by_dlpack() -> None:
-    """Let arrays come and go through DLPack without copies.
-
-    jaxlib knows by the names of platforms whose memory is the host's: CPU's. Outwards, a NumPy
-    array that looks at the same memory goes in the array's place. Inwards, JAX has a table of the
-    platforms that take the memory of a kind of device; the host's memory comes to PyHLO if that is
-    the first platform.
-    """
-    dlpack, kind = _module("jax._src.dlpack"), _module("jax._src.array").ArrayImpl
-    if (_module("jax").config.jax_platforms or "").startswith(PLATFORM):
-        dlpack._DL_DEVICE_TO_PLATFORM[dlpack.DLDeviceType.kDLCPU] = PLATFORM
-    capsule_of, device_of = kind.__dlpack__, kind.__dlpack_device__
-
-    def to_dlpack(array: Any, **asked: Any) -> Any:
-        if array.platform() != PLATFORM:
-            return capsule_of(array, **asked)
-        asked["max_version"] = asked.get("max_version") or (1, 0)
-        return np.asarray(array).__dlpack__(**asked)
-
-    def dlpack_device(array: Any) -> Any:
-        if array.platform() != PLATFORM:
-            return device_of(array)
-        return dlpack.DLDeviceType.kDLCPU, 0
-
-    kind.__dlpack__, kind.__dlpack_device__ = to_dlpack, dlpack_device
-
-
 def call_what_is_exported_for_cpu() -> None:
     """Let functions that `jax.export` exported for the CPU be called on PyHLO.
 

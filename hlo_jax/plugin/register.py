@@ -12,6 +12,7 @@ from typing import Any
 import hlo_jax.plugin
 from hlo_jax.abi.numbers import TYPES
 from hlo_jax.abi.structs import ClientBufferFromHostBuffer, ClientCompile, LoadedExecutableExecute
+from hlo_jax.dlpack import share_by_dlpack
 from hlo_jax.engines.callbacks import SHARDS, WHOLE, enter
 from hlo_jax.ffi.handlers import register_target, register_types
 from hlo_jax.plugin.memory import text
@@ -29,7 +30,6 @@ from hlo_jax.private import (
     lower_like_cpu,
     moved,
     register_plugin,
-    share_by_dlpack,
 )
 from hlo_jax.shim import address_of, records
 

@@ -64,6 +64,20 @@ def test_dlpack_shares_memory(jax: Any, jnp: Any) -> None:
     assert np.from_dlpack(y).ctypes.data == y.unsafe_buffer_pointer()
 
 
+def test_dlpack_copies_where_it_must(jnp: Any) -> None:
+    numbers = np.arange(64, dtype=np.float32)
+    copied = jnp.from_dlpack(numbers, copy=True)
+    assert copied.unsafe_buffer_pointer() != numbers.ctypes.data
+    np.testing.assert_array_equal(copied, numbers)
+    unaligned = np.zeros(4 * 64 + 64, np.uint8)
+    start = -unaligned.ctypes.data % 64 + 2
+    odd = unaligned[start : start + 4 * 64].view(np.float32)
+    odd[:] = numbers
+    np.testing.assert_array_equal(jnp.from_dlpack(odd), numbers)
+    with pytest.raises(ValueError, match="requires a copy"):
+        jnp.from_dlpack(odd, copy=False)
+
+
 def test_memory_that_came_in_is_given_back(jax: Any) -> None:
     numbers = np.arange(64, dtype=np.float32)
     before = sys.getrefcount(numbers)
