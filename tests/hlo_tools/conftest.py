@@ -1,11 +1,11 @@
-"""A way to run the `hlo` command inside the test's own process."""
+"""A way to run the `hlo` command inside the test's own process, and pages in a browser."""
 
 import io
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -42,3 +42,38 @@ def hlo(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.fixture
 def softmax() -> Path:
     return MODELS / "softmax_layer.hlo"
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Headless Chromium, for tests that are marked with `viewer.IN_CHROMIUM`."""
+    from viewer import started  # noqa: PLC0415
+
+    driver = started()
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the pages of `hlo view` are."""
+    return tmp_path_factory.mktemp("pages")
+
+
+@pytest.fixture
+def mean(browser: Any, folder: Path) -> Any:
+    """The page of the mean of a sum."""
+    return opened(browser, folder, "mean_of_sum")
+
+
+@pytest.fixture
+def mnist(browser: Any, folder: Path) -> Any:
+    """The page of a training step."""
+    return opened(browser, folder, "mnist_step")
+
+
+def opened(browser: Any, folder: Path, name: str) -> Any:
+    """The page of a session's module."""
+    from viewer import SESSIONS, Viewer  # noqa: PLC0415
+
+    return Viewer(browser, folder, name, (SESSIONS / f"{name}.hlo").read_text())

@@ -155,7 +155,7 @@ class App {
       return el("li", { class: run.steps.length ? "changed" : "idle" }, el("button", { type: "button", title: `${run.summary}\n${run.place.join(":")}`,
         onclick: () => this.go({ pass: run.number, step: 0, tab: "hlo" }) },
         el("span", { class: "number" }, String(run.number + 1)),
-        el("span", { class: "title" }, run.name, path ? el("small", {}, path) : ""),
+        el("span", { class: "title" }, ...breakable(run.name), path ? el("small", {}, path) : ""),
         el("span", { class: "count", "aria-label": plural(run.steps.length, "rewrite") }, run.steps.length ? String(run.steps.length) : ""),
         el("span", { class: "verdict", title: mark[1], "aria-label": mark[1] }, mark[0])));
     });

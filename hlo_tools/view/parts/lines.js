@@ -57,11 +57,21 @@ class LoopsView {
     this.shown = aligned(before, after, edits, () => -1);
     const width = Math.max(...sides.flat().map((line) => texts[line].length), 40);
     this.lists.forEach((list) => list.fill(this.shown.length, Math.min(width, 300)));
-    const at = `${this.kernel}/${this.state}`;
-    if (at === this.at) return; // only another instruction is chosen
-    this.at = at;
-    const first = this.shown.findIndex((line) => line[2] === CHANGED);
-    this.lists.forEach((list) => list.reveal(Math.max(first, 0), true));
+    this.revealNews(`${this.kernel}/${this.state}`, this.app.name);
+  }
+
+  // Scroll to the line of an instruction that is newly chosen, else to the first change.
+  revealNews(at, name) {
+    const [isNew, isChosen] = [at !== this.at, name !== null && name !== this.shownName];
+    [this.at, this.shownName] = [at, name];
+    const places = (side) => this.shown.findIndex((line) => line[side] >= 0 && this.shownStates[side].names[line[side]].includes(name));
+    const chosen = isChosen ? [places(1), places(0)].find((place) => place >= 0) : undefined;
+    if (chosen === undefined && !isNew) return;
+    const first = chosen ?? Math.max(this.shown.findIndex((line) => line[2] === CHANGED), 0);
+    for (const list of this.lists) {
+      list.reveal(first, isNew);
+      list.draw();
+    }
   }
 
   line(n, side) {

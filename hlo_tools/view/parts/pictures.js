@@ -27,6 +27,7 @@ class MemoryView {
     const height = allocation.kind === "temporary" ? 260 : Math.max(16, Math.min(120, 14 * lanesOf(allocation)));
     const drawn = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "memory", role: "img", preserveAspectRatio: "none",
       "aria-label": `${allocation.kind}, ${bytes(allocation.size)}, ${plural(allocation.values.length, "value")}` });
+    const labels = new Labels();
     for (const [value, offset, size, shape, spans] of allocation.values) {
       const number = trace.nameNumber.get(value.split("{")[0].split(" ")[0]);
       for (const [first, last] of spans) {
@@ -34,11 +35,30 @@ class MemoryView {
         const tall = Math.max(2, (size / allocation.size) * height), y = height - (offset / allocation.size) * height - tall;
         const group = svg("g", { class: number !== undefined && number === name ? "value chosen" : "value", "data-name": number });
         group.append(svg("rect", { x, y, width: w, height: tall }), svg("title", {}, `%${value} ${shape}, ${bytes(size)} at ${offset}, moments ${first} to ${last}`));
-        if (w > 60 && tall > 11) group.append(svg("text", { x: x + 3, y: y + tall / 2 + 4 }, clipped("%" + value, Math.floor(w / 7))));
         drawn.append(group);
+        if (tall > 11) labels.add("%" + value, x, x + w, y + tall / 2 + 4);
       }
     }
+    drawn.append(...labels.drawn);
     return el("figure", {}, el("figcaption", {}, `${allocation.kind}, ${bytes(allocation.size)}`), drawn);
+  }
+}
+
+// Names on bars, above all bars. Values that share memory have bars on top of each other: a name
+// stands where none stands yet, or nowhere.
+class Labels {
+  constructor() {
+    this.drawn = [];
+    this.taken = [];
+  }
+
+  add(text, start, end, y) {
+    const hits = this.taken.filter((other) => Math.abs(other.y - y) < 12 && other.start < end && start < other.end);
+    const from = Math.max(start, ...hits.map((other) => other.end));
+    if (end - from <= 60) return;
+    const shown = clipped(text, Math.floor((end - from) / 7));
+    this.taken.push({ start: from, end: Math.min(end, from + 6 + 7 * shown.length), y });
+    this.drawn.push(svg("text", { x: from + 3, y }, shown));
   }
 }
 

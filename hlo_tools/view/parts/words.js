@@ -47,3 +47,8 @@ class Words {
     return made;
   }
 }
+
+// A name that may be broken behind each `_`.
+function breakable(name) {
+  return name.split(/(?<=_)/).flatMap((part, n) => n ? [el("wbr", {}), part] : [part]);
+}
