@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from emit_cuda.nvrtc.occupancy import Occupancy
     from emit_cuda.program.emit import Program
     from emit_cuda.program.steps import Step, Work
-    from optimizer.gpu.device import Device
+    from optimizer.gpu.device import DeviceRates
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Asked:
                 return f"copy of {size} bytes"
 
 
-def device_named(name: str) -> Device:
+def device_named(name: str) -> DeviceRates:
     """A device of the table, by its name or its architecture.
 
     Raises
@@ -81,7 +81,7 @@ def device_named(name: str) -> Device:
     )
 
 
-def asked(program: Program, device: Device = A100) -> list[Asked]:
+def asked(program: Program, device: DeviceRates = A100) -> list[Asked]:
     """What launches and copies ask of a GPU; loops count one iteration, conditionals all branches.
 
     Raises
@@ -115,7 +115,7 @@ def asked(program: Program, device: Device = A100) -> list[Asked]:
     return found
 
 
-def _least(device: Device, moved: int, spent: Cost = Cost()) -> tuple[Cost, float, str]:  # noqa: B008
+def _least(device: DeviceRates, moved: int, spent: Cost = Cost()) -> tuple[Cost, float, str]:  # noqa: B008
     """The roofline of some bytes and operations: the operations, the seconds, and by which."""
     work = max(spent.flops / device.flops, spent.transcendentals / device.transcendentals)
     memory = moved / device.memory
@@ -137,7 +137,7 @@ def _flat(steps: Sequence[Step]) -> Iterator[Work]:
                 yield step
 
 
-def explained(program: Program, device: Device = A100) -> str:
+def explained(program: Program, device: DeviceRates = A100) -> str:
     """A paragraph for each launch: its size, its memory, its accesses and its least time."""
     rows = asked(program, device)
     lines = [line for row in rows for line in (*_lines(row, device), "")]
@@ -147,7 +147,7 @@ def explained(program: Program, device: Device = A100) -> str:
     return "\n".join([*lines, f"{steps}, {moved:,} bytes, {least}"])
 
 
-def _lines(row: Asked, device: Device) -> Iterator[str]:
+def _lines(row: Asked, device: DeviceRates) -> Iterator[str]:
     step = row.step
     least = f"at least {row.seconds * 1e6:.2f} us, bound by {row.bound}"
     if not isinstance(step, Launch):

@@ -34,7 +34,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class DiffSection:
     """The changes of one computation, or of the module's header.
 
     Attributes
@@ -48,7 +48,7 @@ class Section:
     changes: tuple[Change, ...]
 
 
-def diff(before: Module, after: Module, options: Options | None = None) -> list[Section]:
+def diff(before: Module, after: Module, options: Options | None = None) -> list[DiffSection]:
     """Compare two modules.
 
     Parameters
@@ -63,14 +63,14 @@ def diff(before: Module, after: Module, options: Options | None = None) -> list[
         ones last. It is empty if nothing differs.
     """
     options = options or Options().without("print_metadata")
-    sections = [Section(f"HloModule {after.name}", "changed", _headers(before, after))]
+    sections = [DiffSection(f"HloModule {after.name}", "changed", _headers(before, after))]
     old = {computation.name: computation for computation in before.computations}
     new = {computation.name: computation for computation in after.computations}
     for name in old | new:
         olds = lines_of(old.get(name), before, options)
         news = lines_of(new.get(name), after, options)
         kind = "added" if name not in old else "removed" if name not in new else "changed"
-        sections.append(Section(f"%{name}", kind, _changes(olds, news)))
+        sections.append(DiffSection(f"%{name}", kind, _changes(olds, news)))
     return [section for section in sections if section.changes]
 
 

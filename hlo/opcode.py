@@ -101,7 +101,7 @@ def having(trait: str) -> frozenset[str]:
 
 # fmt: off
 # Leaves and plumbing
-_op("parameter",         0, "the n-th argument of the computation",               "leaf given", a.Parameter)
+_op("parameter",         0, "the n-th argument of the computation",               "leaf given", a.ParameterNumber)
 _op("constant",          0, "a literal array or tuple",                           "leaf given", a.Constant)
 _op("iota",              0, "0, 1, 2, ... along a dimension",                     "leaf", a.Iota)
 _op("tuple",          None, "a tuple of the operands", "tuples")
@@ -214,7 +214,7 @@ _op("rng-bit-generator", 1, "random bits that follow from a state, and the next 
 _op("rng-get-and-update-state", 0, "reads and advances the device's random state", "device effect leaf", a.RngGetAndUpdateState)
 
 # Control
-_op("call",           None, "runs a computation",                                 "control sequential", a.Call, "to_apply")
+_op("call",           None, "runs a computation",                                 "control sequential", a.CompositeCall, "to_apply")
 _op("conditional",    None, "runs one of several computations",                   "control sequential", a.Attrs, "true_computation false_computation branch_computations*")
 _op("while",             1, "runs the body as long as the condition holds",       "control sequential", a.Attrs, "condition body")
 _op("fusion",         None, "runs the fused computation as one kernel",           "", a.Fusion, "calls")

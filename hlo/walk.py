@@ -144,7 +144,7 @@ def rebuild(
     first = next(affected, None)
     if first is None:
         return computation
-    sweep = _Sweep(plan, called, computation.instructions[:first])
+    sweep = _Rebuilding(plan, called, computation.instructions[:first])
     for instr in computation.instructions[first:]:
         # What an instruction needs stands before it, so it can be put there at once.
         if instr in plan:
@@ -157,7 +157,7 @@ def rebuild(
     return replace(computation, instructions=instructions, root=root)
 
 
-class _Sweep:
+class _Rebuilding:
     """What stands for each instruction from now on, and the new order.
 
     Attributes

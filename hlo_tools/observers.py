@@ -16,7 +16,7 @@ from hlo_tools.arrays import leaves
 from hlo_tools.console import console, is_watched, plain
 from hlo_tools.files import STANDARD
 from hlo_tools.show import printable, spell_in_a_line
-from interpreter.engine.observe import Recorder, place
+from interpreter.engine.observe import ValueRecorder, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -76,7 +76,7 @@ def _traced(path: str) -> Generator[Observer]:
             if not path.endswith(".npz"):
                 yield tracer(file)
                 return
-        recorder = Recorder()
+        recorder = ValueRecorder()
         yield recorder
         recorder.save(path)
     except OSError as error:

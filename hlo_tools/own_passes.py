@@ -22,7 +22,7 @@ from hlo.instruction import Module
 from interpreter.numbers.compare import PROMISES, Promise
 from optimizer.observers import promise_of
 from optimizer.passes import PASSES, Pipeline
-from optimizer.pipeline_text import Maker, listed, option_defaults, parse_pipeline
+from optimizer.pipeline_text import PassMaker, listed, option_defaults, parse_pipeline
 from optimizer.rewriting.rewrite import rewrite
 from optimizer.rewriting.rule import Rule, RuleSet
 
@@ -123,7 +123,7 @@ def find_pipeline(text: str) -> Pipeline:
     return parse_pipeline(text, named_pass)
 
 
-def named_pass(name: str) -> Maker:
+def named_pass(name: str) -> PassMaker:
     """What the name of a pass stands for: `FILE.py:NAME`, a pass of the optimizer, or another's."""
     if ".py:" in name or name.endswith(".py"):
         return own_pass(name)
@@ -137,7 +137,7 @@ def named_pass(name: str) -> Maker:
         raise error if error.notes or not others else error.noting(*others) from None
 
 
-def of_package(entry: EntryPoint) -> Maker:
+def of_package(entry: EntryPoint) -> PassMaker:
     """The pass that an installed package offers.
 
     Raises
@@ -166,7 +166,7 @@ def file_of(value: Any) -> str | None:
         return None
 
 
-def own_pass(text: str) -> Maker:
+def own_pass(text: str) -> PassMaker:
     """The pass that `FILE.py:NAME` names, or the only one in `FILE.py`."""
     path, _, name = text.rpartition(":")
     if text.endswith(".py"):
@@ -277,10 +277,10 @@ def only_name(path: str, loaded: dict[str, Any]) -> str:
     return names[0]
 
 
-def as_maker(path: str, name: str, value: Any) -> Maker:
+def as_maker(path: str, name: str, value: Any) -> PassMaker:
     """How the pass that a name stands for is made."""
     options = option_defaults(cast("type[Any]", value)) if isinstance(value, type) else {}
-    return Maker(name, options, partial(as_pass, path, name, value))
+    return PassMaker(name, options, partial(as_pass, path, name, value))
 
 
 def as_pass(path: str, name: str, value: Any, **options: Any) -> Pass:

@@ -9,10 +9,10 @@ from hlo_tools.rooms import HOME
 from optimizer.log import place_of
 
 if TYPE_CHECKING:
-    from optimizer.log import Place
+    from optimizer.log import SourceLine
 
 
-def spell_place(place: Place) -> str:
+def spell_place(place: SourceLine) -> str:
     """A file, as seen from PyHLO's own folder, and a line; "" if it is not known."""
     if not place.file:
         return ""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 
-class Windows(NamedTuple):
+class BatchedWindows(NamedTuple):
     """Windows of an array, one a place of a batch.
 
     Attributes
@@ -75,7 +75,7 @@ def _windows(
     index_map: tuple[int, ...],
     batching: tuple[tuple[int, ...], tuple[int, ...]],
     sizes: tuple[int, ...],
-) -> Windows:
+) -> BatchedWindows:
     """The windows that index vectors speak of.
 
     Parameters
@@ -94,7 +94,7 @@ def _windows(
         size: int = batch[axis]
         count = np.arange(size).reshape(-1, *[1] * (len(batch) - axis - 1))
         starts[operand_dim] = np.broadcast_to(count, batch)
-    return Windows(batch, sizes, starts)
+    return BatchedWindows(batch, sizes, starts)
 
 
 def _signed(indices: Array) -> Array:

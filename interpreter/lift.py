@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from hlo.attributes import Parameter
+from hlo.attributes import ParameterNumber
 from hlo.opcode import IDENTITIES, TUPLES
 from interpreter.table import Value, evaluates, needs_frame
 
@@ -71,7 +71,7 @@ def _run(
     for instr in computation.instructions:
         operands = [values[operand] for operand in instr.operands]
         if instr.opcode == "parameter":
-            values[instr] = arguments[Parameter.of(instr).number]
+            values[instr] = arguments[ParameterNumber.of(instr).number]
         else:
             values[instr] = _lift(frame, instr, operands, places)
     return values[computation.root]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlo.attributes import Compare, Parameter
+from hlo.attributes import Compare, ParameterNumber
 from interpreter.arithmetic import total_order
 from interpreter.lift import lifted
 from interpreter.numbers.widths import type_of, widened
@@ -86,7 +86,7 @@ def _parities(comparator: Computation, instr: Instruction) -> set[int]:
     for earlier in reversed(comparator.instructions):
         if earlier in needed:
             needed.update(earlier.operands)
-    return {Parameter.of(p).number % 2 for p in comparator.parameters if p in needed}
+    return {ParameterNumber.of(p).number % 2 for p in comparator.parameters if p in needed}
 
 
 def _stable_order(keys: Array, *, descending: bool) -> Array:

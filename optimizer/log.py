@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 NOTHING_BOUND: Mapping[str, Any] = MappingProxyType({})
 
 
-class Place(NamedTuple):
+class SourceLine(NamedTuple):
     """A line of a Python file, counted from 1."""
 
     file: str
     line: int
 
 
-class Placed(Protocol):
+class HasSourceLine(Protocol):
     """What knows the line of its definition, such as a rule."""
 
     @property
-    def place(self) -> Place:
+    def place(self) -> SourceLine:
         """Where it is written."""
         ...
 
@@ -60,8 +60,8 @@ class Event:
     rule: str
     old: Instruction
     new: tuple[Instruction, ...]
-    place: Place
-    by: Placed | Callable[..., Any] | None = None
+    place: SourceLine
+    by: HasSourceLine | Callable[..., Any] | None = None
     bindings: Mapping[str, Any] = field(default_factory=lambda: NOTHING_BOUND)
 
     def __str__(self) -> str:
@@ -159,7 +159,7 @@ class Log:
         rule: str,
         old: Instruction,
         *new: Instruction,
-        by: Placed | Callable[..., Any] | None = None,
+        by: HasSourceLine | Callable[..., Any] | None = None,
         bindings: Mapping[str, Any] = NOTHING_BOUND,
     ) -> bool:
         """Report a rewrite, and ask whether it may be done.
@@ -186,7 +186,7 @@ class Log:
         rule: str,
         old: Instruction,
         *new: Instruction,
-        by: Placed | Callable[..., Any] | None = None,
+        by: HasSourceLine | Callable[..., Any] | None = None,
         bindings: Mapping[str, Any] = NOTHING_BOUND,
     ) -> bool:
         """As `rewrite`, also where the old instruction mixes precisions."""
@@ -207,7 +207,7 @@ class Log:
                 observer.event(happened, self)
         return True
 
-    def place_in_pass(self) -> Place:
+    def place_in_pass(self) -> SourceLine:
         """The line of the running pass's own file that asks for a rewrite, or else of who asks."""
         frame = inspect.currentframe()
         while frame is not None and frame.f_code.co_filename == __file__:
@@ -217,7 +217,7 @@ class Log:
         while frame is not None and frame.f_code.co_filename != own:
             frame = frame.f_back
         found = frame or asking
-        return Place(found.f_code.co_filename, found.f_lineno) if found else Place("", 0)
+        return SourceLine(found.f_code.co_filename, found.f_lineno) if found else SourceLine("", 0)
 
     def run(self, pass_: Pass, module: Module) -> Module:
         """Run a pass, and tell the observers before and after; not where it left the module."""
@@ -239,13 +239,13 @@ class Log:
         return changed
 
 
-def place_of(made_by: Placed | Callable[..., Any]) -> Place:
+def place_of(made_by: HasSourceLine | Callable[..., Any]) -> SourceLine:
     """Where a rule or a function is written."""
-    place: Place | None = getattr(made_by, "place", None)
+    place: SourceLine | None = getattr(made_by, "place", None)
     if place is not None:
         return place
     code = getattr(inspect.unwrap(made_by), "__code__", None)  # pyright: ignore[reportArgumentType]
-    return Place(code.co_filename, code.co_firstlineno) if code else Place("", 0)
+    return SourceLine(code.co_filename, code.co_firstlineno) if code else SourceLine("", 0)
 
 
 def innermost(pass_: Pass) -> Pass:

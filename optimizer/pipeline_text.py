@@ -27,7 +27,7 @@ FIXPOINT = "fix"
 
 
 @dataclass(frozen=True)
-class Maker:
+class PassMaker:
     """How a pass is made.
 
     Attributes
@@ -42,10 +42,10 @@ class Maker:
     make: Callable[..., Pass]
 
 
-Finder = Callable[[str], Maker]
+Finder = Callable[[str], PassMaker]
 
 
-def listed(name: str) -> Maker:
+def listed(name: str) -> PassMaker:
     """The pass of a name in the table of passes.
 
     Raises
@@ -56,8 +56,8 @@ def listed(name: str) -> Maker:
     return _maker(find(name))
 
 
-def _maker(pass_class: type[Any]) -> Maker:
-    return Maker(pass_class.__name__, option_defaults(pass_class), pass_class)
+def _maker(pass_class: type[Any]) -> PassMaker:
+    return PassMaker(pass_class.__name__, option_defaults(pass_class), pass_class)
 
 
 def parse_pipeline(text: str, find_pass: Finder = listed) -> Pipeline:
@@ -73,14 +73,14 @@ def parse_pipeline(text: str, find_pass: Finder = listed) -> Pipeline:
         HLO150 where the text makes no sense, HLO151 for an unknown pass, HLO152 for an option that
         a pass has not, or a value that the option cannot have.
     """
-    reader = _Reader(text, find_pass)
+    reader = _PipelineReader(text, find_pass)
     passes = reader.passes()
     if reader.token:
         raise reader.error(f"unexpected `{reader.token}`")
     return Pipeline("pipeline", passes)
 
 
-class _Reader:
+class _PipelineReader:
     """Walks over the text, a token at a time."""
 
     def __init__(self, text: str, find_pass: Finder) -> None:
@@ -153,7 +153,7 @@ class _Reader:
         self.expect("}")
         return found
 
-    def values(self, maker: Maker, given: dict[str, tuple[str, Span]]) -> dict[str, Any]:
+    def values(self, maker: PassMaker, given: dict[str, tuple[str, Span]]) -> dict[str, Any]:
         """Options as the pass wants them."""
         defaults = maker.defaults
         made: dict[str, Any] = {}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.types import wide
 from codegen.expressions import Cast, Expr, Group, Literal, apply
-from hlo.attributes import Compare, Constant, Parameter
+from hlo.attributes import Compare, Constant, ParameterNumber
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
@@ -161,7 +161,7 @@ def _twins(left: Instruction, right: Instruction) -> int | None:
 
 
 def _number(parameter: Instruction) -> int:
-    attrs = Parameter.of(parameter)
+    attrs = ParameterNumber.of(parameter)
     return attrs.number
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from codegen.elements.types import wide
 from codegen.expressions import Cast, Group, Literal, apply
 from hlo import attributes as a
-from hlo.attributes import Parameter
+from hlo.attributes import ParameterNumber
 from interpreter.engine.device import Device
 from interpreter.engine.frame import Frame
 from interpreter.lift import lifted
@@ -127,7 +127,7 @@ def _only_chooses(computation: Computation) -> bool:
         if instr.opcode not in _CHOOSING:
             return False
         if instr.opcode == "parameter":
-            sides[instr] = Parameter.of(instr).number % 2
+            sides[instr] = ParameterNumber.of(instr).number % 2
         elif instr.opcode != "tuple":
             found = {sides[o] for o in instr.operands if o in sides}
             if len(found) > 1 or (found and instr.opcode in ("and", "or", "xor", "not")):

@@ -35,7 +35,7 @@ from codegen.opcodes.merging import write_merge_sort
 from codegen.opcodes.words import Words
 from codegen.statements import For, If, straight
 from hlo import attributes as a
-from hlo.attributes import Parameter
+from hlo.attributes import ParameterNumber
 from hlo.walk import post_order
 from optimizer import machine
 
@@ -115,7 +115,7 @@ def _told(instr: Instruction, found: Sequence[Key]) -> Instruction | None:
     if len(found) > 1:
         return None
     parameters = [i for i in post_order(found[0].value) if i.opcode == "parameter"]
-    read: set[int] = {Parameter.of(i).number // 2 for i in parameters}
+    read: set[int] = {ParameterNumber.of(i).number // 2 for i in parameters}
     operand = instr.operands[min(read)]
     return operand if len(read) == 1 and found[0].tells(operand.shape.element_type) else None
 
@@ -135,7 +135,7 @@ def _key(body: Body, instr: Instruction, key: Key, values: Sequence[Expr]) -> Ex
     """The word of a comparator's key, for an element of each of the sorted arrays."""
     environment = Environment()
     for parameter in instr.called[0].parameters:
-        number = Parameter.of(parameter).number
+        number = ParameterNumber.of(parameter).number
         if number % 2 == key.side:
             environment.scalars[parameter] = (values[number // 2],)
     return key.word(Body(body.writer, environment).element(key.value, ()))

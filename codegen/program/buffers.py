@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Computation, Instruction, Module
     from hlo.table import OpTable
-    from optimizer.memory.buffer_assignment import Slice
+    from optimizer.memory.buffer_assignment import AllocationSlice
     from optimizer.memory.buffers import Buffer
 
     # What memory is for: arrays that share a buffer, or the scratch memory of an instruction.
@@ -116,7 +116,7 @@ class Memory:
         self.buffers = shared(module, rules)
         self.spared: Collection[Instruction] = ()
         self.scratch: dict[Instruction, int] = {}
-        self.slices: dict[Home, Slice] = {}
+        self.slices: dict[Home, AllocationSlice] = {}
         self.arena_bytes = 0
 
     def settle(self) -> None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from emit_c.kernels.kernel import Kernel
     from hlo.instruction import Computation, Instruction
     from optimizer.fusion.digits import Place
-    from optimizer.fusion.nest import Nest
+    from optimizer.fusion.nest import LoopNest
 
 
 Pointers = dict["Instruction", list[Name]]
@@ -45,7 +45,7 @@ Pointers = dict["Instruction", list[Name]]
 
 # Several ask it of each fusion, one after the other.
 @lru_cache(maxsize=256)
-def common_loops(computation: Computation) -> Nest | None:
+def common_loops(computation: Computation) -> LoopNest | None:
     """The loops of all that a fusion computes; None if it has no common ones, or plain ones."""
     root = computation.root
     outputs = root.operands if root.opcode == "tuple" else (root,)
@@ -71,7 +71,7 @@ def _is_plain(instr: Instruction) -> bool:
     return not is_large_window(instr)
 
 
-def write_sweeps(kernel: Kernel, nest: Nest, outputs: Pointers) -> tuple[Statement, ...]:
+def write_sweeps(kernel: Kernel, nest: LoopNest, outputs: Pointers) -> tuple[Statement, ...]:
     """The statements of a kernel.
 
     Parameters
@@ -95,7 +95,7 @@ def write_sweeps(kernel: Kernel, nest: Nest, outputs: Pointers) -> tuple[Stateme
 class _ByRows:
     """Writes the loops where what is folded are neighbours in memory."""
 
-    def __init__(self, kernel: Kernel, nest: Nest, outputs: Pointers) -> None:
+    def __init__(self, kernel: Kernel, nest: LoopNest, outputs: Pointers) -> None:
         self.body, self.nest, self.outputs = kernel.body, nest, outputs
         self.counters: dict[int, Sum] = {}
         self.stored = _stored(nest)
@@ -258,7 +258,7 @@ class _ByColumns(_ByRows):
     """
 
     def __init__(
-        self, kernel: Kernel, nest: Nest, outputs: Pointers, block: tuple[int, int, int]
+        self, kernel: Kernel, nest: LoopNest, outputs: Pointers, block: tuple[int, int, int]
     ) -> None:
         super().__init__(kernel, nest, outputs)
         self.count, self.start, self.width = block
@@ -325,7 +325,7 @@ def _folded(fold: Instruction) -> tuple[Instruction, ...]:
     return fold.operands[: len(fold.operands) // 2]
 
 
-def _most_columns(nest: Nest) -> int:
+def _most_columns(nest: LoopNest) -> int:
     """How many columns are folded side by side, at most: as many as the cache holds."""
     if nest.sweeps == 1:
         return machine.SUMS_OF_A_FOLD
@@ -333,7 +333,7 @@ def _most_columns(nest: Nest) -> int:
     return max(min(machine.SUMS_OF_A_FOLD, fitting), machine.LANES)
 
 
-def _stored(nest: Nest) -> dict[Instruction, int]:
+def _stored(nest: LoopNest) -> dict[Instruction, int]:
     """The whole values that are stored, and the sweeps in which they are computed.
 
     These are results, and what is dear and needed in several sweeps.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from codegen.expressions import Expr
     from codegen.program.buffers import Home
     from emit_c.program.buffers import Memory
-    from optimizer.memory.buffer_assignment import Slice
+    from optimizer.memory.buffer_assignment import AllocationSlice
 
 ENTRY = "run"
 _OWN = Parameter(Pointer("u8"), "own")
@@ -97,7 +97,7 @@ class UnplacedFunction:
         return Variable(Pointer(each.kind, each.const), name, value)
 
 
-def _address(place: Slice) -> Expr:
+def _address(place: AllocationSlice) -> Expr:
     """The address of some memory."""
     allocation, offset = place.allocation, place.offset
     if allocation.output is not None:

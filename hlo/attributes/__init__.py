@@ -10,7 +10,14 @@ Computations that an instruction calls (`to_apply`, `body`, ...) are not here bu
 instruction may carry, are in `hlo.attributes.annotations`.
 """
 
-from hlo.attributes.calls import AsyncStart, Call, CopyStart, CustomCall, Fusion, GetTupleElement
+from hlo.attributes.calls import (
+    AsyncStart,
+    CompositeCall,
+    CopyStart,
+    CustomCall,
+    Fusion,
+    GetTupleElement,
+)
 from hlo.attributes.data import (
     Accuracy,
     Broadcast,
@@ -22,7 +29,7 @@ from hlo.attributes.data import (
     Iota,
     Map,
     Pad,
-    Parameter,
+    ParameterNumber,
     ReducePrecision,
     Reshape,
     Rng,
@@ -71,13 +78,13 @@ __all__ = [
     "Attrs",
     "BatchNorm",
     "Broadcast",
-    "Call",
     "Channel",
     "Cholesky",
     "Collective",
     "CollectiveBroadcast",
     "CollectivePermute",
     "Compare",
+    "CompositeCall",
     "Constant",
     "Convolution",
     "CopyStart",
@@ -95,7 +102,7 @@ __all__ = [
     "Map",
     "Outfeed",
     "Pad",
-    "Parameter",
+    "ParameterNumber",
     "RaggedAllToAll",
     "RaggedDotDims",
     "ReducePrecision",

@@ -30,7 +30,7 @@ class GetTupleElement(Attrs):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call(Attrs):
+class CompositeCall(Attrs):
     """Whether the called computation stands for a named composite operation."""
 
     is_composite: bool = optional("bool", default=False, after_called=True)

@@ -20,7 +20,7 @@ class Constant(Attrs):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter(Attrs):
+class ParameterNumber(Attrs):
     """The number stands in the parentheses, so it is no keyed attribute."""
 
     number: int

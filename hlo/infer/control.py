@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @infers("call", xla="ShapeInference::InferCallShape")
-def infer_call(instr: Instruction, _attrs: a.Call, *operands: Shape) -> Shape:
+def infer_call(instr: Instruction, _attrs: a.CompositeCall, *operands: Shape) -> Shape:
     """The shape of the computation's root."""
     (computation,) = instr.called
     expect_arguments(computation, operands)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @infers("parameter", xla="ShapeVerifier::HandleParameter")
-def infer_parameter(instr: Instruction, _attrs: a.Parameter) -> Shape:
+def infer_parameter(instr: Instruction, _attrs: a.ParameterNumber) -> Shape:
     """The declared shape."""
     return instr.shape
 

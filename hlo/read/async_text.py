@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from hlo.attributes import AsyncStart, Parameter
+from hlo.attributes import AsyncStart, ParameterNumber
 from hlo.errors.error import HloError
 from hlo.instruction import Computation, Instruction
 from hlo.opcode import OPCODES
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hlo.errors.error import Span
     from hlo.opcode import Opcode
     from hlo.read.operand_text import OperandText
-    from hlo.read.scope import ModuleText, Scope
+    from hlo.read.scope import ModuleText, TextScope
     from hlo.read.syntax import InstructionSyntax
 
 _SUFFIXES = ("-start", "-update", "-done")
@@ -38,10 +38,10 @@ _OF_START = {
 _ALIASING = {"custom-call", "fusion"}
 
 
-class Reader(Protocol):
+class ComputationReader(Protocol):
     """What reads the instructions of a computation, as far as it is needed here."""
 
-    scope: Scope
+    scope: TextScope
     operands: OperandText
 
     def build(
@@ -63,7 +63,9 @@ def async_base(opcode: str) -> str | None:
     return None
 
 
-def read_async(reader: Reader, syntax: InstructionSyntax, base: str, span: Span) -> Instruction:
+def read_async(
+    reader: ComputationReader, syntax: InstructionSyntax, base: str, span: Span
+) -> Instruction:
     """The async instruction that a sugared form means.
 
     Raises
@@ -144,7 +146,7 @@ def _split(syntax: InstructionSyntax, wrapped: str) -> tuple[list[Item], list[It
 
 
 def _wrapping(
-    reader: Reader,
+    reader: ComputationReader,
     hidden: InstructionSyntax,
     operands: tuple[Instruction, ...],
     span: Span,
@@ -154,7 +156,7 @@ def _wrapping(
     module, row = reader.scope.module, OPCODES[hidden.opcode.text]
     unique = module.instruction_names.unique
     parameters = tuple(
-        Instruction(unique("async_param"), "parameter", o.shape, (), Parameter(number=i))
+        Instruction(unique("async_param"), "parameter", o.shape, (), ParameterNumber(number=i))
         for i, o in enumerate(operands)
     )
     hidden = hidden._replace(name=unique(row.name))

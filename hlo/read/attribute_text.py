@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hlo.attributes import Attrs, Constant, Parameter, attribute_specs
+from hlo.attributes import Attrs, Constant, ParameterNumber, attribute_specs
 from hlo.attributes.annotations import NO_ANNOTATIONS, Annotations
 from hlo.attributes.kinds import nearest_words
 from hlo.errors.error import HloError, did_you_mean
@@ -136,7 +136,7 @@ def read_attrs(
         if shape is None:
             raise HloError("HLO009", "constant needs its shape: nothing else says it", span)
         values["literal"] = read_literal(shape, arguments.text, span)
-    elif row.attrs is Parameter:
+    elif row.attrs is ParameterNumber:
         number = arguments.text.strip()
         start = arguments.start + arguments.text.index(number)
         values["number"] = reader.value("int", Piece(number, start))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hlo.attributes import Parameter
+from hlo.attributes import ParameterNumber
 from hlo.errors.error import HloError
 from hlo.instruction import Computation
-from hlo.read.scope import Scope
+from hlo.read.scope import TextScope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ def read_computation(
     HloError
         HLO004 if it is empty, or its parameters are not numbered 0, 1, 2, ...
     """
-    scope = Scope(module, parameters_from_operands=parameters_from_operands)
+    scope = TextScope(module, parameters_from_operands=parameters_from_operands)
     instructions = module.instruction_text(scope)
     for syntax in body:
         instructions.read(syntax)
@@ -76,7 +76,7 @@ def _check_parameters(instructions: list[Instruction]) -> None:
     parameters = [i for i in instructions if i.opcode == "parameter"]
     seen: set[int] = set()
     for instr in parameters:
-        number = Parameter.of(instr).number
+        number = ParameterNumber.of(instr).number
         if number in seen:
             raise HloError("HLO004", f"parameter {number} is defined twice", instr.span)
         seen.add(number)

@@ -17,14 +17,14 @@ from hlo.read.metadata_text import is_seen
 from hlo.read.operand_text import OperandText
 
 if TYPE_CHECKING:
-    from hlo.read.scope import Scope
+    from hlo.read.scope import TextScope
     from hlo.read.syntax import InstructionSyntax, Item
 
 
 class InstructionText:
     """Reads one instruction after the other into a scope."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: TextScope) -> None:
         self.scope = scope
         self.reader = scope.reader
         self.operands = OperandText(scope, self.instruction)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.attributes import GetTupleElement, Parameter
+from hlo.attributes import GetTupleElement, ParameterNumber
 from hlo.errors.error import HloError, did_you_mean
 from hlo.instruction import Instruction
 from hlo.read.syntax import InstructionSyntax
@@ -12,7 +12,7 @@ from hlo.read.syntax import InstructionSyntax
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hlo.read.scope import Scope
+    from hlo.read.scope import TextScope
     from hlo.read.syntax import OperandSyntax, Piece
     from hlo.types.shape import Shape
 
@@ -27,7 +27,7 @@ class OperandText:
     """
 
     def __init__(
-        self, scope: Scope, read_nested: Callable[[InstructionSyntax], Instruction]
+        self, scope: TextScope, read_nested: Callable[[InstructionSyntax], Instruction]
     ) -> None:
         self.scope = scope
         self.reader = scope.reader
@@ -107,7 +107,7 @@ class OperandText:
         """The parameter that an operand stands for, where a text is one instruction alone."""
         number = sum(1 for i in self.scope.instructions if i.opcode == "parameter")
         wanted = name.text if name else self.scope.fresh(f"_{number}")
-        attrs, span = Parameter(number=number), self.reader.span(piece)
+        attrs, span = ParameterNumber(number=number), self.reader.span(piece)
         return self.scope.add(Instruction(wanted, "parameter", shape, (), attrs, span=span))
 
     def _nested(self, shape: Piece | None, opcode: Piece, arguments: Piece) -> Instruction:

@@ -36,7 +36,7 @@ from hlo.support.garbage import no_collection
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo.read.scope import Scope
+    from hlo.read.scope import TextScope
     from hlo.read.syntax import ComputationSyntax, ModuleSyntax
 
 
@@ -74,7 +74,7 @@ def parse(text: str, name: str = "<string>", *, fast: bool = True) -> Module:
             except (UnusualError, HloError):
                 pass  # the grammar reads it, or says what is wrong with it
         try:
-            return _ModuleText(GrammarReader(source)).read()
+            return _ModuleReader(GrammarReader(source)).read()
         except HloError as error:
             if hint := other_language(text):
                 raise error.noting(hint) from None
@@ -93,7 +93,7 @@ def _check_characters(source: Source) -> None:
         raise HloError("HLO001", message, Span(source, error.start, error.end)) from None
 
 
-class _ModuleText:
+class _ModuleReader:
     """Everything that is known while a module is read."""
 
     def __init__(self, reader: GrammarReader) -> None:
@@ -140,7 +140,7 @@ class _ModuleText:
         self.computations[name.text] = made = self.uniquely_named(made)
         return made
 
-    def instruction_text(self, scope: Scope) -> InstructionText:
+    def instruction_text(self, scope: TextScope) -> InstructionText:
         """What reads the instructions of a computation."""
         return InstructionText(scope)
 
@@ -182,9 +182,9 @@ class _ModuleText:
         return settle_async(Module(name, computations, entry, header, tables, entry.span))
 
 
-class _FastModuleText(_ModuleText):
+class _FastModuleText(_ModuleReader):
     """A module that is read by short cuts."""
 
-    def instruction_text(self, scope: Scope) -> InstructionText:
+    def instruction_text(self, scope: TextScope) -> InstructionText:
         """What reads the instructions of a computation."""
         return FastInstructions(scope)

@@ -42,12 +42,12 @@ class ModuleText(Protocol):
         """Read the computation that stands in braces where its name is expected."""
         ...
 
-    def instruction_text(self, scope: Scope) -> InstructionReader:
+    def instruction_text(self, scope: TextScope) -> InstructionReader:
         """What reads the instructions of a computation into a scope."""
         ...
 
 
-class Scope:
+class TextScope:
     """The instructions of one computation, as they are read.
 
     Parameters

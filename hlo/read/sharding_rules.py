@@ -30,7 +30,7 @@ _NAMED = ("replicated", "unreduced", "manual")
 _SIMPLE = ("replicated", "maximal", "manual", "unknown", "unreduced")
 
 
-class Iota(NamedTuple):
+class DeviceIota(NamedTuple):
     """`<=[4,2]T(1,0)`: consecutive numbers, reshaped and transposed."""
 
     reshape: tuple[int, ...]
@@ -51,17 +51,17 @@ class ShardingRules(Transformer[Token, Any]):
             raise BadValue("the transposition is no order of the dimensions")
         if any(size <= 0 for size in reshape):
             raise BadValue("the sizes of an iota are positive")
-        return Iota(reshape, transpose or ())
+        return DeviceIota(reshape, transpose or ())
 
     def tile_dims(self, items: Any) -> Any:
         """`devices=[2,2]<=[4]`, `devices=[2]0,1`."""
         key, dims, devices = items
         if key != "devices":
             raise BadValue("expects devices=[...]", key)
-        if not isinstance(devices, Iota) and len(devices) == 1:
+        if not isinstance(devices, DeviceIota) and len(devices) == 1:
             raise BadValue("a sharding over one device is {maximal device=...}", key)
         # XLA does not count the devices of an iota: `devices=[2]<=[16]` says less than it could.
-        return _tiles(dims, devices, key, counted=not isinstance(devices, Iota))
+        return _tiles(dims, devices, key, counted=not isinstance(devices, DeviceIota))
 
     def shard_group(self, items: Any) -> Any:
         """`shard_as 3`."""
@@ -241,12 +241,12 @@ class ShardingRules(Transformer[Token, Any]):
 
 def _tiles(
     dims: tuple[int, ...],
-    devices: tuple[int, ...] | Iota,
+    devices: tuple[int, ...] | DeviceIota,
     where: Any = None,
     *,
     counted: bool = True,
 ) -> TileAssignment:
-    if isinstance(devices, Iota):
+    if isinstance(devices, DeviceIota):
         given = prod(devices.reshape)
         if given > MAX_DEVICES:
             raise BadValue(f"no more than {MAX_DEVICES} devices can be named", where)

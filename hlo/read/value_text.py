@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
 
 
-class _Rules(ShapeRules, ValueRules, ShardingRules):
+class _AllValueRules(ShapeRules, ValueRules, ShardingRules):
     """All rules of `hlo.lark` that make values."""
 
 
 @cache
 def _parser() -> Callable[[str, str], Any]:
-    return load_grammar("kinds", KINDS, transformer=_Rules()).parse
+    return load_grammar("kinds", KINDS, transformer=_AllValueRules()).parse
 
 
 @lru_cache(100_000)

@@ -47,7 +47,7 @@ _NUMBERS = {np.dtype(kind): code for code, kind in _CODES.items()}
 _NAME, _USED = b"dltensor", b"used_dltensor"
 
 
-class _Tensor(ctypes.Structure):
+class _DLTensor(ctypes.Structure):
     """DLTensor."""
 
     _fields_ = (
@@ -67,7 +67,7 @@ class _Tensor(ctypes.Structure):
 class _Managed(ctypes.Structure):
     """DLManagedTensor."""
 
-    _fields_ = (("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p))
+    _fields_ = (("tensor", _DLTensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def from_capsule(capsule: Any) -> Tensor:
         HLO112 if its elements have a type that HLO lacks.
     """
     pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer_of.restype = ctypes.POINTER(_Tensor)
+    pointer_of.restype = ctypes.POINTER(_DLTensor)
     pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
     tensor = pointer_of(capsule, _NAME).contents
     kind = _CODES.get((tensor.code, tensor.bits))
@@ -156,7 +156,7 @@ def to_capsule(tensor: Tensor) -> Any:
     dims = (ctypes.c_int64 * max(rank, 1))(*tensor.dims)
     steps = (s // tensor.dtype.itemsize for s in in_order(tensor.dims, tensor.dtype.itemsize))
     strides = (ctypes.c_int64 * max(rank, 1))(*steps)
-    plain = _Tensor(tensor.address, *tensor.device, rank, code, bits, 1, dims, strides, 0)
+    plain = _DLTensor(tensor.address, *tensor.device, rank, code, bits, 1, dims, strides, 0)
     managed = _Managed(plain, None, ctypes.cast(_delete, ctypes.c_void_p))
     address = ctypes.addressof(managed)
     _lent[address] = managed, dims, strides, tensor.owner

@@ -16,7 +16,7 @@ from hlo.verify.aliases import verify_entry_layout, verify_module_aliases
 from hlo.verify.asynchronous import verify_pair
 from hlo.verify.buffers import has_buffers, verify_buffers
 from hlo.verify.collectives import verify_constrained_layouts
-from hlo.verify.scope import ModuleScope, Scope
+from hlo.verify.scope import ModuleScope, VerifiedScope
 from hlo.verify.shapes import verify_shape
 from hlo.verify.shardings import verify_sharding
 from hlo.verify.structure import verify_structure
@@ -88,7 +88,7 @@ def _verify_instructions(module: Module, sound: set[Instruction]) -> None:
     known: set[int] = set()
     all_reduce: Instruction | None = None
     for computation in module.computations:
-        scope = Scope(outer, computation)
+        scope = VerifiedScope(outer, computation)
         for instr in computation.instructions:
             if instr not in sound:
                 verify_shape(instr, known)

@@ -19,7 +19,7 @@ from hlo.verify.table import verifies
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
-    from hlo.verify.scope import Scope
+    from hlo.verify.scope import VerifiedScope
 
 # What may use the value of each opcode: exactly one instruction, of these opcodes.
 _FOLLOWERS: dict[str, frozenset[str]] = {
@@ -46,7 +46,7 @@ _LEADERS: dict[str, frozenset[str]] = {
 }
 
 
-def verify_pair(scope: Scope, instr: Instruction) -> None:
+def verify_pair(scope: VerifiedScope, instr: Instruction) -> None:
     """Check that a start is ended once, and that an end has its start.
 
     Raises
@@ -70,7 +70,7 @@ def verify_pair(scope: Scope, instr: Instruction) -> None:
         _verify_follower(scope, instr, _FOLLOWERS[instr.opcode])
 
 
-def _is_wrapped(scope: Scope, instr: Instruction) -> bool:
+def _is_wrapped(scope: VerifiedScope, instr: Instruction) -> bool:
     """Whether a send or recv is what an async computation runs, and is ended by its async-done."""
     return (
         instr.opcode in ("send", "recv")
@@ -79,7 +79,7 @@ def _is_wrapped(scope: Scope, instr: Instruction) -> bool:
     )
 
 
-def _verify_follower(scope: Scope, instr: Instruction, followers: frozenset[str]) -> None:
+def _verify_follower(scope: VerifiedScope, instr: Instruction, followers: frozenset[str]) -> None:
     found = [
         user
         for user in scope.users[instr]
@@ -103,7 +103,7 @@ def _verify_follower(scope: Scope, instr: Instruction, followers: frozenset[str]
 
 
 @verifies("async-start")
-def verify_async_start(scope: Scope, instr: Instruction, attrs: a.AsyncStart) -> None:
+def verify_async_start(scope: VerifiedScope, instr: Instruction, attrs: a.AsyncStart) -> None:
     """The thread is the computation's; on the main thread that holds a single instruction."""
     (computation,) = instr.called
     for other in scope.outer.callers[computation]:
@@ -147,7 +147,7 @@ def _is_single(computation: Computation) -> bool:
 
 
 @verifies("async-update")
-def verify_async_update(_scope: Scope, instr: Instruction, _attrs: a.Attrs) -> None:
+def verify_async_update(_scope: VerifiedScope, instr: Instruction, _attrs: a.Attrs) -> None:
     """Parameters are bound and results appear one after the other."""
     computation = _wrapped(instr)
     if computation is None:
@@ -163,7 +163,7 @@ def verify_async_update(_scope: Scope, instr: Instruction, _attrs: a.Attrs) -> N
 
 
 @verifies("async-done")
-def verify_async_done(_scope: Scope, instr: Instruction, _attrs: a.Attrs) -> None:
+def verify_async_done(_scope: VerifiedScope, instr: Instruction, _attrs: a.Attrs) -> None:
     """All parameters are bound, and the value is the computation's."""
     computation = _wrapped(instr)
     if computation is None:
@@ -188,7 +188,7 @@ def _wrapped(instr: Instruction) -> Computation | None:
 
 
 @verifies("send", "recv")
-def verify_channel(scope: Scope, instr: Instruction, attrs: a.Channel) -> None:
+def verify_channel(scope: VerifiedScope, instr: Instruction, attrs: a.Channel) -> None:
     """The end is on the same channel, and with the same partner."""
     for user in scope.users[instr]:
         if user.opcode not in ("send-done", "recv-done"):

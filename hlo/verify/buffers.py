@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hlo.attributes import CustomCall
     from hlo.instruction import Instruction, Module
     from hlo.types.shape import Shape
-    from hlo.verify.scope import Scope
+    from hlo.verify.scope import VerifiedScope
 
 # Opcodes whose use of a buffer is a write, as far as one can tell without looking into them.
 _WRITERS = CONTROL | having("wrapper") | {"custom-call", "dynamic-update-slice", "fusion"}
@@ -42,7 +42,7 @@ def _buffers(shape: Shape) -> list[tuple[int, ...]]:
     return [index for index, leaf in shape.leaves() if leaf.element_type is BUFFER]
 
 
-def verify_buffers(scope: Scope, instr: Instruction) -> None:
+def verify_buffers(scope: VerifiedScope, instr: Instruction) -> None:
     """Check what an instruction does with buffers.
 
     Raises
@@ -89,7 +89,7 @@ def _refuse_buffers(instr: Instruction, shape: Shape) -> None:
         )
 
 
-def _verify_custom_call(scope: Scope, instr: Instruction, attrs: CustomCall) -> None:
+def _verify_custom_call(scope: VerifiedScope, instr: Instruction, attrs: CustomCall) -> None:
     aliases = attrs.output_to_operand_aliasing
     target = attrs.custom_call_target
     shapes = [operand.shape for operand in instr.operands]
@@ -127,7 +127,7 @@ def _verify_conversion(instr: Instruction, attrs: CustomCall) -> None:
     refuse(instr, "HLO081", f"{attrs.custom_call_target} takes {wanted}, in the same memory")
 
 
-def _verify_writers(scope: Scope, instr: Instruction) -> None:
+def _verify_writers(scope: VerifiedScope, instr: Instruction) -> None:
     for index in _buffers(instr.shape):
         count = _count_writers(scope, instr, index)
         if count > 1:
@@ -135,7 +135,7 @@ def _verify_writers(scope: Scope, instr: Instruction) -> None:
             refuse(instr, "HLO081", f"its buffer{where} is written by {count} instructions")
 
 
-def _count_writers(scope: Scope, instr: Instruction, index: tuple[int, ...]) -> int:
+def _count_writers(scope: VerifiedScope, instr: Instruction, index: tuple[int, ...]) -> int:
     """How many instructions write to a buffer, followed through tuples."""
     loops = scope.outer.is_called_by(scope.computation, "while")
     count = 0

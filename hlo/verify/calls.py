@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from hlo import attributes as a
     from hlo.instruction import Instruction
-    from hlo.verify.scope import Scope
+    from hlo.verify.scope import VerifiedScope
 
 _KINDS = ("kLoop", "kInput", "kOutput", "kCustom")
 
 
 @verifies("fusion")
-def verify_fusion(scope: Scope, instr: Instruction, attrs: a.Fusion) -> None:
+def verify_fusion(scope: VerifiedScope, instr: Instruction, attrs: a.Fusion) -> None:
     """The fused computation is this fusion's alone, and nothing in it uses its root."""
     (fused,) = instr.called
     if attrs.kind not in _KINDS:
@@ -42,7 +42,7 @@ def verify_fusion(scope: Scope, instr: Instruction, attrs: a.Fusion) -> None:
 
 
 @verifies("call")
-def verify_call(_scope: Scope, instr: Instruction, attrs: a.Call) -> None:
+def verify_call(_scope: VerifiedScope, instr: Instruction, attrs: a.CompositeCall) -> None:
     """A composite says which operation it stands for."""
     if not attrs.is_composite:
         return
@@ -55,7 +55,7 @@ def verify_call(_scope: Scope, instr: Instruction, attrs: a.Call) -> None:
 
 
 @verifies("while")
-def verify_while(scope: Scope, instr: Instruction, _attrs: a.Attrs) -> None:
+def verify_while(scope: VerifiedScope, instr: Instruction, _attrs: a.Attrs) -> None:
     """Shardings of the loop, its body's root and both parameters agree."""
     condition, body = instr.called
     _verify_one_sharding(
@@ -64,12 +64,14 @@ def verify_while(scope: Scope, instr: Instruction, _attrs: a.Attrs) -> None:
 
 
 @verifies("conditional")
-def verify_conditional(scope: Scope, instr: Instruction, _attrs: a.Attrs) -> None:
+def verify_conditional(scope: VerifiedScope, instr: Instruction, _attrs: a.Attrs) -> None:
     """Shardings of the conditional and all branches' roots agree."""
     _verify_one_sharding(scope, instr, (instr, *(branch.root for branch in instr.called)))
 
 
-def _verify_one_sharding(scope: Scope, instr: Instruction, related: Sequence[Instruction]) -> None:
+def _verify_one_sharding(
+    scope: VerifiedScope, instr: Instruction, related: Sequence[Instruction]
+) -> None:
     if scope.outer.partitions == 1:
         return
     sharded = [i for i in related if i.annotations.sharding is not None]
@@ -79,7 +81,7 @@ def _verify_one_sharding(scope: Scope, instr: Instruction, related: Sequence[Ins
 
 
 @verifies("custom-call")
-def verify_custom_call(_scope: Scope, instr: Instruction, attrs: a.CustomCall) -> None:
+def verify_custom_call(_scope: VerifiedScope, instr: Instruction, attrs: a.CustomCall) -> None:
     """Layout constraints and aliases fit the operands."""
     shapes = [operand.shape for operand in instr.operands]
     wanted = attrs.operand_layout_constraints
@@ -108,7 +110,7 @@ def verify_custom_call(_scope: Scope, instr: Instruction, attrs: a.CustomCall) -
 
 
 @verifies("parameter")
-def verify_parameter(_scope: Scope, instr: Instruction, attrs: a.Parameter) -> None:
+def verify_parameter(_scope: VerifiedScope, instr: Instruction, attrs: a.ParameterNumber) -> None:
     """Replication is told of each array in the parameter, or of none."""
     said, leaves = attrs.parameter_replication, list(instr.shape.leaves())
     if said and len(said) != len(leaves):
@@ -120,7 +122,7 @@ def verify_parameter(_scope: Scope, instr: Instruction, attrs: a.Parameter) -> N
 
 
 @verifies("compare")
-def verify_compare(_scope: Scope, instr: Instruction, attrs: a.Compare) -> None:
+def verify_compare(_scope: VerifiedScope, instr: Instruction, attrs: a.Compare) -> None:
     """The direction is one of six.
 
     The type may be any: XLA's parser goes by the operands, whatever the text says.

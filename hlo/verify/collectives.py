@@ -30,7 +30,7 @@ from hlo.verify.table import verifies
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
-    from hlo.verify.scope import Scope
+    from hlo.verify.scope import VerifiedScope
 
 # Groups are written out to be checked; no machine has so many devices.
 _MOST_DEVICES = 1 << 20
@@ -68,7 +68,7 @@ def _groups(instr: Instruction, attrs: a.Collective) -> tuple[tuple[int, ...], .
 
 
 def _verify_groups(
-    scope: Scope, instr: Instruction, attrs: a.Collective, *, uniform: bool = True
+    scope: VerifiedScope, instr: Instruction, attrs: a.Collective, *, uniform: bool = True
 ) -> int:
     """Check that groups split 0, ..., n-1; give the number of devices in the first group."""
     mode = group_mode(instr)
@@ -115,7 +115,7 @@ def _verify_partition(
         )
 
 
-def _verify_count(scope: Scope, instr: Instruction, shards: int, size: int) -> None:
+def _verify_count(scope: VerifiedScope, instr: Instruction, shards: int, size: int) -> None:
     # Where groups take in all partitions, and nobody says how many there are, it may be any number.
     is_open = scope.outer.partitions == 1 and group_mode(instr) == "cross_replica_and_partition"
     if size != 1 and (shards % size if is_open else shards != size):
@@ -127,7 +127,7 @@ def _verify_count(scope: Scope, instr: Instruction, shards: int, size: int) -> N
 
 
 @verifies("all-gather", "all-gather-start")
-def verify_all_gather(scope: Scope, instr: Instruction, attrs: a.AllGather) -> None:
+def verify_all_gather(scope: VerifiedScope, instr: Instruction, attrs: a.AllGather) -> None:
     """Groups are of one size, by which the joined dimension grows."""
     size = _verify_groups(scope, instr, attrs)
     result = instr.shape.elements[1] if instr.opcode == "all-gather-start" else instr.shape
@@ -135,7 +135,7 @@ def verify_all_gather(scope: Scope, instr: Instruction, attrs: a.AllGather) -> N
 
 
 @verifies("reduce-scatter")
-def verify_reduce_scatter(scope: Scope, instr: Instruction, attrs: a.ReduceScatter) -> None:
+def verify_reduce_scatter(scope: VerifiedScope, instr: Instruction, attrs: a.ReduceScatter) -> None:
     """Groups are of one size, by which the cut dimension shrinks."""
     size = _verify_groups(scope, instr, attrs)
     _verify_count(
@@ -149,7 +149,7 @@ def _first(shape: Shape) -> Shape:
 
 
 @verifies("all-reduce", "all-reduce-start")
-def verify_all_reduce(scope: Scope, instr: Instruction, attrs: a.AllReduce) -> None:
+def verify_all_reduce(scope: VerifiedScope, instr: Instruction, attrs: a.AllReduce) -> None:
     """Groups may differ in size; a channel's number is positive."""
     _verify_groups(scope, instr, attrs, uniform=False)
     if attrs.channel_id is not None and attrs.channel_id <= 0:
@@ -165,7 +165,7 @@ def _verify_fold(instr: Instruction) -> None:
 
 
 @verifies("all-to-all")
-def verify_all_to_all(scope: Scope, instr: Instruction, attrs: a.AllToAll) -> None:
+def verify_all_to_all(scope: VerifiedScope, instr: Instruction, attrs: a.AllToAll) -> None:
     """Members of a group have a piece for each other: an operand, or a part of the one operand."""
     size = _verify_groups(scope, instr, attrs)
     if attrs.dimensions is None:
@@ -182,13 +182,17 @@ def verify_all_to_all(scope: Scope, instr: Instruction, attrs: a.AllToAll) -> No
 
 
 @verifies("ragged-all-to-all")
-def verify_ragged_all_to_all(scope: Scope, instr: Instruction, attrs: a.RaggedAllToAll) -> None:
+def verify_ragged_all_to_all(
+    scope: VerifiedScope, instr: Instruction, attrs: a.RaggedAllToAll
+) -> None:
     """Groups are of one size."""
     _verify_groups(scope, instr, attrs)
 
 
 @verifies("collective-permute", "collective-permute-start")
-def verify_collective_permute(scope: Scope, instr: Instruction, attrs: a.CollectivePermute) -> None:
+def verify_collective_permute(
+    scope: VerifiedScope, instr: Instruction, attrs: a.CollectivePermute
+) -> None:
     """No device sends twice, none receives twice; in place, as often as there are slices."""
     known = (
         scope.outer.partitions if group_mode(instr) == "cross_partition" else scope.outer.replicas
@@ -212,7 +216,9 @@ def verify_collective_permute(scope: Scope, instr: Instruction, attrs: a.Collect
                 refuse(instr, "HLO067", f"{name} {device} stands in {count} pairs")
 
 
-def verify_constrained_layouts(scope: Scope, first: Instruction | None) -> Instruction | None:
+def verify_constrained_layouts(
+    scope: VerifiedScope, first: Instruction | None
+) -> Instruction | None:
     """All-reduces either all constrain their layout, or none does.
 
     Raises

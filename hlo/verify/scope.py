@@ -40,7 +40,7 @@ class ModuleScope:
 
 
 @dataclass(frozen=True, eq=False)
-class Scope:
+class VerifiedScope:
     """A computation of a module, and what follows from it."""
 
     outer: ModuleScope

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.attributes import Parameter
+from hlo.attributes import ParameterNumber
 from hlo.errors.error import HloError
 from hlo.opcode import SEQUENTIAL
 from hlo.verify.scope import refuse
@@ -107,7 +107,7 @@ def _verify_parameters(computation: Computation) -> None:
     for instr in computation.instructions:
         if instr.opcode != "parameter":
             continue
-        attrs = Parameter.of(instr)
+        attrs = ParameterNumber.of(instr)
         if attrs.number in found:
             refuse(instr, "HLO053", f"number {attrs.number} stands twice in {computation.name}")
         found[attrs.number] = instr

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from hlo.attributes import AsyncStart, Attrs, Constant, Parameter, attribute_specs
+from hlo.attributes import AsyncStart, Attrs, Constant, ParameterNumber, attribute_specs
 from hlo.instruction import Header, called_keys, writes_instructions, writes_modules
 from hlo.opcode import ASYNC_ENDS, OPCODES
 from hlo.read.header_text import HEADER_ATTRIBUTES
@@ -210,7 +210,7 @@ def _arguments(instr: Instruction, options: Options) -> str:
         shape = attrs.literal.shape
         small = shape.is_array and shape.size <= LARGE_CONSTANT
         return print_literal(attrs.literal) if options.print_large_constants or small else "{...}"
-    if isinstance(attrs, Parameter):
+    if isinstance(attrs, ParameterNumber):
         return str(attrs.number)
     percent = "%" if options.print_percent else ""
     interval = options.operand_index_annotation_interval

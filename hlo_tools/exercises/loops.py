@@ -12,7 +12,7 @@ from hlo_tools.exercises.finding import Finding
 from hlo_tools.exercises.passes import Demand, check_pass
 from optimizer.log import Log
 from optimizer.loops import while_loop_invariant_code_motion as motion
-from optimizer.loops.trip_count import Counter
+from optimizer.loops.trip_count import InductionVariable
 from optimizer.loops.while_loop_invariant_code_motion import WhileLoopInvariantCodeMotion
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def own_trips(init: int, step: int, direction: str, limit: int) -> int | None:
     """How often a loop over an s8 counter runs, as the project counts."""
-    return Counter(0, init, step, direction, limit, -128, 127).trips
+    return InductionVariable(0, init, step, direction, limit, -128, 127).trips
 
 
 def check_trips(answer: Answer, effort: Effort) -> Finding | None:

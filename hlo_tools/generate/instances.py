@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import hlo_tools.generate.structured  # pyright: ignore[reportUnusedImport]  # noqa: F401  it fills the table
-from hlo.attributes import Parameter
+from hlo.attributes import ParameterNumber
 from hlo.build import Builder, instruction, module
 from hlo.errors.error import HloError
 from hlo.instruction import Computation, Instruction, Module
@@ -218,5 +218,5 @@ def arguments(made: Module, random: Random, values: Any = nasty) -> list[Any]:
 
 def variable_of(parameter: Instruction) -> str:
     """The variable that a parameter of an instance stands for."""
-    assert isinstance(parameter.attrs, Parameter)
+    assert isinstance(parameter.attrs, ParameterNumber)
     return parameter.name

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hlo.attributes import Constant, Parameter
+from hlo.attributes import Constant, ParameterNumber
 from hlo.errors.error import HloError, did_you_mean
 from hlo.instruction import called_keys
 from hlo.walk import called_first, users
@@ -225,7 +225,7 @@ def _is_number(instr: Instruction, computation: Computation) -> bool:
 def _box(instr: Instruction, inner: dict[Computation, Scene]) -> Box:
     title = instr.opcode
     if instr.opcode == "parameter":
-        title = f"parameter {Parameter.of(instr).number}"
+        title = f"parameter {ParameterNumber.of(instr).number}"
     keys = called_keys(instr.row, instr.operands) if instr.called else ()
     lines = [f"%{instr.name}", shape_text(instr)]
     panels: tuple[Scene, ...] = ()

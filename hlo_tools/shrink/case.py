@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from hlo.attributes import Constant, Parameter
+from hlo.attributes import Constant, ParameterNumber
 from hlo.build import module as module_of
 from hlo.opcode import GIVEN
 from hlo.types.element_type import ELEMENT_TYPES
@@ -61,7 +61,11 @@ class Case:
         used = {o for i in entry.instructions for o in (*i.operands, *i.control_predecessors)}
         used.add(entry.root)
         kept = [p for p in entry.parameters if p in used]
-        plan = {p: p.with_(attrs=Parameter(number=i)) for i, p in enumerate(kept) if number(p) != i}
+        plan = {
+            p: p.with_(attrs=ParameterNumber(number=i))
+            for i, p in enumerate(kept)
+            if number(p) != i
+        }
         given = None if self.arguments is None else [self.arguments[number(p)] for p in kept]
         alive = tuple(i for i in entry.instructions if i.opcode != "parameter" or i in kept)
         entry = rebuild(_with(entry, alive), plan)
@@ -79,7 +83,7 @@ def bare(module: Module) -> Module:
 
 def number(parameter: Instruction) -> int:
     """The position of a parameter."""
-    return Parameter.of(parameter).number
+    return ParameterNumber.of(parameter).number
 
 
 def _with(entry: Computation, instructions: tuple[Instruction, ...]) -> Computation:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hlo_tools.trace.changes import Marked
     from hlo_tools.trace.recording import PassRun
     from hlo_tools.trace.stops import Stop, Stops
-    from optimizer.log import Event, Place
+    from optimizer.log import Event, SourceLine
 
 _STYLE = {"-": "gone", "+": "came", " ": ""}
 
@@ -142,7 +142,7 @@ def _pass_line(here: bool, begun: bool, name: str, told: str) -> Line:
     return Line(f"{'->' if here else '  '} {name}: {told}", style)
 
 
-def source(place: Place, *, whole: bool) -> list[Line]:
+def source(place: SourceLine, *, whole: bool) -> list[Line]:
     """The lines at a place; of a pass, the line that was asked for is marked."""
     found = source_of(place, whole=whole)
     if found is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hlo.errors.error import HloError
 from hlo_tools.trace.code import CodeLine, linked
 from optimizer.dynamic_padder.boundary import static_form
-from optimizer.log import Place, place_of
+from optimizer.log import SourceLine, place_of
 from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class KernelStop:
     kernel: str
     pass_: str
     why: str
-    place: Place
+    place: SourceLine
     before: tuple[str, ...]
     after: tuple[str, ...]
 
@@ -48,7 +48,7 @@ class KernelState:
     kernel: str
     pass_: str
     why: str
-    place: Place | None
+    place: SourceLine | None
     code: tuple[CodeLine, ...]
 
     @property

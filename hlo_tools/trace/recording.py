@@ -15,7 +15,7 @@ from optimizer.rewriting.rule import Rule
 if TYPE_CHECKING:
     from hlo.instruction import Module
     from interpreter.numbers.compare import Promise
-    from optimizer.log import Place
+    from optimizer.log import SourceLine
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class PassRun:
         return (innermost(self.pass_).__doc__ or "").partition("\n")[0]
 
     @property
-    def place(self) -> Place:
+    def place(self) -> SourceLine:
         """Where it is written."""
         return place_of(type(innermost(self.pass_)).run)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from optimizer.log import Place
+    from optimizer.log import SourceLine
 
 # The packages' folder, below which paths are shown.
 ROOT = Path(__file__).parents[2]
@@ -51,7 +51,7 @@ def shown_path(file: str) -> str:
 
 
 @lru_cache(maxsize=1 << 12)
-def source_of(place: Place, *, whole: bool) -> SourceText | None:
+def source_of(place: SourceLine, *, whole: bool) -> SourceText | None:
     """The source at a place; None if its file cannot be read.
 
     Parameters

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from hlo.diff import Section, diff
+from hlo.diff import DiffSection, diff
 from hlo.errors.error import HloError
 from hlo.matching import match, renamed
 from hlo.wording import counted
@@ -77,7 +77,7 @@ def run(arguments: Namespace) -> int:
     return DIFFERENT if sections else SAME
 
 
-def report(sections: list[Section]) -> Iterator[Text]:
+def report(sections: list[DiffSection]) -> Iterator[Text]:
     """The lines to print: `-` before what was, `+` before what is."""
     for section in sections:
         whole = "" if section.kind == "changed" else f" {section.kind}"

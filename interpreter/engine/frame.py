@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hlo.attributes import Parameter
+from hlo.attributes import ParameterNumber
 from hlo.errors.error import HloError, did_you_mean
 from hlo.opcode import GIVEN, OPCODES
 from hlo.walk import called_first
@@ -213,7 +213,7 @@ def has_effect(instr: Instruction) -> bool:
 
 
 def _number(parameter: Instruction) -> int:
-    return Parameter.of(parameter).number
+    return ParameterNumber.of(parameter).number
 
 
 def _sources(instr: Instruction, slot: dict[Instruction, int]) -> tuple[int, ...]:

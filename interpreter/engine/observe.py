@@ -1,7 +1,7 @@
 """Watching an evaluation: keep every value that is computed, and save them.
 
 Anything that takes an `Event` can watch: `evaluate(module, x, observe=print)` prints each one.
-A `Recorder` keeps the values under names that say where they arose:
+A `ValueRecorder` keeps the values under names that say where they arose:
 
     recorder = Recorder()
     evaluate(module, x, observe=recorder)
@@ -29,7 +29,7 @@ def place(event: Event) -> str:
     return "/".join([f"device {event.device.number}", *path, event.instr.name])
 
 
-class Recorder:
+class ValueRecorder:
     """An observer that keeps every value.
 
     A computation that is called several times from one place, but by no loop, leaves the values of

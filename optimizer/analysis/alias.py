@@ -122,7 +122,7 @@ def _updated_by(computation: Computation) -> tuple[InPlace, ...]:
         if array.opcode != "parameter" or _roots(computation).count(root) > 1:
             continue
         if all(_reads_only_what(root, user, using) for user in using[array]):
-            attrs = a.Parameter.of(array)
+            attrs = a.ParameterNumber.of(array)
             found.append(InPlace(attrs.number, 0, leaf))
     updated = [pair.operand for pair in found]
     return tuple(pair for pair in found if updated.count(pair.operand) == 1)

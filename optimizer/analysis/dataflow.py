@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
     from optimizer.analysis.alias import AliasInfo
     from optimizer.analysis.live_ranges import Moment
-    from optimizer.analysis.timeline import Loop
+    from optimizer.analysis.timeline import WhileInterval
 
 Kind = Literal["result", "parameter", "constant", "state", "choice", "output"]
 
@@ -121,7 +121,7 @@ class Dataflow:
         self.outputs: tuple[Value | None, ...] = ()
         self._same: dict[Value, Leaf] = {}
         self._reads: list[_Read] = []
-        self._loops: dict[Value, Loop] = {}
+        self._loops: dict[Value, WhileInterval] = {}
         self._starts: dict[Instruction, list[int]] = {}
         self._handlers = {
             "async-done": self._async_done,

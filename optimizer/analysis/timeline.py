@@ -57,7 +57,7 @@ def is_flat(module: Module) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class WhileInterval:
     """A while on the line of time.
 
     Attributes
@@ -94,7 +94,7 @@ class Timeline:
         self.last: dict[Computation, int] = {}
         self.site: dict[Computation, Instruction] = {}
         self.home: dict[Instruction, Computation] = {}
-        self.loop: dict[Computation, Loop | None] = {}
+        self.loop: dict[Computation, WhileInterval | None] = {}
         self._now = -1
         self._computation(module.entry)
         self.has_branches = any("conditional" in c.opcodes for c in self.first)
@@ -131,7 +131,7 @@ class Timeline:
             site = self.site[computation]
             home = self.home[site]
             self.loop[computation] = (
-                Loop(self.entry[site], self.time[site], home)
+                WhileInterval(self.entry[site], self.time[site], home)
                 if site.opcode == "while"
                 else self.loop[home]
             )

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hlo.attributes import Call
+from hlo.attributes import CompositeCall
 from hlo.walk import callers, names_of, rebuild, rebuild_module
 from optimizer.calls.clone import inlined, reachable
 from optimizer.calls.unfolding import LIMIT, explodes
@@ -55,7 +55,7 @@ class CallInliner:
         sites = {c.name: len(found) for c, found in callers(module).items()}
 
         def inlines(instr: Instruction, thread: str) -> bool:
-            if instr.opcode != "call" or Call.of(instr).is_composite:
+            if instr.opcode != "call" or CompositeCall.of(instr).is_composite:
                 return False
             body = instr.called[0]
             if body.execution_thread != thread:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hlo.attributes import Fusion, GetTupleElement, Parameter
+from hlo.attributes import Fusion, GetTupleElement, ParameterNumber
 from hlo.types.shape import tuple_of
 from hlo.walk import Plan, rebuild
 from optimizer.calls.clone import cloned
@@ -112,4 +112,4 @@ def with_parameters(body: Computation, kept: Sequence[int]) -> Computation:
 
 def number(parameter: Instruction) -> int:
     """Which parameter it is."""
-    return Parameter.of(parameter).number
+    return ParameterNumber.of(parameter).number

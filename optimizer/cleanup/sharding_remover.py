@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.attributes import CustomCall
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import ExpansionSite, expand
 from optimizer.passes import register
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class ShardingRemover:
         return expand(module, log, {"custom-call": remove_sharding})
 
 
-def remove_sharding(site: Site) -> Instruction | None:
+def remove_sharding(site: ExpansionSite) -> Instruction | None:
     """The operand; None for any other custom call, and where a shard is not the whole."""
     instr = site.instr
     if CustomCall.of(instr).custom_call_target not in TARGETS:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hlo.attributes import GetTupleElement, Parameter, Sort
+from hlo.attributes import GetTupleElement, ParameterNumber, Sort
 from hlo.types.shape import tuple_of
 from hlo.walk import Plan, callers, names_of, rebuild, rebuild_module, users
 from optimizer.calls.clone import cloned
@@ -127,4 +127,4 @@ def narrow_comparator(comparator: Computation, kept: Sequence[int]) -> Computati
 
 def number(parameter: Instruction) -> int:
     """Which parameter it is."""
-    return Parameter.of(parameter).number
+    return ParameterNumber.of(parameter).number

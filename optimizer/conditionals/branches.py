@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Place:
+class ConditionalSite:
     """A conditional and its surroundings.
 
     Attributes
@@ -55,7 +55,7 @@ class Place:
 
 
 # What takes whose place; nothing if it does not apply.
-Transformation = Callable[[Place], Plan]
+Transformation = Callable[[ConditionalSite], Plan]
 
 
 def transformed(module: Module, transformation: Transformation, log: Log) -> Module:
@@ -75,7 +75,7 @@ def transformed(module: Module, transformation: Transformation, log: Log) -> Mod
         plan: Plan = {}
         for instr, using in _free_conditionals(computation):
             is_root = instr is computation.root
-            place = Place(instr, using, is_root, names, shared)
+            place = ConditionalSite(instr, using, is_root, names, shared)
             changes = transformation(place)
             if changes and log.rewrite(word, instr, changes[instr]):
                 plan |= changes

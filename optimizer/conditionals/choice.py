@@ -14,7 +14,7 @@ from optimizer.rewriting.make import make, value_of
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
     from hlo.walk import Plan
-    from optimizer.conditionals.branches import Place
+    from optimizer.conditionals.branches import ConditionalSite
 
 # Beside elementwise ones, these cost no more than the select that comes after them.
 _CHEAP = (
@@ -27,7 +27,7 @@ _CHEAP = (
 _EMPTY = TUPLES | {"parameter"}
 
 
-def known_branch(place: Place) -> Plan:
+def known_branch(place: ConditionalSite) -> Plan:
     """The branch that a constant chooses, or the only one, takes the conditional's place.
 
     References
@@ -50,7 +50,7 @@ def chosen_branch(instr: Instruction) -> int | None:
     return index if 0 <= index <= last else last
 
 
-def identical_branches(place: Place) -> Plan:
+def identical_branches(place: ConditionalSite) -> Plan:
     """A conditional whose branches are equal and get the same operand is any of them."""
     instr, identity = place.instr, Identity(is_layout_sensitive=True)
     if len(set(instr.operands[1:])) != 1:
@@ -60,7 +60,7 @@ def identical_branches(place: Place) -> Plan:
     return {instr: branch_inlined(place, 0)}
 
 
-def cheap_branches(place: Place) -> Plan:
+def cheap_branches(place: ConditionalSite) -> Plan:
     """Computes both of two cheap branches, and selects.
 
     Not if one of them computes nothing: then a select may cost more than the conditional.
@@ -90,18 +90,18 @@ def is_empty(branch: Computation) -> bool:
     return arrays and all(i.opcode in _EMPTY for i in branch.instructions)
 
 
-def branch_inlined(place: Place, index: int) -> Instruction:
+def branch_inlined(place: ConditionalSite, index: int) -> Instruction:
     """A branch's body in the conditional's place."""
     instr = place.instr
     return inlined(instr.called[index], (instr.operands[1 + index],), place.names)
 
 
-def both(place: Place) -> Instruction:
+def both(place: ConditionalSite) -> Instruction:
     """Both branches, and a select of each array that they yield."""
     return selected(place, branch_inlined(place, 0), branch_inlined(place, 1))
 
 
-def selected(place: Place, on_true: Instruction, on_false: Instruction) -> Instruction:
+def selected(place: ConditionalSite, on_true: Instruction, on_false: Instruction) -> Instruction:
     """One of two values, as the conditional's pred says; tuples element by element."""
     shape, pred = on_true.shape, place.instr.operands[0]
     if shape.is_tuple:

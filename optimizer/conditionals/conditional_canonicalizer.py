@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from optimizer.conditionals.branches import Place, transformed
+from optimizer.conditionals.branches import ConditionalSite, transformed
 from optimizer.passes import register
 from optimizer.rewriting.make import make
 
@@ -34,7 +34,7 @@ class ConditionalCanonicalizer:
         return transformed(module, tuple_form, log)
 
 
-def tuple_form(place: Place) -> Plan:
+def tuple_form(place: ConditionalSite) -> Plan:
     """A conditional that yields a tuple of one element, and that element."""
     instr = place.instr
     if instr.shape.is_tuple:

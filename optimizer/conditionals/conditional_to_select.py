@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from hlo.types.element_type import PRED
 from hlo.walk import callers
-from optimizer.conditionals.branches import Place, transformed
+from optimizer.conditionals.branches import ConditionalSite, transformed
 from optimizer.conditionals.choice import both
 from optimizer.effects import has_effect
 from optimizer.passes import register
@@ -43,7 +43,7 @@ class ConditionalToSelect:
             for instr in computation.instructions
         }
 
-        def to_select(place: Place) -> Plan:
+        def to_select(place: ConditionalSite) -> Plan:
             instr = place.instr
             by_pred = instr.operands[0].shape.element_type is PRED
             if instr.name not in inside or not by_pred or not instr.shape.is_array:

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo.instruction import Computation, Instruction
-    from optimizer.conditionals.branches import Place
+    from optimizer.conditionals.branches import ConditionalSite
 
 
-def elements_used(place: Place) -> set[int] | None:
+def elements_used(place: ConditionalSite) -> set[int] | None:
     """The elements of its value that are used; None if the value is used as a whole."""
     used = {element_of(user, place.instr) for user in place.users}
     if place.is_root or not place.instr.shape.is_tuple or None in used:
@@ -27,7 +27,7 @@ def elements_used(place: Place) -> set[int] | None:
     return {i for i in used if i is not None}
 
 
-def merged_results(place: Place) -> Plan:
+def merged_results(place: ConditionalSite) -> Plan:
     """Takes one for the other of two elements that are the same instruction in every branch.
 
     References
@@ -45,7 +45,7 @@ def merged_results(place: Place) -> Plan:
     return with_results(place, kept, {i: kept.index(j) for i, j in same.items()})
 
 
-def unused_results(place: Place) -> Plan:
+def unused_results(place: ConditionalSite) -> Plan:
     """Removes elements of the value that nobody uses; if nobody uses any, it is an empty tuple.
 
     References
@@ -63,7 +63,7 @@ def unused_results(place: Place) -> Plan:
     return with_results(place, kept, {i: n for n, i in enumerate(kept)})
 
 
-def with_results(place: Place, kept: Sequence[int], where: dict[int, int]) -> Plan:
+def with_results(place: ConditionalSite, kept: Sequence[int], where: dict[int, int]) -> Plan:
     """A conditional that yields a tuple of some elements, and users that take them from there.
 
     Parameters
@@ -82,7 +82,7 @@ def with_results(place: Place, kept: Sequence[int], where: dict[int, int]) -> Pl
     return plan
 
 
-def yielding(place: Place, branch: Computation, kept: Sequence[int]) -> Computation:
+def yielding(place: ConditionalSite, branch: Computation, kept: Sequence[int]) -> Computation:
     """A branch that yields only some elements of its tuple."""
     root = branch.root
     if root.opcode == "tuple":
@@ -94,7 +94,7 @@ def yielding(place: Place, branch: Computation, kept: Sequence[int]) -> Computat
     return replace(branch, instructions=body, root=new)
 
 
-def unused_operands(place: Place) -> Plan:
+def unused_operands(place: ConditionalSite) -> Plan:
     """Passes to a branch only those elements of its operand that it takes.
 
     References
@@ -123,7 +123,7 @@ def wasted(branch: Computation) -> bool:
     return shape.is_tuple and is_taken_apart(branch) and len(taken) < len(shape.elements)
 
 
-def element(place: Place, whole: Instruction, i: int) -> Instruction:
+def element(place: ConditionalSite, whole: Instruction, i: int) -> Instruction:
     """An element of a tuple: what was put there if that can be seen."""
     if whole.opcode == "tuple":
         return whole.operands[i]

@@ -13,7 +13,7 @@ from optimizer.expanders.linear_algebra.batchnorm_expander import (
     inference,
     training,
 )
-from optimizer.expanders.op_expander import Site
+from optimizer.expanders.op_expander import ExpansionSite
 from optimizer.expanders.parts import number, spread, to_type
 from optimizer.rewriting.make import make
 
@@ -36,7 +36,7 @@ def batch_norm(instr: Instruction, *operands: Padded) -> Tree:
     if not sizes:
         return unruled(instr, *operands)
     values = tuple(o.value for o in operands)
-    site = Site(instr.with_(operands=values, shape=static(instr.shape)), NameSupply())
+    site = ExpansionSite(instr.with_(operands=values, shape=static(instr.shape)), NameSupply())
     features = Counted(site, sizes)
     made = elements(EXPANSIONS[instr.opcode](site, features))
     if isinstance(made, Padded):
@@ -55,7 +55,7 @@ class Counted(Features):
     sizes : by dimension, how many do.
     """
 
-    def __init__(self, site: Site, sizes: Sizes) -> None:
+    def __init__(self, site: ExpansionSite, sizes: Sizes) -> None:
         super().__init__(site)
         self.sizes = sizes
 

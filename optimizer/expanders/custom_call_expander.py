@@ -18,7 +18,7 @@ from interpreter.custom_calls.options import config
 from interpreter.custom_calls.placement import identity, reshard
 from interpreter.custom_calls.registry import CUSTOM_CALLS
 from interpreter.custom_calls.signatures import problem_of
-from optimizer.expanders.op_expander import Site, element, expander
+from optimizer.expanders.op_expander import ExpansionSite, element, expander
 from optimizer.expanders.parts import cut, to_dims
 from optimizer.rewriting.make import make, splat
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Instruction
 
-    Expansion = Callable[[Site], Instruction | None]
+    Expansion = Callable[[ExpansionSite], Instruction | None]
 
 EXPANSIONS: dict[str, Expansion] = {}
 
@@ -43,7 +43,7 @@ def expansion(*targets: str) -> Callable[[Expansion], Expansion]:
 
 
 @expansion(*(t for t, function in CUSTOM_CALLS.items() if function in (identity, reshard)))
-def place(site: Site) -> Instruction | None:
+def place(site: ExpansionSite) -> Instruction | None:
     """The operand, or the tuple of operands; where they are to be makes no difference here.
 
     None if the result is a part of the operand, as on one of several devices, or if it is a buffer:
@@ -70,33 +70,33 @@ def _calls(instr: Instruction, target: str) -> bool:
 
 
 @expansion("AllocateBuffer", "CreateBuffer")
-def allocate(site: Site) -> Instruction:
+def allocate(site: ExpansionSite) -> Instruction:
     """Zeros in the place of memory that nobody has written yet."""
     return splat(0, array(site.instr.shape.element_type, site.instr.shape.dims))
 
 
 @expansion("dce_sink")
-def sink(_site: Site) -> Instruction:
+def sink(_site: ExpansionSite) -> Instruction:
     """An empty tuple: the call only keeps its operands from being removed."""
     return make("tuple")
 
 
 @expansion("GetRngSeed")
-def random_seed(_site: Site) -> Instruction:
+def random_seed(_site: ExpansionSite) -> Instruction:
     """The low half of the device's random state, which stays as it is."""
     state = make("rng-get-and-update-state", shape=array(U64, (2,)), delta=0)
     return to_dims(cut(state, 0, 0, 1), ())
 
 
 @expansion("TopK", "__gpu$TopK")
-def top_k(site: Site) -> Instruction:
+def top_k(site: ExpansionSite) -> Instruction:
     """The k largest elements of the last dimension, and where they stand."""
     k = site.instr.shape.elements[0].dims[-1]
     return site.instr.with_(opcode="topk", attrs=a.TopK(k=k, largest=True), called=())
 
 
 @expansion("ApproxTopK")
-def approximate_top_k(site: Site) -> Instruction:
+def approximate_top_k(site: ExpansionSite) -> Instruction:
     """The first k elements along a dimension in the order of the called comparator."""
     instr = site.instr
     dim, k = (int(config(instr)[key]) for key in ("reduction_dim", "top_k"))
@@ -113,7 +113,7 @@ def approximate_top_k(site: Site) -> Instruction:
 
 
 @expander("custom-call-expander", "custom-call", always=True)
-def expand_call(site: Site) -> Instruction | None:
+def expand_call(site: ExpansionSite) -> Instruction | None:
     """Replaces custom calls that are other instructions by these.
 
     A call whose operands or options are not what it expects stays: it is refused where it is run

@@ -16,7 +16,7 @@ from hlo import attributes as a
 from hlo.errors.error import HloError
 from interpreter.engine.device import Device
 from interpreter.groups import find_group, group_of, permute_pairs
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import ExpansionSite, expand
 from optimizer.passes import register
 from optimizer.rewriting.make import make, splat
 
@@ -50,7 +50,7 @@ class DegenerateCollectiveRemover:
         module = expand(module, log, {**ALONE, **ENDS}, always=True)
         used = {operand for instr in module.instructions() for operand in instr.operands}
 
-        def begin(site: Site) -> Instruction | None:
+        def begin(site: ExpansionSite) -> Instruction | None:
             return None if site.instr in used else STARTS[site.instr.opcode](site)
 
         return expand(module, log, dict.fromkeys(STARTS, begin), always=True)
@@ -75,7 +75,7 @@ def _copies(instr: Instruction, result: Shape) -> bool:
     return [o.shape.dims for o in instr.operands] == [leaf.dims for _, leaf in result.leaves()]
 
 
-def hand_on(site: Site) -> Instruction | None:
+def hand_on(site: ExpansionSite) -> Instruction | None:
     """all-reduce, all-gather, all-to-all, reduce-scatter: the operands."""
     instr, operands = site.instr, site.instr.operands
     if not is_alone(instr) or not _copies(instr, instr.shape):
@@ -84,7 +84,7 @@ def hand_on(site: Site) -> Instruction | None:
     return make("tuple", *operands) if instr.shape.is_tuple else operands[0]
 
 
-def hear(site: Site) -> Instruction | None:
+def hear(site: ExpansionSite) -> Instruction | None:
     """collective-broadcast: the operands, of the group's first member; zeros without a group."""
     attrs = a.CollectiveBroadcast.of(site.instr)
     operands = list(site.instr.operands)
@@ -99,7 +99,7 @@ def hear(site: Site) -> Instruction | None:
     return make("tuple", *operands) if site.instr.shape.is_tuple else operands[0]
 
 
-def permute(site: Site) -> Instruction | None:
+def permute(site: ExpansionSite) -> Instruction | None:
     """collective-permute: the operands if the device sends to itself; zeros if nobody sends."""
     attrs = a.CollectivePermute.of(site.instr)
     if attrs.slice_sizes:
@@ -110,7 +110,7 @@ def permute(site: Site) -> Instruction | None:
     return _value([splat(0, o.shape) for o in operands])
 
 
-def gather_start(site: Site) -> Instruction | None:
+def gather_start(site: ExpansionSite) -> Instruction | None:
     """all-gather-start: the operands, and what they become."""
     if not is_alone(site.instr) or not _copies(site.instr, site.instr.shape.elements[1]):
         return None
@@ -118,7 +118,7 @@ def gather_start(site: Site) -> Instruction | None:
     return make("tuple", both, both)
 
 
-def permute_start(site: Site) -> Instruction | None:
+def permute_start(site: ExpansionSite) -> Instruction | None:
     """collective-permute-start: the operands, what they become, and contexts without meaning."""
     result, shape = permute(site), site.instr.shape
     if result is None or not shape.is_tuple:
@@ -127,11 +127,11 @@ def permute_start(site: Site) -> Instruction | None:
     return make("tuple", _value(site.instr.operands), result, *contexts)
 
 
-def finish(site: Site) -> Instruction | None:
+def finish(site: ExpansionSite) -> Instruction | None:
     """What a done yields: the value that stands behind the operands in what its start yields."""
     start = site.instr.operands[0]
     begin = STARTS.get(start.opcode)
-    begun = begin and begin(Site(start, site.names))
+    begun = begin and begin(ExpansionSite(start, site.names))
     if not begun or not start.shape.is_tuple or start.opcode == "all-reduce-start":
         return begun or None
     return begun.operands[1]

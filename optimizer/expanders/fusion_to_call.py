@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.attributes import Call
-from optimizer.expanders.op_expander import Site, expander
+from hlo.attributes import CompositeCall
+from optimizer.expanders.op_expander import ExpansionSite, expander
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
 @expander("fusion-to-call", "fusion", always=True)
-def called(site: Site) -> Instruction | None:
+def called(site: ExpansionSite) -> Instruction | None:
     """Replaces a fusion with a while by a call: a kernel runs no loops of other kernels."""
     if "while" not in site.instr.called[0].opcodes:
         return None
-    return site.instr.with_(opcode="call", attrs=Call())
+    return site.instr.with_(opcode="call", attrs=CompositeCall())

@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interpreter.idle_loops import is_idle
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 
 @expander("idle-while-remover", "while", always=True)
-def state_of_idle(site: Site) -> Instruction | None:
+def state_of_idle(site: ExpansionSite) -> Instruction | None:
     """Replaces a while whose body hands its state on by the initial state.
 
     As in C++, a loop without effects is taken to end.

@@ -1,12 +1,12 @@
 """What all expanders share: find instructions by opcode, and put other instructions in their place.
 
-An expansion is a function of a `Site`, the instruction and where names come from, and returns the
-root of what takes its place, or None where it leaves the instruction alone. New instructions get
-names and the metadata of the old one; its sharding goes to the replacement, and so do its control
-dependencies. An expansion becomes a pass by its decorator:
+An expansion is a function of an `ExpansionSite`, the instruction and where names come from, and
+returns the root of its replacement, or None where it leaves the instruction alone. New instructions
+get names and the metadata of the old one; its sharding goes to the replacement, and so do its
+control dependencies. An expansion becomes a pass by its decorator:
 
     @expander("logistic-expander", "logistic", xla="xla/hlo/transforms/logistic_expander.cc")
-    def logistic(site: Site) -> Instruction:
+    def logistic(site: ExpansionSite) -> Instruction:
         ...
 
 Instructions with dimensions of run-time size are left alone: they are the dynamic padder's work.
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from interpreter.numbers.compare import Promise
     from optimizer.log import Log
 
-    Expansion = Callable[["Site"], Instruction | None]
+    Expansion = Callable[["ExpansionSite"], Instruction | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class ExpansionSite:
     """An instruction that is being expanded, and what makes the computations that it will call."""
 
     instr: Instruction
@@ -188,7 +188,9 @@ def expand(
         there = frozenset(computation.instructions)
         for instr in computation.instructions:
             expansion = expansions.get(instr.opcode)
-            root = expansion(Site(instr, names)) if expansion and is_static(instr) else None
+            root = (
+                expansion(ExpansionSite(instr, names)) if expansion and is_static(instr) else None
+            )
             if expansion is None or root is None or root is instr:
                 continue
             if root in there and instr.control_predecessors and not always:

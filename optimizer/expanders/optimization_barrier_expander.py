@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
@@ -18,6 +18,6 @@ if TYPE_CHECKING:
     "opt-barrier",
     xla="xla/hlo/transforms/expanders/optimization_barrier_expander.cc",
 )
-def remove_barrier(site: Site) -> Instruction:
+def remove_barrier(site: ExpansionSite) -> Instruction:
     """Replaces barriers by what they guard. Only for the end of a pipeline."""
     return site.instr.operands[0]

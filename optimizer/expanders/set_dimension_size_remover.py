@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.attributes import Dimensions
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.rewriting.make import value_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     xla="xla/service/dynamic_padder.cc",
     always=True,
 )
-def whole_dimension(site: Site) -> Instruction | None:
+def whole_dimension(site: ExpansionSite) -> Instruction | None:
     """Replaces set-dimension-size to as many elements as there are by the operand."""
     operand, size = site.instr.operands
     wanted = value_of(size)

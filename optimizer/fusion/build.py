@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.attributes import NO_ATTRS, Fusion, Parameter
+from hlo.attributes import NO_ATTRS, Fusion, ParameterNumber
 from hlo.instruction import Computation, Instruction
 from hlo.types.shape import tuple_of
 from optimizer.fusion.policy import MOVEMENT
@@ -47,7 +47,7 @@ def fused(
     copies: dict[Instruction, Instruction] = {}
     for number, operand in enumerate(operands):
         name = names.unique(f"param_{number}")
-        attrs = Parameter(number=number)
+        attrs = ParameterNumber(number=number)
         copies[operand] = Instruction(name, "parameter", operand.shape, (), attrs)
     for member in members:
         copies[member] = member.with_(

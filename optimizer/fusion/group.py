@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class Group:
+class FusionGroup:
     """What one kernel computes.
 
     Attributes
@@ -58,7 +58,7 @@ class Group:
 
 
 @dataclass
-class Asked:
+class GroupDemand:
     """How the groups of its users ask for a value.
 
     Attributes
@@ -67,14 +67,14 @@ class Asked:
     """
 
     instr: Instruction
-    places: dict[Group, Places] = field(default_factory=dict[Group, Places])
+    places: dict[FusionGroup, Places] = field(default_factory=dict[FusionGroup, Places])
 
     @property
     def evaluations(self) -> float:
         """In all groups."""
         return sum(sum(p.values()) for p in self.places.values())
 
-    def repeated(self, group: Group) -> float:
+    def repeated(self, group: FusionGroup) -> float:
         """Operations that are done again, per iteration of a group's innermost loop."""
         times = sum(self.places[group].values())
         if self.instr.opcode in MOVEMENT or self.instr.opcode == "constant" or not times:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from hlo.walk import users
 from optimizer.fusion.decision import FusionDecision
-from optimizer.fusion.group import Asked, Group, Setting
+from optimizer.fusion.group import FusionGroup, GroupDemand, Setting
 from optimizer.fusion.places import RESULT, PlaceNumbers, Places, leaf
 from optimizer.fusion.rules import RULES
 from optimizer.fusion.sources import least_bytes
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _OF_SOME_USERS = ("consumer", "in-place")
 
 
-class Planner:
+class GroupPlanner:
     """The groups of one computation.
 
     Attributes
@@ -38,12 +38,12 @@ class Planner:
     """
 
     def __init__(self, computation: Computation, policy: Policy, *, sharded: bool = False) -> None:
-        self.groups: dict[Instruction, Group] = {}
+        self.groups: dict[Instruction, FusionGroup] = {}
         self.decisions: dict[Instruction, FusionDecision] = {}
         self.repeated: dict[Instruction, FusionDecision] = {}
         least = least_bytes(computation, policy)
         self._setting = Setting(computation, policy, sharded, least)
-        self.homes: dict[Instruction, list[Group]] = {}
+        self.homes: dict[Instruction, list[FusionGroup]] = {}
         self._users = users(computation)
         self._numbers = PlaceNumbers()
         for instr in reversed(computation.instructions):
@@ -77,26 +77,28 @@ class Planner:
         made = instr.operands[1] if instr.opcode == "dynamic-update-slice" else instr
         places: Places = {RESULT: leaf(made.shape).size}
         operands = dict.fromkeys(instr.operands)
-        group = Group(instr, {instr: places}, operands, int(instr.opcode == "reduce"))
+        group = FusionGroup(instr, {instr: places}, operands, int(instr.opcode == "reduce"))
         group.iterations = max(1, *places.values())
         group.gathers = int(instr.opcode == "gather")
         self.groups[instr] = group
         self.homes[instr].append(group)
 
-    def _able(self, asked: Asked, refused: FusionDecision) -> Asked:
+    def _able(self, asked: GroupDemand, refused: FusionDecision) -> GroupDemand:
         """The groups that may compute a value which others read from memory."""
         instr, setting = asked.instr, self._setting
         reading = sum(setting.least[o] for o in dict.fromkeys(instr.operands))
         cheap = not setting.policy.is_expensive(instr) and 2 * reading <= instr.shape.bytes
         if refused.rule not in _OF_SOME_USERS or not cheap:
-            return Asked(instr)
-        alone = [Asked(instr, {group: places}) for group, places in asked.places.items()]
+            return GroupDemand(instr)
+        alone = [GroupDemand(instr, {group: places}) for group, places in asked.places.items()]
         able = [a for a in alone if not any(RULES[r](setting, a) for r in _OF_SOME_USERS)]
-        return Asked(instr, {group: places for a in able for group, places in a.places.items()})
+        return GroupDemand(
+            instr, {group: places for a in able for group, places in a.places.items()}
+        )
 
-    def _asked(self, instr: Instruction) -> Asked:
+    def _asked(self, instr: Instruction) -> GroupDemand:
         """How the kernels that need a value ask for it."""
-        asked = Asked(instr)
+        asked = GroupDemand(instr)
         for user in self._users[instr]:
             numbers = [k for k, operand in enumerate(user.operands) if operand is instr]
             for group in self.homes[user]:
@@ -107,7 +109,7 @@ class Planner:
                         merged[place] = max(merged.get(place, 0), times)
         return asked
 
-    def _decide(self, asked: Asked) -> FusionDecision:
+    def _decide(self, asked: GroupDemand) -> FusionDecision:
         for name, rule in RULES.items():
             reason = rule(self._setting, asked)
             if reason is not None:

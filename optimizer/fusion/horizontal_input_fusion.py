@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from hlo.instruction import Module
-    from optimizer.fusion.merged import Kernel
+    from optimizer.fusion.merged import MergedKernel
     from optimizer.log import Log
 
 
@@ -37,7 +37,7 @@ class HorizontalInputFusion:
         return fuse_side_by_side(module, log, _loops, as_fusion, GPU.results)
 
 
-def _loops(kernel: Kernel) -> Hashable:
+def _loops(kernel: MergedKernel) -> Hashable:
     """How many iterations the loops of a fold have; None for what is no fold."""
     nest = nest_of(kernel.members, kernel.outputs)
     if isinstance(nest, str) or kernel.outputs[0].opcode != "reduce":

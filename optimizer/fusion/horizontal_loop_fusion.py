@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module
     from hlo.names import NameSupply
     from hlo.types.element_type import ElementType
-    from optimizer.fusion.merged import Kernel
+    from optimizer.fusion.merged import MergedKernel
     from optimizer.log import Log
 
 # Elements of a kernel that is worth to be run beside others.
@@ -51,7 +51,7 @@ class HorizontalLoopFusion:
         return fuse_side_by_side(module, log, _element_type, _concatenated, self.most)
 
 
-def _element_type(kernel: Kernel) -> ElementType | None:
+def _element_type(kernel: MergedKernel) -> ElementType | None:
     """The type in which small kernels without folds can be concatenated."""
     shape = kernel.parts[0].shape
     folds = any(member.opcode in FOLDS for member in kernel.members)
@@ -60,7 +60,7 @@ def _element_type(kernel: Kernel) -> ElementType | None:
 
 
 def _concatenated(
-    kernel: Kernel, names: NameSupply, kept_names: Collection[str]
+    kernel: MergedKernel, names: NameSupply, kept_names: Collection[str]
 ) -> tuple[Instruction, dict[Instruction, Instruction]]:
     """Kernels as one fusion, and what takes the place of their values."""
     outputs = kernel.outputs

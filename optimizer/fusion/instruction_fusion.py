@@ -17,7 +17,7 @@ from hlo.opcode import SEQUENTIAL
 from hlo.walk import names_of, rebuild, rebuild_module
 from optimizer.effects import dead, without
 from optimizer.fusion.build import fused
-from optimizer.fusion.groups import Planner
+from optimizer.fusion.groups import GroupPlanner
 from optimizer.fusion.policy import POLICIES
 from optimizer.passes import register
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from hlo.instruction import Computation, Instruction, Module
-    from optimizer.fusion.groups import Group
+    from optimizer.fusion.groups import FusionGroup
     from optimizer.fusion.policy import Policy
     from optimizer.log import Log
 
-    GroupsOf = Callable[[Computation], Mapping[Instruction, Group]]
+    GroupsOf = Callable[[Computation], Mapping[Instruction, FusionGroup]]
 
 
 @register
@@ -85,10 +85,12 @@ def fuse(module: Module, log: Log, groups_of: GroupsOf, target: str) -> Module:
     return rebuild_module(module, change)
 
 
-def planned(module: Module, computation: Computation, policy: Policy) -> Planner:
+def planned(module: Module, computation: Computation, policy: Policy) -> GroupPlanner:
     """What to fuse in one computation of a module."""
     header = module.header
-    return Planner(computation, policy, sharded=header.num_partitions * header.replica_count > 1)
+    return GroupPlanner(
+        computation, policy, sharded=header.num_partitions * header.replica_count > 1
+    )
 
 
 def sequential_computations(module: Module) -> list[Computation]:
@@ -104,7 +106,7 @@ def sequential_computations(module: Module) -> list[Computation]:
     return list(found)
 
 
-def _homes(groups: Iterable[Group]) -> dict[Instruction, int]:
+def _homes(groups: Iterable[FusionGroup]) -> dict[Instruction, int]:
     """In how many groups each instruction is computed."""
     homes: dict[Instruction, int] = {}
     for group in groups:
@@ -113,7 +115,7 @@ def _homes(groups: Iterable[Group]) -> dict[Instruction, int]:
     return homes
 
 
-def _kind(group: Group, target: str) -> str:
+def _kind(group: FusionGroup, target: str) -> str:
     """A GPU emits loops over what a reduce reads in another way: kInput."""
     return "kInput" if target == "gpu" and group.root.opcode == "reduce" else "kLoop"
 

@@ -16,12 +16,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from optimizer.fusion.merged import joined
-from optimizer.fusion.nest import Nest, nest_of
+from optimizer.fusion.nest import LoopNest, nest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from optimizer.fusion.merged import Kernel, Needed
+    from optimizer.fusion.merged import MergedKernel, Needed
     from optimizer.fusion.policy import Policy
 
 
@@ -36,17 +36,17 @@ class Merge:
     """
 
     policy: Policy
-    first: Kernel
-    second: Kernel
+    first: MergedKernel
+    second: MergedKernel
     needed: Needed
 
     @cached_property
-    def kernel(self) -> Kernel:
+    def kernel(self) -> MergedKernel:
         """What they would become."""
         return joined(self.first, self.second, self.needed)
 
     @cached_property
-    def nest(self) -> Nest | str:
+    def nest(self) -> LoopNest | str:
         """Its loops."""
         return nest_of(self.kernel.members, self.kernel.outputs)
 
@@ -98,7 +98,7 @@ def loops(merge: Merge) -> str | None:
 def index(merge: Merge) -> str | None:
     """What the second needs of the first, it needs at the index at which the first computes it."""
     nest = merge.nest
-    assert isinstance(nest, Nest)
+    assert isinstance(nest, LoopNest)
     for value in merge.kernel.handed:
         if nest.place.get(value) not in (nest.order, nest.kept):
             return f"%{value.name} would be computed anew for each element that needs it"
@@ -108,7 +108,7 @@ def index(merge: Merge) -> str | None:
 def folds(merge: Merge) -> str | None:
     """Threads of a GPU can't wait for each other's folds, but go on with what they have folded."""
     nest = merge.nest
-    assert isinstance(nest, Nest)
+    assert isinstance(nest, LoopNest)
     if merge.policy.after_folds:
         return None
     late = next((m for m in nest.members if nest.sweep[m] and nest.place.get(m) != nest.kept), None)
@@ -118,7 +118,7 @@ def folds(merge: Merge) -> str | None:
 def cache(merge: Merge) -> str | None:
     """What is gone through several times has to stay in the cache."""
     nest, most = merge.nest, merge.policy.row_bytes
-    assert isinstance(nest, Nest)
+    assert isinstance(nest, LoopNest)
     if nest.sweeps == 1 or nest.row_bytes() <= most:
         return None
     return (

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class Kernel:
+class MergedKernel:
     """One kernel of a computation: an instruction, a fusion, or several that are to become one.
 
     Attributes
@@ -76,9 +76,9 @@ class Kernel:
 
 def mergeable(
     computation: Computation, users: Users, policy: Policy, *, sharded: bool
-) -> list[Kernel]:
+) -> list[MergedKernel]:
     """The kernels of loops over arrays, which have no effects and no control dependencies."""
-    tied, found = ordered(computation), list[Kernel]()
+    tied, found = ordered(computation), list[MergedKernel]()
     for instr in computation.instructions:
         placed = sharded and instr.annotations.sharding is not None
         if instr not in tied and not placed and _is_loop(instr, policy) and not has_effect(instr):
@@ -105,7 +105,7 @@ def _is_plain(member: Instruction, policy: Policy) -> bool:
     return known and array and not alone
 
 
-def _kernel_of(instr: Instruction, users: Users) -> Kernel | None:
+def _kernel_of(instr: Instruction, users: Users) -> MergedKernel | None:
     """An instruction as a kernel; None if it hands on what it is given, or a tuple used as such."""
     if instr.opcode != "fusion":
         return _single(instr) if instr.shape.is_array else None
@@ -130,10 +130,10 @@ def _kernel_of(instr: Instruction, users: Users) -> Kernel | None:
     made = set(members)
     if not values or any(value not in made for value in values.values()):
         return None
-    return Kernel((instr, *elements), tuple(members), values)
+    return MergedKernel((instr, *elements), tuple(members), values)
 
 
-def _single(instr: Instruction) -> Kernel:
+def _single(instr: Instruction) -> MergedKernel:
     """An instruction with the numbers that it needs."""
     copies = {
         o: o.with_(control_predecessors=())
@@ -141,10 +141,10 @@ def _single(instr: Instruction) -> Kernel:
         if o.opcode == "constant" and o.shape.size == 1
     }
     made = instr.with_(operands=tuple([copies.get(o, o) for o in instr.operands]))
-    return Kernel((instr,), (*copies.values(), made), {instr: made})
+    return MergedKernel((instr,), (*copies.values(), made), {instr: made})
 
 
-def joined(first: Kernel, second: Kernel, needed: Needed) -> Kernel:
+def joined(first: MergedKernel, second: MergedKernel, needed: Needed) -> MergedKernel:
     """Both as one, where `first` does not need `second`; equal members become one.
 
     Parameters
@@ -161,7 +161,7 @@ def joined(first: Kernel, second: Kernel, needed: Needed) -> Kernel:
         if needed(instr, inside)
     }
     handed = tuple([copies[member] for member in first.values.values()])
-    made = Kernel(parts, tuple(both.members), values, handed, first.count + second.count)
+    made = MergedKernel(parts, tuple(both.members), values, handed, first.count + second.count)
     # They are distinct already, and the next kernel will be joined to them.
     made.distinct = both
     return made

@@ -10,7 +10,7 @@ from hlo.wording import counted
 from optimizer.fusion.contraction import Contraction
 from optimizer.fusion.decision import FusionDecision
 from optimizer.fusion.merge_rules import MERGE_RULES, Merge
-from optimizer.fusion.merged import Kernel, mergeable
+from optimizer.fusion.merged import MergedKernel, mergeable
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -41,7 +41,7 @@ class Merger:
         nodes = {part: kernel for kernel in self.kernels for part in kernel.parts}
         self._graph = Contraction(computation, self._users, nodes)
         self._changing = self._find_changing()
-        self.decisions: dict[tuple[Kernel, Kernel], FusionDecision] = {}
+        self.decisions: dict[tuple[MergedKernel, MergedKernel], FusionDecision] = {}
         while self._merge_readers():
             pass
 
@@ -56,12 +56,12 @@ class Merger:
         return merged
 
     def _is_kernel(self, instr: Instruction) -> bool:
-        return isinstance(self._graph.node(instr), Kernel)
+        return isinstance(self._graph.node(instr), MergedKernel)
 
-    def _around(self, instr: Instruction) -> list[Kernel]:
+    def _around(self, instr: Instruction) -> list[MergedKernel]:
         """The kernel that computes a value, and those that read it, in order."""
         nodes = (self._graph.node(i) for i in (instr, *self._users[instr]))
-        found = dict.fromkeys(n for n in nodes if isinstance(n, Kernel))
+        found = dict.fromkeys(n for n in nodes if isinstance(n, MergedKernel))
         return sorted(found, key=self._graph.number)
 
     def _merge_around(self, instr: Instruction) -> bool:
@@ -79,7 +79,7 @@ class Merger:
                 start += 1
         return len(kernels) < count
 
-    def _merged(self, one: Kernel, other: Kernel) -> Kernel | None:
+    def _merged(self, one: MergedKernel, other: MergedKernel) -> MergedKernel | None:
         """Two kernels as one, if they may be."""
         first, second = sorted((one, other), key=self._graph.number)
         if (first, second) in self.decisions:
@@ -119,7 +119,7 @@ class Merger:
         )
         return FusionDecision(True, "multi-output", told)
 
-    def _changed_between(self, first: Kernel, second: Kernel) -> Instruction | None:
+    def _changed_between(self, first: MergedKernel, second: MergedKernel) -> Instruction | None:
         """An instruction that one kernel needs, and that may change an operand of the other."""
         for reader, other in ((first, second), (second, first)):
             for operand in reader.operands:

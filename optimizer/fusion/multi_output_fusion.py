@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Computation, Module
     from hlo.names import NameSupply
-    from optimizer.fusion.merged import Kernel
+    from optimizer.fusion.merged import MergedKernel
     from optimizer.fusion.policy import Policy
     from optimizer.log import Log
 
@@ -77,13 +77,13 @@ def merged(module: Module, computation: Computation, policy: Policy) -> Merger:
     return Merger(computation, policy, sharded=header.num_partitions * header.replica_count > 1)
 
 
-def replaced(kernel: Kernel) -> set[str]:
+def replaced(kernel: MergedKernel) -> set[str]:
     """The names of what a kernel takes the place of, and of the numbers that only that needs."""
     constants = (o for part in kernel.parts for o in part.operands if o.opcode == "constant")
     return {instr.name for instr in (*kernel.parts, *constants)}
 
 
-def own_names(kernel: Kernel, calls: Mapping[str, int]) -> set[str]:
+def own_names(kernel: MergedKernel, calls: Mapping[str, int]) -> set[str]:
     """The names of what is computed nowhere else."""
     found: set[str] = set()
     for part in kernel.parts:
@@ -95,7 +95,7 @@ def own_names(kernel: Kernel, calls: Mapping[str, int]) -> set[str]:
 
 
 def as_fusion(
-    kernel: Kernel, names: NameSupply, kept_names: Collection[str]
+    kernel: MergedKernel, names: NameSupply, kept_names: Collection[str]
 ) -> tuple[Instruction, dict[Instruction, Instruction]]:
     """A kernel as a fusion, and what takes the place of its parts' values."""
     outputs = kernel.outputs

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Nest:
+class LoopNest:
     """How a kernel's values lie in its loops.
 
     Attributes
@@ -85,7 +85,7 @@ class Nest:
         return sum(whole.values()) // max(rows, 1)
 
 
-def nest_of(members: Sequence[Instruction], outputs: Sequence[Instruction]) -> Nest | str:
+def nest_of(members: Sequence[Instruction], outputs: Sequence[Instruction]) -> LoopNest | str:
     """The common loops of some values, or why they have none.
 
     Parameters
@@ -115,7 +115,7 @@ def nest_of(members: Sequence[Instruction], outputs: Sequence[Instruction]) -> N
     if tuple(d for d in order if d in kept) != kept:
         return f"%{folds[0].name} has its elements in another order than what it folds"
     sweep = _sweeps(members)
-    return Nest(places.digits, order, kept, folded, place, sweep, members, folds, outputs)
+    return LoopNest(places.digits, order, kept, folded, place, sweep, members, folds, outputs)
 
 
 def _sweeps(members: Sequence[Instruction]) -> dict[Instruction, int]:

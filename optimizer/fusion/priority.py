@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hlo.walk import users
 from optimizer.analysis.cost import operations, traffic
 from optimizer.fusion.decision import Priority
-from optimizer.fusion.group import Asked, Group, Setting
+from optimizer.fusion.group import FusionGroup, GroupDemand, Setting
 from optimizer.fusion.places import RESULT, PlaceNumbers, Places, leaf
 from optimizer.fusion.rules import RULES
 from optimizer.gpu.device import A100
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Computation, Instruction
     from optimizer.fusion.policy import Policy
-    from optimizer.gpu.device import Device
+    from optimizer.gpu.device import DeviceRates
 
 # The model of time answers what these rules guess.
 _MODELLED = frozenset({"expensive", "repetition", "traffic"})
@@ -51,16 +51,16 @@ class PriorityPlanner:
         policy: Policy,
         *,
         sharded: bool = False,
-        device: Device = A100,
+        device: DeviceRates = A100,
     ) -> None:
-        self.groups: dict[Instruction, Group] = {}
+        self.groups: dict[Instruction, FusionGroup] = {}
         self.decisions: dict[Instruction, Priority] = {}
-        self.homes: dict[Instruction, list[Group]] = {}
+        self.homes: dict[Instruction, list[FusionGroup]] = {}
         self.repeated: dict[Instruction, Priority] = {}
         self._order = {instr: n for n, instr in enumerate(computation.instructions)}
         self._users, self._device = users(computation), device
         self._numbers = PlaceNumbers()
-        self._seconds: dict[Group, float] = {}
+        self._seconds: dict[FusionGroup, float] = {}
         self._setting = Setting(computation, policy, sharded, {})
         for instr in computation.instructions:
             self.groups[instr] = self._group(instr, (instr,))
@@ -91,11 +91,11 @@ class PriorityPlanner:
                     saved[near] = self._saved(near)
                     heappush(queue, (-saved[near], self._order[near], near))
 
-    def _consumers(self, instr: Instruction) -> list[Group]:
+    def _consumers(self, instr: Instruction) -> list[FusionGroup]:
         """The kernels that need a value that is stored."""
         return list(dict.fromkeys(g for user in self._users[instr] for g in self.homes[user]))
 
-    def _trials(self, instr: Instruction) -> dict[Group, Group]:
+    def _trials(self, instr: Instruction) -> dict[FusionGroup, FusionGroup]:
         """Those kernels, and what they would be if they computed it themselves."""
         own = self.groups[instr].members
         return {
@@ -109,13 +109,15 @@ class PriorityPlanner:
         return decision.saved if decision else -1.0
 
     def _decide(self, instr: Instruction) -> Priority:
-        refused = self._forbidden(Asked(instr, {group: {} for group in self._consumers(instr)}))
+        refused = self._forbidden(
+            GroupDemand(instr, {group: {} for group in self._consumers(instr)})
+        )
         if refused is not None:
             return refused
         if (grown := self._too_large(instr)) is not None:
             return grown
         trials = self._trials(instr)
-        asked = Asked(instr, {trial: trial.members[instr] for trial in trials.values()})
+        asked = GroupDemand(instr, {trial: trial.members[instr] for trial in trials.values()})
         refused = self._forbidden(asked)
         if refused is not None:
             return refused
@@ -138,7 +140,7 @@ class PriorityPlanner:
         told = f"the kernel of %{large.root.name} would have more than {most} values to compute"
         return Priority(False, "size", told, 0)
 
-    def _forbidden(self, asked: Asked) -> Priority | None:
+    def _forbidden(self, asked: GroupDemand) -> Priority | None:
         for name, rule in RULES.items():
             if name not in _MODELLED and (reason := rule(self._setting, asked)) is not None:
                 return Priority(False, name, reason, 0)
@@ -160,12 +162,12 @@ class PriorityPlanner:
 
     # ------------------------------------------------------------------ model
 
-    def _group(self, root: Instruction, members: Iterable[Instruction]) -> Group:
+    def _group(self, root: Instruction, members: Iterable[Instruction]) -> FusionGroup:
         """What a kernel is that computes some instructions and stores the value of one."""
         # Of an update only what is new is computed; the rest is there already.
         made = root.operands[1] if root.opcode == "dynamic-update-slice" else root
         asked: dict[Instruction, Places] = {root: {RESULT: leaf(made.shape).size}}
-        group = Group(root, {}, {})
+        group = FusionGroup(root, {}, {})
         for member in sorted(members, key=self._order.__getitem__, reverse=True):
             places = group.members[member] = asked.pop(member)
             for number, operand in enumerate(member.operands):
@@ -177,7 +179,7 @@ class PriorityPlanner:
         group.reductions = sum(m.opcode == "reduce" for m in group.members)
         return group
 
-    def _time(self, group: Group) -> float:
+    def _time(self, group: FusionGroup) -> float:
         """About how many seconds a kernel takes."""
         if group not in self._seconds:
             flops = hard = 0.0

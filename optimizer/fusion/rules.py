@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hlo.instruction import Instruction
-    from optimizer.fusion.group import Asked, Group, Setting
+    from optimizer.fusion.group import FusionGroup, GroupDemand, Setting
 
-    Rule = Callable[[Setting, Asked], str | None]
+    Rule = Callable[[Setting, GroupDemand], str | None]
 
 
-def opcode(setting: Setting, asked: Asked) -> str | None:
+def opcode(setting: Setting, asked: GroupDemand) -> str | None:
     """Only some opcodes can be computed inside loops."""
     instr = asked.instr
     if is_large_window(instr):
@@ -37,7 +37,7 @@ def opcode(setting: Setting, asked: Asked) -> str | None:
     return f"%{instr.name} is {with_article(instr.opcode)}, which is not computed inside loops"
 
 
-def result(setting: Setting, asked: Asked) -> str | None:
+def result(setting: Setting, asked: GroupDemand) -> str | None:
     """What a computation yields is stored."""
     computation = setting.computation
     if asked.instr is not computation.root:
@@ -45,12 +45,12 @@ def result(setting: Setting, asked: Asked) -> str | None:
     return f"%{asked.instr.name} is the result of %{computation.name}"
 
 
-def unused(_: Setting, asked: Asked) -> str | None:
+def unused(_: Setting, asked: GroupDemand) -> str | None:
     """What nobody uses is DCE's business."""
     return None if asked.places else f"nobody uses %{asked.instr.name}"
 
 
-def shape(setting: Setting, asked: Asked) -> str | None:
+def shape(setting: Setting, asked: GroupDemand) -> str | None:
     """Loops have constant bounds, and yield arrays."""
     instr = asked.instr
     if setting.wild:
@@ -63,7 +63,7 @@ def shape(setting: Setting, asked: Asked) -> str | None:
     return None
 
 
-def number(_: Setting, asked: Asked) -> str | None:
+def number(_: Setting, asked: GroupDemand) -> str | None:
     """A constant becomes code if it is one number; else it is an array in memory anyway."""
     instr = asked.instr
     if instr.opcode != "constant" or instr.shape.size == 1:
@@ -71,7 +71,7 @@ def number(_: Setting, asked: Asked) -> str | None:
     return f"%{instr.name} has {instr.shape.size} elements; only single numbers become code"
 
 
-def order(setting: Setting, asked: Asked) -> str | None:
+def order(setting: Setting, asked: GroupDemand) -> str | None:
     """A control dependency ties an instruction to others, and a fusion has no inside for it."""
     for instr in (asked.instr, *(g.root for g in asked.places)) if setting.tied else ():
         if instr in setting.tied:
@@ -79,21 +79,21 @@ def order(setting: Setting, asked: Asked) -> str | None:
     return None
 
 
-def effect(setting: Setting, asked: Asked) -> str | None:
+def effect(setting: Setting, asked: GroupDemand) -> str | None:
     """What does more than compute its value stays where it is."""
     if asked.instr not in setting.acting:
         return None
     return f"%{asked.instr.name} does more than compute its value"
 
 
-def sharding(setting: Setting, asked: Asked) -> str | None:
+def sharding(setting: Setting, asked: GroupDemand) -> str | None:
     """A sharding says where a value lies, so there must be a value."""
     if not setting.sharded or asked.instr.annotations.sharding is None:
         return None
     return f"%{asked.instr.name} has a sharding"
 
 
-def consumer(setting: Setting, asked: Asked) -> str | None:
+def consumer(setting: Setting, asked: GroupDemand) -> str | None:
     """All users must be in kernels that can compute their operands."""
     for group in asked.places:
         root = group.root
@@ -105,7 +105,7 @@ def consumer(setting: Setting, asked: Asked) -> str | None:
     return None
 
 
-def in_place(_: Setting, asked: Asked) -> str | None:
+def in_place(_: Setting, asked: GroupDemand) -> str | None:
     """What is changed in place is in memory before."""
     for group in asked.places:
         root = group.root
@@ -114,7 +114,7 @@ def in_place(_: Setting, asked: Asked) -> str | None:
     return None
 
 
-def branches(setting: Setting, asked: Asked) -> str | None:
+def branches(setting: Setting, asked: GroupDemand) -> str | None:
     """Each operand of a concatenate is a branch inside a loop."""
     most = setting.policy.concatenated
     for instr in (asked.instr, *(g.root for g in asked.places)):
@@ -123,7 +123,7 @@ def branches(setting: Setting, asked: Asked) -> str | None:
     return None
 
 
-def choices(setting: Setting, asked: Asked) -> str | None:
+def choices(setting: Setting, asked: GroupDemand) -> str | None:
     """An element that takes a branch or a lookup is computed a few times at most."""
     instr, most = asked.instr, setting.policy.choices
     if instr.opcode not in _CHOICES:
@@ -144,7 +144,7 @@ _CHOICES = {
 }
 
 
-def lookups(_: Setting, asked: Asked) -> str | None:
+def lookups(_: Setting, asked: GroupDemand) -> str | None:
     """What is looked up again and again is one array, not several.
 
     The elements of a gather lie anywhere, so to load one takes longer than to compute it.
@@ -169,7 +169,7 @@ def _spread(instr: Instruction) -> Instruction:
     return instr.operands[0] if instr.opcode == "broadcast" else instr
 
 
-def skew(setting: Setting, asked: Asked) -> str | None:
+def skew(setting: Setting, asked: GroupDemand) -> str | None:
     """Rows that are cut anew are in memory, where only the number of an element counts."""
     instr = asked.instr
     if setting.policy.skewed or not setting.least[instr] or instr not in setting.skewed:
@@ -179,7 +179,7 @@ def skew(setting: Setting, asked: Asked) -> str | None:
     return f"the rows of %{instr.name} are cut anew, which {times:.0f} elements would ask for"
 
 
-def expensive(setting: Setting, asked: Asked) -> str | None:
+def expensive(setting: Setting, asked: GroupDemand) -> str | None:
     """An expensive operation is done once for each element."""
     instr = asked.instr
     if not setting.policy.is_expensive(instr) or (times := asked.evaluations) <= instr.shape.size:
@@ -191,7 +191,7 @@ def expensive(setting: Setting, asked: Asked) -> str | None:
     )
 
 
-def repetition(setting: Setting, asked: Asked) -> str | None:
+def repetition(setting: Setting, asked: GroupDemand) -> str | None:
     """Cheap operations may be done again, but not without end."""
     for group in asked.places:
         repeated = group.repeated + asked.repeated(group)
@@ -203,7 +203,7 @@ def repetition(setting: Setting, asked: Asked) -> str | None:
     return None
 
 
-def size(setting: Setting, asked: Asked) -> str | None:
+def size(setting: Setting, asked: GroupDemand) -> str | None:
     """No kernel grows beyond bounds."""
     policy, instr = setting.policy, asked.instr
     if instr.opcode == "broadcast" and instr.operands[0].shape.rank == 0:
@@ -224,13 +224,13 @@ def size(setting: Setting, asked: Asked) -> str | None:
     return None
 
 
-def _operands(group: Group, added: Instruction) -> int:
+def _operands(group: FusionGroup, added: Instruction) -> int:
     """How many operands a group has when it computes one of them itself."""
     read = {*group.operands, *added.operands} - {added}
     return sum(1 for o in read if o.opcode != "constant")
 
 
-def traffic(setting: Setting, asked: Asked) -> str | None:
+def traffic(setting: Setting, asked: GroupDemand) -> str | None:
     """What is computed in several kernels must not make them read more than is saved.
 
     A slice of an array that a kernel reads anyway is nothing more to read.

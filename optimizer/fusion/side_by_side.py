@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Computation, Module
     from hlo.names import NameSupply
-    from optimizer.fusion.merged import Kernel
+    from optimizer.fusion.merged import MergedKernel
     from optimizer.log import Log
 
-    Kind = Callable[[Kernel], Hashable]
+    Kind = Callable[[MergedKernel], Hashable]
     Values = dict[Instruction, Instruction]
-    Fuse = Callable[[Kernel, NameSupply, Collection[str]], tuple[Instruction, Values]]
+    Fuse = Callable[[MergedKernel, NameSupply, Collection[str]], tuple[Instruction, Values]]
 
 
 def fuse_side_by_side(module: Module, log: Log, kind: Kind, fuse: Fuse, most: int) -> Module:
@@ -60,7 +60,9 @@ def fuse_side_by_side(module: Module, log: Log, kind: Kind, fuse: Fuse, most: in
     return rebuild_module(module, change)
 
 
-def _found(computation: Computation, kind: Kind, most: int, *, sharded: bool) -> Iterator[Kernel]:
+def _found(
+    computation: Computation, kind: Kind, most: int, *, sharded: bool
+) -> Iterator[MergedKernel]:
     """Kernels made of several that an instruction needs and that don't need each other."""
     using = users(computation)
     found = mergeable(computation, using, GPU, sharded=sharded)
@@ -68,7 +70,7 @@ def _found(computation: Computation, kind: Kind, most: int, *, sharded: bool) ->
     graph = Contraction(computation, using, {i: k for i, (k, _) in kinds.items()})
     # From uses to definitions, and a merged kernel at once: what several kernels need each for
     # itself, the one that they become needs together.
-    pending: list[Instruction | Kernel] = list(computation.instructions)
+    pending: list[Instruction | MergedKernel] = list(computation.instructions)
     done: set[Hashable] = set()
     while pending:
         consumer = pending.pop()
@@ -76,7 +78,7 @@ def _found(computation: Computation, kind: Kind, most: int, *, sharded: bool) ->
         if node in done:
             continue
         done.add(node)
-        by_kind: dict[Hashable, list[Kernel]] = {}
+        by_kind: dict[Hashable, list[MergedKernel]] = {}
         for operand in dict.fromkeys(consumer.operands):
             kernel, its_kind = kinds.get(operand, (None, None))
             # What others need too would have to wait for the rest.
@@ -89,12 +91,12 @@ def _found(computation: Computation, kind: Kind, most: int, *, sharded: bool) ->
                 yield whole
 
 
-def _merged(graph: Contraction, kernels: list[Kernel], most: int) -> Iterator[Kernel]:
+def _merged(graph: Contraction, kernels: list[MergedKernel], most: int) -> Iterator[MergedKernel]:
     """As few kernels as may be, in place of some."""
     others = sorted(kernels, key=graph.number)
     while others:
         whole, *candidates = others
-        others: list[Kernel] = []
+        others: list[MergedKernel] = []
         for other in candidates:
             first, second = sorted((whole, other), key=graph.number)
             operands = len(whole.operands) + len(other.operands)

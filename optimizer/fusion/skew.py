@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MOST_VALUES = 32
 
 
-class _Row(NamedTuple):
+class _JoinedRow(NamedTuple):
     """What stands in one dimension of a value: some elements of rows that were joined.
 
     Attributes
@@ -77,7 +77,7 @@ def _skews(reshape: Instruction, known: Users) -> bool:
         if not all(_even(n, m) for n in old for m in _lengths(new)):
             return True
         if old and len(after) == 1:
-            row = _Row(reshape, after[0], old, 0, reshape.shape.dims[after[0]])
+            row = _JoinedRow(reshape, after[0], old, 0, reshape.shape.dims[after[0]])
             if _is_cut_anew(row, known):
                 return True
     return False
@@ -108,7 +108,7 @@ def _even(one: int, other: int) -> bool:
     return one % other == 0 or other % one == 0
 
 
-def _is_cut_anew(row: _Row, known: Users) -> bool:
+def _is_cut_anew(row: _JoinedRow, known: Users) -> bool:
     """Whether rows that were joined are taken apart elsewhere."""
     stack, seen = [row], 0
     while stack and seen < MOST_VALUES:
@@ -128,7 +128,7 @@ def _is_cut_anew(row: _Row, known: Users) -> bool:
     return False
 
 
-def _cuts(row: _Row, reshape: Instruction) -> bool:
+def _cuts(row: _JoinedRow, reshape: Instruction) -> bool:
     """Whether a reshape cuts rows elsewhere than where they were joined."""
     dims = reshape.shape.dims
     for before, after in _parts(row.value.shape.dims, dims):
@@ -140,7 +140,7 @@ def _cuts(row: _Row, reshape: Instruction) -> bool:
     return False
 
 
-def _behind(row: _Row, user: Instruction) -> _Row | None:
+def _behind(row: _JoinedRow, user: Instruction) -> _JoinedRow | None:
     """The same rows in what is made of them; None if they are rows no more."""
     if user.row.elementwise and user.shape.dims == row.value.shape.dims:
         return row._replace(value=user)

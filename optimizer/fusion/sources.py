@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _VIEWS = VIEWS - {"copy"}
 
 
-class _Source(NamedTuple):
+class _ValueSource(NamedTuple):
     """Bytes that are read for a value, and operations on them that give it."""
 
     bytes: int
@@ -31,16 +31,18 @@ def least_bytes(computation: Computation, policy: Policy) -> dict[Instruction, i
 
     What takes more operations than a kernel may repeat is read.
     """
-    found: dict[Instruction, _Source] = {}
+    found: dict[Instruction, _ValueSource] = {}
     for instr in computation.instructions:
         found[instr] = _source(instr, found, policy)
     return {instr: source.bytes for instr, source in found.items()}
 
 
-def _source(instr: Instruction, known: dict[Instruction, _Source], policy: Policy) -> _Source:
-    stored = _Source(instr.shape.bytes, 0)
+def _source(
+    instr: Instruction, known: dict[Instruction, _ValueSource], policy: Policy
+) -> _ValueSource:
+    stored = _ValueSource(instr.shape.bytes, 0)
     if instr.opcode == "constant":
-        return _Source(0, 0) if instr.shape.size == 1 else stored
+        return _ValueSource(0, 0) if instr.shape.size == 1 else stored
     if instr.opcode not in policy.producers or policy.is_expensive(instr):
         return stored
     operands = [known[operand] for operand in dict.fromkeys(instr.operands)]
@@ -48,7 +50,7 @@ def _source(instr: Instruction, known: dict[Instruction, _Source], policy: Polic
     operations = 1 + sum(operand.operations for operand in operands)
     if bytes_ >= stored.bytes or operations > policy.repeated:
         return stored
-    return _Source(bytes_, operations)
+    return _ValueSource(bytes_, operations)
 
 
 def origin(instr: Instruction) -> Instruction:

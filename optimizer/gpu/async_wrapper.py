@@ -22,7 +22,7 @@ from optimizer.passes import register
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
-    from optimizer.gpu.device import Device
+    from optimizer.gpu.device import DeviceRates
     from optimizer.log import Log
 
 # What becomes a kernel or a library call.
@@ -87,7 +87,7 @@ def _sequences(module: Module) -> set[str]:
     return found - split
 
 
-def assigned(computation: Computation, streams: int, device: Device) -> dict[Instruction, int]:
+def assigned(computation: Computation, streams: int, device: DeviceRates) -> dict[Instruction, int]:
     """The stream of each small kernel.
 
     Parameters
@@ -121,7 +121,7 @@ def assigned(computation: Computation, streams: int, device: Device) -> dict[Ins
 
 
 def _soonest(
-    instr: Instruction, before: list[tuple[float, int]], free: list[float], device: Device
+    instr: Instruction, before: list[tuple[float, int]], free: list[float], device: DeviceRates
 ) -> tuple[float, int]:
     """When an instruction can begin at the earliest, and on which stream.
 

@@ -15,7 +15,7 @@ COMPUTE, NETWORK, COPY = "compute", "network", "copy"
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class DeviceRates:
     """Rates of a device.
 
     Attributes
@@ -56,11 +56,11 @@ class Device:
     matrix: float = 312e12
 
 
-A100 = Device()
-H100 = Device(67e12, 4.2e12, 3.35e12, 450e9, 64e9, name="H100", architecture="sm_90",
+A100 = DeviceRates()
+H100 = DeviceRates(67e12, 4.2e12, 3.35e12, 450e9, 64e9, name="H100", architecture="sm_90",
               multiprocessors=132, matrix=989e12)  # fmt: skip
 H200 = replace(H100, memory=4.8e12, name="H200")
-B200 = Device(75e12, 4.7e12, 8.0e12, 900e9, 64e9, name="B200", architecture="sm_100",
+B200 = DeviceRates(75e12, 4.7e12, 8.0e12, 900e9, 64e9, name="B200", architecture="sm_100",
               multiprocessors=148, matrix=2250e12)  # fmt: skip
 DEVICES = {device.name: device for device in (A100, H100, H200, B200)}
 
@@ -80,7 +80,7 @@ def lane(instr: Instruction) -> str:
     return COMPUTE
 
 
-def seconds(instr: Instruction, device: Device) -> float:
+def seconds(instr: Instruction, device: DeviceRates) -> float:
     """About how long an instruction runs: the longest of what it computes and what it moves."""
     if not runs(instr):
         return 0.0

@@ -21,7 +21,7 @@ from optimizer.passes import register
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
-    from optimizer.gpu.device import Device
+    from optimizer.gpu.device import DeviceRates
     from optimizer.log import Log
 
 
@@ -59,7 +59,7 @@ class LatencyHidingScheduler:
 class Ready:
     """Instructions whose operands have been issued, each kind in the order in which it is taken."""
 
-    def __init__(self, computation: Computation, device: Device) -> None:
+    def __init__(self, computation: Computation, device: DeviceRates) -> None:
         self.paths = paths_to_end(computation, device)
         self.number = {i: n for n, i in enumerate(computation.instructions)}
         self.starts: list[tuple[float, int, Instruction]] = []
@@ -87,7 +87,7 @@ class Ready:
         return bool(self.starts or self.dones or self.others)
 
 
-def scheduled(computation: Computation, device: Device) -> list[Instruction]:
+def scheduled(computation: Computation, device: DeviceRates) -> list[Instruction]:
     """The instructions in the order in which to issue them."""
     users, clock = needed_by(computation), Clock(device)
     waits = {i: len({*i.operands, *i.control_predecessors}) for i in computation.instructions}

@@ -8,7 +8,7 @@ from optimizer.gpu.device import seconds
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
-    from optimizer.gpu.device import Device
+    from optimizer.gpu.device import DeviceRates
 
 
 def needed_by(computation: Computation) -> dict[Instruction, list[Instruction]]:
@@ -20,7 +20,7 @@ def needed_by(computation: Computation) -> dict[Instruction, list[Instruction]]:
     return found
 
 
-def paths_to_end(computation: Computation, device: Device) -> dict[Instruction, float]:
+def paths_to_end(computation: Computation, device: DeviceRates) -> dict[Instruction, float]:
     """Seconds of the longest chain from each instruction on, itself included."""
     users = needed_by(computation)
     paths: dict[Instruction, float] = {}

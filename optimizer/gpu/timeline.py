@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from hlo.opcode import DONE, STARTS
 from hlo.wording import counted
-from optimizer.gpu.device import COMPUTE, Device, lane, runs, seconds
+from optimizer.gpu.device import COMPUTE, DeviceRates, lane, runs, seconds
 from optimizer.settings import settings
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ NARROW = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeSpan:
     """When an instruction runs: seconds from the start, and in which lane."""
 
     instr: Instruction
@@ -48,11 +48,11 @@ class Clock:
     ready : when the value of each instruction is there.
     """
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: DeviceRates) -> None:
         self.device = device
         self.now: dict[str, float] = {COMPUTE: 0.0}
         self.ready: dict[Instruction, float] = {}
-        self.spans: list[Span] = []
+        self.spans: list[TimeSpan] = []
 
     def issue(self, instr: Instruction) -> None:
         """Run an instruction, or start it, or wait for it."""
@@ -73,7 +73,7 @@ class Clock:
         self.now[where] = self.ready[instr] = ends
         if instr.opcode not in STARTS:
             self.now[COMPUTE] = ends
-        self.spans.append(Span(instr, where, begins, ends))
+        self.spans.append(TimeSpan(instr, where, begins, ends))
 
 
 def lane_of(instr: Instruction) -> str:
@@ -91,7 +91,7 @@ def stream_of(instr: Instruction) -> int:
     return int(number) if number.isdecimal() else 0
 
 
-def simulate(order: Iterable[Instruction], device: Device) -> list[Span]:
+def simulate(order: Iterable[Instruction], device: DeviceRates) -> list[TimeSpan]:
     """When each instruction of a computation runs if they are issued in this order."""
     clock = Clock(device)
     for instr in order:
@@ -99,7 +99,7 @@ def simulate(order: Iterable[Instruction], device: Device) -> list[Span]:
     return clock.spans
 
 
-def picture(spans: Sequence[Span]) -> str:
+def picture(spans: Sequence[TimeSpan]) -> str:
     """A line of text for each lane, time to the right, and the time that it takes in all."""
     total = max((span.end for span in spans), default=0.0)
     lanes = sorted({span.lane for span in spans}, key=lambda name: (name != COMPUTE, name))
@@ -107,7 +107,7 @@ def picture(spans: Sequence[Span]) -> str:
     return "\n".join([*lines, f"{'':>10} {total * 1e6:.1f} microseconds"])
 
 
-def _row(spans: Sequence[Span], total: float) -> str:
+def _row(spans: Sequence[TimeSpan], total: float) -> str:
     """One lane: each instruction in brackets over the time that it takes."""
     row = [" "] * WIDTH
     for left, right, names in _boxes(spans, total):
@@ -118,7 +118,7 @@ def _row(spans: Sequence[Span], total: float) -> str:
     return "".join(row[:WIDTH])
 
 
-def _boxes(spans: Sequence[Span], total: float) -> list[tuple[int, int, list[str]]]:
+def _boxes(spans: Sequence[TimeSpan], total: float) -> list[tuple[int, int, list[str]]]:
     """First and last column of each box with the names in it; narrow neighbours share one."""
     boxes: list[tuple[int, int, list[str]]] = []
     narrow = False

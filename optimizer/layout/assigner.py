@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from hlo.opcode import having
 from hlo.walk import called_first, callers
 from optimizer.layout.orders import order_of
-from optimizer.layout.planner import Borders, Choice, Planner
-from optimizer.layout.relaid import Builder
+from optimizer.layout.planner import Borders, LayoutChoice, LayoutPlanner
+from optimizer.layout.relaid import RelaidBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,8 +46,8 @@ class Assigner:
     became: dict[Computation, Computation] = field(
         default_factory=dict["Computation", "Computation"]
     )
-    choices: dict[tuple[Instruction, tuple[int, ...]], Choice] = field(
-        default_factory=dict[tuple["Instruction", tuple[int, ...]], Choice]
+    choices: dict[tuple[Instruction, tuple[int, ...]], LayoutChoice] = field(
+        default_factory=dict[tuple["Instruction", tuple[int, ...]], LayoutChoice]
     )
 
     def run(self) -> Computation:
@@ -81,7 +81,7 @@ class Assigner:
 
     def planned(
         self, computation: Computation, parameters: Sequence[Shape], result: Shape | None
-    ) -> Planner:
+    ) -> LayoutPlanner:
         """The layouts of a computation.
 
         Parameters
@@ -102,7 +102,7 @@ class Assigner:
             elif is_decided_copy(instr):
                 given[instr] = instr.shape, "as-written"
                 wanted[instr] = (instr.operands[0].shape.without_layout,)
-        planner = Planner(computation, self.policy, Borders(given, wanted, result))
+        planner = LayoutPlanner(computation, self.policy, Borders(given, wanted, result))
         planner.run()
         return planner
 
@@ -127,7 +127,7 @@ class Assigner:
         """Give every instruction of a computation its layout, with copies where two differ."""
         planner = self.planned(computation, parameters, result)
         self.choices |= planner.choices
-        self.became[computation] = Builder(planner, self.became, self.names).run()
+        self.became[computation] = RelaidBuilder(planner, self.became, self.names).run()
 
 
 def is_decided_copy(instr: Instruction) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.attributes import Broadcast
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     "broadcast",
     xla="xla/hlo/transforms/simplifiers/broadcast_canonicalizer.cc",
 )
-def sort_dimensions(site: Site) -> Instruction | None:
+def sort_dimensions(site: ExpansionSite) -> Instruction | None:
     """Puts a transpose in front of broadcasts whose dimensions are not in order."""
     instr = site.instr
     dims = Broadcast.of(instr).dimensions

@@ -47,7 +47,7 @@ class Vote:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class LayoutChoice:
     """The layout of one array, and why.
 
     Attributes
@@ -82,7 +82,7 @@ class Borders:
 
 
 @dataclass
-class Planner:
+class LayoutPlanner:
     """The layouts of one computation, once `run` has run.
 
     Attributes
@@ -96,12 +96,12 @@ class Planner:
     borders: Borders
     offers: dict[Place, Order] = field(default_factory=dict["Place", Order])
     votes: dict[Place, list[Vote]] = field(default_factory=dict["Place", list[Vote]])
-    choices: dict[Place, Choice] = field(default_factory=dict["Place", Choice])
+    choices: dict[Place, LayoutChoice] = field(default_factory=dict["Place", LayoutChoice])
     wishes: dict[Instruction, list[Shape]] = field(
         default_factory=dict["Instruction", list["Shape"]]
     )
 
-    def run(self) -> dict[Place, Choice]:
+    def run(self) -> dict[Place, LayoutChoice]:
         """Choose all layouts."""
         for instr in self.computation.instructions:
             for index, leaf in choosable(instr.shape):
@@ -205,17 +205,19 @@ class Planner:
             return None  # it moves the bytes itself
         return operand_order(carrier, number, result)
 
-    def chosen(self, instr: Instruction, index: Index, leaf: Shape) -> Choice:
+    def chosen(self, instr: Instruction, index: Index, leaf: Shape) -> LayoutChoice:
         """The order of an array for which the fewest bytes are copied."""
         if settled := self.given(instr, index):
-            return Choice(*settled, lambda: "it is settled by what it meets")
+            return LayoutChoice(*settled, lambda: "it is settled by what it meets")
         offer = self.offers.get((instr, index))
         votes = self.votes.get((instr, index), [])
         if instr.opcode == "tuple" and votes:
-            return Choice(votes[0].order, "tuple", lambda: f"%{votes[0].user} wants the element so")
+            return LayoutChoice(
+                votes[0].order, "tuple", lambda: f"%{votes[0].user} wants the element so"
+            )
         if not carries(instr) and instr.opcode != "tuple" and offer is not None:
             rule = "row-major" if index else yielded(self.policy, instr)[1]
-            return Choice(offer, rule, lambda: f"{instr.opcode} leaves its result so")
+            return LayoutChoice(offer, rule, lambda: f"{instr.opcode} leaves its result so")
         written = order_of(leaf)
         wished = [offer] if offer is not None else []
         candidates = dict.fromkeys([*(v.order for v in votes), *wished, rows(leaf.rank)])
@@ -229,8 +231,8 @@ class Planner:
             # What is written stays if that is free, so that a second run changes nothing.
             best = min(cost, key=lambda order: (cost[order], order != written and not cost[order]))
         if not votes and offer is None:
-            return Choice(best, "no-preference", lambda: "nobody asks for another")
-        return Choice(best, _rule(best, offer, votes), lambda: _numbers(costs(), votes))
+            return LayoutChoice(best, "no-preference", lambda: "nobody asks for another")
+        return LayoutChoice(best, _rule(best, offer, votes), lambda: _numbers(costs(), votes))
 
     def copied(self, instr: Instruction, order: Order, votes: list[Vote]) -> int:
         """Bytes that are copied if an array has an order: for its users, and of its operands."""
@@ -252,7 +254,7 @@ class Planner:
         source = behind(instr, index)
         if source is not None:
             chosen = self.choices[source]
-            self.choices[instr, index] = Choice(
+            self.choices[instr, index] = LayoutChoice(
                 chosen.order, "same-value", lambda: f"it is a value of %{source[0].name}"
             )
 

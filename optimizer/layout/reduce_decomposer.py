@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.layout.flow import result_order
 from optimizer.layout.orders import order_of, with_order
 from optimizer.rewriting.make import make
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @expander("reduce-decomposer", "reduce", xla="xla/hlo/transforms/expanders/reduce_decomposer.cc")
-def reduce_in_place(site: Site) -> Instruction | None:
+def reduce_in_place(site: ExpansionSite) -> Instruction | None:
     """Puts a copy behind reductions that change the order of dimensions."""
     instr = site.instr
     if not instr.shape.is_array:

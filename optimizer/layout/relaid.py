@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
     from hlo.names import NameSupply
     from hlo.types.shape import Shape
-    from optimizer.layout.planner import Planner
+    from optimizer.layout.planner import LayoutPlanner
 
 
 @dataclass
-class Builder:
+class RelaidBuilder:
     """Makes the new instructions in their old order.
 
     Attributes
@@ -32,7 +32,7 @@ class Builder:
     order : the new instructions.
     """
 
-    planner: Planner
+    planner: LayoutPlanner
     became: Mapping[Computation, Computation]
     names: NameSupply
     done: dict[Instruction, Instruction] = field(default_factory=dict["Instruction", "Instruction"])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.layout.orders import order_of, reshaped, rows, same_memory, with_order
 from optimizer.rewriting.make import make
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @expander("reshape-decomposer", "reshape", xla="xla/hlo/transforms/expanders/reshape_decomposer.cc")
-def decompose_reshape(site: Site) -> Instruction:
+def decompose_reshape(site: ExpansionSite) -> Instruction:
     """Replaces reshapes by bitcasts."""
     operand, shape = site.instr.operands[0], site.instr.shape
     forward = reshaped(operand.shape.dims, order_of(operand.shape), shape.dims)

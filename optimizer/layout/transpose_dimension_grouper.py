@@ -14,7 +14,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from hlo.attributes import Dimensions
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.rewriting.make import make
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     "transpose",
     xla="xla/service/gpu/transforms/transpose_dimension_grouper.cc",
 )
-def group_dimensions(site: Site) -> Instruction | None:
+def group_dimensions(site: ExpansionSite) -> Instruction | None:
     """Merges dimensions of transposes that stay neighbours."""
     instr, operand = site.instr, site.instr.operands[0]
     if not (instr.shape.is_row_major and operand.shape.is_row_major) or 0 in instr.shape.dims:

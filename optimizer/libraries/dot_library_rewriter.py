@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from hlo.instruction import Computation, Instruction, Module
-    from optimizer.libraries.library import Library
+    from optimizer.libraries.library import TargetLibrary
     from optimizer.log import Log
 
     Users = dict[Instruction, list[Instruction]]
@@ -89,7 +89,7 @@ def epilogue(
     start: Instruction,
     computation: Computation,
     using: Users,
-    library: Library,
+    library: TargetLibrary,
     taken: AbstractSet[Instruction],
 ) -> list[Instruction]:
     """What the library does to a product before it stores it, each after its operands.

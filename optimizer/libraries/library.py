@@ -41,7 +41,7 @@ class LibraryDecision:
 
 
 @dataclass(frozen=True, slots=True)
-class Library:
+class TargetLibrary:
     """A library of one target.
 
     Attributes
@@ -102,7 +102,7 @@ def configuration(call: str) -> str:
     return f'{{"fusion_config":{{"kind":"{call}"}}}}'
 
 
-CPU = Library(
+CPU = TargetLibrary(
     kinds={"dot": "__ynn_fusion"},
     types=frozenset({"f32", "bf16", "f16"}),
     epilogues=frozenset({"add", "maximum", "minimum", "multiply", "subtract"}),
@@ -111,7 +111,7 @@ CPU = Library(
     loops=8e9,
     call=0.5e-6,
 )
-GPU = Library(
+GPU = TargetLibrary(
     kinds={"dot": "__cublas$gemm", "convolution": "__cudnn$convForward"},
     types=frozenset({"f64", "f32", "bf16", "f16"}),
     epilogues=frozenset({"add", "maximum", "multiply"}),

@@ -17,8 +17,8 @@ from optimizer.rewriting.make import constant
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
-    from optimizer.loops.site import Site
-    from optimizer.loops.trip_count import Counter
+    from optimizer.loops.site import LoopSite
+    from optimizer.loops.trip_count import InductionVariable
 
 COMPARES = {
     "EQ": operator.eq,
@@ -30,7 +30,7 @@ COMPARES = {
 }
 
 
-def never_runs(site: Site) -> Instruction | None:
+def never_runs(site: LoopSite) -> Instruction | None:
     """A loop of trip count 0 is its initial state.
 
     References
@@ -42,7 +42,7 @@ def never_runs(site: Site) -> Instruction | None:
     return instr.operands[0] if removable else None
 
 
-def runs_once(site: Site) -> Instruction | None:
+def runs_once(site: LoopSite) -> Instruction | None:
     """A loop of trip count 1 is its body.
 
     References
@@ -55,7 +55,7 @@ def runs_once(site: Site) -> Instruction | None:
     return inlined(site.loop.body, instr.operands, site.names)
 
 
-def trivial_compares(site: Site) -> Instruction | None:
+def trivial_compares(site: LoopSite) -> Instruction | None:
     """Decides comparisons of the counter with constants that come out alike in every iteration.
 
     References
@@ -78,7 +78,7 @@ def trivial_compares(site: Site) -> Instruction | None:
     return loop.instr.with_(called=(condition, without_dead(rebuild(body, plan))))
 
 
-def always(instr: Instruction, state: Instruction, counter: Counter) -> bool | None:
+def always(instr: Instruction, state: Instruction, counter: InductionVariable) -> bool | None:
     """What a comparison of the counter with a constant gives, if the same in every iteration."""
     if instr.opcode != "compare":
         return None

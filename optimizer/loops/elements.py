@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hlo.instruction import Instruction
-    from optimizer.loops.site import Site
+    from optimizer.loops.site import LoopSite
     from optimizer.loops.state import Loop
 
 
-def dead_elements(site: Site) -> Instruction | None:
+def dead_elements(site: LoopSite) -> Instruction | None:
     """Removes elements that nobody needs: after the loop, in its condition, or for other elements.
 
     One that the loop never changes may be used after it, since it is still what it was at first.
@@ -35,7 +35,7 @@ def dead_elements(site: Site) -> Instruction | None:
     return narrowed(site, gone) if gone else None
 
 
-def live_elements(site: Site) -> set[int]:
+def live_elements(site: LoopSite) -> set[int]:
     """The elements that must be carried from iteration to iteration."""
     loop, live = site.loop, set[int]()
     pending = {i for i in site.used if not loop.is_invariant(i)}
@@ -52,7 +52,7 @@ def live_elements(site: Site) -> set[int]:
     return live
 
 
-def constant_elements(site: Site) -> Instruction | None:
+def constant_elements(site: LoopSite) -> Instruction | None:
     """Replaces elements that are always the same constant by that constant, inside and after.
 
     References
@@ -75,7 +75,7 @@ def is_known_constant(instr: Instruction) -> bool:
     return instr.opcode == "constant" and not Constant.of(instr).literal.elided
 
 
-def induction_variables(site: Site) -> Instruction | None:
+def induction_variables(site: LoopSite) -> Instruction | None:
     """Computes counters from one of them, so that only that is carried.
 
     An integer that starts at a and rises by s is (s / t) (i - b) + a for another that starts at b
@@ -111,7 +111,7 @@ def _counter(loop: Loop, i: int) -> tuple[int, int] | None:
     return None if start is None or not step else (start, step)
 
 
-def repeated_elements(site: Site) -> Instruction | None:
+def repeated_elements(site: LoopSite) -> Instruction | None:
     """Merges elements that are equal at first and change alike in every iteration.
 
     Elements equal at first are taken to be equal always, until the body, where it takes one for

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Computation, Instruction
     from hlo.types.shape import Shape
-    from optimizer.loops.site import Site
+    from optimizer.loops.site import LoopSite
 
 
-def flatten_nested_tuples(site: Site) -> Instruction | None:
+def flatten_nested_tuples(site: LoopSite) -> Instruction | None:
     """Makes the leaves of nested tuples elements of the state.
 
     What a send or a recv has started stays as it is, for its end to find.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Computation
     from hlo.names import NameSupply
-    from optimizer.loops.site import Site
+    from optimizer.loops.site import LoopSite
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def _with_number(opcode: str, left: Instruction, number: int) -> list[Instructio
 StandIns = dict[int, "int | Affine | Instruction | None"]
 
 
-def narrowed(site: Site, gone: StandIns) -> Instruction:
+def narrowed(site: LoopSite, gone: StandIns) -> Instruction:
     """A loop without some elements of its state: the tuple of what the whole loop gave.
 
     An element without stand-in must be one that nobody uses after the loop, or that the loop never

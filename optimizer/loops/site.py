@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from optimizer.log import Log
     from optimizer.loops.state import Loop
 
-Transformation = Callable[["Site"], "Instruction | None"]
+Transformation = Callable[["LoopSite"], "Instruction | None"]
 
 
 @dataclass(frozen=True)
-class Site:
+class LoopSite:
     """A loop and its surroundings.
 
     Attributes
@@ -80,7 +80,7 @@ def transformed(module: Module, transformation: Transformation, log: Log) -> Mod
         plan: dict[Instruction, Instruction] = {}
         for loop, using in free_loops(computation):
             used = elements_used(loop.instr, using, is_root=loop.instr is computation.root)
-            new = transformation(Site(loop, used, names, shared))
+            new = transformation(LoopSite(loop, used, names, shared))
             if new is not None and log.rewrite(word, loop.instr, new, by=transformation):
                 plan |= replacing(loop.instr, new, using)
         return without_dead(rebuild(computation, plan)) if plan else computation

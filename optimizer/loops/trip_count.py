@@ -33,7 +33,7 @@ SWAPPED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "EQ": "EQ", "NE": "NE
 
 
 @dataclass(frozen=True)
-class Counter:
+class InductionVariable:
     """An integer that rises, or falls, by a constant, compared with a constant.
 
     Attributes
@@ -92,7 +92,7 @@ def induction_index(loop: Loop) -> int | None:
     return index if elements_needed(loop.body, [loop.next[index]]) == {index} else None
 
 
-def counter_of(loop: Loop) -> Counter | None:
+def counter_of(loop: Loop) -> InductionVariable | None:
     """The counter that decides when a loop ends, if all of its numbers are constants.
 
     References
@@ -111,7 +111,7 @@ def counter_of(loop: Loop) -> Counter | None:
         return None
     bits, signed = element_type.bits, element_type.kind == "signed"
     low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
-    return Counter(index, init, step, *bound, low, high)
+    return InductionVariable(index, init, step, *bound, low, high)
 
 
 def number(instr: Instruction) -> int | None:

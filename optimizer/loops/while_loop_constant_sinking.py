@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from hlo.walk import rebuild
 from optimizer.loops.elements import is_known_constant
-from optimizer.loops.site import Site, transformed
+from optimizer.loops.site import LoopSite, transformed
 from optimizer.loops.state import elements_taken
 from optimizer.passes import register
 
@@ -42,7 +42,7 @@ class WhileLoopConstantSinking:
     def run(self, module: Module, log: Log) -> Module:
         """The module with constants in its loops."""
 
-        def sink(site: Site) -> Instruction | None:
+        def sink(site: LoopSite) -> Instruction | None:
             loop = site.loop
             firsts = {i: loop.initial(i) for i in range(loop.size) if loop.is_invariant(i)}
             known = {i: c for i, c in firsts.items() if c is not None and self.sinks(c)}
@@ -70,7 +70,7 @@ def wanted(computation: Computation, known: dict[int, Instruction]) -> list[Inst
     return [t for t, i in elements_taken(computation).items() if i in known and t in used]
 
 
-def sunk(site: Site, computation: Computation, known: dict[int, Instruction]) -> Computation:
+def sunk(site: LoopSite, computation: Computation, known: dict[int, Instruction]) -> Computation:
     """A computation with copies of constants in place of the elements that hold them."""
     elements, root = elements_taken(computation), computation.root
     plan: dict[Instruction, Instruction] = {}
@@ -86,6 +86,6 @@ def sunk(site: Site, computation: Computation, known: dict[int, Instruction]) ->
     return rebuild(computation, plan)
 
 
-def copied(site: Site, instr: Instruction) -> Instruction:
+def copied(site: LoopSite, instr: Instruction) -> Instruction:
     """The same instruction under a name of its own."""
     return instr.with_(name=site.names.unique(instr.name))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hlo.opcode import VIEWS
 from hlo.walk import called_first, users
 from optimizer.effects import has_effect, ordered
-from optimizer.loops.site import Site, transformed
+from optimizer.loops.site import LoopSite, transformed
 from optimizer.loops.state import elements_taken
 from optimizer.loops.trip_count import trip_count
 from optimizer.loops.widen import widened
@@ -49,7 +49,7 @@ class WhileLoopInvariantCodeMotion:
     def run(self, module: Module, log: Log) -> Module:
         """The module with less work in its loops."""
 
-        def hoist(site: Site) -> Instruction | None:
+        def hoist(site: LoopSite) -> Instruction | None:
             invariant = invariants(site, self.hoist_size_inflation_ratio)
             worth = {i for i in invariant if i.opcode not in CHEAP} - taken(site).keys()
             outside = copies(site, worth)
@@ -58,7 +58,7 @@ class WhileLoopInvariantCodeMotion:
         return transformed(module, hoist, log)
 
 
-def taken(site: Site) -> dict[Instruction, int]:
+def taken(site: LoopSite) -> dict[Instruction, int]:
     """The instructions of the body that take arrays from the state that never change."""
     return {
         instr: i
@@ -67,7 +67,7 @@ def taken(site: Site) -> dict[Instruction, int]:
     }
 
 
-def invariants(site: Site, ratio: float) -> dict[Instruction, None]:
+def invariants(site: LoopSite, ratio: float) -> dict[Instruction, None]:
     """The instructions of the body that may be computed before the loop, in order."""
     loop, known = site.loop, dict.fromkeys(taken(site))
     trips = trip_count(loop, max_iterations=1)
@@ -98,7 +98,7 @@ def ends(instr: Instruction) -> bool:
     return all(i.opcode != "while" for i in (instr, *inner))
 
 
-def copies(site: Site, worth: set[Instruction]) -> dict[Instruction, Instruction]:
+def copies(site: LoopSite, worth: set[Instruction]) -> dict[Instruction, Instruction]:
     """Copies before the loop of the instructions that others, that stay in it, use."""
     body, needed = site.loop.body, set(worth)
     for instr in reversed(body.instructions):

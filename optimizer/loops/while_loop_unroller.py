@@ -12,7 +12,7 @@ from hlo.types.values import FrontendAttributes
 from hlo.walk import rebuild
 from optimizer.calls.clone import own_callees
 from optimizer.effects import has_effect, without_dead
-from optimizer.loops.site import Site, transformed
+from optimizer.loops.site import LoopSite, transformed
 from optimizer.loops.state import chosen, elements_taken
 from optimizer.loops.trip_count import trip_count
 from optimizer.passes import register
@@ -55,7 +55,7 @@ class WhileLoopUnroller:
     def run(self, module: Module, log: Log) -> Module:
         """The module with fewer, or longer, loops."""
 
-        def unroll(site: Site) -> Instruction | None:
+        def unroll(site: LoopSite) -> Instruction | None:
             trips = None if has_effect(site.loop.instr) else trip_count(site.loop)
             if trips is None:
                 return None
@@ -78,7 +78,7 @@ class WhileLoopUnroller:
         )
 
 
-def fully(site: Site, trips: int) -> Instruction:
+def fully(site: LoopSite, trips: int) -> Instruction:
     """All iterations of a loop, as a tuple of what the state is in the end."""
     values = [site.initial(i) for i in range(site.loop.size)]
     for _ in range(trips):
@@ -86,7 +86,7 @@ def fully(site: Site, trips: int) -> Instruction:
     return state_of(site, values)
 
 
-def by_factor(site: Site, trips: int, factor: int) -> Instruction:
+def by_factor(site: LoopSite, trips: int, factor: int) -> Instruction:
     """A loop each of whose iterations is several of those before, after what does not divide."""
     loop = site.loop
     values = [site.initial(i) for i in range(loop.size)]
@@ -104,7 +104,7 @@ def by_factor(site: Site, trips: int, factor: int) -> Instruction:
     )
 
 
-def iteration(body: Computation, values: list[Instruction], site: Site) -> list[Instruction]:
+def iteration(body: Computation, values: list[Instruction], site: LoopSite) -> list[Instruction]:
     """What the elements of the state are after one more iteration."""
     state, taken = body.parameters[0], elements_taken(body)
     became = {instr: values[i] for instr, i in taken.items()}
@@ -119,7 +119,7 @@ def iteration(body: Computation, values: list[Instruction], site: Site) -> list[
     return [became[o] for o in body.root.operands]
 
 
-def state_of(site: Site, values: list[Instruction]) -> Instruction:
+def state_of(site: LoopSite, values: list[Instruction]) -> Instruction:
     """The elements of a loop's state as a tuple."""
     instr = site.loop.instr
     whole = site.named(make("tuple", *values))

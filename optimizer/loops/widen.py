@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from hlo.attributes.annotations import Annotations
     from hlo.instruction import Computation, Instruction
-    from optimizer.loops.site import Site
+    from optimizer.loops.site import LoopSite
 
 REPLICATED = Sharding("replicated")
 
 
-def widened(site: Site, outside: Mapping[Instruction, Instruction]) -> Instruction:
+def widened(site: LoopSite, outside: Mapping[Instruction, Instruction]) -> Instruction:
     """A loop that gets values from outside, as a tuple of what the loop gave before.
 
     Parameters
@@ -57,7 +57,7 @@ def wider(state: Instruction, added: Sequence[Instruction]) -> Instruction:
     return state.with_(shape=shape, annotations=extended(state, added))
 
 
-def with_more_state(site: Site, outside: Mapping[Instruction, Instruction]) -> Computation:
+def with_more_state(site: LoopSite, outside: Mapping[Instruction, Instruction]) -> Computation:
     """The body with a wider parameter, some of its instructions taken from there."""
     size, added = site.loop.size, list(outside.values())
     body = site.own(site.loop.body)

@@ -58,14 +58,14 @@ class Allocation:
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class AllocationSlice:
     """Bytes of an allocation."""
 
     allocation: Allocation
     offset: int
     size: int
 
-    def overlaps(self, other: Slice) -> bool:
+    def overlaps(self, other: AllocationSlice) -> bool:
         """Whether some bytes belong to both."""
         return (
             self.allocation is other.allocation
@@ -89,16 +89,16 @@ class BufferAssignment:
         self.module = buffers.flow.module
         self.buffers = buffers
         self.allocations: list[Allocation] = []
-        self.scratch: dict[Instruction, Slice] = {}
-        self._of: dict[Buffer, Slice] = {}
+        self.scratch: dict[Instruction, AllocationSlice] = {}
+        self._of: dict[Buffer, AllocationSlice] = {}
         self._allocate(scratch or {})
 
-    def slice(self, instr: Instruction, leaf: int = 0) -> Slice | None:
+    def slice(self, instr: Instruction, leaf: int = 0) -> AllocationSlice | None:
         """Where a leaf of an instruction's value lies; None for tokens."""
         value = self.buffers.flow.at[instr][leaf]
         return self._of[self.buffers.of[value]] if isinstance(value, Value) else None
 
-    def place(self, buffer: Buffer) -> Slice:
+    def place(self, buffer: Buffer) -> AllocationSlice:
         """Where a buffer lies."""
         return self._of[buffer]
 
@@ -116,7 +116,7 @@ class BufferAssignment:
 
     def _put(self, buffer: Buffer, allocation: Allocation, offset: int) -> None:
         allocation.buffers[buffer] = offset
-        self._of[buffer] = Slice(allocation, offset, buffer.bytes)
+        self._of[buffer] = AllocationSlice(allocation, offset, buffer.bytes)
 
     def _allocate(self, scratch: Mapping[Instruction, int]) -> None:
         own = self._parameters_and_outputs()
@@ -183,7 +183,7 @@ class BufferAssignment:
         for buffer, offset in zip(buffers, offsets, strict=False):
             self._put(buffer, arena, offset)
         for (instr, needed), offset in zip(scratch.items(), offsets[len(buffers) :], strict=True):
-            self.scratch[instr] = Slice(arena, offset, needed)
+            self.scratch[instr] = AllocationSlice(arena, offset, needed)
 
 
 def assign(module: Module, info: AliasInfo = DEFAULT) -> BufferAssignment:

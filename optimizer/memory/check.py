@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING
 from hlo import attributes as a
 from hlo.errors.error import HloError
 from hlo.opcode import GIVEN, SEQUENTIAL
-from optimizer.memory.marks import Memory
+from optimizer.memory.marks import MarkedMemory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo.instruction import Computation, Instruction
-    from optimizer.memory.buffer_assignment import BufferAssignment, Slice
+    from optimizer.memory.buffer_assignment import AllocationSlice, BufferAssignment
     from optimizer.memory.marks import Mark
 
 # What must lie where when a leaf is read: nothing for a token, several marks for what is computed
 # anew wherever it is used.
-Leaf = tuple[tuple["Slice", "Mark"], ...]
+Leaf = tuple[tuple["AllocationSlice", "Mark"], ...]
 Leaves = tuple[Leaf, ...]
 
 
@@ -45,7 +45,7 @@ class Checker:
 
     def __init__(self, assignment: BufferAssignment) -> None:
         self.assignment, self.info = assignment, assignment.buffers.info
-        self.memory = Memory()
+        self.memory = MarkedMemory()
         self.shown: dict[Instruction, Leaves] = {}
 
     def run(self) -> None:
@@ -66,7 +66,7 @@ class Checker:
     def _fail(self, instr: Instruction, what: str) -> None:
         raise HloError("HLO172", f"%{instr.name}: {what}", instr.span)
 
-    def _places(self, instr: Instruction) -> list[Slice | None]:
+    def _places(self, instr: Instruction) -> list[AllocationSlice | None]:
         count = sum(1 for _ in instr.shape.leaves())
         return [self.assignment.slice(instr, n) for n in range(count)]
 
@@ -167,7 +167,7 @@ class Checker:
     def _conditional(self, instr: Instruction, operands: list[Leaves]) -> Leaves:
         self._read(instr, *operands[0])
         before = self.memory
-        ends: list[tuple[Memory, Leaves]] = []
+        ends: list[tuple[MarkedMemory, Leaves]] = []
         for branch, given in zip(instr.called, operands[1:], strict=True):
             self.memory = before.copy()
             leaves = self._computation(branch, [given])
@@ -175,7 +175,7 @@ class Checker:
             ends.append((self.memory, leaves))
         return self._joined(ends)
 
-    def _joined(self, ends: list[tuple[Memory, Leaves]]) -> Leaves:
+    def _joined(self, ends: list[tuple[MarkedMemory, Leaves]]) -> Leaves:
         """Go on with what holds at all ends of several ways; a leaf that differs gets a new mark.
 
         It gets it where all ends have it: who reads it elsewhere will miss it.

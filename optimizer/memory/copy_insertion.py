@@ -45,7 +45,7 @@ ROUNDS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedCopy:
     """One copy: of a leaf of an instruction's operand, or of a computation's root.
 
     Attributes
@@ -70,8 +70,8 @@ class Copies:
         x, y = y, x takes a third place.
     """
 
-    order: list[Wanted] = field(default_factory=list[Wanted])
-    saved: list[Wanted] = field(default_factory=list[Wanted])
+    order: list[WantedCopy] = field(default_factory=list[WantedCopy])
+    saved: list[WantedCopy] = field(default_factory=list[WantedCopy])
 
 
 @register
@@ -119,7 +119,7 @@ def copied(
             break
         names = names_of(module)
         module = rebuild_module(
-            module, lambda c, p=places, n=names: Sweep(c, p, n, log).computation()
+            module, lambda c, p=places, n=names: CopySweep(c, p, n, log).computation()
         )
         if module is before:
             break
@@ -133,11 +133,11 @@ Places = dict[tuple[bool, str], dict[int, Copies]]
 
 def needed(buffers: Buffers) -> Places:
     """The copies that make room for all that was refused."""
-    wanted: dict[tuple[tuple[bool, str], int], list[Wanted]] = {}
+    wanted: dict[tuple[tuple[bool, str], int], list[WantedCopy]] = {}
     for wish, _ in buffers.refused:
         name, operand, leaf = place(wish)
         source = buffers.of.get(wish.source) if wish.source else None  # type: ignore[arg-type]
-        one = Wanted(leaf, rule(wish), source, buffers.of[wish.target])
+        one = WantedCopy(leaf, rule(wish), source, buffers.of[wish.target])
         wanted.setdefault((name, operand), []).append(one)
     places: Places = {}
     for (name, operand), copies in wanted.items():
@@ -160,7 +160,7 @@ def rule(wish: Update | Join) -> str:
     return {"state": "loop-state", "choice": "branch-result"}.get(wish.target.kind, "live-out")
 
 
-def in_order(copies: list[Wanted]) -> Copies:
+def in_order(copies: list[WantedCopy]) -> Copies:
     """Copies that all read before they write, done one after the other.
 
     A copy may run when no other one still has to read the buffer that it writes. If none may, they
@@ -186,7 +186,7 @@ def in_order(copies: list[Wanted]) -> Copies:
     return found
 
 
-class Sweep:
+class CopySweep:
     """One computation on its way to having copies."""
 
     def __init__(self, old: Computation, places: Places, names: NameSupply, log: Log) -> None:

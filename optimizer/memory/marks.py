@@ -6,12 +6,12 @@ from bisect import bisect_left, insort
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from optimizer.memory.buffer_assignment import Allocation, Slice
+    from optimizer.memory.buffer_assignment import Allocation, AllocationSlice
 
 Mark = object
 
 
-class Piece(NamedTuple):
+class MarkedBytes(NamedTuple):
     """Bytes that hold one mark."""
 
     first: int
@@ -19,17 +19,17 @@ class Piece(NamedTuple):
     mark: Mark
 
 
-class Memory:
+class MarkedMemory:
     """What lies in each allocation."""
 
-    def __init__(self, pieces: dict[Allocation, list[Piece]] | None = None) -> None:
+    def __init__(self, pieces: dict[Allocation, list[MarkedBytes]] | None = None) -> None:
         self.pieces = pieces or {}
 
-    def copy(self) -> Memory:
+    def copy(self) -> MarkedMemory:
         """Another memory with the same contents."""
-        return Memory({a: list(pieces) for a, pieces in self.pieces.items()})
+        return MarkedMemory({a: list(pieces) for a, pieces in self.pieces.items()})
 
-    def write(self, place: Slice, mark: Mark) -> None:
+    def write(self, place: AllocationSlice, mark: Mark) -> None:
         """Leave a mark on some bytes."""
         if not place.size:
             return
@@ -37,18 +37,18 @@ class Memory:
         pieces = self.pieces.setdefault(place.allocation, [])
         start = bisect_left(pieces, first, key=lambda p: p.end)
         stop = start
-        kept: list[Piece] = []
+        kept: list[MarkedBytes] = []
         while stop < len(pieces) and pieces[stop].first < end:
             old = pieces[stop]
             if old.first < first:
-                kept.append(Piece(old.first, first, old.mark))
+                kept.append(MarkedBytes(old.first, first, old.mark))
             if old.end > end:
-                kept.append(Piece(end, old.end, old.mark))
+                kept.append(MarkedBytes(end, old.end, old.mark))
             stop += 1
         pieces[start:stop] = kept
-        insort(pieces, Piece(first, end, mark), key=lambda p: p.first)
+        insort(pieces, MarkedBytes(first, end, mark), key=lambda p: p.first)
 
-    def holds(self, place: Slice, mark: Mark) -> bool:
+    def holds(self, place: AllocationSlice, mark: Mark) -> bool:
         """Whether all of some bytes hold a mark."""
         first, end = place.offset, place.offset + place.size
         for piece in self.pieces.get(place.allocation, ()):
@@ -56,12 +56,12 @@ class Memory:
                 first = piece.end
         return first >= end
 
-    def keep_common(self, other: Memory) -> None:
+    def keep_common(self, other: MarkedMemory) -> None:
         """Forget what another memory does not hold too."""
         for allocation, pieces in self.pieces.items():
             theirs = other.pieces.get(allocation, [])
             self.pieces[allocation] = [
-                Piece(max(p.first, q.first), min(p.end, q.end), p.mark)
+                MarkedBytes(max(p.first, q.first), min(p.end, q.end), p.mark)
                 for p in pieces
                 for q in theirs
                 if p.mark is q.mark and p.first < q.end and q.first < p.end

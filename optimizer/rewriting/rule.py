@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hlo.notebook import shown_in_notebooks
 from interpreter.numbers.compare import BITS, PROMISES, Promise
-from optimizer.log import Place, place_of
+from optimizer.log import SourceLine, place_of
 from optimizer.rewriting.make import fold, make, splat
 from optimizer.rewriting.term import (
     CONSTANT_OPCODES,
@@ -183,7 +183,7 @@ class Rule:
     witness: Mapping[str, Any] = field(default_factory=dict[str, Any])
     doc: str = ""
     arguments: tuple[str, ...] = field(init=False)
-    place: Place = field(init=False)
+    place: SourceLine = field(init=False)
 
     def __post_init__(self) -> None:
         """Work out the name, the function's parameters, and where this is written."""
@@ -255,12 +255,12 @@ def rule(
     return decorate
 
 
-def calling_line() -> Place:
+def calling_line() -> SourceLine:
     """The line that makes a rule: the innermost one that is neither here nor in generated code."""
     frame = inspect.currentframe()
     while frame is not None and frame.f_code.co_filename in (__file__, "<string>"):
         frame = frame.f_back
-    return Place(frame.f_code.co_filename, frame.f_lineno) if frame else Place("", 0)
+    return SourceLine(frame.f_code.co_filename, frame.f_lineno) if frame else SourceLine("", 0)
 
 
 def instantiate(side: Term, match: Match, like: Shape, *, is_root: bool = False) -> Instruction:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hlo.attributes import Parameter
+from hlo.attributes import ParameterNumber
 from optimizer.dimensions import Dims, Operands, static
 from optimizer.rewriting.make import make, splat, value_of
 from optimizer.rewriting.pattern import f, map_, p, sort, xs
@@ -30,7 +30,7 @@ def sort_of_one(xs: Operands, p: Dims, root: Instruction) -> Instruction | None:
 def map_of_trivial(xs: Operands, f: Computation, root: Instruction) -> Instruction | None:
     """A computation that yields a parameter, or always the same."""
     if f.root.opcode == "parameter":
-        return xs[Parameter.of(f.root).number]
+        return xs[ParameterNumber.of(f.root).number]
     value = value_of(f.root)
     return None if value is None else splat(value, root.shape)
 

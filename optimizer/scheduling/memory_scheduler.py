@@ -16,7 +16,7 @@ from optimizer.memory.buffer_assignment import as_few_as_may_be, block
 from optimizer.memory.copy_insertion import copied
 from optimizer.memory.heap import peak
 from optimizer.passes import register
-from optimizer.scheduling.orders import ORDERS, Graph
+from optimizer.scheduling.orders import ORDERS, DependencyGraph
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,7 +84,7 @@ def best_schedule(module: Module, info: AliasInfo = DEFAULT) -> tuple[str, Modul
     cannot be needed.
     """
     flow = Dataflow(module, info)
-    graphs = [Graph(computation, flow) for computation in flow.timeline.first]
+    graphs = [DependencyGraph(computation, flow) for computation in flow.timeline.first]
     best: tuple[int, str, Module] | None = None
     known: set[tuple[str, ...]] = set()
     for name in (*ORDERS, "as-written"):
@@ -102,7 +102,7 @@ def best_schedule(module: Module, info: AliasInfo = DEFAULT) -> tuple[str, Modul
     return best[1:]
 
 
-def _kernels(module: Module, graphs: Sequence[Graph]) -> Iterator[str]:
+def _kernels(module: Module, graphs: Sequence[DependencyGraph]) -> Iterator[str]:
     """What reads or makes values, in the order in which it runs."""
     touching = {i.name for g in graphs for i in g.instructions if g.reads[i] or g.makes[i]}
     homes = {g.computation.name for g in graphs}
@@ -114,11 +114,11 @@ def _kernels(module: Module, graphs: Sequence[Graph]) -> Iterator[str]:
 def scheduled(module: Module, algorithm: str, info: AliasInfo = DEFAULT) -> Module:
     """A module in the order of an algorithm."""
     flow = Dataflow(module, info)
-    graphs = [Graph(computation, flow) for computation in flow.timeline.first]
+    graphs = [DependencyGraph(computation, flow) for computation in flow.timeline.first]
     return in_order(module, graphs, algorithm)
 
 
-def in_order(module: Module, graphs: Sequence[Graph], algorithm: str) -> Module:
+def in_order(module: Module, graphs: Sequence[DependencyGraph], algorithm: str) -> Module:
     """A module in the order of an algorithm; the graphs are of its sequential computations."""
     order = ORDERS[algorithm]
     of = {graph.computation.name: graph for graph in graphs}

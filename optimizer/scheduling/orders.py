@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from optimizer.analysis.dataflow import Dataflow
 
 
-class Graph:
+class DependencyGraph:
     """A computation as a scheduler sees it.
 
     Attributes
@@ -124,12 +124,12 @@ def _read(instr: Instruction, flow: Dataflow) -> Iterator[Value]:
     yield from found
 
 
-def post_order(graph: Graph) -> list[Instruction]:
+def post_order(graph: DependencyGraph) -> list[Instruction]:
     """Operands in the order in which they are written, each with all that it needs."""
     return _scheduled(graph, graph.needs.__getitem__)
 
 
-def depth_first(graph: Graph) -> list[Instruction]:
+def depth_first(graph: DependencyGraph) -> list[Instruction]:
     """Operands that much depends on first, then those whose computation takes most memory."""
     others: dict[Instruction, int] = {}
     total: dict[Instruction, int] = {}
@@ -151,14 +151,14 @@ def depth_first(graph: Graph) -> list[Instruction]:
 
 
 def _scheduled(
-    graph: Graph, needs: Callable[[Instruction], Iterable[Instruction]]
+    graph: DependencyGraph, needs: Callable[[Instruction], Iterable[Instruction]]
 ) -> list[Instruction]:
     """What the root needs and then, in their order, the rest."""
     starts = (graph.computation.root, *graph.instructions)
     return needed_first(starts, needs, graph.computation.parameters)
 
 
-def by_list(graph: Graph) -> list[Instruction]:
+def by_list(graph: DependencyGraph) -> list[Instruction]:
     """Of all that could run next, what frees most bytes beyond those that it takes."""
     return _ListScheduler(graph).run()
 
@@ -166,7 +166,7 @@ def by_list(graph: Graph) -> list[Instruction]:
 class _ListScheduler:
     """Which instructions could run, best first; entries of outdated priority are left behind."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: DependencyGraph) -> None:
         self.graph = graph
         self.place = {instr: n for n, instr in enumerate(graph.instructions)}
         self.readers: dict[Value, dict[Instruction, None]] = {}
@@ -221,7 +221,7 @@ class _ListScheduler:
                 self._offer(user)
 
 
-ORDERS: dict[str, Callable[[Graph], list[Instruction]]] = {
+ORDERS: dict[str, Callable[[DependencyGraph], list[Instruction]]] = {
     "post-order": post_order,
     "dfs": depth_first,
     "list": by_list,

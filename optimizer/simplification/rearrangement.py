@@ -17,7 +17,7 @@ REARRANGEMENTS = frozenset({"reshape", "transpose"})
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Rearrangement:
     """One reshape or transpose.
 
     Attributes
@@ -36,7 +36,7 @@ class Step:
         return self.before == self.after and list(self.order) == sorted(self.order)
 
 
-Steps = tuple[Step, ...]
+Steps = tuple[Rearrangement, ...]
 
 
 def is_rearrangement(instr: Instruction) -> bool:
@@ -44,23 +44,23 @@ def is_rearrangement(instr: Instruction) -> bool:
     return instr.opcode in REARRANGEMENTS
 
 
-def step_of(rearrangement: Instruction) -> Step:
+def step_of(rearrangement: Instruction) -> Rearrangement:
     """What a reshape or transpose does."""
     is_transpose = rearrangement.opcode == "transpose"
     order = Dimensions.of(rearrangement).dimensions if is_transpose else ()
-    return Step(order, rearrangement.operands[0].shape.dims, rearrangement.shape.dims)
+    return Rearrangement(order, rearrangement.operands[0].shape.dims, rearrangement.shape.dims)
 
 
-def then(steps: Steps, step: Step) -> Steps:
+def then(steps: Steps, step: Rearrangement) -> Steps:
     """Steps and one more. Two reshapes are one, two transposes are one, and some are none."""
     if steps and bool(steps[-1].order) == bool(step.order):
         last = steps[-1]
         order = tuple([last.order[d] for d in step.order])
-        steps, step = steps[:-1], Step(order, last.before, step.after)
+        steps, step = steps[:-1], Rearrangement(order, last.before, step.after)
     return steps if step.is_idle else (*steps, step)
 
 
-def done(step: Step, x: Instruction) -> Instruction:
+def done(step: Rearrangement, x: Instruction) -> Instruction:
     """An array after a step."""
     if step.order:
         return make("transpose", x, dimensions=step.order)

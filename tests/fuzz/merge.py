@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hlo import Computation, Instruction, Module
-from hlo.attributes import Parameter
+from hlo.attributes import ParameterNumber
 from hlo.build import instruction
 from hlo.build import module as module_of
 
@@ -33,7 +33,7 @@ def merged(modules: Sequence[Module]) -> Module:
         for instr in entry.instructions:
             new = _rewired(instr, plan)
             if instr.opcode == "parameter":
-                new = new.with_(attrs=Parameter(number=first + new.attrs.number))
+                new = new.with_(attrs=ParameterNumber(number=first + new.attrs.number))
                 number += 1
             plan[instr] = new
             instructions.append(new)

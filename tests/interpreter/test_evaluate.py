@@ -10,7 +10,7 @@ import interpreter
 from hlo.errors.error import HloError
 from hlo.read.parse import parse
 from interpreter.engine.memory import peak_bytes
-from interpreter.engine.observe import Recorder
+from interpreter.engine.observe import ValueRecorder
 
 
 def module(body: str, before: str = "", header: str = "") -> object:
@@ -222,7 +222,7 @@ step {
 
 
 def test_a_recorder_keeps_every_value_of_every_iteration(tmp_path: object) -> None:
-    recorder = Recorder()
+    recorder = ValueRecorder()
     assert interpreter.evaluate(COUNT, observe=recorder) == 3
     values = recorder.values
     assert [int(values[f"device 0/main/step[{i}]/next"]) for i in range(3)] == [1, 2, 3]
@@ -234,7 +234,7 @@ def test_a_recorder_keeps_every_value_of_every_iteration(tmp_path: object) -> No
 
 
 def test_a_recorder_saves_tuples_and_types_that_numpy_lacks(tmp_path: object) -> None:
-    recorder = Recorder()
+    recorder = ValueRecorder()
     lines = "x = bf16[2] parameter(0)\nROOT t = (bf16[2], bf16[2]) tuple(x, x)"
     interpreter.evaluate(module(lines), [1.0, -1.0], observe=recorder)
     recorder.save(tmp_path / "values.npz")

@@ -10,7 +10,7 @@ import hlo
 from hlo.errors.error import HloError
 from hlo_tools.generate.modules import random_module
 from optimizer import Log
-from optimizer.memory.buffer_assignment import Slice, assign, block
+from optimizer.memory.buffer_assignment import AllocationSlice, assign, block
 from optimizer.memory.buffers import Buffers
 from optimizer.memory.check import check
 from optimizer.memory.copy_insertion import CopyInsertion
@@ -38,7 +38,7 @@ def test_overlaps_are_caught():
         pairs = [(x, y) for x in own for y in own if x is not y and block(x).meets(block(y))]
         for moved, other in pairs[:3]:
             was, there = assignment._of[moved], assignment._of[other]
-            assignment._of[moved] = Slice(there.allocation, there.offset, was.size)
+            assignment._of[moved] = AllocationSlice(there.allocation, there.offset, was.size)
             with pytest.raises(HloError, match="HLO172"):
                 check(assignment)
             assignment._of[moved] = was

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from hlo.attributes import Attrs
     from hlo.attributes.annotations import Annotations
-    from hlo.read.scope import Scope
+    from hlo.read.scope import TextScope
 
 # Attributes and annotations by opcode and the text of the attributes, without metadata. Of opcodes
 # without operands, what stands in the parentheses belongs to them, as does the shape of a constant.
@@ -36,7 +36,7 @@ _LONGEST = 1_000
 class FastInstructions(InstructionText):
     """Reads one line after the other into a scope, and instructions of any other form."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: TextScope) -> None:
         super().__init__(scope)
         self.operands = FastOperands(scope, self.instruction)
 

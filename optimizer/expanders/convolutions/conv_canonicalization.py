@@ -13,7 +13,7 @@ from hlo.attributes import Convolution
 from hlo.types.values import ConvDims
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.gathers.index_vectors import inverse
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import permuted
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     promise=ROUNDING,
     xla="xla/service/cpu/conv_canonicalization.cc",
 )
-def canonical_order(site: Site) -> Instruction | None:
+def canonical_order(site: ExpansionSite) -> Instruction | None:
     """Transposes the operands and results of convolutions into the canonical order."""
     instr = site.instr
     attrs, (image, kernel) = Convolution.of(instr), instr.operands

@@ -15,7 +15,7 @@ from hlo.attributes import Convolution
 from hlo.types.values import ConvDims
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.batch_dot_simplification import renumbered, without
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import to_dims
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ USUAL = 3
     promise=ROUNDING,
     xla="xla/hlo/transforms/expanders/convolution_4d_expander.cc",
 )
-def drop_degenerate_spatial(site: Site) -> Instruction | None:
+def drop_degenerate_spatial(site: ExpansionSite) -> Instruction | None:
     """Removes degenerate spatial dimensions of convolutions that have many."""
     instr = site.instr
     attrs, (image, kernel) = Convolution.of(instr), instr.operands

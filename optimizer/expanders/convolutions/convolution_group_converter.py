@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from hlo.attributes import Convolution
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import cut, joined, permuted, to_dims
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     promise=ROUNDING,
     xla="xla/hlo/transforms/expanders/convolution_group_converter.cc",
 )
-def ungroup(site: Site, *, limit: int = 16, batch_groups_only: bool = False) -> Instruction | None:
+def ungroup(
+    site: ExpansionSite, *, limit: int = 16, batch_groups_only: bool = False
+) -> Instruction | None:
     """Replaces grouped convolutions by ungrouped ones.
 
     Parameters

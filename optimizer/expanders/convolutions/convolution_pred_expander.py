@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.types.element_type import F16, PRED
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import to_type
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     "convolution",
     xla="xla/hlo/transforms/expanders/convolution_pred_expander.cc",
 )
-def convolve_floats(site: Site) -> Instruction | None:
+def convolve_floats(site: ExpansionSite) -> Instruction | None:
     """Replaces convolutions of preds by convolutions of floats."""
     instr = site.instr
     if any(i.shape.element_type is not PRED for i in (instr, *instr.operands)):

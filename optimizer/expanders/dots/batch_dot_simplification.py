@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hlo.attributes import DotDims
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import to_dims
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     promise=ROUNDING,
     xla="xla/service/batch_dot_simplification.cc",
 )
-def drop_degenerate_batch(site: Site) -> Instruction | None:
+def drop_degenerate_batch(site: ExpansionSite) -> Instruction | None:
     """Removes degenerate batch dimensions of dots."""
     instr = site.instr
     attrs, (lhs, rhs) = DotDims.of(instr), instr.operands

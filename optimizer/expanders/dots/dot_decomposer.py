@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hlo.attributes import DotDims
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import permuted, size_of, to_dims
 from optimizer.rewriting.make import make
 
@@ -34,7 +34,7 @@ def is_canonical(instr: Instruction) -> bool:
 
 
 @expander("dot_decomposer", "dot", promise=ROUNDING, xla="xla/service/dot_decomposer.cc")
-def canonical_dot(site: Site) -> Instruction | None:
+def canonical_dot(site: ExpansionSite) -> Instruction | None:
     """Replaces dots by dots of the canonical form."""
     instr = site.instr
     if is_canonical(instr):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hlo.attributes import DotDims
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import size_of, to_dims
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @expander(
     "dot_dimension_merger", "dot", promise=ROUNDING, xla="xla/service/dot_dimension_merger.cc"
 )
-def merge_batch(site: Site) -> Instruction | None:
+def merge_batch(site: ExpansionSite) -> Instruction | None:
     """Merges batch dimensions.
 
     The dot of reshaped operands, reshaped; None unless both have the batch in one piece.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from hlo.attributes import DotDims
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     promise=ROUNDING,
     xla="xla/service/gpu/transforms/dot_dimension_sorter.cc",
 )
-def sort_contracting(site: Site) -> Instruction | None:
+def sort_contracting(site: ExpansionSite) -> Instruction | None:
     """Sorts contracting dimensions that are neighbours.
 
     The dot with its contracting dimensions sorted by those of one operand, in pairs.

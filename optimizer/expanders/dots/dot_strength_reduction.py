@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes import DotDims
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.dot_decomposer import free_dims
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import folded, number, permuted, to_type, wide
 from optimizer.expanders.precision.operand_upcaster import fits
 from optimizer.rewriting.make import make
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @expander("dot-strength-reduction", "dot", promise=ROUNDING)
-def multiply_and_sum(site: Site) -> Instruction | None:
+def multiply_and_sum(site: ExpansionSite) -> Instruction | None:
     """Replaces dots that have no free dimensions by multiply and reduce.
 
     References

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes import DotDims
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.dot_decomposer import free_dims
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import to_dims
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @expander(
     "gemv-rewriter", "dot", promise=ROUNDING, xla="xla/service/gpu/transforms/gemv_rewriter.cc"
 )
-def multiply_matrices(site: Site) -> Instruction | None:
+def multiply_matrices(site: ExpansionSite) -> Instruction | None:
     """Gives vectors in dots a dimension of size 1."""
     instr = site.instr
     attrs, (lhs, rhs) = DotDims.of(instr), instr.operands

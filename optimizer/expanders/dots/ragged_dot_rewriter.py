@@ -19,7 +19,7 @@ from hlo.types.element_type import S64
 from hlo.types.values import WindowDim
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.dot_decomposer import free_dims
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import counting, folded, full, number, permuted, spread, to_type
 from optimizer.rewriting.make import make
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     xla="xla/service/gpu/transforms/ragged_dot_rewriter.cc",
     always=True,
 )
-def dot_of_groups(site: Site) -> Instruction:
+def dot_of_groups(site: ExpansionSite) -> Instruction:
     """Replaces ragged-dot by dot and masks."""
     attrs = RaggedDotDims.of(site.instr)
     ragged = attrs.lhs_ragged_dims[0]
@@ -47,7 +47,7 @@ def dot_of_groups(site: Site) -> Instruction:
 
 
 def dot_like(
-    site: Site,
+    site: ExpansionSite,
     lhs: Instruction,
     rhs: Instruction,
     dims: tuple[int, ...],
@@ -73,7 +73,7 @@ def dot_like(
     )
 
 
-def sums_of_groups(site: Site) -> Instruction:
+def sums_of_groups(site: ExpansionSite) -> Instruction:
     """A sum for each group, of the part of the contracting dimension that is the group's."""
     attrs = RaggedDotDims.of(site.instr)
     lhs, rhs, sizes = site.instr.operands
@@ -93,7 +93,7 @@ def sums_of_groups(site: Site) -> Instruction:
     return dot_like(site, left, right, site.instr.shape.dims, **dims)
 
 
-def parts_of_groups(site: Site) -> Instruction:
+def parts_of_groups(site: ExpansionSite) -> Instruction:
     """Each group's rows of the lhs, times the group's rhs."""
     attrs, instr = RaggedDotDims.of(site.instr), site.instr
     lhs, rhs, sizes = instr.operands
@@ -121,7 +121,7 @@ def parts_of_groups(site: Site) -> Instruction:
 
 
 def group_mask(
-    site: Site, sizes: Instruction, lhs: Instruction, order: tuple[int, ...]
+    site: ExpansionSite, sizes: Instruction, lhs: Instruction, order: tuple[int, ...]
 ) -> Instruction:
     """Which places of the ragged dimension belong to each group.
 

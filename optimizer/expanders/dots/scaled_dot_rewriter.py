@@ -14,7 +14,7 @@ import numpy as np
 from hlo.attributes import DotDims
 from hlo.types.element_type import F32, element_type_of
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import spread, to_dims, to_type, wide
 from optimizer.rewriting.make import make
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     xla="xla/service/gpu/transforms/scaled_dot_rewriter.cc",
     always=True,
 )
-def dot_of_scaled(site: Site) -> Instruction:
+def dot_of_scaled(site: ExpansionSite) -> Instruction:
     """Replaces scaled-dot by dot."""
     lhs, rhs, lhs_scale, rhs_scale = site.instr.operands
     attrs = DotDims.of(site.instr)

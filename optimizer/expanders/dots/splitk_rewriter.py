@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes import DotDims
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.dot_decomposer import free_dims
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import folded, number, padded, size_of, to_dims, to_type, wide
 from optimizer.expanders.precision.operand_upcaster import fits
 
@@ -33,7 +33,7 @@ TILE = (64, 128)
 @expander(
     "splitk-rewriter", "dot", promise=ROUNDING, xla="xla/service/gpu/transforms/splitk_rewriter.cc"
 )
-def split_sums(site: Site, *, cores: int = 132) -> Instruction | None:
+def split_sums(site: ExpansionSite, *, cores: int = 132) -> Instruction | None:
     """Splits dots that have few results, but long sums.
 
     Dots with batch dimensions stay as they are: a batch is what a dot is split into. The constants
@@ -70,7 +70,7 @@ def pieces_of(dot: Instruction, cores: int) -> int:
     return 1 << ceil(log2(min(most, ceil((cores + cores // 2) / tiles))))
 
 
-def split(site: Site, pieces: int) -> Instruction:
+def split(site: ExpansionSite, pieces: int) -> Instruction:
     """The sum of a batch of dots, each of one piece."""
     instr = site.instr
     attrs, (lhs, rhs) = DotDims.of(instr), instr.operands

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes import Convolution, Dimensions, DotDims
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.dot_decomposer import free_dims
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import ExpansionSite, expand
 from optimizer.expanders.parts import to_dims
 from optimizer.passes import register
 
@@ -40,7 +40,7 @@ class TransposeFolding:
         return expand(module, log, folds)
 
 
-def fold_into_dot(site: Site) -> Instruction | None:
+def fold_into_dot(site: ExpansionSite) -> Instruction | None:
     """The dot over what is transposed, where the free dimensions stay in order."""
     instr = site.instr
     attrs, operands = DotDims.of(instr), list(instr.operands)
@@ -79,7 +79,7 @@ def untransposed(x: Instruction) -> tuple[Instruction, tuple[int, ...]]:
     return source, tuple(map(kept.index, left))
 
 
-def fold_into_convolution(site: Site) -> Instruction | None:
+def fold_into_convolution(site: ExpansionSite) -> Instruction | None:
     """The convolution over what is transposed."""
     instr = site.instr
     attrs, (image, kernel) = Convolution.of(instr), instr.operands

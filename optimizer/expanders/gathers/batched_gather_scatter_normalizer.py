@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hlo import attributes as a
 from optimizer.expanders.gathers.index_vectors import with_batch_places
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "scatter",
     xla="xla/service/batched_gather_scatter_normalizer.cc",
 )
-def normalize(site: Site) -> Instruction:
+def normalize(site: ExpansionSite) -> Instruction:
     """Replaces gathers and scatters with batching dimensions by ones without."""
     instr = site.instr
     gathers = instr.opcode == "gather"

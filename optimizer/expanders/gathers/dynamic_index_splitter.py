@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import cut, to_dims
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     "dynamic-update-slice",
     xla="xla/service/dynamic_index_splitter.cc",
 )
-def split_index(site: Site) -> Instruction | None:
+def split_index(site: ExpansionSite) -> Instruction | None:
     """Splits the index vectors of dynamic-slice and dynamic-update-slice."""
     instr = site.instr
     first = 1 if instr.opcode == "dynamic-slice" else 2

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes import Gather
 from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_gather
 from optimizer.expanders.gathers.index_vectors import interleaved, row_at, rows_of, starts_of
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import permuted, to_dims
 from optimizer.expanders.reductions.scan_expander import put_at
 from optimizer.rewriting.make import make, splat
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @expander("gather_expander", "gather", xla="xla/service/gather_expander.cc")
-def gather_by_slices(site: Site, *, simple: bool = False) -> Instruction | None:
+def gather_by_slices(site: ExpansionSite, *, simple: bool = False) -> Instruction | None:
     """Replaces gathers by dynamic slices.
 
     Parameters

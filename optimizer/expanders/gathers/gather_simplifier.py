@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes import Gather
 from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_gather
 from optimizer.expanders.gathers.index_vectors import interleaved, inverse, rows_of
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import permuted, to_dims
 from optimizer.rewriting.make import make
 
@@ -35,7 +35,7 @@ def is_canonical(instr: Instruction) -> bool:
 
 
 @expander("gather_simplifier", "gather", xla="xla/service/gather_simplifier.cc")
-def canonical_gather(site: Site) -> Instruction | None:
+def canonical_gather(site: ExpansionSite) -> Instruction | None:
     """Replaces gathers by gathers of the canonical form."""
     if is_canonical(site.instr):
         return None

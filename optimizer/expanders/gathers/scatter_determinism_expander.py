@@ -23,7 +23,7 @@ from optimizer.expanders.apply import applied, is_elementwise
 from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_scatter
 from optimizer.expanders.gathers.index_vectors import rows_of
 from optimizer.expanders.gathers.scatter_expander import inside, updates_in_rows
-from optimizer.expanders.op_expander import Site, element, expander
+from optimizer.expanders.op_expander import ExpansionSite, element, expander
 from optimizer.expanders.parts import (
     counting,
     cut,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     xla="xla/service/scatter_determinism_expander.cc",
 )
 def scatter_once(
-    site: Site, *, unordered: bool = False, sequential: bool = False
+    site: ExpansionSite, *, unordered: bool = False, sequential: bool = False
 ) -> Instruction | None:
     """Replaces scatters by scatters that write to no place twice.
 
@@ -132,7 +132,7 @@ def numbered(rows: Instruction, bounds: list[int]) -> Instruction | None:
     return make("select", valid, place, full(prod(bounds), place))
 
 
-def sorted_order(site: Site, places: Instruction) -> Instruction:
+def sorted_order(site: ExpansionSite, places: Instruction) -> Instruction:
     """Which comes first, second, ... when places are sorted; equal ones stay in order."""
 
     def before(one: Instruction, other: Instruction, *_: Instruction) -> Instruction:

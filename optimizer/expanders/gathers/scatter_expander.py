@@ -15,7 +15,7 @@ from hlo.types.element_type import S32
 from optimizer.expanders.apply import applied, is_elementwise
 from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_scatter
 from optimizer.expanders.gathers.index_vectors import row_at, rows_of, starts_of
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import permuted, spread, to_dims, to_type
 from optimizer.rewriting.make import make
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @expander("scatter_expander", "scatter", xla="xla/service/scatter_expander.cc")
-def scatter_by_updates(site: Site, *, simple: bool = False) -> Instruction | None:
+def scatter_by_updates(site: ExpansionSite, *, simple: bool = False) -> Instruction | None:
     """Replaces scatters by dynamic slices.
 
     Parameters

@@ -14,7 +14,7 @@ from hlo.attributes import Scatter
 from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_scatter
 from optimizer.expanders.gathers.index_vectors import inverse, rows_of
 from optimizer.expanders.gathers.scatter_expander import updates_in_rows
-from optimizer.expanders.op_expander import Site, elements, expander
+from optimizer.expanders.op_expander import ExpansionSite, elements, expander
 from optimizer.expanders.parts import permuted, to_dims
 from optimizer.rewriting.make import make
 
@@ -37,7 +37,7 @@ def is_canonical(instr: Instruction) -> bool:
 
 
 @expander("scatter_simplifier", "scatter", xla="xla/service/scatter_simplifier.cc")
-def canonical_scatter(site: Site) -> Instruction | None:
+def canonical_scatter(site: ExpansionSite) -> Instruction | None:
     """Replaces scatters by scatters of the canonical form."""
     # A window does not fit into a dimension of size 0, unless it is left out.
     if is_canonical(site.instr) or 0 in site.instr.operands[0].shape.dims:

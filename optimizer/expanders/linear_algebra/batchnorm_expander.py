@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from hlo.attributes import BatchNorm
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expand
+from optimizer.expanders.op_expander import ExpansionSite, expand
 from optimizer.expanders.parts import folded, number, size_of, spread, to_type, wide
 from optimizer.passes import register
 from optimizer.rewriting.make import make
@@ -49,7 +49,7 @@ class BatchNormExpander:
 class Features:
     """An array whose features lie along one dimension."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: ExpansionSite) -> None:
         self.site, self.attrs = site, BatchNorm.of(site.instr)
         self.dims = site.instr.operands[0].shape.dims
         index = self.attrs.feature_index
@@ -91,7 +91,7 @@ class Features:
         return make("add", scaled, self.along(offset))
 
 
-def inference(site: Site, features: Features | None = None) -> Instruction:
+def inference(site: ExpansionSite, features: Features | None = None) -> Instruction:
     """The array, normalised by a given mean and variance."""
     features = features or Features(site)
     x, scale, offset, mean, variance = map(wide, site.instr.operands)
@@ -100,7 +100,7 @@ def inference(site: Site, features: Features | None = None) -> Instruction:
     return to_type(result, site.instr.shape.element_type)
 
 
-def training(site: Site, features: Features | None = None) -> Instruction:
+def training(site: ExpansionSite, features: Features | None = None) -> Instruction:
     """The array, normalised by its own mean and variance; and these two."""
     features = features or Features(site)
     x, scale, offset = map(wide, site.instr.operands)
@@ -111,7 +111,7 @@ def training(site: Site, features: Features | None = None) -> Instruction:
     return results(site, output, mean, variance)
 
 
-def gradient(site: Site, features: Features | None = None) -> Instruction:
+def gradient(site: ExpansionSite, features: Features | None = None) -> Instruction:
     """The gradients of operand, scale and offset."""
     features = features or Features(site)
     x, scale, mean, variance, grad = map(wide, site.instr.operands)
@@ -127,7 +127,7 @@ def gradient(site: Site, features: Features | None = None) -> Instruction:
     return results(site, grad_operand, grad_scale, grad_offset)
 
 
-def results(site: Site, *values: Instruction) -> Instruction:
+def results(site: ExpansionSite, *values: Instruction) -> Instruction:
     """The tuple of results, in their element types."""
     shapes = site.instr.shape.elements
     converted = [to_type(v, s.element_type) for v, s in zip(values, shapes, strict=True)]

@@ -24,7 +24,7 @@ from optimizer.expanders.linear_algebra.matrices import (
     product,
     with_block,
 )
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import counting, full, number, spread, to_dims, to_type, wide
 from optimizer.rewriting.make import make
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     promise=ROUNDING,
     xla="xla/hlo/transforms/expanders/cholesky_expander.cc",
 )
-def factor_by_columns(site: Site) -> Instruction:
+def factor_by_columns(site: ExpansionSite) -> Instruction:
     """Replaces cholesky by a loop over columns."""
     lower = Cholesky.of(site.instr).lower
     operand = wide(site.instr.operands[0])

@@ -33,7 +33,7 @@ from optimizer.expanders.linear_algebra.matrices import (
     flipped,
     with_block,
 )
-from optimizer.expanders.op_expander import Site, element, expander
+from optimizer.expanders.op_expander import ExpansionSite, element, expander
 from optimizer.expanders.parts import counting, cut, folded, full, number, spread, to_dims
 from optimizer.rewriting.make import constant, make
 
@@ -44,7 +44,7 @@ SWEEPS = 10
 
 
 @expander("eigh_expander", "custom-call", promise=ROUNDING)
-def apart(site: Site) -> Instruction | None:
+def apart(site: ExpansionSite) -> Instruction | None:
     """Replaces the custom call `Eigh` by a loop over pairs of rows and columns.
 
     No standard pipeline runs it: our backends hand it to LAPACK.
@@ -59,7 +59,7 @@ def apart(site: Site) -> Instruction | None:
     return None if 0 in site.instr.operands[0].shape.dims else rotated_away(site)
 
 
-def rotated_away(site: Site) -> Instruction:
+def rotated_away(site: ExpansionSite) -> Instruction:
     """The eigenvectors as columns, and the eigenvalues, which rise."""
     config = site.instr.annotations.backend_config.strip('"')
     matrix = whole(site.instr.operands[0], lower=config.startswith("1"))
@@ -149,7 +149,7 @@ def columns_turned(
     return with_block(with_block(x, new_p, 0, p), new_q, 0, q)
 
 
-def sorted_by_value(site: Site, matrix: Instruction, vectors: Instruction) -> Instruction:
+def sorted_by_value(site: ExpansionSite, matrix: Instruction, vectors: Instruction) -> Instruction:
     """Eigenvectors and the values on the diagonal, by rising value."""
     dims, rank = matrix.shape.dims, matrix.shape.rank
     real = make("real", matrix) if matrix.shape.element_type.is_complex else matrix

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import to_type, wide
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @expander("linear-algebra-upcaster", "cholesky", "triangular-solve", always=True)
-def compute_wide(site: Site) -> Instruction | None:
+def compute_wide(site: ExpansionSite) -> Instruction | None:
     """Converts the operands of cholesky and triangular-solve to f32, and the result back."""
     instr = site.instr
     operands = tuple(map(wide, instr.operands))

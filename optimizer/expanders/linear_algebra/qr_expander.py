@@ -26,7 +26,7 @@ from optimizer.expanders.linear_algebra.matrices import (
     product,
     with_block,
 )
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import counting, equal, folded, full, number, spread, to_dims
 from optimizer.rewriting.make import make, splat
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @expander("qr_expander", "custom-call", promise=ROUNDING)
-def apart(site: Site) -> Instruction | None:
+def apart(site: ExpansionSite) -> Instruction | None:
     """Replaces the custom calls `Qr` and `ProductOfElementaryHouseholderReflectors` by loops.
 
     No standard pipeline runs it: our backends hand both to LAPACK.
@@ -52,7 +52,7 @@ def apart(site: Site) -> Instruction | None:
     return None if empty else factor[target](site)
 
 
-def reflections(site: Site) -> Instruction:
+def reflections(site: ExpansionSite) -> Instruction:
     """R above the diagonal and the vectors below it; the factor tau of each reflection."""
     operand = site.instr.operands[0]
     m, n = operand.shape.dims[-2:]
@@ -84,7 +84,7 @@ def reflections(site: Site) -> Instruction:
 
 
 def reflection(
-    site: Site, alpha: Instruction, below: Instruction
+    site: ExpansionSite, alpha: Instruction, below: Instruction
 ) -> tuple[Instruction, Instruction, Instruction]:
     """The numbers beta and tau, and alpha - beta, of the reflection that clears a column's end.
 
@@ -123,7 +123,7 @@ def reflected(matrix: Instruction, vector: Instruction, tau: Instruction) -> Ins
     return make("subtract", matrix, product(scaled, along))
 
 
-def multiplied(site: Site) -> Instruction:
+def multiplied(site: ExpansionSite) -> Instruction:
     """The first n columns of H_0 H_1 ... H_k-1."""
     packed, taus = site.instr.operands
     m = packed.shape.dims[-2]

@@ -23,7 +23,7 @@ from optimizer.expanders.linear_algebra.matrices import (
     product,
     with_block,
 )
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import full, spread, to_dims, to_type, wide
 from optimizer.rewriting.make import make
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     promise=ROUNDING,
     xla="xla/service/triangular_solve_expander.cc",
 )
-def solve(site: Site) -> Instruction | None:
+def solve(site: ExpansionSite) -> Instruction | None:
     """Replaces triangular-solve by a loop over rows."""
     attrs = TriangularSolve.of(site.instr)
     system, sides = map(wide, site.instr.operands)
@@ -63,7 +63,7 @@ def solve(site: Site) -> Instruction | None:
 
 
 def substitute(
-    site: Site, system: Instruction, sides: Instruction, *, unit_diagonal: bool
+    site: ExpansionSite, system: Instruction, sides: Instruction, *, unit_diagonal: bool
 ) -> Instruction:
     """Forward substitution, row after row."""
     n, width = sides.shape.dims[-2:]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import (
     UNSIGNED,
     bits_of,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     "bitcast-convert",
     xla="xla/hlo/transforms/expanders/bitcast_dtypes_expander.cc",
 )
-def shift_bits(site: Site) -> Instruction | None:
+def shift_bits(site: ExpansionSite) -> Instruction | None:
     """Replaces bitcast-converts between types of different width by shifts."""
     instr = site.instr
     operand, target = instr.operands[0], instr.shape.element_type

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.types.element_type import ELEMENT_TYPES
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import to_type
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @expander("change-op-data-type", "dot", "convolution", xla="xla/service/change_op_data_type.cc")
 def compute_in_target(
-    site: Site, *, source: str = "f16", target: str = "f32"
+    site: ExpansionSite, *, source: str = "f16", target: str = "f32"
 ) -> Instruction | None:
     """Converts dots and convolutions of one type to another and back.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from hlo.attributes import Compare
 from hlo.types.element_type import S32, S64, U32, U64
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import bits_of, less, wide
 from optimizer.rewriting.make import make
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @expander(
     "comparison-expander", "compare", xla="xla/hlo/transforms/expanders/comparison_expander.cc"
 )
-def total_order_by_integers(site: Site) -> Instruction | None:
+def total_order_by_integers(site: ExpansionSite) -> Instruction | None:
     """Replaces comparisons of floats in total order by comparisons of integers."""
     attrs = Compare.of(site.instr)
     operands = site.instr.operands

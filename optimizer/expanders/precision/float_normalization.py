@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from hlo.opcode import OPCODES
 from hlo.types.element_type import ELEMENT_TYPES, F32, ElementType
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import to_type
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ SUPPORTED: dict[str, frozenset[str]] = {
 
 
 @expander("float-normalization", *COMPUTES, xla="xla/service/float_normalization.cc")
-def compute_in_f32(site: Site, *, backend: str = "cpu") -> Instruction | None:
+def compute_in_f32(site: ExpansionSite, *, backend: str = "cpu") -> Instruction | None:
     """Surrounds computing instructions of unsupported small floats with converts.
 
     XLA makes one pass of each type.

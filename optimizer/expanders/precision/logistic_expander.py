@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import to_type, wide
 from optimizer.rewriting.make import make
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @expander("logistic-expander", "logistic", xla="xla/hlo/transforms/expanders/logistic_expander.cc")
-def logistic(site: Site) -> Instruction:
+def logistic(site: ExpansionSite) -> Instruction:
     """Replaces logistic by negate, exponential, add and divide."""
     instr = site.instr
     x = wide(instr.operands[0])

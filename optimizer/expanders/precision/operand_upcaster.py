@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import to_type
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @expander("operand_upcaster", "dot", "convolution", xla="xla/service/operand_upcaster.cc")
-def widen_operands(site: Site) -> Instruction | None:
+def widen_operands(site: ExpansionSite) -> Instruction | None:
     """Makes the operands of dots and convolutions as wide as the result."""
     instr = site.instr
     target = instr.shape.element_type

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import to_type
 from optimizer.expanders.precision.operand_upcaster import fits
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @expander("result_caster", "dot", "convolution", xla="xla/service/result_caster.cc", always=True)
-def cast_result(site: Site) -> Instruction | None:
+def cast_result(site: ExpansionSite) -> Instruction | None:
     """Splits dots and convolutions with a narrower result into the product and a convert."""
     instr = site.instr
     wide, target = instr.operands[0].shape.element_type, instr.shape.element_type

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interpreter.numbers.compare import LOSSY
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import to_type
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     promise=LOSSY,
     xla="xla/service/simplify_fp_conversions.cc",
 )
-def skip_intermediate(site: Site) -> Instruction | None:
+def skip_intermediate(site: ExpansionSite) -> Instruction | None:
     """Replaces converts of converts by one, or none."""
     start, length = site.instr, 0
     while start.opcode == "convert" and start.shape.element_type.is_floating:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hlo.types.element_type import U64
 from hlo.types.shape import tuple_of
-from optimizer.expanders.op_expander import Site, element, expander
+from optimizer.expanders.op_expander import ExpansionSite, element, expander
 from optimizer.expanders.parts import to_dims
 from optimizer.rewriting.make import make
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @expander("rng-bit-generator-canonicalizer", "rng-bit-generator", always=True)
-def state_in_words(site: Site) -> Instruction | None:
+def state_in_words(site: ExpansionSite) -> Instruction | None:
     """Replaces rng-bit-generator on another state, or without the next one, by the usual form."""
     instr, state = site.instr, site.instr.operands[0]
     kind, width = state.shape.element_type, state.shape.element_type.bits

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes import RngBitGenerator
 from hlo.types.element_type import U64
 from hlo.types.shape import array
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import UNSIGNED, bits_of, cut, joined, to_dims, to_type
 from optimizer.expanders.random.rng_bits import (
     advanced,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     "rng-bit-generator",
     xla="xla/hlo/transforms/expanders/rng_bit_generator_expander.cc",
 )
-def scramble_counters(site: Site) -> Instruction | None:
+def scramble_counters(site: ExpansionSite) -> Instruction | None:
     """Replaces rng-bit-generator by the arithmetic of Threefry or Philox."""
     instr, state = site.instr, site.instr.operands[0]
     if not instr.shape.is_tuple:

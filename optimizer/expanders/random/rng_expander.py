@@ -18,7 +18,7 @@ from hlo.types.element_type import U64
 from hlo.types.shape import array
 from interpreter.numbers.widths import float_format
 from interpreter.random import DEVICE_KEY, halved
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import (
     UNSIGNED,
     bits_of,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @expander("rng-expander", "rng", xla="xla/hlo/transforms/expanders/rng_expander.cc", always=True)
-def draw(site: Site) -> Instruction | None:
+def draw(site: ExpansionSite) -> Instruction | None:
     """Replaces rng by rng-get-and-update-state and arithmetic."""
     shape, (a, b) = site.instr.shape, site.instr.operands
     element_type = shape.element_type
@@ -57,7 +57,7 @@ def draw(site: Site) -> Instruction | None:
     return to_type(make("add", scaled, first), element_type)
 
 
-def bits(site: Site, dims: tuple[int, ...]) -> Instruction:
+def bits(site: ExpansionSite, dims: tuple[int, ...]) -> Instruction:
     """An array of random words; the device's generator moves on."""
     shape = site.instr.shape
     width = max(shape.element_type.bits, 32)
@@ -67,7 +67,7 @@ def bits(site: Site, dims: tuple[int, ...]) -> Instruction:
     return philox_bits(number(DEVICE_KEY, U64), low, high, dims, width)
 
 
-def uniform_integers(site: Site, a: Instruction, b: Instruction) -> Instruction:
+def uniform_integers(site: ExpansionSite, a: Instruction, b: Instruction) -> Instruction:
     """Integers from a on and below b."""
     shape = site.instr.shape
     element_type, words = shape.element_type, bits(site, shape.dims)
@@ -87,7 +87,7 @@ def fractions(words: Instruction, like: Instruction) -> Instruction:
     return make("multiply", to_type(kept, element_type), 2.0**-digits)
 
 
-def normal(site: Site, like: Instruction) -> Instruction:
+def normal(site: ExpansionSite, like: Instruction) -> Instruction:
     """Normally distributed floats of mean 0 and deviation 1, made in pairs."""
     dims = site.instr.shape.dims
     half, axis = halved(dims)

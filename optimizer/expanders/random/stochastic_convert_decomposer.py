@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import less, to_type, wide
 from optimizer.rewriting.make import make
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     xla="xla/hlo/transforms/expanders/stochastic_convert_decomposer.cc",
     always=True,
 )
-def round_by_bits(site: Site) -> Instruction | None:
+def round_by_bits(site: ExpansionSite) -> Instruction | None:
     """Replaces stochastic-convert by arithmetic and a convert."""
     target = site.instr.shape.element_type
     if not target.is_integer:

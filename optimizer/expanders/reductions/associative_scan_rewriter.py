@@ -14,7 +14,7 @@ from hlo.attributes import Scan
 from hlo.types.values import WindowDim
 from interpreter.monoid import MONOIDS
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import cut, number, spread, to_dims
 from optimizer.expanders.reductions.reduce_window_rewriter import to_end, to_start
 from optimizer.rewriting.make import make
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     promise=ROUNDING,
     xla="xla/service/associative_scan_rewriter.cc",
 )
-def window_to_the_start(site: Site) -> Instruction | None:
+def window_to_the_start(site: ExpansionSite) -> Instruction | None:
     """Replaces associative scans by reduce-window."""
     instr, attrs = site.instr, Scan.of(site.instr)
     opcode = folded_opcode(instr.called[0])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes import Windowed
 from hlo.types.values import WindowDim
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import cut, padded, spread, to_dims
 from optimizer.reducers import leaves_alone
 from optimizer.rewriting.make import make
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     promise=ROUNDING,
     xla="xla/service/reduce_window_rewriter.cc, TryOptimizeCumSumOrProd",
 )
-def fold_in_blocks(site: Site, *, base_length: int = 32) -> Instruction | None:
+def fold_in_blocks(site: ExpansionSite, *, base_length: int = 32) -> Instruction | None:
     """Computes running folds of long dimensions in blocks.
 
     Parameters
@@ -44,7 +44,7 @@ def fold_in_blocks(site: Site, *, base_length: int = 32) -> Instruction | None:
 class Runs:
     """A reduce-window, and how it may be a running fold."""
 
-    def __init__(self, site: Site, base_length: int) -> None:
+    def __init__(self, site: ExpansionSite, base_length: int) -> None:
         self.site, self.base = site, base_length
         self.window = Windowed.of(site.instr).window
         self.body: Computation = site.instr.called[0]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes import Dimensions
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.dots.batch_dot_simplification import renumbered, without
-from optimizer.expanders.op_expander import Site, element, expander
+from optimizer.expanders.op_expander import ExpansionSite, element, expander
 from optimizer.expanders.parts import to_dims
 from optimizer.rewriting.make import make
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     promise=ROUNDING,
     xla="xla/service/gpu/transforms/reduction_degenerate_dim_remover.cc",
 )
-def drop_degenerate(site: Site) -> Instruction | None:
+def drop_degenerate(site: ExpansionSite) -> Instruction | None:
     """Removes dimensions of size 1 of reductions.
 
     One of such dimensions alone stays: its initial value need not be neutral.

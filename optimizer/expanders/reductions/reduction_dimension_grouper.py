@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hlo.attributes import Dimensions
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import to_dims
 from optimizer.rewriting.make import make
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     promise=ROUNDING,
     xla="xla/service/gpu/transforms/reduction_dimension_grouper.cc",
 )
-def group_reduced(site: Site) -> Instruction | None:
+def group_reduced(site: ExpansionSite) -> Instruction | None:
     """Makes one dimension of neighbours that are reduced."""
     instr, count = site.instr, len(site.instr.operands) // 2
     reduced = set(Dimensions.of(instr).dimensions)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.attributes import Scan
-from optimizer.expanders.op_expander import Site, elements, expander
+from optimizer.expanders.op_expander import ExpansionSite, elements, expander
 from optimizer.expanders.parts import number, to_dims
 from optimizer.rewriting.make import make, splat
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @expander("scan_expander", "scan", xla="xla/hlo/transforms/expanders/scan_expander.cc", always=True)
-def loop_over_slices(site: Site) -> Instruction:
+def loop_over_slices(site: ExpansionSite) -> Instruction:
     """Replaces scan by while."""
     instr, attrs = site.instr, Scan.of(site.instr)
     axis, inputs = attrs.dimensions[0], len(instr.operands) - attrs.num_carries

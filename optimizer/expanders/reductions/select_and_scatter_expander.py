@@ -16,7 +16,7 @@ from hlo.attributes import Windowed
 from hlo.types.element_type import S32
 from hlo.types.shape import array
 from optimizer.calls.clone import inlined
-from optimizer.expanders.op_expander import Site, elements, expander
+from optimizer.expanders.op_expander import ExpansionSite, elements, expander
 from optimizer.expanders.parts import counting, joined, less, number, spread, to_dims
 from optimizer.rewriting.make import make
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     "select-and-scatter",
     xla="xla/service/select_and_scatter_expander.cc",
 )
-def find_and_scatter(site: Site) -> Instruction | None:
+def find_and_scatter(site: ExpansionSite) -> Instruction | None:
     """Replaces select-and-scatter by reduce-window and scatter."""
     operand, source, initial = site.instr.operands
     window = Windowed.of(site.instr).window
@@ -54,7 +54,7 @@ def find_and_scatter(site: Site) -> Instruction | None:
     )
 
 
-def chooser(site: Site, rank: int) -> Computation:
+def chooser(site: ExpansionSite, rank: int) -> Computation:
     """Of two elements with their places, the one that stays selected."""
     scalars = [*[array(S32)] * rank, array(site.instr.operands[0].shape.element_type)]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes import Dimensions
 from hlo.types.values import WindowDim
 from interpreter.numbers.compare import ROUNDING
-from optimizer.expanders.op_expander import Site, expander
+from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.reducers import leaves_alone
 from optimizer.rewriting.make import make
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     promise=ROUNDING,
     xla="xla/service/tree_reduction_rewriter.cc",
 )
-def reduce_in_groups(site: Site, *, window: int = 32) -> Instruction | None:
+def reduce_in_groups(site: ExpansionSite, *, window: int = 32) -> Instruction | None:
     """Splits reductions of long dimensions.
 
     Parameters

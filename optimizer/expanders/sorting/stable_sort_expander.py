@@ -16,7 +16,7 @@ from hlo.attributes import Sort
 from hlo.types.element_type import S32, S64
 from hlo.types.shape import array
 from optimizer.calls.clone import inlined
-from optimizer.expanders.op_expander import Site, elements, expander
+from optimizer.expanders.op_expander import ExpansionSite, elements, expander
 from optimizer.expanders.parts import counting
 from optimizer.rewriting.make import make
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @expander("stable-sort-expander", "sort", xla="xla/service/stable_sort_expander.cc")
-def numbered_sort(site: Site) -> Instruction | None:
+def numbered_sort(site: ExpansionSite) -> Instruction | None:
     """Replaces stable sorts by sorts of elements that are never equal."""
     instr, attrs = site.instr, Sort.of(site.instr)
     if not attrs.is_stable:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hlo.attributes import TopK
 from hlo.types.element_type import S32
 from hlo.types.shape import array
-from optimizer.expanders.op_expander import Site, elements, expander
+from optimizer.expanders.op_expander import ExpansionSite, elements, expander
 from optimizer.expanders.parts import counting, cut
 from optimizer.rewriting.make import make
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @expander("topk-decomposer", "topk", xla="xla/service/topk_rewriter.cc, class TopkDecomposer")
-def sort_and_slice(site: Site) -> Instruction:
+def sort_and_slice(site: ExpansionSite) -> Instruction:
     """Replaces topk by sort and slice."""
     attrs, operand = TopK.of(site.instr), site.instr.operands[0]
     element_type, axis = operand.shape.element_type, operand.shape.rank - 1
