@@ -107,6 +107,9 @@ def _run_watched(arguments: argparse.Namespace) -> int:
         return DIFFERENT
     finally:
         sys.argv, sys.path[0] = words, path
+    if arguments.compare:
+        found = f"{watch.differences} of {watch.count} modules differ"
+        print(f"compared with the interpreter: {found}", file=sys.stderr)
     if arguments.explain:
         print(explain(), file=sys.stderr)
     if watch.step_into:

@@ -56,6 +56,7 @@ def test_calls_are_compared_and_explained(script: str, capsys: pytest.CaptureFix
     err = capsys.readouterr().err
     assert "jit_scaled" in err
     assert "equal to the interpreter" in err
+    assert "compared with the interpreter: 0 of " in err
 
 
 def test_modules_are_written_to_files(script: str, tmp_path: Path) -> None:
