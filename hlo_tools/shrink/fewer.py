@@ -88,7 +88,9 @@ def opened(case: Case) -> Iterator[Case]:
             for n, callee in enumerate(instr.called):
                 if callee.root.shape.compatible(instr.shape):
                     given = instr.operands[n + 1 : n + 2]
-                    given = given if instr.opcode == "conditional" else instr.operands
+                    if instr.opcode != "conditional":
+                        # A fusion may ignore its last operands; a call may not.
+                        given = instr.operands[: len(callee.parameters)]
                     call = make("call", *given, called=[callee])
                     call = call.with_(name=names_of(module).unique("call"))
                     entry = rebuild(module.entry, {instr: call})

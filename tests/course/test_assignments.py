@@ -6,19 +6,31 @@ What shows a bug is right on the unmodified project; what is handed in by mistak
 import csv
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import hlo
+import optimizer
+from emit_c.table import emits_c
 from hlo_tools.assignments.assignment import chosen, make_folder
-from hlo_tools.assignments.bugs import KINDS, Bug, all_bugs, given_for
+from hlo_tools.assignments.bugs import (
+    KINDS,
+    Bug,
+    all_bugs,
+    given_for,
+    kernel_verdict,
+    pass_verdict,
+    plan_verdict,
+)
 from hlo_tools.assignments.find import find_bug
 from hlo_tools.assignments.grade import Mark, as_csv, as_json, as_text, judge
 from hlo_tools.checking.failure import find_failure
 from hlo_tools.cli import main
 from hlo_tools.exercises.catalogue import EXERCISES
 from optimizer.cleanup.dce import Dce
+from optimizer.memory import buffer_assignment
 
 BUGS = all_bugs()
 # Each takes a search of its own, and a compiler for kernels: a few of each kind are tried always.
@@ -30,6 +42,19 @@ QUICK = {
 def test_there_are_many_kinds() -> None:
     assert len(BUGS) >= 100
     assert {bug.kind for bug in BUGS.values()} == set(KINDS)
+
+
+def unmodified(bug: Bug) -> Callable[[hlo.Module], str | None]:
+    """The verdict on the project's own, in the place of what a bug was planted in."""
+    if bug.kind == "kernel":
+        (opcode,) = bug.opcodes
+        return kernel_verdict(opcode, emits_c[opcode])
+    if bug.kind == "plan":
+        return plan_verdict(buffer_assignment.pack)
+    # The simplifier runs before copies matter: a module that needs its copies is not for it.
+    names = ["algebraic-simplifier"] if bug.kind == "rule" else ["cse", "dce"]
+    own = [pass_verdict(optimizer.PASSES[name]()) for name in names]
+    return lambda module: next(filter(None, (wrong_on(module) for wrong_on in own)), None)
 
 
 @pytest.mark.parametrize(
@@ -44,6 +69,7 @@ def test_the_project_finds_the_bug(bug: Bug, tmp_path: Path) -> None:
     path.write_text(str(found))
     report = judge(bug.name, path)
     assert report.status in ("right", "large"), report
+    assert unmodified(bug)(found) is None
 
 
 def test_every_student_gets_another_set() -> None:

@@ -4,6 +4,7 @@ import numpy as np
 
 import hlo
 from hlo_tools.shrink.case import Case
+from hlo_tools.shrink.fewer import opened
 
 
 def test_a_parameter_that_something_waits_for_is_kept() -> None:
@@ -19,3 +20,16 @@ ENTRY e {
     assert [p.name for p in case.module.entry.parameters] == ["waited", "x"]
     assert case.arguments == given[1:]
     hlo.verify(case.module)
+
+
+def test_a_fusion_that_ignores_an_operand_is_opened() -> None:
+    module = hlo.parse("""HloModule m
+fused { p = f32[2] parameter(0) ROOT s = f32[2] add(p, p) }
+ENTRY e {
+  x = f32[2] parameter(0)
+  y = f32[2] parameter(1)
+  ROOT f = f32[2] fusion(x, y), kind=kLoop, calls=fused
+}""")
+    first = next(opened(Case(module, (np.ones(2, np.float32),) * 2)))
+    assert first.module.entry.root.opcode == "add"
+    hlo.verify(first.module)
