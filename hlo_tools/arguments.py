@@ -143,7 +143,11 @@ class Parser(argparse.ArgumentParser):
                 self.error(f"one of {', '.join(choices)} is needed{found}")
 
     def _holds(self, given: argparse.Namespace, condition: str) -> bool:
-        """Whether an option is given, or has a value, be it by default."""
+        """Whether an option is given, given a value (`--target=cpu`), or has it (`--stage c`)."""
+        if "=" in condition:
+            name, _, value = condition.partition("=")
+            action = next(a for a in self._actions if name in a.option_strings)
+            return str(getattr(given, action.dest, None)) == value
         name, _, value = condition.partition(" ")
         action = next(a for a in self._actions if name in (*a.option_strings, a.metavar, a.dest))
         if value:

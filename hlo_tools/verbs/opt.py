@@ -141,6 +141,7 @@ def add_arguments(parser: Parser) -> None:
     add_split_option(parser)
     parser.not_with("--split-input", "--trace", "--svg", "--dump-to", "--stage dot", "--stage svg")
     parser.not_with("--trace", "--fuel", "--skip", "--until")
+    parser.not_with("--target=cpu", *(f"--stage {stage}" for stage in _OF_CUDA))
     parser.add_argument(
         "--plain",
         action="store_true",

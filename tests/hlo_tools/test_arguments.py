@@ -37,6 +37,7 @@ IDLE = [
     "opt - --passes cse --strict",
     "opt - --passes cse --target gpu",
     "bisect - --passes cse --strict",
+    "opt - --target cpu --stage cuda",
     "opt - --seed 1",
     "opt - --input x.npy",
     "opt - --replicas 2",
