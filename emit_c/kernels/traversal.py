@@ -25,7 +25,7 @@ from codegen.statements import For, Let, Statement, Variable
 from optimizer import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from codegen.elements.body import Body
     from codegen.elements.trace import Trace
@@ -225,6 +225,8 @@ def _tiles(nest: Nest, trace: Trace) -> dict[int, Tiles]:
     for load in trace.loads:
         factors = {numbers[a.text]: f for a, f in load.terms if a.text in numbers}
         beside = next((k for k, f in factors.items() if f == 1), last)
+        if beside == last and (pair := _tiles_of_short_rows(nest, factors)):
+            return pair
         if beside == last or abs(factors.get(last, 0)) <= 1:
             continue
         if beside == last - 1 and nest.axes[last].size in machine.SHORT_LOOPS:
@@ -237,6 +239,18 @@ def _tiles(nest: Nest, trace: Trace) -> dict[int, Tiles]:
             return {}
         return {k: Tiles(n, *_counters(nest, k)) for k, n in sizes.items()}
     return {}
+
+
+def _tiles_of_short_rows(nest: Nest, factors: Mapping[int, int]) -> dict[int, Tiles]:
+    """The same for short rows that move as they are: the two axes along which they lie."""
+    last = len(nest.axes) - 1
+    width = nest.axes[last].size
+    beside = next((k for k, f in factors.items() if f == width and k < last - 1), None)
+    if beside is None or width not in machine.SHORT_LOOPS or factors.get(last - 1, 0) <= width:
+        return {}
+    if min(nest.axes[k].size for k in (beside, last - 1)) < machine.LANES:
+        return {}
+    return {k: Tiles(machine.LANES, *_counters(nest, k)) for k in (beside, last - 1)}
 
 
 def _counters(nest: Nest, k: int) -> tuple[str, str]:
@@ -262,7 +276,8 @@ def _worth_cutting(nest: Nest, trace: Trace) -> frozenset[int]:
 
 def _write_axes(nest: Nest, ranges: tuple[Range, ...], trace: Trace, depth: int) -> None:
     """Write the loops from an axis on; in tiles the two axes come last, one around the other."""
-    order = [k for k in range(len(nest.axes)) if k not in nest.tiled] + list(nest.tiled)
+    apart = {*nest.tiled, len(nest.axes) - 1} if nest.tiled else set[int]()
+    order = [k for k in range(len(nest.axes)) if k not in apart] + list(nest.tiled)
     if depth == len(order):
         _write_inside(nest, ranges)
         return
@@ -325,9 +340,17 @@ def _loop(
 
 
 def _write_inside(nest: Nest, ranges: tuple[Range, ...]) -> None:
-    """One element's statements, inside the loops of a tile where there is one."""
+    """One element's statements, inside the loops of a tile where there is one.
+
+    Where tiles are of short rows, all elements of one are written out.
+    """
+    last = len(nest.axes) - 1
+    rows = [ranges]
+    if nest.tiled and last not in nest.tiled:
+        rows = [(*ranges[:last], (k, k + 1)) for k in range(*ranges[last])]
     with nest.body.block() as block:
-        nest.write(nest.index(ranges))
+        for each in rows:
+            nest.write(nest.index(each))
     statements = tuple(block)
     # The longer side of a tile is the inner loop.
     for k in sorted(nest.tiled, key=lambda k: (nest.tiled[k].size, k), reverse=True):

@@ -52,6 +52,25 @@ def test_transposes_of_matrices(dims):
     assert ("_tile" in source) == (min(dims) > 1 and max(dims) > 16 and dims[0] > 4)
 
 
+@pytest.mark.parametrize("dims", [(33, 20, 2), (16, 40, 3), (100, 17, 4), (20, 12, 2), (20, 20, 5)])
+def test_transposes_of_short_rows(dims):
+    given_, made = spelled(dims), spelled((dims[1], dims[0], dims[2]))
+    source = agree(
+        [
+            f"x = f32[{given_}] parameter(0)",
+            f"y = f32[{made}] parameter(1)",
+            f"t = f32[{made}] transpose(x), dimensions={{1,0,2}}",
+            "zero = f32[] constant(0)",
+            f"p = f32[{dims[1]},{dims[0]},{dims[2] + 1}] pad(t, zero), padding=0_0x0_0x1_0",
+            f"s = f32[{made}] add(t, y)",
+            f"ROOT r = (f32[{made}], f32[{dims[1]},{dims[0]},{dims[2] + 1}]) tuple(s, p)",
+        ],
+        numbers(dims),
+        numbers((dims[1], dims[0], dims[2])),
+    )
+    assert ("_tile" in source) == (min(dims[:2]) >= 16 and dims[2] < 5)
+
+
 def test_neighbouring_dimensions_share_a_loop():
     source = agree(
         [
