@@ -1,5 +1,8 @@
 """Collectives of a device that is alone, as C: what the interpreter gives for one device."""
 
+from itertools import product
+
+import numpy as np
 import pytest
 from strategies.compiled import check, entry
 
@@ -47,6 +50,27 @@ n = s64[2] constant({2, 1})
 t = s64[2] constant({4, 0})
 ROOT r = f32[6,3] ragged-all-to-all(x, y, s, n, t, n), replica_groups={{0}}""")
     )
+
+
+def test_rows_that_do_not_exist_are_not_sent():
+    """However many there are: numbers that the run brings may be anything."""
+    module = hlo.parse(entry("""x = f32[3] parameter(0)
+y = f32[4] parameter(1)
+s = s64[1] parameter(2)
+n = s64[1] parameter(3)
+t = s64[1] parameter(4)
+ROOT r = f32[4] ragged-all-to-all(x, y, s, n, t, n), replica_groups={{0}}"""))  # fmt: skip
+    run = emit_c.compile(module)
+    x, y = np.float32([1, 2, 3]), np.float32([7, 7, 7, 7])
+    largest, smallest = 2**63 - 1, -(2**63)
+    wild = [smallest, smallest + 1, -3, -2, -1, 0, 1, 2, 3, 4, 5, largest - 1, largest]
+    for start, count, target in product(wild, repeat=3):
+        first, end = max(0, -start, -target), min(count, 3 - start, 4 - target)
+        want = y.copy()
+        for r in range(first, end):
+            want[target + r] = x[start + r]
+        got = run(x, y, *(np.int64([n]) for n in (start, count, target)))
+        assert got.tolist() == want.tolist(), (start, count, target)
 
 
 def test_a_bitcast_behind_a_collective_sees_its_layout():
