@@ -100,7 +100,8 @@ def _dim_labels(instr: Any) -> Field:
     def side(first: int, first_name: str, second: int, second_name: str, spatial: Any) -> str:
         places = {first: first_name, second: second_name}
         places |= {at: str(n) for n, at in enumerate(spatial)}
-        return "".join(places[at] for at in sorted(places))
+        # A dimension that has no role is a question mark.
+        return "".join(places.get(at, "?") for at in range(max(places) + 1))
 
     lhs = side(
         *(numbers.input_batch_dimension, "b", numbers.input_feature_dimension, "f"),

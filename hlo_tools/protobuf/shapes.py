@@ -9,7 +9,7 @@ import numpy as np
 from hlo.errors.error import HloError
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.types.literal import Literal, literal
-from hlo.types.shape import Shape, array, tuple_of
+from hlo.types.shape import Layout, Shape, array, tuple_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -55,21 +55,29 @@ def layout_text(shape: Any) -> str:
     """A layout as it follows dimensions: `{1,0:T(8,128)S(1)}`; "" for none."""
     if not shape.HasField("layout"):
         return ""
-    layout = shape.layout
-    marks = "".join(f"({','.join(map(str, tile.dimensions))})" for tile in layout.tiles)
-    marks = f"T{marks}" if marks else ""
-    if layout.tail_padding_alignment_in_elements > 1:
-        marks += f"L({layout.tail_padding_alignment_in_elements})"
-    if layout.element_size_in_bits:
-        marks += f"E({layout.element_size_in_bits})"
-    if layout.memory_space:
-        marks += f"S({layout.memory_space})"
-    for split in layout.split_configs:
-        marks += f"SC({split.dimension}:{','.join(map(str, split.split_indices))})"
-    order = ",".join(map(str, layout.minor_to_major))
-    if not order and not marks:
-        return ""
-    return f"{{{order}:{marks}}}" if marks else f"{{{order}}}"
+    given = shape.layout
+    layout = Layout(
+        tuple(given.minor_to_major),
+        # A dimension below 0 is combined with the next one.
+        tuple(tuple(max(n, -1) for n in tile.dimensions) for tile in given.tiles),
+        tail_padding=max(given.tail_padding_alignment_in_elements, 1),
+        index_type=_index_type(given, "index_primitive_type"),
+        pointer_type=_index_type(given, "pointer_primitive_type"),
+        element_bits=given.element_size_in_bits,
+        memory_space=given.memory_space,
+        splits=tuple(
+            (split.dimension, tuple(split.split_indices)) for split in given.split_configs
+        ),
+        dynamic_metadata_bytes=given.dynamic_shape_metadata_prefix_bytes,
+    )
+    return "" if layout == Layout(()) else str(layout)
+
+
+def _index_type(layout: Any, field: str) -> str:
+    """The name of an integer type in a layout; "" for none."""
+    number = getattr(layout, field)
+    names = layout.DESCRIPTOR.fields_by_name[field].enum_type.values_by_number
+    return names[number].name.lower() if number else ""
 
 
 def literal_of(message: Any) -> Literal:

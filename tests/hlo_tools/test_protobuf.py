@@ -144,6 +144,10 @@ ENTRY %e {
   %x = f32[] parameter(0), metadata={op_name="x" stack_frame_id=2 metadata_payload="abc"}
   %y = f32[] negate(%x), metadata={metadata_payload="d\\"e"}
   %z = f32[] sine(%y), metadata={metadata_payload="abc"}
+  %l = s32[256,8]{1,0:T(8,128)(2,1)L(16)E(4)S(5)SC(0:4,8)M(1024)} parameter(1)
+  %i = f32[1,4]{1,0} parameter(2)
+  %k = f32[4,2,4]{2,1,0} parameter(3)
+  %c = f32[1,2] custom-call(%i, %k), dim_labels=bf_io?->bf, custom_call_target="c"
   ROOT %d = f32[] domain(%z), domain={kind="sharding", entry={maximal device=1}, exit={}}
 }
 """
