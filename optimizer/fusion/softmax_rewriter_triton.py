@@ -30,6 +30,7 @@ from optimizer.passes import register
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from hlo.instruction import Computation, Module
     from hlo.names import NameSupply
@@ -54,11 +55,14 @@ class SoftmaxRewriterTriton:
                 return computation
             plan: dict[Instruction, Instruction] = {}
             gone: set[str] = set()
-            for group in groups_of_rows(computation, ordered(computation)):
-                outputs = _outputs(group, computation)
+            groups = groups_of_rows(computation, ordered(computation))
+            shared = _shared_leaves(groups, computation)
+            for group in groups:
+                outputs = _outputs(group, computation, shared)
                 if not outputs:
                     continue  # nobody needs it
-                made, values = _as_fusion(group, outputs, names)
+                kept = set(group).difference(shared)
+                made, values = _as_fusion(group, outputs, names, kept)
                 kernel = len(made.operands) + len(values) <= GPU.operands
                 if kernel and log.rewrite("rows", group[-1], made):
                     plan |= values
@@ -68,18 +72,36 @@ class SoftmaxRewriterTriton:
         return rebuild_module(module, change)
 
 
-def _outputs(group: Sequence[Instruction], computation: Computation) -> list[Instruction]:
-    """The members of a group that others use."""
+def _shared_leaves(
+    groups: Sequence[Sequence[Instruction]], computation: Computation
+) -> set[Instruction]:
+    """Leaves of one group that only others need, which have them for themselves."""
+    members, using = {i for group in groups for i in group}, users(computation)
+    copied = {i for group in groups for i in set(with_leaves(group)).difference(group)}
+    return {
+        i for i in copied & members if i is not computation.root and members.issuperset(using[i])
+    }
+
+
+def _outputs(
+    group: Sequence[Instruction], computation: Computation, shared: AbstractSet[Instruction]
+) -> list[Instruction]:
+    """The members of a group that others use; of shared leaves, what they read."""
     inside, using = set(group), users(computation)
     root = computation.root
-    return [i for i in group if i is root or any(u not in inside for u in using[i])]
+    read = {o for leaf in shared for o in leaf.operands}
+    used = {i for i in group if i not in shared and any(u not in inside for u in using[i])}
+    return [i for i in group if i is root or i in read or i in used]
 
 
 def _as_fusion(
-    group: Sequence[Instruction], outputs: Sequence[Instruction], names: NameSupply
+    group: Sequence[Instruction],
+    outputs: Sequence[Instruction],
+    names: NameSupply,
+    kept: AbstractSet[Instruction],
 ) -> tuple[Instruction, dict[Instruction, Instruction]]:
     """A group as a fusion, and what takes the place of its members' values."""
-    made = fused(with_leaves(group), outputs, names, set(group), "kCustom")
+    made = fused(with_leaves(group), outputs, names, kept, "kCustom")
     if len(outputs) == 1:
         return made, {outputs[0]: made}
     return made, {
