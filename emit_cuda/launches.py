@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from emit_cuda import nvrtc
 from emit_cuda.kernels.accesses import accesses
-from emit_cuda.program.steps import Branch, Copy, Launch, LibraryCall, Place, While
+from emit_cuda.program.steps import Branch, Copy, HostCall, Launch, LibraryCall, Place, While
+from hlo.attributes import CustomCall
 from hlo.errors.error import HloError
 from hlo.wording import counted
 from optimizer.analysis.cost import Cost, cost
@@ -40,10 +41,11 @@ class Asked:
     bytes : of the arrays that it is given; of the memory of threads, too.
     cost : of the instruction, in its first launch; of its other launches nothing.
     seconds : the least time.
-    bound : what the least time is spent with: "memory", "arithmetic" or "launch".
+    bound : what the least time is spent with: "memory", "arithmetic", "launch", or "copies" to
+        the processor and back.
     """
 
-    step: Work
+    step: Work | HostCall
     usage: Usage | None
     occupancy: Occupancy | None
     accesses: tuple[Access, ...]
@@ -60,6 +62,8 @@ class Asked:
                 return kernel
             case LibraryCall(function):
                 return str(function)
+            case HostCall(instr):
+                return f"{CustomCall.of(instr).custom_call_target} on the processor"
             case Copy(size=size):
                 return f"copy of {size} bytes"
 
@@ -98,6 +102,11 @@ def asked(program: Program, device: DeviceRates = A100) -> list[Asked]:
         if isinstance(step, Copy):
             found.append(Asked(step, None, None, (), 2 * step.size, *_least(device, 2 * step.size)))
             continue
+        if isinstance(step, HostCall):
+            moved = sum(place.size for place in step.arguments if isinstance(place, Place))
+            seconds = moved / device.copies
+            found.append(Asked(step, None, None, (), moved, Cost(), seconds, "copies"))
+            continue
         instr = instructions.pop(step.about, None)
         spent = cost(instr) if instr else Cost()
         places = dict.fromkeys(p for p in step.arguments if isinstance(p, Place))
@@ -125,7 +134,7 @@ def _least(device: DeviceRates, moved: int, spent: Cost = Cost()) -> tuple[Cost,
     return spent, device.launch + max(work, memory), bound
 
 
-def _flat(steps: Sequence[Step]) -> Iterator[Work]:
+def _flat(steps: Sequence[Step]) -> Iterator[Work | HostCall]:
     for step in steps:
         match step:
             case While(condition, _, body):

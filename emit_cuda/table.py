@@ -12,11 +12,16 @@ from codegen.opcodes import elements
 from codegen.opcodes.ordering import write_sort, write_topk
 from codegen.opcodes.scalar import WRAPPING, write_elementwise
 from emit_cuda.opcodes.scattering import write_scatter_in_parallel
+from hlo.attributes import CustomCall
 from hlo.table import OpTable
+from interpreter.custom_calls.registry import CUSTOM_CALLS
+from optimizer.expanders.custom_call_expander import EXPANSIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from codegen.elements.body import Body
-    from codegen.expressions import Expr
+    from codegen.expressions import Expr, Name
     from codegen.indexing import Index
     from hlo.instruction import Instruction
 
@@ -31,6 +36,18 @@ emits_cuda: OpTable[Entry] = OpTable(
 )
 # The kernels of custom calls.
 custom_calls = table.Kernels(table.kernel)
+# What the processor computes in their place: see `emit_cuda.program.host_calls`.
+ON_HOST = frozenset(CUSTOM_CALLS) - custom_calls.targets - set(EXPANSIONS)
+
+
+@custom_calls(*sorted(ON_HOST))
+def write_no_kernel(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
+    """Nothing: the schedule has a step of its own for it."""
+
+
+def is_on_host(instr: Instruction) -> bool:
+    """Whether the processor computes a custom call."""
+    return CustomCall.of(instr).custom_call_target in ON_HOST
 
 
 def write_constant(body: Body, instr: Instruction, index: Index) -> Expr:

@@ -9,7 +9,16 @@ from codegen.program.buffers import Memory
 from emit_cuda.code.names import Names
 from emit_cuda.kernels.kernel import Constants
 from emit_cuda.program.rules import Rules
-from emit_cuda.program.steps import Branch, Copy, Launch, LibraryCall, Place, Step, While
+from emit_cuda.program.steps import (
+    Branch,
+    Copy,
+    HostCall,
+    Launch,
+    LibraryCall,
+    Place,
+    Step,
+    While,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -59,7 +68,7 @@ class ModuleWriter:
 
     def _placed(self, step: Step) -> Step:
         match step:
-            case Launch() | LibraryCall():
+            case Launch() | LibraryCall() | HostCall():
                 return replace(step, arguments=tuple(map(self._place, step.arguments)))
             case Copy(target, source):
                 return replace(step, target=self._place(target), source=self._place(source))

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from emit_cuda.devices import Memory, Purpose
-from emit_cuda.program.steps import Copy, Launch, LibraryCall, Place
+from emit_cuda.program.host_calls import alone
+from emit_cuda.program.steps import Copy, HostCall, Launch, LibraryCall, Place
 from emit_cuda.program.streams import Choice, Iterations, Segment
+from interpreter.engine.evaluate import evaluate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from emit_cuda.devices import Device, Graph, Kernels
     from emit_cuda.libraries import Libraries
     from emit_cuda.program.steps import Where, Work
     from emit_cuda.program.streams import Part
+    from hlo.types.shape import Shape
 
 Addresses = dict[str, tuple[int, ...]]
 # Graphs that an executable keeps: of its segments, on the memory of its latest calls.
@@ -84,6 +87,8 @@ class Runner:
             match part:
                 case Segment():
                     self._segment(part)
+                case HostCall():
+                    self._compute(part)
                 case Iterations(step, condition, body):
                     self.run(condition)
                     while self._read(step.predicate, np.bool_):
@@ -136,6 +141,35 @@ class Runner:
                     self.libraries.run(function, given, self.device.handle(stream))
             case Copy(target, source, size):
                 self.device.copy(self._address(target), self._address(source), size, stream)
+
+    def _compute(self, call: HostCall) -> None:
+        """Let the processor compute, as the interpreter does."""
+        instr, places = call.instruction, [self._address(p) for p in call.arguments]
+        given = iter(places[: call.reads])
+        operands = [self._value(operand.shape, given) for operand in instr.operands]
+        made = iter(places[call.reads :])
+        self._put(evaluate(alone(instr), *operands), made)
+
+    def _value(self, shape: Shape, places: Iterator[int]) -> Any:
+        """A value of the device's memory, leaf by leaf."""
+        if shape.is_tuple:
+            return tuple(self._value(element, places) for element in shape.elements)
+        if not shape.is_array:
+            return None
+        found, place = np.empty(shape.dims, shape.element_type.dtype), next(places)
+        if found.size:
+            self.device.read(place, found)
+        return found
+
+    def _put(self, value: Any, places: Iterator[int]) -> None:
+        """Write a value to the device's memory."""
+        if isinstance(value, tuple):
+            for element in cast("tuple[Any, ...]", value):
+                self._put(element, places)
+        elif value is not None:
+            place = next(places)
+            if value.size:
+                self.device.write(place, np.ascontiguousarray(value))
 
     def _memory(self, step: Launch) -> list[Memory]:
         """All that a kernel may use: its arguments, each with its name."""

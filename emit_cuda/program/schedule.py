@@ -26,9 +26,10 @@ from emit_cuda.kernels.stages import CopyStage, Stage, each_thread, stages
 from emit_cuda.kernels.transposing import transpose_stage
 from emit_cuda.libraries.calls import Fft, Gemm, fft_of, gemm_of
 from emit_cuda.libraries.cublas import WORKSPACE
+from emit_cuda.program.host_calls import host_call
 from emit_cuda.program.steps import Copy, Launch, LibraryCall
 from emit_cuda.program.together import are_operands_cheap, results_together
-from emit_cuda.table import emits_cuda
+from emit_cuda.table import emits_cuda, is_on_host
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.fusion.rows import rows_of_all
 
@@ -178,6 +179,11 @@ class CudaSchedule(Schedule):
         """Write a whole array by a kernel of the instruction's kind, if that fits."""
         write = KINDS.get(instr.opcode)
         assert isinstance(kernel, Kernel)
+        if instr.opcode == "custom-call" and is_on_host(instr):
+            pointers = {a.name: p for p, a in kernel.arguments.items()}
+            call = host_call(kernel.scope, instr, [pointers[o.name] for o in outputs])
+            self.step(call, uses=map(str, call.arguments))
+            return True
         found = write(kernel, instr, outputs) if write else None
         if found is not None:
             self.launch(kernel, instr, _all(found))

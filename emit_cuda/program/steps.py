@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from emit_cuda.devices import Dim3
     from emit_cuda.libraries.calls import LibraryFunction
+    from hlo.instruction import Instruction
 
 Memory = Literal["argument", "result", "arena", "constant"]
 
@@ -89,6 +90,22 @@ class LibraryCall:
 
 
 @dataclass(frozen=True, slots=True)
+class HostCall:
+    """The processor computes: what a custom call names, and no kernel is there for.
+
+    Attributes
+    ----------
+    instruction : the custom call.
+    arguments : where the leaves of its operands are, and those of its result.
+    reads : how many of them it reads.
+    """
+
+    instruction: Instruction
+    arguments: tuple[Where, ...]
+    reads: int
+
+
+@dataclass(frozen=True, slots=True)
 class While:
     """The body runs as long as the condition makes a predicate true, which is read back."""
 
@@ -113,4 +130,4 @@ class Branch:
 
 # What a device does, without asking the host in between.
 Work = Launch | Copy | LibraryCall
-Step = Work | While | Branch
+Step = Work | HostCall | While | Branch

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from emit_cuda.program.steps import Branch, Copy, Place, While
+from emit_cuda.program.steps import Branch, Copy, HostCall, Place, While
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,7 +74,7 @@ class Choice:
     branches: tuple[tuple[Part, ...], ...]
 
 
-Part = Segment | Iterations | Choice
+Part = Segment | HostCall | Iterations | Choice
 
 
 def parts(steps: Sequence[Step], streams: int = MOST_STREAMS) -> tuple[Part, ...]:
@@ -87,12 +87,14 @@ def parts(steps: Sequence[Step], streams: int = MOST_STREAMS) -> tuple[Part, ...
     found: list[Part] = []
     waiting: list[Work] = []
     for step in steps:
-        if not isinstance(step, While | Branch):
+        if not isinstance(step, HostCall | While | Branch):
             waiting.append(step)
             continue
         found += [side_by_side(waiting, streams)] if waiting else []
         waiting = []
-        if isinstance(step, While):
+        if isinstance(step, HostCall):
+            found.append(step)
+        elif isinstance(step, While):
             found.append(
                 Iterations(step, parts(step.condition, streams), parts(step.body, streams))
             )
