@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from emit_cuda.devices import Device
     from hlo.instruction import Instruction, Module
 
-__all__ = ["Executable", "Program", "compile", "emit", "emits_cuda", "optimized"]
+__all__ = ["Executable", "Program", "compile", "device_named", "emit", "emits_cuda", "optimized"]
 
 
 @no_collection()
@@ -76,7 +76,7 @@ def compile(  # noqa: A001 - so it is named
     header = module.header
     if not donate and (header.input_output_alias or header.buffer_donor):
         module = replace(module, header=replace(header, input_output_alias=(), buffer_donor=()))
-    runs_on = _device(device, checked=checked)
+    runs_on = device_named(device, checked=checked)
     if isinstance(libraries, bool):
         libraries = find_libraries() if libraries and runs_on.place[0] == CUDA else Libraries()
     if is_dynamic(module):
@@ -103,7 +103,14 @@ def _refuse_too_much(module: Module, device: Device) -> None:
         refuse_too_much(module, checked=device.checked)
 
 
-def _device(device: str | Device, *, checked: bool) -> Device:
+def device_named(device: str | Device, *, checked: bool = False) -> Device:
+    """A device, by `compile`'s name of it.
+
+    Raises
+    ------
+    HloError
+        HLO194 if there is none.
+    """
     if device == "host":
         return HostDevice(checked=checked)
     if device == "gpu":

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
     import numpy as np
@@ -177,6 +177,10 @@ class Device(Protocol):
 
     def order(self, before: int, after: int) -> None:
         """Let a stream wait for another; by handles, of which other libraries may own one."""
+        ...
+
+    def timed(self, run: Callable[[], None], stream: int) -> float:
+        """The seconds of what is asked of a stream by a function; waits for it."""
         ...
 
     def capture(self) -> AbstractContextManager[Graph]:

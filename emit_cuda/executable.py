@@ -58,6 +58,7 @@ class Executable:
     ----------
     kernels : the program's, if they are loaded already.
     libraries : those that the program was emitted for.
+    graphs : record what runs again and again, where the device can.
 
     Attributes
     ----------
@@ -72,8 +73,10 @@ class Executable:
         device: Device,
         kernels: Kernels | None = None,
         libraries: Libraries = NONE,
+        *,
+        graphs: bool = True,
     ) -> None:
-        self._libraries = libraries
+        self._libraries, self._captures = libraries, graphs and device.captures
         self.program, self.device, self._entry = program, device, entry
         self._given = [s for p in entry.parameters for _, s in p.shape.leaves()]
         self._made = [s for _, s in entry.root.shape.leaves()]
@@ -119,7 +122,7 @@ class Executable:
             results = [self._room("result", k, _bytes(s)) for k, s in enumerate(self._made)]
             self._run(arguments, results)
             found = [self._taken(s, a) for s, a in zip(self._made, results, strict=True)]
-            if not self.device.captures:
+            if not self._captures:
                 self.release()
         return _nested(self._entry.root.shape, iter(found))
 
@@ -211,9 +214,9 @@ class Executable:
             "arena": (self._room("arena", 0, self.program.arena_bytes),),
             "constant": tuple(self._constants),
         }
-        Runner(self.device, self._kernels, addresses, self._libraries, self._graphs).run(
-            self._parts
-        )
+        graphs = self._graphs if self._captures else None
+        runner = Runner(self.device, self._kernels, addresses, self._libraries, graphs)
+        runner.run(self._parts)
 
     def _aligned(self, number: int, leaf: Lent, size: int, target: int | None) -> int:
         """Where an argument on the device is to be read: there, or where its result will be.

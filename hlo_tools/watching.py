@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import emit_cuda
 import optimizer
 from emit_c.executable.profile import profile
 from emit_c.executable.sanitize import sanitize
 from emit_cuda.host.device import HostDevice
+from emit_cuda.profile import profile as profile_launches
 from hlo.errors.error import HloError
 from hlo.wording import counted
 from hlo_tools.console import console, print_table, table_of
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 # Rows that are shown one by one.
 MOST_ROWS = 40
+_WORDS = ("kernel", "kind", "computes", "bound by")
+_NUMBERS = ("calls", "time", "at least", "bytes")
 _COLUMNS = ("kernel", "computes", "calls", "time", "of all", "bytes", "GB/s", "GFLOP/s", "roofline")
 
 
@@ -44,6 +47,40 @@ def run_profiled(
         values.append(found.value)
         console().print(summary(found))
         print_table(table(found))
+        if trace:
+            write_text(trace, found.trace())
+    return values
+
+
+def run_profiled_on(
+    name: Literal["gpu", "host"],
+    module: Module,
+    inputs: Sequence[Sequence[Any]],
+    trace: str | None = None,
+) -> list[Any]:
+    """Run a module's CUDA kernels, and print what each took, and would take on a GPU at least.
+
+    Parameters
+    ----------
+    name : where they run: on a GPU, or on the processor.
+    trace : a file for the Chrome trace, measured and simulated, of the last device.
+    """
+    device, optimized = emit_cuda.device_named(name), emit_cuda.optimized(module)
+    values: list[Any] = []
+    for arguments in inputs:
+        found = profile_launches(optimized, arguments, device)
+        values.append(found.value)
+        rows, where = found.rows(), "a GPU" if name == "gpu" else "the processor"
+        seconds, least = sum(r.seconds for r in rows), sum(r.least_seconds for r in rows)
+        told = f"{counted(len(found.times), 'kernel call')}, {duration(seconds)} on {where}"
+        print(f"{told}; at least {duration(least)} on {found.gpu.name}")
+        shown = table_of(_WORDS, _NUMBERS)
+        for row in rows[:MOST_ROWS]:
+            shown.add_row(
+                *(row.kernel, row.kind, f"%{row.about}", row.bound, str(row.calls)),
+                *(duration(row.seconds), duration(row.least_seconds), spelled_bytes(row.bytes)),
+            )
+        print_table(shown)
         if trace:
             write_text(trace, found.trace())
     return values

@@ -206,6 +206,16 @@ class GpuDevice:
             event = self._driver.Event(self._driver.event_flags.DISABLE_TIMING)
             return event.record(self.stream(stream))
 
+    def timed(self, run: Callable[[], None], stream: int) -> float:
+        """The seconds between events before and after what a function asks of a stream."""
+        with self.current(), self._errors("timing a launch"):
+            begin, end = self._driver.Event(), self._driver.Event()
+            begin.record(self.stream(stream))
+            run()
+            end.record(self.stream(stream))
+            end.synchronize()
+            return begin.time_till(end) / 1e3
+
     def wait(self, stream: int, event: Any) -> None:
         """Let what is asked of a stream from now on come after an event of another stream."""
         with self.current(), self._errors("waiting for an event"):

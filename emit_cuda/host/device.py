@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
@@ -15,7 +16,7 @@ from hlo.errors.error import HloError
 from hlo.support.dlpack import CPU
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
@@ -118,6 +119,12 @@ class HostDevice:
 
     def order(self, before: int, after: int) -> None:
         """Return at once: what was launched has ended."""
+
+    def timed(self, run: Callable[[], None], stream: int) -> float:  # noqa: ARG002
+        """The seconds that a function takes."""
+        begin = perf_counter()
+        run()
+        return perf_counter() - begin
 
     def capture(self) -> Never:
         """There are no graphs here: `captures` says so."""

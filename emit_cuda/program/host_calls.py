@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from codegen.program.trees import leaves
 from emit_cuda.program.steps import HostCall
-from hlo.attributes import CustomCall, Parameter
+from hlo.attributes import CustomCall, ParameterNumber
 from hlo.instruction import Computation, Instruction, Module
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def host_call(scope: Scope, instr: Instruction, outputs: Sequence[str]) -> HostC
 def alone(instr: Instruction) -> Module:
     """A module that computes an instruction of its parameters."""
     parameters = tuple(
-        Instruction(f"operand.{k}", "parameter", operand.shape, (), Parameter(number=k))
+        Instruction(f"operand.{k}", "parameter", operand.shape, (), ParameterNumber(number=k))
         for k, operand in enumerate(instr.operands)
     )
     root = instr.with_(operands=parameters, control_predecessors=())

@@ -71,15 +71,15 @@ class Runner:
     kernels : None for a program without launches.
     addresses : of the arguments, the results, the arena and the constants.
     libraries : what library calls run.
-    graphs : of earlier calls, where the device records them. What runs on the same memory for the
-        second time is recorded, and from then on costs one call of the driver.
+    graphs : of earlier calls, where the device records them; else None. What runs on the same
+        memory for the second time is recorded, and from then on costs one call of the driver.
     """
 
     device: Device
     kernels: Kernels | None
     addresses: Addresses
     libraries: Libraries
-    graphs: Graphs
+    graphs: Graphs | None
 
     def run(self, program: Sequence[Part]) -> None:
         """Do all steps."""
@@ -98,7 +98,7 @@ class Runner:
                     self.run(branches[self._branch(step.number, step.of_pred, len(branches))])
 
     def _segment(self, segment: Segment) -> None:
-        if not self.device.captures or len(segment.queue) < 2:
+        if self.graphs is None or len(segment.queue) < 2:
             self._issue(segment)
             return
         key = segment, *self.addresses.values()

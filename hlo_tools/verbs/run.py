@@ -84,7 +84,11 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--stop-at-nan", action="store_true", help="stop where NaN arises")
     parser.add_argument("--stop-at-inf", action="store_true", help="stop where infinity arises")
     watched = parser.add_argument_group("with --platform c")
-    watched.add_argument("--profile", action="store_true", help="list what the kernels took")
+    watched.add_argument(
+        "--profile",
+        action="store_true",
+        help="list what the kernels took; with --platform cuda, too",
+    )
     watched.add_argument("--profile-trace", metavar="FILE", help="and write a trace for Chrome")
     watched.add_argument(
         "--threads", type=at_least(1), metavar="N", help="use at most so many threads"
@@ -121,12 +125,19 @@ def add_arguments(parser: Parser) -> None:
         metavar="N",
         help="stop with an error where a loop, interpreted, goes on after N iterations",
     )
-    parser.only_with(("--max-iterations",), "--platform interpreter", "--reference interpreter")
     add_tolerance_options(parser)
+    _restrict(parser)
+
+
+def _restrict(parser: Parser) -> None:
+    """Say which options go together."""
+    parser.only_with(("--max-iterations",), "--platform interpreter", "--reference interpreter")
     parser.only_with(TOLERANCE_OPTIONS, "--expect", "--reference")
     parser.only_with(("--threads",), "--platform c", "--reference c")
     watching = ("--profile", "--profile-trace", "--sanitize", "--mode", "--ablate")
-    parser.only_with(watching, "--platform c")
+    parser.only_with(watching[2:], "--platform c")
+    platforms = ("--platform c", "--platform cuda", "--platform cuda-host")
+    parser.only_with(watching[:2], *platforms)
     parser.only_with(("--checked",), "--platform cuda-host")
     parser.only_with(("--no-library",), "--platform cuda")
     observed = ("--trace", "--stop-at-nan", "--stop-at-inf")
@@ -136,6 +147,8 @@ def add_arguments(parser: Parser) -> None:
     parser.not_with("--iterations", "--input", "--fill", "--expect", "--output")
     parser.not_with("--split-input", "--output", "--expect", "--trace", "--profile-trace")
     parser.not_with("--sanitize", "--profile", "--profile-trace", "--threads")
+    for watch in watching[:2]:
+        parser.not_with(watch, "--checked", "--no-library")
 
 
 def run(arguments: Namespace) -> int:
@@ -265,6 +278,7 @@ def watched_runner(
     from hlo_tools.watching import (  # noqa: PLC0415
         run_checked,
         run_profiled,
+        run_profiled_on,
         run_sanitized,
         run_without_libraries,
     )
@@ -275,6 +289,9 @@ def watched_runner(
         return partial(run_checked, seed=arguments.seed)
     if arguments.sanitize:
         return run_sanitized
+    if arguments.platform.startswith("cuda"):
+        device = "gpu" if arguments.platform == "cuda" else "host"
+        return partial(run_profiled_on, device, trace=arguments.profile_trace)
     return partial(run_profiled, trace=arguments.profile_trace)
 
 

@@ -1,0 +1,163 @@
+"""How long the launches of a module took, beside the least time that a GPU would need for each.
+
+On a GPU each launch stands between two events of its stream, and no graph is recorded. On the
+processor it is the model of threads that takes the time, which tells nothing of a GPU; the least
+times, the *roofline*, are of the GPU that is named.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from emit_cuda.devices import UNKNOWN
+from emit_cuda.executable import Executable
+from emit_cuda.launches import asked
+from emit_cuda.program.emit import emit
+from emit_cuda.program.steps import Launch
+from optimizer.gpu.device import A100
+from optimizer.pipelines import prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+    from emit_cuda.devices import Device, Dim3, Kernels, Purpose
+    from hlo.instruction import Module
+    from optimizer.gpu import device as model
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A launch: the instruction that it is about, and its seconds."""
+
+    kernel: str
+    about: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """All launches of a kernel for an instruction.
+
+    Attributes
+    ----------
+    kind : of kernel.
+    seconds, least_seconds : of all of them together, measured and by the roofline.
+    bound : what the least time is spent with.
+    """
+
+    kernel: str
+    kind: str
+    about: str
+    calls: int
+    seconds: float
+    least_seconds: float
+    bytes: int
+    bound: str
+
+
+@dataclass(frozen=True)
+class TimedKernels:
+    """Kernels of which every launch is timed."""
+
+    device: Device
+    kernels: Kernels
+    times: list[Timed] = field(default_factory=list[Timed])
+
+    def launch(
+        self,
+        kernel: str,
+        grid: Dim3,
+        block: Dim3,
+        shared_bytes: int = 0,
+        arguments: Sequence[int | np.generic] = (),
+        *,
+        stream: int = 0,
+        purpose: Purpose = UNKNOWN,
+    ) -> None:
+        """Let a kernel run, and wait for it."""
+
+        def run() -> None:
+            self.kernels.launch(
+                kernel, grid, block, shared_bytes, arguments, stream=stream, purpose=purpose
+            )
+
+        seconds = self.device.timed(run, stream)
+        self.times.append(Timed(kernel, purpose.instruction, seconds))
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A run of a module.
+
+    Attributes
+    ----------
+    value : the module's.
+    times : the launches of the run, in order.
+    least : for a kernel and an instruction, a launch's kind, least seconds, bytes and bound.
+    gpu : whose roofline that is.
+    """
+
+    value: Any
+    times: tuple[Timed, ...]
+    least: dict[tuple[str, str], tuple[str, float, int, str]]
+    gpu: model.Device
+
+    def rows(self) -> list[Row]:
+        """The launches by kernel and instruction, the longest first."""
+        found: dict[tuple[str, str], list[float]] = {}
+        for each in self.times:
+            found.setdefault((each.kernel, each.about), []).append(each.seconds)
+        rows: list[Row] = []
+        for (kernel, about), seconds in found.items():
+            kind, least, moved, bound = self.least.get((kernel, about), ("", 0.0, 0, ""))
+            n = len(seconds)
+            rows.append(Row(kernel, kind, about, n, sum(seconds), n * least, n * moved, bound))
+        return sorted(rows, key=lambda row: -row.seconds)
+
+    def trace(self) -> str:
+        """Chrome's format: the launches as measured, and below as the roofline would have them."""
+        events: list[dict[str, Any]] = []
+        begin = [0.0, 0.0]
+        for each in self.times:
+            least = self.least.get((each.kernel, each.about), ("", 0.0, 0, ""))[1]
+            for track, seconds in enumerate((each.seconds, least)):
+                events.append({
+                    "name": each.kernel, "ph": "X", "pid": 1, "tid": track,
+                    "ts": begin[track] * 1e6, "dur": seconds * 1e6,
+                    "args": {"instruction": each.about},
+                })  # fmt: skip
+                begin[track] += seconds
+        names = ("measured", f"simulated: {self.gpu.name}")
+        events += [
+            {"name": "thread_name", "ph": "M", "pid": 1, "tid": track, "args": {"name": name}}
+            for track, name in enumerate(names)
+        ]
+        return json.dumps({"traceEvents": events})
+
+
+def profile(
+    module: Module, arguments: Sequence[Any], device: Device, gpu: model.Device = A100
+) -> Profile:
+    """Run an optimized module twice, and take the times of the second run.
+
+    Raises
+    ------
+    HloError
+        as a call of an executable.
+    """
+    program = emit(prepare(module))
+    kernels = TimedKernels(device, device.load(program.source))
+    executable = Executable(module.entry, program, device, kernels, graphs=False)
+    executable(*arguments)
+    kernels.times.clear()
+    value = executable(*arguments)
+    least = {
+        (row.name, row.step.about): (row.step.kind, row.seconds, row.bytes, row.bound)
+        for row in reversed(asked(program, gpu))
+        if isinstance(row.step, Launch)
+    }
+    return Profile(value, tuple(kernels.times), least, gpu)
