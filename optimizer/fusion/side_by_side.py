@@ -41,7 +41,7 @@ def fuse_side_by_side(module: Module, log: Log, kind: Kind, fuse: Fuse, most: in
     most : kernels that become one.
     """
     names = names_of(module)
-    sequential = {c.name for c in sequential_computations(module)}
+    sequential = {c.name for c in sequential_computations(module)} - _of_scalar_loops(module)
     calls = Counter(c.name for instr in module.instructions() for c in instr.called)
     sharded = module.header.num_partitions * module.header.replica_count > 1
 
@@ -58,6 +58,17 @@ def fuse_side_by_side(module: Module, log: Log, kind: Kind, fuse: Fuse, most: in
         return without_fused(rebuild(computation, plan), gone)
 
     return rebuild_module(module, change)
+
+
+def _of_scalar_loops(module: Module) -> set[str]:
+    """The computations of loops whose state is scalars: each such loop is a kernel already."""
+    loops = (i for i in module.instructions() if i.opcode == "while")
+    return {
+        computation.name
+        for loop in loops
+        if all(s.is_array and s.rank == 0 for _, s in loop.shape.leaves())
+        for computation in loop.called
+    }
 
 
 def _found(
