@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from emit_cuda.devices import Device, Dim3, Kernels, Purpose
     from hlo.instruction import Module
-    from optimizer.gpu import device as model
+    from optimizer.gpu.device import DeviceRates
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Profile:
     value: Any
     times: tuple[Timed, ...]
     least: dict[tuple[str, str], tuple[str, float, int, str]]
-    gpu: model.Device
+    gpu: DeviceRates
 
     def rows(self) -> list[Row]:
         """The launches by kernel and instruction, the longest first."""
@@ -140,7 +140,7 @@ class Profile:
 
 
 def profile(
-    module: Module, arguments: Sequence[Any], device: Device, gpu: model.Device = A100
+    module: Module, arguments: Sequence[Any], device: Device, gpu: DeviceRates = A100
 ) -> Profile:
     """Run an optimized module twice, and take the times of the second run.
 
