@@ -26,3 +26,14 @@ def test_a_function_s_own_engine(jax: Any, jnp: Any, engine: str) -> None:
 def test_an_engine_that_there_is_not(jax: Any) -> None:
     with pytest.raises(jax.errors.JaxRuntimeError, match="the engines are auto, interpreter, c"):
         jax.jit(lambda x: x + 1, compiler_options={"pyhlo_engine": "cobol"})(1.0)
+
+
+def test_a_call_that_lapack_would_refuse_is_compiled_and_fails_when_it_runs(
+    jax: Any, engine: str
+) -> None:
+    called = jax.jit(jax.ffi.ffi_call("lapack_sgetrf_ffi", (), has_side_effect=True))
+    compiled = called.lower().compile()
+    assert "lapack_sgetrf_ffi" in compiled.as_text()
+    with pytest.raises(jax.errors.JaxRuntimeError, match="takes 1 arrays, not 0"):
+        compiled()
+    assert engine
