@@ -64,7 +64,7 @@ def read_program(source: Source) -> Program:
         raise HloError("HLO012", str(error), Span(source, error.at, error.at + 1)) from None
     except VisitError as error:
         found = error.orig_exc
-        if not isinstance(found, HloError | ValueError | TypeError | LookupError):
+        if not isinstance(found, HloError | ValueError | TypeError | LookupError | AttributeError):
             raise
         meta: Any = getattr(cast("Any", error).obj, "meta", None)
         at = getattr(meta, "start_pos", 0)
@@ -110,6 +110,9 @@ class _Types(Transformer[Token, Any]):
         return given, results
 
     def type_list(self, *found: Any) -> tuple[Any, ...]:
+        wrong = next((each for each in found if isinstance(each, str)), None)
+        if wrong is not None:
+            raise HloError("HLO012", f"a value is of type `tensor<{wrong}>`, not `{wrong}`")
         return tuple(each for each in found if each is not None)
 
 

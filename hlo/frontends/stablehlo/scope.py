@@ -152,6 +152,8 @@ class Scope:
 
     def _check(self, op: Operation, values: Sequence[Instruction]) -> None:
         """What is made is of the types that the text says."""
+        if not len(values) == len(op.result_shapes) == len(op.results):
+            raise HloError("HLO012", f"{op.name} gives {len(values)} values", op.span)
         for value, shape in zip(values, op.result_shapes, strict=True):
             if not _alike(value.shape, shape):
                 message = f"{op.name} gives {value.shape}, not {shape}"

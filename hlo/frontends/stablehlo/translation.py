@@ -75,7 +75,6 @@ class Translation:
         return translation_of(op)
 
     def _header(self, entry: Function, made: Computation) -> Header:
-        attributes = self.program.attributes
         layout = ComputationLayout(tuple(p.shape for p in made.parameters), made.root.shape)
         single = not made.root.shape.is_tuple
         aliases: list[InputOutputAlias] = []
@@ -90,6 +89,14 @@ class Translation:
             entry_computation_layout=layout,
             input_output_alias=tuple(aliases),
             buffer_donor=tuple(donors),
-            replica_count=int(attributes.get("mhlo.num_replicas", 1)),
-            num_partitions=int(attributes.get("mhlo.num_partitions", 1)),
+            replica_count=self._devices("mhlo.num_replicas"),
+            num_partitions=self._devices("mhlo.num_partitions"),
         )
+
+    def _devices(self, name: str) -> int:
+        """A number of devices among the module's attributes; 1 if it has none."""
+        count = self.program.attributes.get(name, 1)
+        if not isinstance(count, int) or count < 1:
+            span = Span(self.source, 0, 1)
+            raise HloError("HLO012", f"`{name}` is a positive number, not {count!r}", span)
+        return count
