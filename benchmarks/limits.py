@@ -21,7 +21,7 @@ from hlo.opcode import SEQUENTIAL
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from emit_c.executable.profile import Roofline, Row
+    from emit_c.executable.profile import ProfileRow, Roofline
     from hlo.instruction import Instruction
 
 # In multiply-adds of the peak rate, counted as two: an operation that no other is fused with, and a
@@ -53,7 +53,7 @@ class Loop(NamedTuple):
     times: int
 
 
-def least_seconds(row: Row, line: Roofline, *, threads: bool) -> float:
+def least_seconds(row: ProfileRow, line: Roofline, *, threads: bool) -> float:
     """The roofline of a kernel's calls, for the operations that they are, on as many threads."""
     rate = line.flops_per_second / (1 if threads else slots())
     operations = 0.0
@@ -69,7 +69,7 @@ def _contracts(instr: Instruction) -> bool:
     return any(i.opcode in _CONTRACTIONS for i in (instr, *inside))
 
 
-def limit_of_rate(row: Row) -> str:
+def limit_of_rate(row: ProfileRow) -> str:
     """Why a kernel is far from its roofline; empty where nothing known explains it."""
     instr = row.sites[0].instruction
     if instr.opcode == "custom-call":
@@ -114,7 +114,7 @@ def _timed(run: Callable[[], Any]) -> float:
     return time.perf_counter() - begin
 
 
-def limit_of_threads(row: Row, alone: Row, *, threads: bool) -> str:
+def limit_of_threads(row: ProfileRow, alone: ProfileRow, *, threads: bool) -> str:
     """Why a kernel is slower where there are several threads."""
     each = (row.seconds - alone.seconds) / row.calls
     if not threads:
@@ -122,7 +122,7 @@ def limit_of_threads(row: Row, alone: Row, *, threads: bool) -> str:
     return "threads wake meanwhile" if each < WAKE else ""
 
 
-def limit_of_lanes(row: Row, loops: Sequence[Loop], others: int) -> str:
+def limit_of_lanes(row: ProfileRow, loops: Sequence[Loop], others: int) -> str:
     """Why loops of a kernel run in no lanes.
 
     Parameters

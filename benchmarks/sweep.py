@@ -34,7 +34,7 @@ from benchmarks import limits
 from benchmarks.compiled import Work, kernel_works, model_works, program_works
 from benchmarks.measure import both_clocks, rounds_for, spell_seconds, table
 from emit_c.executable.places import place
-from emit_c.executable.profile import Profile, Row, profile
+from emit_c.executable.profile import Profile, ProfileRow, profile
 from emit_c.executable.toolchain import MEANING, OPTIMIZED, toolchain
 from hlo.support.compiler import is_gcc
 from optimizer.dynamic_padder.boundary import static_form
@@ -104,12 +104,12 @@ def findings(work: Work) -> Iterator[Finding]:
     yield from _slower_than_plain(work, module)
 
 
-def _kernel(row: Row) -> str:
+def _kernel(row: ProfileRow) -> str:
     return row.sites[0].kernel
 
 
 def _reasons(
-    found: Profile, row: Row, alone: Row | None, code: Code
+    found: Profile, row: ProfileRow, alone: ProfileRow | None, code: Code
 ) -> Iterator[tuple[str, float, str]]:
     """Why a kernel is listed, the seconds that it loses, and the limit that explains it."""
     name = _kernel(row)

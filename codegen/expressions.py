@@ -186,7 +186,7 @@ class Apply(_Tree):
 
 
 @dataclass(frozen=True, slots=True)
-class Text(_Tree):
+class Quoted(_Tree):
     """Text in quotes."""
 
     text: str
@@ -220,7 +220,7 @@ class Group(_Tree):
     inside: Expr
 
 
-Expr = Name | Literal | Index | Load | Op | Choose | Cast | Apply | Text | Struct | Member | Group
+Expr = Name | Literal | Index | Load | Op | Choose | Cast | Apply | Quoted | Struct | Member | Group
 
 
 def tree(value: Expr | int) -> Expr:

@@ -14,9 +14,9 @@ from codegen.statements import (
     Forever,
     If,
     Let,
+    LocalVariable,
     Statement,
     Try,
-    Variable,
     names_in,
     nested,
     trees,
@@ -65,7 +65,7 @@ def mentions(function: Function) -> dict[str, None]:
     found: list[str] = [base_of(p.kind) for p in (*(function.record or ()), *function.parameters)]
     for statement in nested(function.body):
         match statement:
-            case Let(kind) | Variable(kind):
+            case Let(kind) | LocalVariable(kind):
                 found.append(base_of(kind))
             case For(simd=True, reductions=reductions):
                 found += [operation for operation, _ in reductions]
@@ -142,7 +142,7 @@ def calling(statements: Iterable[Statement], names: Mapping[str, str]) -> tuple[
 
 def _calling(statement: Statement, names: Mapping[str, str]) -> Statement:
     match statement:
-        case Let(kind=kind, value=value) | Variable(kind=kind, value=value):
+        case Let(kind=kind, value=value) | LocalVariable(kind=kind, value=value):
             made = None if value is None else _tree(value, names)
             return replace(statement, kind=_kind(kind, names), value=made)
         case Call(function, arguments) | Try(function, arguments):

@@ -21,8 +21,8 @@ from codegen.expressions import (
     Member,
     Name,
     Op,
+    Quoted,
     Struct,
-    Text,
 )
 from codegen.functions import mentions
 from codegen.kinds import Array, Kind, Pointer, Record, Table
@@ -34,9 +34,9 @@ from codegen.statements import (
     Forever,
     If,
     Let,
+    LocalVariable,
     Statement,
     Try,
-    Variable,
 )
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ _PRINTERS: dict[type, Callable[[Any], str]] = {
     Cast: lambda cast: f"({spelled(cast.kind)}){shown(cast.value, _UNARY)}",
     Choose: _choose,
     Group: lambda group: f"({shown(group.inside)})",
-    Text: lambda text: f'"{text.text}"',
+    Quoted: lambda text: f'"{text.text}"',
     Struct: _struct,
     Member: lambda member: f"{shown(member.pointer, _PRIMARY)}->{member.name}",
 }
@@ -194,12 +194,12 @@ def _lines(statement: Statement) -> Iterator[str]:
             yield _line(statement)
 
 
-def _line(statement: Let | Variable | Assign | Call | Try | Break) -> str:
+def _line(statement: Let | LocalVariable | Assign | Call | Try | Break) -> str:
     """A statement that has no others inside."""
     match statement:
         case Let(kind, name, value):
             return f"const {declared(kind, name)} = {shown(value)};"
-        case Variable(kind, name, value, size):
+        case LocalVariable(kind, name, value, size):
             length = "" if size is None else f"[{size}]"
             return f"{declared(kind, name)}{length}{f' = {shown(value)}' if value else ''};"
         case Assign(target, value):

@@ -12,13 +12,13 @@ from codegen.expressions import (
     Member,
     Name,
     Op,
+    Quoted,
     Struct,
-    Text,
     children,
 )
 from codegen.indexing import Counter
 from codegen.kinds import Pointer, Record
-from codegen.statements import Call, For, Let, Try, Variable, blocks, trees
+from codegen.statements import Call, For, Let, LocalVariable, Try, blocks, trees
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 def key_of(function: Function) -> tuple[Any, ...]:
     """A key that two functions share if and only if one can be called instead of the other."""
-    return _Key(function).key
+    return _FunctionKey(function).key
 
 
-class _Key:
+class _FunctionKey:
     """Everything that a function says, with the names that it declares numbered as they come."""
 
     def __init__(self, function: Function) -> None:
@@ -79,7 +79,7 @@ class _Key:
             match statement:
                 case Let(kind, name):
                     self._declare(kind, name)
-                case Variable(kind, name, value, size):
+                case LocalVariable(kind, name, value, size):
                     self.found += [size, value is None]
                     self._declare(kind, name)
                 case For():
@@ -127,7 +127,7 @@ class _Key:
                 return self.numbers.get(name, name)
             case Cast(kind) | Struct(kind):
                 self._kind(kind)
-            case Text(text):
+            case Quoted(text):
                 return text
             case _:
                 pass

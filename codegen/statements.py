@@ -27,7 +27,7 @@ class Let:
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class LocalVariable:
     """A name whose value changes: `f32 total = 0;`. An array has its length in `size`.
 
     Attributes
@@ -125,8 +125,8 @@ class Try:
     arguments: tuple[Expr, ...]
 
 
-Statement = Let | Variable | Assign | For | If | Forever | Break | Call | Try
-_STRAIGHT = (Let, Assign, Variable)
+Statement = Let | LocalVariable | Assign | For | If | Forever | Break | Call | Try
+_STRAIGHT = (Let, Assign, LocalVariable)
 
 
 def straight(statements: Sequence[Statement]) -> bool:
@@ -166,7 +166,7 @@ def _vectorized(statement: Statement) -> Statement:
         return statement
     if any(not isinstance(s, (For, *_STRAIGHT)) for s in statement.body):
         return statement
-    if any(isinstance(s, Variable) for s in statement.body):
+    if any(isinstance(s, LocalVariable) for s in statement.body):
         return statement
     return replace(statement, body=vectorized(statement.body))
 
@@ -210,7 +210,7 @@ def trees(statement: Statement) -> Iterator[Expr]:
         case Assign(target, value):
             yield target
             yield value
-        case Variable(value=value):
+        case LocalVariable(value=value):
             if value is not None:
                 yield value
         case For(stop=stop, start=start, step=step):
@@ -265,7 +265,7 @@ def rewritten(statement: Statement, change: Callable[[Expr], Expr]) -> Statement
             return Let(kind, name, change(value))
         case Assign(target, value):
             return Assign(change(target), change(value))
-        case Variable(value=value):
+        case LocalVariable(value=value):
             return statement if value is None else replace(statement, value=change(value))
         case For() | Forever() | If():
             return _rewritten_inside(statement, change)

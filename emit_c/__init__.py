@@ -38,7 +38,7 @@ from optimizer.pipelines import prepare
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from emit_c.executable.built import Built, View
+    from emit_c.executable.built import Built, StridedView
     from hlo.instruction import Instruction, Module
 
 # Files define their opcodes when they are imported.
@@ -186,7 +186,7 @@ def _written(
     optimize: bool,
     plain: bool,
     units: Units | None = None,
-) -> tuple[Program, Mapping[int, View]]:
+) -> tuple[Program, Mapping[int, StridedView]]:
     """The C of a module, and how its results are to be seen.
 
     Parameters

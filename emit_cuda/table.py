@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from codegen.custom_calls import table
 from codegen.elements.constants import literal_of
-from codegen.elements.table import Element, Entry, Kernel, Scalar
+from codegen.elements.table import Element, Entry, Scalar, WholeArray
 from codegen.opcodes import elements
 from codegen.opcodes.ordering import write_sort, write_topk
 from codegen.opcodes.scalar import WRAPPING, write_elementwise
@@ -35,7 +35,7 @@ emits_cuda: OpTable[Entry] = OpTable(
     base=elements,
 )
 # The kernels of custom calls.
-custom_calls = table.Kernels(table.kernel)
+custom_calls = table.CustomCallKernels(table.kernel)
 # What the processor computes in their place: see `emit_cuda.program.host_calls`.
 ON_HOST = frozenset(CUSTOM_CALLS) - custom_calls.targets - set(EXPANSIONS)
 
@@ -63,6 +63,6 @@ def write_constant(body: Body, instr: Instruction, index: Index) -> Expr:
 for _opcode in WRAPPING:
     emits_cuda.define(_opcode, Scalar(partial(write_elementwise, _opcode, wraps=False)))
 emits_cuda.define("constant", Element(write_constant))
-emits_cuda.define("scatter", Kernel(write_scatter_in_parallel))
-emits_cuda.define("sort", Kernel(partial(write_sort, in_chunks=False), in_memory=()))
-emits_cuda.define("topk", Kernel(partial(write_topk, in_chunks=False), in_memory=()))
+emits_cuda.define("scatter", WholeArray(write_scatter_in_parallel))
+emits_cuda.define("sort", WholeArray(partial(write_sort, in_chunks=False), in_memory=()))
+emits_cuda.define("topk", WholeArray(partial(write_topk, in_chunks=False), in_memory=()))

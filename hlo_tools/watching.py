@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from emit_c.executable.profile import Profile, Row
+    from emit_c.executable.profile import Profile, ProfileRow
     from hlo.instruction import Module
 
 # Rows that are shown one by one.
@@ -151,7 +151,7 @@ def summary(found: Profile) -> str:
     )
 
 
-def _notes(rows: Sequence[Row]) -> Iterator[str]:
+def _notes(rows: Sequence[ProfileRow]) -> Iterator[str]:
     rest = rows[MOST_ROWS:]
     if rest:
         spent = duration(sum(row.seconds for row in rest))
@@ -160,7 +160,7 @@ def _notes(rows: Sequence[Row]) -> Iterator[str]:
     yield "over 100% where data lay in caches, which are faster than memory"
 
 
-def _cells(row: Row, spent: float) -> list[str]:
+def _cells(row: ProfileRow, spent: float) -> list[str]:
     seconds = max(row.seconds, 1e-9)
     instr = row.sites[0].instruction
     names = f"{instr.opcode} {instr.shape.text_without_layout}"

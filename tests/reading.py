@@ -15,8 +15,8 @@ from codegen.expressions import (
     Load,
     Name,
     Op,
+    Quoted,
     Struct,
-    Text,
 )
 from codegen.kinds import Array, Kind, Pointer, Record
 from codegen.printer import PRECEDENCE, precedence, shown
@@ -140,7 +140,7 @@ class _Reader:
         if token[0] == "'":
             return Literal(ord(token[1]), "char")
         if token[0] == '"':
-            return Text(token[1:-1])
+            return Quoted(token[1:-1])
         if token[0].isdigit():
             return _number(token)
         return Name(token)

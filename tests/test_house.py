@@ -152,6 +152,27 @@ def test_a_trait_is_asked_for_and_not_listed() -> None:
     assert not found
 
 
+# Both engines tell their observers of an `Event`, and an expression has literals as HLO has.
+IN_BOTH = {"Event", "Literal"}
+NAMED = ("hlo.", "interpreter.", "optimizer.", "codegen.", "emit_c.")
+
+
+def test_a_class_name_means_one_thing() -> None:
+    """From the language to C no two classes share a name, unless one is a kind of the other."""
+    found: dict[str, str] = {}
+    twice: list[str] = []
+    for name, tree in TREES.items():
+        for node in ast.walk(tree) if name.startswith(NAMED) else ():
+            if not isinstance(node, ast.ClassDef):
+                continue
+            title = node.name.lstrip("_")
+            narrower = any(ast.unparse(b).rpartition(".")[2] == node.name for b in node.bases)
+            if title not in IN_BOTH and not narrower and title in found:
+                twice.append(f"{title}: {found[title]} and {name}")
+            found.setdefault(title, name)
+    assert not twice
+
+
 CODE = re.compile(r"HLO\d{3}")
 
 

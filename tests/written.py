@@ -14,7 +14,7 @@ def Let(kind, name, value):  # noqa: N802 - as what it makes
 
 
 def Variable(kind, name, value=None, size=None, work=0):  # noqa: N802
-    return statements.Variable(kind, name, tree(value), size, work)
+    return statements.LocalVariable(kind, name, tree(value), size, work)
 
 
 def Assign(target, value):  # noqa: N802

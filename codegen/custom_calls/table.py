@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.elements.table import Kernel, elements
+from codegen.elements.table import WholeArray, elements
 from hlo import attributes as a
 from hlo.errors.error import HloError
 from interpreter.custom_calls.placement import PARTITION
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     Write = Callable[[Body, Instruction, Sequence[Name]], int | None]
 
 
-class Kernels:
+class CustomCallKernels:
     """The kernels of custom calls, by target; those of all emitters, and one emitter's own."""
 
-    def __init__(self, base: Kernels | None = None) -> None:
+    def __init__(self, base: CustomCallKernels | None = None) -> None:
         self._base = base
         self._writes: dict[str, Write] = {}
 
@@ -54,7 +54,7 @@ class Kernels:
         """Whether a target has a kernel."""
         return isinstance(target, str) and self.get(target) is not None
 
-    def entry(self) -> Kernel:
+    def entry(self) -> WholeArray:
         """What a table says of custom calls that have one of these kernels."""
 
         def write(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:
@@ -63,10 +63,10 @@ class Kernels:
             assert found is not None
             return found(body, instr, outputs)
 
-        return Kernel(write)
+        return WholeArray(write)
 
 
-kernel = Kernels()
+kernel = CustomCallKernels()
 
 
 def refuse(instr: Instruction) -> HloError:

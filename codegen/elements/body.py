@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, cast
 
 from codegen.elements.constants import literal_of
 from codegen.elements.memory import pointer_into
-from codegen.elements.table import Element, Entry, Scalar, Schedule
-from codegen.elements.trace import Trace
+from codegen.elements.table import BetweenKernels, Element, Entry, Scalar
+from codegen.elements.trace import AccessTrace
 from codegen.elements.types import is_narrow, load, store, stored_narrowed, wide
 from codegen.expressions import Expr, Literal, Name, condition_of, item, tree
 from codegen.indexing import Index, counter, linear
 from codegen.kinds import Pointer
-from codegen.statements import Assign, Call, For, If, Let, Statement, Variable, vectorized
+from codegen.statements import Assign, Call, For, If, Let, LocalVariable, Statement, vectorized
 from hlo.attributes import GetTupleElement
 from hlo.errors.error import HloError
 from optimizer.memory.heap import aligned
@@ -91,7 +91,7 @@ class Writer:
         self.own_bytes = 0
         self.functions: dict[str, Function] = {}
         self.raw: dict[Expr, tuple[ElementType, Expr]] = {}
-        self.trace: Trace | None = None
+        self.trace: AccessTrace | None = None
         self.patience: Name | None = None
         self.fails = False
         self.wraps = True
@@ -130,10 +130,10 @@ class Body:
         *,
         work: int = 0,
     ) -> Name:
-        """Declare a variable; gives its name. What the arguments mean: see `Variable`."""
+        """Declare a variable; gives its name. What the arguments mean: see `LocalVariable`."""
         unique = self.writer.names.unique(name)
         begin = None if value is None else tree(value)
-        self.add(Variable(kind, unique, begin, size, work))
+        self.add(LocalVariable(kind, unique, begin, size, work))
         return Name(unique)
 
     def assign(self, target: Expr, value: Expr | int) -> None:
@@ -166,9 +166,9 @@ class Body:
         return self.variable(Pointer(kind), name, pointer_into(Name("own"), begin, kind))
 
     @contextmanager
-    def watched(self) -> Generator[Trace]:
+    def watched(self) -> Generator[AccessTrace]:
         """What is read and asked meanwhile."""
-        before, trace = self.writer.trace, Trace()
+        before, trace = self.writer.trace, AccessTrace()
         self.writer.trace = trace
         try:
             yield trace
@@ -297,7 +297,7 @@ class Body:
             if (stored := stored_narrowed(kind, made)) is not None:
                 self.writer.raw[name] = (kind, stored)
             return (name,)
-        if isinstance(entry, Element | Schedule) and entry.write is not None:
+        if isinstance(entry, Element | BetweenKernels) and entry.write is not None:
             value: Expr | Values = entry.write(self, instr, index)
             self.writer.computed[instr] = None
             return value if isinstance(value, tuple) else (value,)

@@ -3,10 +3,10 @@
 An emitter's own table stands on this one, and has only what the emitter does otherwise. An entry is
 one of five kinds. `Scalar` is an expression, written with the operands' values at the same place.
 `Element` is a function that emits the value at one index of the result, reading operands wherever
-it wants: such instructions can be fused into their users' loops. `Kernel` is a function that emits
-statements which write the whole result: it needs its operands in memory. `Schedule` marks what a
-program's schedule does between kernels: control flow, tuples, calls. `Rewritten` names the pass of
-the optimizer that leaves none of an opcode to an emitter.
+it wants: such instructions can be fused into their users' loops. `WholeArray` is a function that
+emits statements which write the whole result: it needs its operands in memory. `BetweenKernels`
+marks work of a program's schedule between kernels: control flow, tuples, calls. `Rewritten` names
+the pass of the optimizer that leaves none of an opcode to an emitter.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class WholeArray:
     """`write(body, instr, outputs)` emits statements that write all outputs.
 
     Attributes
@@ -60,7 +60,7 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class BetweenKernels:
     """Done between kernels, by a program's schedule.
 
     Attributes
@@ -85,7 +85,7 @@ class Rewritten:
     unless: str = ""
 
 
-Entry = Scalar | Element | Kernel | Schedule | Rewritten
+Entry = Scalar | Element | WholeArray | BetweenKernels | Rewritten
 
 elements: OpTable[Entry] = OpTable("elements")
 
@@ -101,6 +101,6 @@ def is_of_scalars(table: OpTable[Entry], instr: Instruction) -> bool:
         return False
     entry = table.get(instr.opcode)
     written = isinstance(entry, Scalar | Element)
-    if isinstance(entry, Schedule):
+    if isinstance(entry, BetweenKernels):
         written = entry.write is not None or instr.opcode in ("parameter", "get-tuple-element")
     return written and all(is_of_scalars(table, i) for c in instr.called for i in c.instructions)

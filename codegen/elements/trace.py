@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from codegen.indexing import Sum, Within
 
 
-class Trace:
+class AccessTrace:
     """What the statements of one element read, and what they ask of the index.
 
     Attributes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.elements.table import Kernel, Rewritten, elements
+from codegen.elements.table import Rewritten, WholeArray, elements
 from codegen.expressions import Name, item
 from hlo.errors.error import HloError
 from optimizer.expanders.degenerate_collective_remover import ALONE, ENDS, STARTS, is_alone
@@ -46,7 +46,7 @@ def _row_bytes(shape: Shape) -> int:
     return shape.size // max(shape.dims[0], 1) * shape.element_type.bytes
 
 
-elements.define("ragged-all-to-all", Kernel(write_ragged_all_to_all))
+elements.define("ragged-all-to-all", WholeArray(write_ragged_all_to_all))
 elements.define_all(
     dict.fromkeys((*ALONE, *STARTS, *ENDS), Rewritten("degenerate-collective-remover", OTHERS))
 )

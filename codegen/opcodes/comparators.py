@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class SortKey:
     """One key of a comparator.
 
     Attributes
@@ -85,9 +85,9 @@ def _bits(number: int) -> Literal:
     return Literal(number, "u32", hexadecimal=True)
 
 
-def keys(comparator: Computation) -> tuple[Key, ...]:
+def keys(comparator: Computation) -> tuple[SortKey, ...]:
     """The keys that a comparator compares, the most important first; none if it is another kind."""
-    found: list[Key] = []
+    found: list[SortKey] = []
     root = comparator.root
     while root.opcode in ("or", "select"):
         first = _unequal_first(root)
@@ -123,7 +123,7 @@ def _is(instr: Instruction, *directions: str) -> bool:
     return instr.opcode == "compare" and Compare.of(instr).direction in directions
 
 
-def _key(less: Instruction) -> Key | None:
+def _key(less: Instruction) -> SortKey | None:
     """The key of one comparison."""
     if not _is(less, "LT", "GT") or less.operands[0].shape.element_type.is_complex:
         return None
@@ -134,7 +134,7 @@ def _key(less: Instruction) -> Key | None:
     attrs = Compare.of(less)
     # Where the right element stands on the left, less is more.
     descending = (attrs.direction == "GT") != (side == 1)
-    return Key(left, side, descending, attrs.type == "TOTALORDER")
+    return SortKey(left, side, descending, attrs.type == "TOTALORDER")
 
 
 def _twins(left: Instruction, right: Instruction) -> int | None:

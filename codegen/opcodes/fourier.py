@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class LineLayout:
     """How groups of lines lie in memory, in complex numbers.
 
     Attributes
@@ -98,7 +98,7 @@ def _room(n: int) -> int:
     return n if radices(n) is not None else good_length(2 * n - 1)
 
 
-class _Block:
+class _LineBlock:
     """As many lines as there are lanes, in the cache: `x`, and room for as many in `y`."""
 
     def __init__(self, transforms: Transforms, n: int, count: Expr) -> None:
@@ -202,7 +202,7 @@ class Transforms:
         return self.body.constant(Constant(array(self.kind, parts.shape), parts), name)
 
     def write(
-        self, n: int, source: Lines, target: Lines, counts: tuple[int, int], way: Way
+        self, n: int, source: LineLayout, target: LineLayout, counts: tuple[int, int], way: Way
     ) -> None:
         """Transform lines of n numbers, each to another place or where it is.
 
@@ -219,31 +219,31 @@ class Transforms:
             self._write_convolution(n, source, target, counts, way)
 
     def _write_blocks(
-        self, n: int, source: Lines, target: Lines, counts: tuple[int, int], way: Way
+        self, n: int, source: LineLayout, target: LineLayout, counts: tuple[int, int], way: Way
     ) -> None:
         """Transform as many lines at a time as there are lanes."""
         groups, lines = counts
         names, sizes = ["group", "block"], [groups, -(-lines // self.width)]
         with self.body.loops(names, sizes, parallel=True) as (group, number):
             first = number * self.width
-            block = _Block(self, n, self._count(first, lines))
+            block = _LineBlock(self, n, self._count(first, lines))
             block.take(n, source.at(group, first), source.step, source.line, way)
             block.transform(n)
             block.give(n, target.at(group, first), target.step, target.line, way)
 
     def _write_matrix(
-        self, n: int, source: Lines, target: Lines, counts: tuple[int, int], way: Way
+        self, n: int, source: LineLayout, target: LineLayout, counts: tuple[int, int], way: Way
     ) -> None:
         """Transform each line as a matrix: columns, then rows."""
         rows = middle_factor(n)
         columns = n // rows
         turned = self.scratch("turned", n * counts[0] * counts[1])
-        between = Lines(turned, 1, n, n * counts[1])
+        between = LineLayout(turned, 1, n, n * counts[1])
         blocks = [-(-size // self.width) for size in (columns, rows)]
         names = ["group", "line", "block"]
         with self.body.loops(names, [*counts, blocks[0]], parallel=True) as (group, line, number):
             first = number * self.width
-            block = _Block(self, rows, self._count(first, columns))
+            block = _LineBlock(self, rows, self._count(first, columns))
             begin = source.at(group, line, first * source.step)
             block.take(rows, begin, columns * source.step, source.step, way)
             block.transform(rows)
@@ -251,27 +251,27 @@ class Transforms:
             block.give(rows, between.at(group, line, first), columns, 1, Way())
         with self.body.loops(names, [*counts, blocks[1]], parallel=True) as (group, line, number):
             first = number * self.width
-            block = _Block(self, columns, self._count(first, rows))
+            block = _LineBlock(self, columns, self._count(first, rows))
             block.take(columns, between.at(group, line, first * columns), 1, columns, Way())
             block.transform(columns)
             begin = target.at(group, line, first * target.step)
             block.give(columns, begin, rows * target.step, target.step, way)
 
     def _write_convolution(
-        self, n: int, source: Lines, target: Lines, counts: tuple[int, int], way: Way
+        self, n: int, source: LineLayout, target: LineLayout, counts: tuple[int, int], way: Way
     ) -> None:
         """Transform a few lines by two transforms of longer ones, in memory."""
         longer = good_length(2 * n - 1)
         factors = self.constant(chirp(n), "chirp")
         scaled = self.constant(chirp(n) * way.scale, "chirp")
         products = self.constant(chirp_transform(n, longer), "chirp_transform")
-        room = Lines(
+        room = LineLayout(
             self.scratch("longer", longer * counts[0] * counts[1]), 1, longer, longer * counts[1]
         )
         rest = (longer - n) * 2 * self.kind.bytes
 
         def multiply(
-            begin: Lines, end: Lines, by: Name, size: int, turns: tuple[bool, bool]
+            begin: LineLayout, end: LineLayout, by: Name, size: int, turns: tuple[bool, bool]
         ) -> None:
             with self.body.loops(["group", "line"], counts, parallel=True) as (group, line):
                 places = (begin.at(group, line), begin.step, end.at(group, line), end.step)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.elements.table import Kernel, elements
+from codegen.elements.table import WholeArray, elements
 from codegen.elements.types import literal, narrowed, store, wide
 from codegen.expressions import Apply, Cast, Expr, Literal, Name, apply, behind, item
 from codegen.indexing import counter, linear
@@ -219,9 +219,9 @@ def write_batch_norm_grad(body: Body, instr: Instruction, outputs: Sequence[Name
 
 elements.define_all(
     {
-        "cholesky": Kernel(write_cholesky),
-        "triangular-solve": Kernel(write_triangular_solve),
-        "batch-norm-training": Kernel(write_batch_norm_training, in_memory=()),
-        "batch-norm-grad": Kernel(write_batch_norm_grad, in_memory=()),
+        "cholesky": WholeArray(write_cholesky),
+        "triangular-solve": WholeArray(write_triangular_solve),
+        "batch-norm-training": WholeArray(write_batch_norm_training, in_memory=()),
+        "batch-norm-grad": WholeArray(write_batch_norm_grad, in_memory=()),
     }
 )

@@ -20,7 +20,7 @@ from codegen.expressions import (
 )
 from codegen.indexing import linear
 from codegen.kinds import Pointer
-from codegen.statements import Assign, For, If, Variable
+from codegen.statements import Assign, For, If, LocalVariable
 from hlo import attributes as a
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hlo.types.element_type import ElementType
 
 
-class Rows:
+class MergedRows:
     """Each thread's own memory for a row of each operand, and for the order of its elements."""
 
     def __init__(self, body: Body, n: int, types: Sequence[ElementType]) -> None:
@@ -83,7 +83,7 @@ class Rows:
                     body.assign(left, left + negated(take))
                 body.add(For("at", end, tuple(step), start=begin))
             body.add(For("begin", n, tuple(merge), step=Literal(2) * width))
-            done = Variable(Pointer("s32"), "done", target)
+            done = LocalVariable(Pointer("s32"), "done", target)
             body.add(done, Assign(target, source), Assign(source, Name("done")))
         rounds = max(n - 1, 0).bit_length()
         body.add(For("level", rounds, tuple(round_)))
@@ -96,7 +96,7 @@ def write_merge_sort(body: Body, instr: Instruction, outputs: Sequence[Name]) ->
     axis, shape = attrs.dimensions[0], instr.operands[0].shape
     n = shape.dims[axis]
     types = [o.shape.element_type for o in instr.operands]
-    rows = Rows(body, n, types)
+    rows = MergedRows(body, n, types)
     comparator = instr.called[0]
 
     def before(x: Expr, y: Expr) -> Expr:

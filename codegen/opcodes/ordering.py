@@ -13,7 +13,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.elements.body import Body, Environment
-from codegen.elements.table import Kernel, elements
+from codegen.elements.table import WholeArray, elements
 from codegen.elements.types import store
 from codegen.expressions import (
     Cast,
@@ -30,7 +30,7 @@ from codegen.expressions import (
 from codegen.indexing import counter, linear, unknown
 from codegen.kinds import Pointer
 from codegen.opcodes.bits import bits_of, from_bits
-from codegen.opcodes.comparators import Key, keys
+from codegen.opcodes.comparators import SortKey, keys
 from codegen.opcodes.merging import write_merge_sort
 from codegen.opcodes.words import Words
 from codegen.statements import For, If, straight
@@ -73,7 +73,7 @@ def write_sort(
     with _rows(body, shape, axis) as at:
         lost = body.variable("u32", "lost", 0) if told else None
 
-        def value(key: Key) -> Callable[[Sum], Expr]:
+        def value(key: SortKey) -> Callable[[Sum], Expr]:
             def word(j: Sum) -> Expr:
                 values = [body.element(o, at(j)) for o in instr.operands]
                 made = _key(body, instr, key, values)
@@ -110,7 +110,7 @@ def write_sort(
     return words.scratch_bytes
 
 
-def _told(instr: Instruction, found: Sequence[Key]) -> Instruction | None:
+def _told(instr: Instruction, found: Sequence[SortKey]) -> Instruction | None:
     """The operand whose elements can be made from the only key, so that they need no fetching."""
     if len(found) > 1:
         return None
@@ -120,7 +120,7 @@ def _told(instr: Instruction, found: Sequence[Key]) -> Instruction | None:
     return operand if len(read) == 1 and found[0].tells(operand.shape.element_type) else None
 
 
-def _note_loss(body: Body, lost: Name, key: Key, word: Expr, value: Expr) -> None:
+def _note_loss(body: Body, lost: Name, key: SortKey, word: Expr, value: Expr) -> None:
     """Note whether an element can't be made from its key's word."""
     bits = bits_of(body, value, key.element_type)
     body.assign(lost, lost | Group(key.bits_of_word(word) ^ bits))
@@ -131,7 +131,7 @@ def _axis(instr: Instruction) -> int:
     return attrs.dimensions[0]
 
 
-def _key(body: Body, instr: Instruction, key: Key, values: Sequence[Expr]) -> Expr:
+def _key(body: Body, instr: Instruction, key: SortKey, values: Sequence[Expr]) -> Expr:
     """The word of a comparator's key, for an element of each of the sorted arrays."""
     environment = Environment()
     for parameter in instr.called[0].parameters:
@@ -141,7 +141,7 @@ def _key(body: Body, instr: Instruction, key: Key, values: Sequence[Expr]) -> Ex
     return key.word(Body(body.writer, environment).element(key.value, ()))
 
 
-def _parts(key: Key, value: Callable[[Sum], Expr]) -> list[Part]:
+def _parts(key: SortKey, value: Callable[[Sum], Expr]) -> list[Part]:
     """A key's word, or its halves."""
     if key.bits <= 32:
         return [(value, key.bits)]
@@ -187,7 +187,9 @@ def _order(words: Words, parts: Sequence[Part], lost: Name | None = None) -> Nam
     return done
 
 
-def _write_alone(body: Body, instr: Instruction, key: Key, output: Name, *, in_chunks: bool) -> int:
+def _write_alone(
+    body: Body, instr: Instruction, key: SortKey, output: Name, *, in_chunks: bool
+) -> int:
     """Sort one array of at most 32 bits by one key; gives the bytes of scratch."""
     shape = instr.operands[0].shape
     n = shape.dims[_axis(instr)]
@@ -200,18 +202,18 @@ def _write_alone(body: Body, instr: Instruction, key: Key, output: Name, *, in_c
     return words.scratch_bytes
 
 
-def _is_exact(key: Key, element_type: ElementType) -> bool:
+def _is_exact(key: SortKey, element_type: ElementType) -> bool:
     """Whether elements are integers of 32 bits, and their own keys."""
     return key.value.opcode == "parameter" and element_type.name in ("s32", "u32")
 
 
-def _is_counted(n: int, key: Key, element_type: ElementType) -> bool:
+def _is_counted(n: int, key: SortKey, element_type: ElementType) -> bool:
     """Whether elements are integers of so few bits that many are equal, and their own keys."""
     own = key.value.opcode == "parameter" and element_type.kind in ("signed", "unsigned")
     return own and key.bits == element_type.bits and n >= machine.COUNTED.get(key.bits, n + 1)
 
 
-def _write_counting_sort(body: Body, instr: Instruction, key: Key, output: Name) -> None:
+def _write_counting_sort(body: Body, instr: Instruction, key: SortKey, output: Name) -> None:
     """Count how often each key occurs in a row, and write it as often."""
     operand = instr.operands[0]
     element_type, dims = operand.shape.element_type, operand.shape.dims
@@ -237,7 +239,7 @@ def _write_counting_sort(body: Body, instr: Instruction, key: Key, output: Name)
 
 
 def _write_single_sort(
-    words: Words, instr: Instruction, key: Key, output: Name, *, exact: bool
+    words: Words, instr: Instruction, key: SortKey, output: Name, *, exact: bool
 ) -> None:
     """Sort the row's elements themselves, without their numbers.
 
@@ -316,7 +318,7 @@ def write_topk(
     attrs = a.TopK.of(instr)
     operand, k = instr.operands[0], attrs.k
     *others, n = operand.shape.dims
-    key = Key(operand, 0, descending=attrs.largest, total=True)
+    key = SortKey(operand, 0, descending=attrs.largest, total=True)
     few = k <= machine.MOST_KEPT or (k <= machine.MOST_KEPT_OF_MANY and machine.MANY_KEYS * k <= n)
     scans = few and 0 < k < n and key.bits <= 32
     words = None if scans else Words(body, n, prod(others), in_chunks=in_chunks)
@@ -383,5 +385,5 @@ def _write_least(body: Body, word: Callable[[Sum], Expr], n: int, k: int) -> Nam
 
 
 elements.define_all(
-    {"sort": Kernel(write_sort, in_memory=()), "topk": Kernel(write_topk, in_memory=())}
+    {"sort": WholeArray(write_sort, in_memory=()), "topk": WholeArray(write_topk, in_memory=())}
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.elements.body import Body, Environment, scalars_of
-from codegen.elements.table import Schedule, elements
+from codegen.elements.table import BetweenKernels, elements
 from codegen.elements.types import wide
 from codegen.expressions import Expr, Literal, Op, binary, negated
 from codegen.statements import Break, Forever, If, Try
@@ -98,15 +98,15 @@ def _variables(body: Body, instr: Instruction, values: Values | None = None) -> 
 
 elements.define_all(
     {
-        "parameter": Schedule(),
-        "tuple": Schedule(write_tuple),
-        "get-tuple-element": Schedule(),
-        "after-all": Schedule(lambda *_: ()),
-        "call": Schedule(write_call),
-        "fusion": Schedule(write_call),
-        "conditional": Schedule(write_conditional),
-        "while": Schedule(write_while),
-        "copy-start": Schedule(),
-        "copy-done": Schedule(),
+        "parameter": BetweenKernels(),
+        "tuple": BetweenKernels(write_tuple),
+        "get-tuple-element": BetweenKernels(),
+        "after-all": BetweenKernels(lambda *_: ()),
+        "call": BetweenKernels(write_call),
+        "fusion": BetweenKernels(write_call),
+        "conditional": BetweenKernels(write_conditional),
+        "while": BetweenKernels(write_while),
+        "copy-start": BetweenKernels(),
+        "copy-done": BetweenKernels(),
     }
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.elements.table import Kernel, elements
+from codegen.elements.table import WholeArray, elements
 from codegen.elements.types import store
 from codegen.expressions import Cast, Expr, Group, Literal, Name, apply, binary, indexed, item
 from codegen.indexing import linear, unknown
@@ -97,7 +97,7 @@ def write_rng_get_and_update_state(body: Body, instr: Instruction, outputs: Sequ
 
 elements.define_all(
     {
-        "rng-bit-generator": Kernel(write_rng_bit_generator, in_memory=()),
-        "rng-get-and-update-state": Kernel(write_rng_get_and_update_state),
+        "rng-bit-generator": WholeArray(write_rng_bit_generator, in_memory=()),
+        "rng-get-and-update-state": WholeArray(write_rng_get_and_update_state),
     }
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.elements.table import Kernel, elements
+from codegen.elements.table import WholeArray, elements
 from codegen.elements.types import literal
 from codegen.expressions import (
     Cast,
@@ -24,7 +24,7 @@ from codegen.expressions import (
     item,
 )
 from codegen.kinds import Pointer
-from codegen.opcodes.fourier import Lines, Transforms, Way
+from codegen.opcodes.fourier import LineLayout, Transforms, Way
 from codegen.opcodes.fourier_lengths import roots_of_unity
 from hlo import attributes as a
 
@@ -78,14 +78,14 @@ def _write_axes(
         side_by_side = inner >= min(outer, transforms.width // 2)
         line, group = (1, n * inner) if side_by_side else (n * inner, 1)
         counts = (outer, inner) if side_by_side else (inner, outer)
-        begin, end = (Lines(pointer, inner, line, group) for pointer in (source, target))
+        begin, end = (LineLayout(pointer, inner, line, group) for pointer in (source, target))
         once = Way(way.turned, way.scale if place == 0 else 1.0)
         transforms.write(n, begin, end, counts, once)
         source = target
     return source
 
 
-def _complexes(transforms: Transforms, dims: Sequence[int]) -> tuple[int, int, Lines]:
+def _complexes(transforms: Transforms, dims: Sequence[int]) -> tuple[int, int, LineLayout]:
     """Room to transform the last dimension of real numbers as complex ones.
 
     Returns
@@ -95,7 +95,7 @@ def _complexes(transforms: Transforms, dims: Sequence[int]) -> tuple[int, int, L
     """
     n, count = dims[-1], prod(dims[:-1])
     size = n if n % 2 else n // 2
-    return n, count, Lines(transforms.scratch("complexes", count * size), 1, size, 0)
+    return n, count, LineLayout(transforms.scratch("complexes", count * size), 1, size, 0)
 
 
 def _write_from_real(
@@ -117,7 +117,7 @@ def _write_from_real(
             value = Choose(binary("==", indexed(k), 1), Literal(0), number)
             body.assign(item(target, line * (2 * kept) + k), value)
         return
-    transforms.write(half, Lines(source, 1, half, 0), lines, (1, count), Way())
+    transforms.write(half, LineLayout(source, 1, half, 0), lines, (1, count), Way())
     roots = transforms.constant(roots_of_unity(n), "roots")
     with body.loops(["line"], [count], parallel=True) as (line,):
         ends = behind(complexes, line * n), behind(target, line * (2 * kept))
@@ -155,7 +155,7 @@ def _write_to_real(
     with body.loops(["line"], [count], parallel=True) as (line,):
         ends = behind(source, line * (2 * kept)), behind(complexes, line * n)
         body.call(f"real_parts_together_{kind}", *ends, roots, half, work=8 * n)
-    ends = (lines, Lines(target, 1, half, 0))
+    ends = (lines, LineLayout(target, 1, half, 0))
     transforms.write(half, *ends, (1, count), Way(turned=True, scale=scale))
 
 
@@ -164,4 +164,4 @@ def _twice(place: Expr) -> Expr:
     return Literal(2) * Group(place)
 
 
-elements.define("fft", Kernel(write_fft))
+elements.define("fft", WholeArray(write_fft))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.elements.memory import copied
-from codegen.elements.table import Kernel, elements
+from codegen.elements.table import WholeArray, elements
 from codegen.elements.types import load, store, wide
 from codegen.expressions import (
     NEVER,
@@ -191,8 +191,8 @@ def write_select_and_scatter(body: Body, instr: Instruction, outputs: Sequence[N
 
 elements.define_all(
     {
-        "dynamic-update-slice": Kernel(write_dynamic_update_slice, in_memory=(0,)),
-        "scatter": Kernel(write_scatter),
-        "select-and-scatter": Kernel(write_select_and_scatter, in_memory=()),
+        "dynamic-update-slice": WholeArray(write_dynamic_update_slice, in_memory=(0,)),
+        "scatter": WholeArray(write_scatter),
+        "select-and-scatter": WholeArray(write_select_and_scatter, in_memory=()),
     }
 )

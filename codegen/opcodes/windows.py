@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Windows:
+class ReduceWindow:
     """A reduce-window, taken apart."""
 
     instr: Instruction
@@ -67,11 +67,11 @@ class Windows:
             body.assign(item(output, number), store(kind, value))
 
 
-def windows_of(instr: Instruction) -> Windows:
+def windows_of(instr: Instruction) -> ReduceWindow:
     """Give a reduce-window, taken apart."""
     attrs = a.Windowed.of(instr)
     half = len(instr.operands) // 2
-    return Windows(instr, instr.operands[:half], instr.operands[half:], attrs.window)
+    return ReduceWindow(instr, instr.operands[:half], instr.operands[half:], attrs.window)
 
 
 @define("reduce-window")
@@ -90,7 +90,7 @@ def write_reduce_window(body: Body, instr: Instruction, index: Index) -> Values:
     return fold.results
 
 
-def _fold_in(body: Body, windows: Windows, fold: Fold, index: Index, offset: Index) -> None:
+def _fold_in(body: Body, windows: ReduceWindow, fold: Fold, index: Index, offset: Index) -> None:
     """Fold in an element that the window may show, if it does."""
     condition, at = shown(index, offset, windows.dims, windows.window)
     if condition != NEVER:

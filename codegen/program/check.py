@@ -12,7 +12,7 @@ from hlo.walk import called_first
 from interpreter.custom_calls.signatures import check_call
 
 if TYPE_CHECKING:
-    from codegen.custom_calls.table import Kernels
+    from codegen.custom_calls.table import CustomCallKernels
     from codegen.elements.table import Entry
     from hlo.instruction import Computation, Instruction, Module
     from hlo.table import OpTable
@@ -23,7 +23,7 @@ MOST_CALLS = 64
 _PREPARE = "the pass {} writes it otherwise; `optimizer.prepare` runs all that emitters need"
 
 
-def check(module: Module, table: OpTable[Entry], kernels: Kernels, language: str) -> None:
+def check(module: Module, table: OpTable[Entry], kernels: CustomCallKernels, language: str) -> None:
     """Refuse what can't be emitted, before anything is.
 
     Parameters

@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from codegen.elements.table import Entry, Kernel, Scalar, elemental
+from codegen.elements.table import Entry, Scalar, WholeArray, elemental
 from hlo.attributes import Slice
 from hlo.opcode import CONTROL, IDENTITIES, TUPLES, having
 from hlo.walk import users
@@ -112,7 +112,7 @@ def _reads_memory(table: Table, user: Instruction, operand: Instruction) -> bool
         read = _parameters_in_memory(table, user.called[0])
         return any(user.operands[k] is operand for k in read)
     entry = table.get(user.opcode)
-    if not isinstance(entry, Kernel):
+    if not isinstance(entry, WholeArray):
         return False
     if entry.in_memory is None:
         return True

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from codegen.elements.constants import literal_of
 from codegen.elements.kernel import Argument, Scope
-from codegen.elements.table import Kernel as KernelEntry
+from codegen.elements.table import WholeArray as KernelEntry
 from codegen.elements.table import elemental
 from codegen.kinds import Pointer
 from codegen.program.placement import in_memory, read_from_memory

@@ -21,7 +21,7 @@ from codegen.expressions import Name
 from codegen.indexing import Sum, counter, delinear, strides
 from codegen.opcodes.products import element_as, product_type
 from emit_c.contraction.copying import write_columns, write_row
-from emit_c.contraction.dims import Dim, Step, joined
+from emit_c.contraction.dims import ContractedDim, Dim, joined
 from emit_c.contraction.packing import constant_numbers, packed_constant
 from emit_c.contraction.phases import Phase, phases
 from emit_c.contraction.scratch import Scratch, summed
@@ -46,7 +46,7 @@ def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[Na
     empty = 0 in (o.shape.size for o in (instr, *instr.operands))
     if empty or kind.is_complex or kind.kind == "pred":
         return None
-    made = _Convolution(instr, kind)
+    made = _ConvolutionPlan(instr, kind)
     source = made.source(body)
     parts = list(product(*made.phases))
     tilings = [made.tiling(source, part) for part in parts]
@@ -93,7 +93,7 @@ class _Input:
         return tuple(found[self.order.index(d)] for d in range(len(self.order)))
 
 
-class _Convolution:
+class _ConvolutionPlan:
     """What a convolution is, in numbers.
 
     Attributes
@@ -174,18 +174,18 @@ class _Convolution:
 
     def _contraction(
         self, source: _Input, part: Sequence[Phase]
-    ) -> list[tuple[Step, tuple[int, int, int]]]:
+    ) -> list[tuple[ContractedDim, tuple[int, int, int]]]:
         """Its steps in the order of the input's memory.
 
         Each is given with a dimension of the kernel, the first element there, and the distance to
         the next.
         """
         labels, into = self.labels, source.steps
-        features = Step(self.features, into[labels.input_feature])
+        features = ContractedDim(self.features, into[labels.input_feature])
         found = [(features, (labels.kernel_input_feature, 0, 1))]
         for k, phase in enumerate(part):
             w, dim = self.attrs.window[k], labels.kernel_spatial[k]
-            step = Step(phase.taps, into[labels.input_spatial[k]] * phase.tap_stride)
+            step = ContractedDim(phase.taps, into[labels.input_spatial[k]] * phase.tap_stride)
             if w.reversal:
                 found.append((step, (dim, w.size - 1 - phase.first_tap, -phase.tap_step)))
             else:
@@ -234,7 +234,7 @@ class _Convolution:
         return first, to
 
 
-def _copy_input(body: Body, made: _Convolution, source: _Input, copy: Name) -> None:
+def _copy_input(body: Body, made: _ConvolutionPlan, source: _Input, copy: Name) -> None:
     """Write the input to other memory, between zeros."""
     lhs, dims, steps = made.lhs, made.lhs.shape.dims, source.steps
     size, each = prod(source.sizes), made.kind.bytes

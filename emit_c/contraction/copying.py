@@ -18,13 +18,13 @@ from emit_c.contraction.transposing import LANES, transpose_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from codegen.elements.body import Body, Trace
+    from codegen.elements.body import AccessTrace, Body
     from codegen.statements import Statement
     from hlo.types.element_type import ElementType
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CopiedRow:
     """Elements that are read one after the other.
 
     Attributes
@@ -149,8 +149,8 @@ def write_columns(
 
 
 def row_of(
-    statements: Sequence[Statement], trace: Trace, kind: ElementType, lane: str
-) -> Row | None:
+    statements: Sequence[Statement], trace: AccessTrace, kind: ElementType, lane: str
+) -> CopiedRow | None:
     """What the statements of a loop read, if they do nothing but copy elements of a type.
 
     Parameters
@@ -172,7 +172,7 @@ def row_of(
     if _depends(first, lane):
         return None
     step = next((step for atom, step in number.terms if atom.text == lane), 0)
-    return Row(load.value.pointer, first, step)
+    return CopiedRow(load.value.pointer, first, step)
 
 
 def _depends(number: Sum, name: str) -> bool:
@@ -181,7 +181,7 @@ def _depends(number: Sum, name: str) -> bool:
 
 def column_of(
     statements: Sequence[Statement],
-    trace: Trace,
+    trace: AccessTrace,
     kind: ElementType,
     lane: Sum,
     steps: Sequence[tuple[Sum, int]],

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from codegen.indexing import Sum, linear
-from emit_c.contraction.dims import Dim, Step, best_tile
+from emit_c.contraction.dims import ContractedDim, Dim, best_tile
 from emit_c.contraction.tiles import Tile, has_offset, rows_for
 from optimizer import machine
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class KernelPart:
     """A part of the kernel: which panel, block of features and chunk of the steps."""
 
     panel: Index
@@ -37,7 +37,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TileRun:
     """Tiles that one call makes: how many, and from one to the next in input, kernel and output."""
 
     tiles: int
@@ -73,13 +73,13 @@ class Cutting:
     def __init__(
         self,
         dims: Sequence[Dim],
-        steps: Sequence[Step],
+        steps: Sequence[ContractedDim],
         kind: ElementType,
         exact: int | None = None,
         stride: int | None = None,
         signs: str = "",
     ) -> None:
-        self.kind, self.steps, self.exact = kind, tuple(steps) or (Step(1, 0),), exact
+        self.kind, self.steps, self.exact = kind, tuple(steps) or (ContractedDim(1, 0),), exact
         self.stride, self.signs = stride, signs
         dims = [d for d in dims if d.size != 1] or [Dim(1, 0, 1, 1)]
         self.share, self.lane, self.row, (self.vectors, self.lanes) = best_tile(dims, kind)
@@ -182,7 +182,7 @@ class Cutting:
         found: list[tuple[int, int, int]] = []
         moved = 0  # by the loops inside
         for size, step in reversed(
-            _joined((Step(self.chunk, self.steps[0].input), *self.steps[1:]))
+            _joined((ContractedDim(self.chunk, self.steps[0].input), *self.steps[1:]))
         ):
             # The kernel lies in the order in which it is read.
             found.insert(0, (size, step - moved, 0 if found else kernel_step))
@@ -205,17 +205,17 @@ class Cutting:
         tile = Tile(*lanes, *sizes, len(found), self.kind, apart, self.signs)
         return tile, (row, *(n for loop in found for n in loop))
 
-    def _run(self, tiles: int, apart: int) -> Run:
+    def _run(self, tiles: int, apart: int) -> TileRun:
         """Tiles beside each other, of blocks so many numbers apart."""
         apart = apart if self.lane is self.packed else 0
-        return Run(tiles, self.width * self.lane.input, apart, self.width)
+        return TileRun(tiles, self.width * self.lane.input, apart, self.width)
 
     def _begin(self, panel: Index, block: Sum) -> Sum:
         """Where a block begins in a kernel that is packed as a whole."""
         sizes = (*(d.size for d in self.panels), self.blocks)
         return linear((*panel, block), sizes) * (self.depth * self.side)
 
-    def _begin_in_place(self, part: Part, chunk: int) -> Sum:
+    def _begin_in_place(self, part: KernelPart, chunk: int) -> Sum:
         """Where a block begins in a kernel that is read where it is."""
         assert self.stride is not None
         begin = part.block * self.width + chunk * (self.depth // self.chunks) * self.stride
@@ -247,7 +247,7 @@ def _divisor(number: int, most: int) -> int:
     return next((n for n in range(min(number, most), 0, -1) if number % n == 0), min(number, 1))
 
 
-def _joined(steps: Sequence[Step]) -> tuple[tuple[int, int], ...]:
+def _joined(steps: Sequence[ContractedDim]) -> tuple[tuple[int, int], ...]:
     """Sizes and steps of loops, those joined through which one loop leads."""
     found: list[tuple[int, int]] = []
     for step in steps:

@@ -30,7 +30,7 @@ class Dim:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ContractedDim:
     """A dimension of the contraction: its size, and step in the input."""
 
     size: int

@@ -13,7 +13,7 @@ from codegen.kinds import Pointer
 from codegen.opcodes.products import product_type
 from emit_c.contraction.few_rows import write_few_rows
 from emit_c.contraction.operands import operands_of
-from emit_c.contraction.product import Product
+from emit_c.contraction.product import TiledProduct
 from emit_c.contraction.quads import Quads, have_quads
 from emit_c.contraction.scratch import Scratch, summed
 from emit_c.contraction.tiling import Pointers
@@ -63,7 +63,7 @@ def write_whole_dot(body: Body, instr: Instruction, outputs: Sequence[Name]) -> 
     return scratch.bytes
 
 
-def _product(body: Body, instr: Instruction, kind: ElementType) -> Product:
+def _product(body: Body, instr: Instruction, kind: ElementType) -> TiledProduct:
     """The order of operands that uses more of the processor."""
     orders = (False, True)
     if have_quads(instr):
@@ -72,10 +72,10 @@ def _product(body: Body, instr: Instruction, kind: ElementType) -> Product:
             return max(fit, key=_share)
     exact = _exact_products(instr) if kind is S32 else None
     kind = F32 if exact else kind
-    return max((Product(body, instr, kind, exact, swapped=s) for s in orders), key=_share)
+    return max((TiledProduct(body, instr, kind, exact, swapped=s) for s in orders), key=_share)
 
 
-def _share(product: Product) -> float:
+def _share(product: TiledProduct) -> float:
     return product.tiling.share
 
 

@@ -12,7 +12,7 @@ from codegen.kinds import Pointer
 from codegen.opcodes.folding import over
 from codegen.opcodes.products import element_as
 from emit_c.contraction.copying import write_row
-from emit_c.contraction.dims import Dim, Step, joined
+from emit_c.contraction.dims import ContractedDim, Dim, joined
 from emit_c.contraction.operands import operands_of
 from emit_c.contraction.packing import constant_numbers, packed_constant
 from emit_c.contraction.tiling import Tiling
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hlo.types.element_type import ElementType
 
 
-class Product:
+class TiledProduct:
     """A dot product with one operand as the input of tiles and the other one as the kernel.
 
     One of complex numbers is one of real numbers: parts are one more dimension, innermost, of the
@@ -127,14 +127,14 @@ class Product:
                 kernel.sizes(kernel.free), self.features_out, numbers, strict=True
             )
         ]
-        steps = [Step(sizes[d], into[d]) for d in given.contracting]
+        steps = [ContractedDim(sizes[d], into[d]) for d in given.contracting]
         if self.parts > 1:
             batch, places, features = _doubled(batch), _doubled(places), _doubled(features)
             features.append(Dim(2, 0, 1, 1))
-            steps = [*(Step(s.size, 2 * s.input) for s in steps), Step(2, 1)]
+            steps = [*(ContractedDim(s.size, 2 * s.input) for s in steps), ContractedDim(2, 1)]
         return self._cut([*joined(batch), *joined(features), *joined(places)], steps)
 
-    def _cut(self, dims: Sequence[Dim], steps: Sequence[Step]) -> Tiling:
+    def _cut(self, dims: Sequence[Dim], steps: Sequence[ContractedDim]) -> Tiling:
         """How the output is cut into tiles."""
         return Tiling(dims, steps, self.kind, self.exact, self._stride)
 

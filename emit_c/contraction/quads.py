@@ -17,7 +17,7 @@ from codegen.indexing import Sum, unknown
 from emit_c.code import processor
 from emit_c.contraction.operands import operands_of
 from emit_c.contraction.packing import constant_numbers, packed_constant
-from emit_c.contraction.product import Product
+from emit_c.contraction.product import TiledProduct
 from emit_c.contraction.tiling import Tiling
 from hlo.types.element_type import S32
 from interpreter.conversion import integer_range
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from codegen.elements.body import Body
     from codegen.indexing import Index
-    from emit_c.contraction.dims import Dim, Step
+    from emit_c.contraction.dims import ContractedDim, Dim
     from hlo.instruction import Instruction
 
 # Bytes of a number, and contracted elements for which it is worth it to put them together.
@@ -51,7 +51,7 @@ def have_quads(instr: Instruction) -> bool:
     )
 
 
-class Quads(Product):
+class Quads(TiledProduct):
     """A dot product of bytes, as one of numbers that are four of them each.
 
     Attributes
@@ -88,7 +88,7 @@ class Quads(Product):
         """Elements of the dimension of which four are put together."""
         return self.input.instr.shape.dims[self.input.contracting[-1]]
 
-    def _cut(self, dims: Sequence[Dim], steps: Sequence[Step]) -> Tiling:
+    def _cut(self, dims: Sequence[Dim], steps: Sequence[ContractedDim]) -> Tiling:
         return Tiling(dims, steps, S32, signs=self.signs)
 
     def _of_input(self, at: Index) -> Expr:

@@ -31,7 +31,7 @@ from codegen.kinds import Table
 from codegen.opcodes.folding import over
 from codegen.statements import Assign, For
 from emit_c.contraction.copying import column_of, row_of
-from emit_c.contraction.cutting import Cutting, Part, Run
+from emit_c.contraction.cutting import Cutting, KernelPart, TileRun
 from emit_c.contraction.tiles import result
 from optimizer import machine
 
@@ -97,13 +97,15 @@ class Tiling(Cutting):
         if kernel is not None:
             with body.loops(names, [*panels, self.blocks], parallel=True) as (*at, block):
                 begin = self._begin(tuple(at), block)
-                self._pack(body, pointers.packed, begin, Part(tuple(at), block, Sum(0)), kernel)
+                self._pack(
+                    body, pointers.packed, begin, KernelPart(tuple(at), block, Sum(0)), kernel
+                )
         for chunk in range(self.chunks):
             with body.loops("p" * len(places), places, parallel=True) as place:
                 for row, rows in self._each_row(body):
                     first = self._first(body, row, self.row, self.rows)
                     for at, block, run in self._each_run(body, target):
-                        part = Part(at, block, Sum(chunk))
+                        part = KernelPart(at, block, Sum(chunk))
                         along = {self.lane: block, self.row: row}.get(self.packed, Sum(0))
                         begin = self._begin(at, along) + self._chunk_size * chunk
                         if self.in_place:
@@ -129,7 +131,7 @@ class Tiling(Cutting):
                 here = replace(pointers, packed=packed)
             with body.loops(["chunk"], [self.chunks]) as (chunk,):
                 apart = self.depth * self.side if kernel is None else self._chunk_size
-                part = Part(tuple(at), group * self.group, chunk)
+                part = KernelPart(tuple(at), group * self.group, chunk)
                 if kernel is not None:
                     self._pack(body, here.packed, Sum(0), part, kernel)
                 with body.loops("p" * len(places), places) as place:
@@ -157,7 +159,7 @@ class Tiling(Cutting):
         if rest:
             yield Sum(whole), rest
 
-    def _each_run(self, body: Body, target: ElementType) -> Iterator[tuple[Index, Sum, Run]]:
+    def _each_run(self, body: Body, target: ElementType) -> Iterator[tuple[Index, Sum, TileRun]]:
         """Inside of loops over panels and blocks of lanes: where tiles begin that one call makes.
 
         Those are whole blocks beside each other; or, where there is one block, a panel's tiles.
@@ -170,7 +172,7 @@ class Tiling(Cutting):
             return
         if self.panels and whole + (rest > 0) == 1:
             d = self.panels[-1]
-            run = Run(d.size, d.input, self._from_panel_to_panel, d.output)
+            run = TileRun(d.size, d.input, self._from_panel_to_panel, d.output)
             with body.loops("g" * (len(panels) - 1), panels[:-1]) as at:
                 yield (*at, Sum(0)), Sum(0), run
             return
@@ -183,7 +185,7 @@ class Tiling(Cutting):
 
     def _each_of_group(
         self, body: Body, target: ElementType, apart: int
-    ) -> Iterator[tuple[Sum, Run]]:
+    ) -> Iterator[tuple[Sum, TileRun]]:
         """The same for a group of blocks that are packed together, so many numbers apart."""
         if self._is_stored_by_tiles(target) and self.lane.size % self.width == 0:
             yield Sum(0), self._run(self.group, apart)
@@ -196,7 +198,7 @@ class Tiling(Cutting):
         body: Body,
         packed: Expr | None,
         begin: Sum,
-        part: Part,
+        part: KernelPart,
         kernel: Callable[[Sum, Index], Expr],
     ) -> None:
         """Copy the kernel's numbers of a group of blocks.
@@ -219,7 +221,7 @@ class Tiling(Cutting):
         self,
         body: Body,
         to: tuple[Expr, Sum],
-        part: Part,
+        part: KernelPart,
         steps: Index,
         kernel: Callable[[Sum, Index], Expr],
     ) -> None:
@@ -254,7 +256,7 @@ class Tiling(Cutting):
             size = (Literal(self.side) - count) * self.kind.bytes
             body.call("__builtin_memset", behind(packed, place) + count, 0, size)
 
-    def _of_kernel(self, part: Part, along: Sum, steps: Index) -> tuple[Sum, Index]:
+    def _of_kernel(self, part: KernelPart, along: Sum, steps: Index) -> tuple[Sum, Index]:
         """The feature and the index of the contraction, for what is packed side by side."""
         feature = along * self.packed.feature
         for here, d in zip(part.panel, self.panels, strict=True):
@@ -264,7 +266,7 @@ class Tiling(Cutting):
     def _column(
         self,
         body: Body,
-        part: Part,
+        part: KernelPart,
         sizes: Sequence[int],
         kernel: Callable[[Sum, Index], Expr],
     ) -> Column | None:
@@ -279,7 +281,7 @@ class Tiling(Cutting):
         self,
         body: Body,
         to: tuple[Expr, Sum],
-        what: tuple[Part, Sequence[int]],
+        what: tuple[KernelPart, Sequence[int]],
         kernel: Callable[[Sum, Index], Expr],
         column: Column,
     ) -> None:
@@ -309,8 +311,8 @@ class Tiling(Cutting):
         body: Body,
         pointers: Pointers,
         target: ElementType,
-        where: tuple[Index, Sum, Part, Sum],
-        sizes: tuple[int, Run],
+        where: tuple[Index, Sum, KernelPart, Sum],
+        sizes: tuple[int, TileRun],
     ) -> None:
         """Call the function that computes a tile, or several of them.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from codegen.expressions import Choose, Expr, Name, apply, binary, item, letter, negated
 from emit_c.custom_calls import factorizations as f
-from emit_c.custom_calls.lapack import Call, Letter, Matrix, batched
+from emit_c.custom_calls.lapack import LapackCall, Letter, Matrix, batched
 from emit_c.custom_calls.table import kernel
 from interpreter.custom_calls.lapack_names import (
     BEFORE_FFI,
@@ -76,7 +76,7 @@ def trsm(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:
             "diag": _either(unit(), "U", "N"),
         }
 
-    def scaled(call: Call, a: Matrix, b: Matrix) -> f.Results:
+    def scaled(call: LapackCall, a: Matrix, b: Matrix) -> f.Results:
         factor = call.body.scalar(alpha)
         with call.body.loops(["i"], [b.dims[0] * b.dims[1]]) as (i,):
             place = item(b.name, i)

@@ -22,7 +22,7 @@ from codegen.expressions import (
     letter,
 )
 from codegen.kinds import Pointer
-from emit_c.custom_calls.lapack import Call, Letter, Matrix, batched
+from emit_c.custom_calls.lapack import LapackCall, Letter, Matrix, batched
 from emit_c.custom_calls.table import kernel
 from interpreter.custom_calls.lapack_names import SIGNATURES, ffi_targets
 
@@ -57,20 +57,20 @@ def lapack_call(*names: str) -> Callable[[Routine], Routine]:
 
 
 @lapack_call("potrf")
-def potrf(call: Call, a: Matrix) -> Results:
+def potrf(call: LapackCall, a: Matrix) -> Results:
     """Cholesky factor in one triangle, the other left as it was; info."""
     return a, call.lapack("potrf", call.option("uplo"), a.dims[0], a, a.leading)
 
 
 @lapack_call("getrf")
-def getrf(call: Call, a: Matrix) -> Results:
+def getrf(call: LapackCall, a: Matrix) -> Results:
     """LU factors in one matrix; the row, from 1, that each row changed places with; info."""
     pivots = call.array("pivots", [min(a.dims)], "s32")
     return a, pivots, call.lapack("getrf", *a.dims, a, a.leading, pivots)
 
 
 @lapack_call("trsm")
-def trsm(call: Call, a: Matrix, b: Matrix) -> Results:
+def trsm(call: LapackCall, a: Matrix, b: Matrix) -> Results:
     """X in op(A) X = B, or in X op(A) = B, where A is triangular."""
     how = [call.option(key) for key in ("side", "uplo", "trans_x", "diag")]
     one = call.array("one", [1])
@@ -80,14 +80,14 @@ def trsm(call: Call, a: Matrix, b: Matrix) -> Results:
 
 
 @lapack_call("geqrf")
-def geqrf(call: Call, a: Matrix) -> Results:
+def geqrf(call: LapackCall, a: Matrix) -> Results:
     """R, and below it the reflectors whose product is Q; the factor of each; info, which is 0."""
     tau = call.array("tau", [min(a.dims)])
     return a, tau, call.lapack("geqrf", *a.dims, a, a.leading, tau)
 
 
 @lapack_call("geqp3")
-def geqp3(call: Call, a: Matrix, pivots: Matrix) -> Results:
+def geqp3(call: LapackCall, a: Matrix, pivots: Matrix) -> Results:
     """As geqrf, for A with its columns sorted so that R's diagonal falls; the columns, from 1."""
     tau = call.array("tau", [min(a.dims)])
     call.lapack("geqp3", *a.dims, a, a.leading, pivots, tau)
@@ -95,14 +95,14 @@ def geqp3(call: Call, a: Matrix, pivots: Matrix) -> Results:
 
 
 @lapack_call("orgqr", "ungqr")
-def orgqr(call: Call, a: Matrix, tau: Matrix) -> Results:
+def orgqr(call: LapackCall, a: Matrix, tau: Matrix) -> Results:
     """The first columns of Q, from the reflectors that geqrf leaves; info, which is 0."""
     name = "orgqr" if call.letter in "sd" else "ungqr"
     return a, call.lapack(name, *a.dims, tau.dims[0], a, a.leading, tau)
 
 
 @lapack_call("ormqr", "unmqr")
-def ormqr(call: Call, a: Matrix, tau: Matrix, c: Matrix) -> Results:
+def ormqr(call: LapackCall, a: Matrix, tau: Matrix, c: Matrix) -> Results:
     """Q C, C Q, or either with the adjoint of Q, from the reflectors that geqrf leaves."""
     name, adjoint = ("ormqr", "T") if call.letter in "sd" else ("unmqr", "C")
     side = Letter(letter("L" if call.options.get("left") else "R"))
@@ -112,12 +112,12 @@ def ormqr(call: Call, a: Matrix, tau: Matrix, c: Matrix) -> Results:
 
 
 @lapack_call("syevd", "heevd")
-def syevd(call: Call, a: Matrix) -> Results:
+def syevd(call: LapackCall, a: Matrix) -> Results:
     """Eigenvectors as columns; eigenvalues, which rise; info."""
     return _eigenvectors(call, a)
 
 
-def _eigenvectors(call: Call, a: Matrix) -> tuple[Matrix, Matrix, Name]:
+def _eigenvectors(call: LapackCall, a: Matrix) -> tuple[Matrix, Matrix, Name]:
     name = "syevd" if call.letter in "sd" else "heevd"
     values = call.array("values", [a.dims[0]], call.real)
     how = [call.option(key) for key in ("mode", "uplo")]
@@ -125,7 +125,7 @@ def _eigenvectors(call: Call, a: Matrix) -> tuple[Matrix, Matrix, Name]:
 
 
 @lapack_call("gesdd", "gesvd")
-def gesdd(call: Call, a: Matrix) -> Results:
+def gesdd(call: LapackCall, a: Matrix) -> Results:
     """What is left of A; singular values, which fall; U and V^H as asked for; info."""
     m, n = a.dims
     values = call.array("values", [min(m, n)], call.real)
@@ -141,7 +141,7 @@ def gesdd(call: Call, a: Matrix) -> Results:
 
 
 @lapack_call("geev")
-def geev(call: Call, a: Matrix) -> Results:
+def geev(call: LapackCall, a: Matrix) -> Results:
     """Eigenvalues, for real types their real and imaginary parts; left, right vectors; info."""
     n = a.dims[0]
     jobs = [call.option(key) for key in ("compute_left", "compute_right")]
@@ -154,13 +154,13 @@ def geev(call: Call, a: Matrix) -> Results:
     return *values, left, right, info
 
 
-def _eigenvalues(call: Call, n: int) -> list[Matrix]:
+def _eigenvalues(call: LapackCall, n: int) -> list[Matrix]:
     """Where eigenvalues go: complex ones, or real and imaginary parts."""
     names = ["real_parts", "imaginary_parts"] if call.letter in "sd" else ["values"]
     return [call.array(name, [n]) for name in names]
 
 
-def _complex_vectors(call: Call, packed: Matrix, imaginary: Matrix) -> Matrix:
+def _complex_vectors(call: LapackCall, packed: Matrix, imaginary: Matrix) -> Matrix:
     """Vectors of a real matrix: two real columns hold the parts of a pair of conjugate ones."""
     kind = "c64" if call.letter == "s" else "c128"
     vectors = call.array("vectors", packed.dims, kind)
@@ -170,7 +170,7 @@ def _complex_vectors(call: Call, packed: Matrix, imaginary: Matrix) -> Matrix:
 
 
 @lapack_call("gees")
-def gees(call: Call, a: Matrix) -> Results:
+def gees(call: LapackCall, a: Matrix) -> Results:
     """Schur form; Schur vectors; eigenvalues as of geev; how many were selected: none; info."""
     n = a.dims[0]
     vectors = call.array("vectors", [n, n])
@@ -183,7 +183,7 @@ def gees(call: Call, a: Matrix) -> Results:
 
 
 @lapack_call("gehrd")
-def gehrd(call: Call, a: Matrix) -> Results:
+def gehrd(call: LapackCall, a: Matrix) -> Results:
     """Hessenberg form, and below it the reflectors; the factor of each; info."""
     n = a.dims[0]
     tau = call.array("tau", [max(0, n - 1)])
@@ -192,7 +192,7 @@ def gehrd(call: Call, a: Matrix) -> Results:
 
 
 @lapack_call("sytrd", "hetrd")
-def sytrd(call: Call, a: Matrix) -> Results:
+def sytrd(call: LapackCall, a: Matrix) -> Results:
     """The reflectors; the diagonal and its neighbour of the tridiagonal form; factors; info."""
     name = "sytrd" if call.letter in "sd" else "hetrd"
     n = a.dims[0]
@@ -204,7 +204,7 @@ def sytrd(call: Call, a: Matrix) -> Results:
 
 
 @lapack_call("gtsv")
-def gtsv(call: Call, lower: Matrix, diagonal: Matrix, upper: Matrix, b: Matrix) -> Results:
+def gtsv(call: LapackCall, lower: Matrix, diagonal: Matrix, upper: Matrix, b: Matrix) -> Results:
     """X in T X = B for a tridiagonal T, behind what is left of its diagonals; info.
 
     JAX's lower diagonal has a first element that is not used, and is handed on as it is.
@@ -231,7 +231,7 @@ def eigh(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:
     lower = instr.annotations.backend_config.strip('"').startswith("1")
     options = {"mode": "V", "uplo": "L" if lower else "U"}
 
-    def eigenvectors(call: Call, a: Matrix) -> Results:
+    def eigenvectors(call: LapackCall, a: Matrix) -> Results:
         real = call.real
         pointer = Cast(Pointer(real), a.name)
         count = prod(a.dims) * (1 if call.letter in "sd" else 2)

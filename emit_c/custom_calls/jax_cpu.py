@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Name, behind
-from emit_c.custom_calls.lapack import Call, Matrix, batched
+from emit_c.custom_calls.lapack import LapackCall, Matrix, batched
 from emit_c.custom_calls.table import kernel
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def solve_tridiagonal(
-    call: Call, lower: Matrix, diagonal: Matrix, upper: Matrix, x: Matrix
+    call: LapackCall, lower: Matrix, diagonal: Matrix, upper: Matrix, x: Matrix
 ) -> tuple[Matrix]:
     """X in T X = B for a tridiagonal T that may be singular: small pivots are moved away from 0."""
     arrays = (a.name for a in (lower, diagonal, upper, x))

@@ -80,7 +80,7 @@ class Letter:
     value: Expr
 
 
-class Call:
+class LapackCall:
     """One call in the making.
 
     Attributes
@@ -259,7 +259,7 @@ def batched(
         shapes = [s for _, s in instr.shape.leaves()]
         largest = max(s.size for s in (*shapes, *(x.shape for x in arrays)))
         shared = 0 < largest <= machine.SMALL_MATRIX * prod(batch)
-        call = Call(body, instr, kind, options, shared=shared)
+        call = LapackCall(body, instr, kind, options, shared=shared)
         with body.loops([f"b{d}" for d in range(len(batch))], batch, parallel=shared) as at:
             pairs = zip(arrays, ranks, strict=True)
             results = routine(call, *(call.copied(x, at, rank) for x, rank in pairs))

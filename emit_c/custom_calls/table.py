@@ -5,6 +5,6 @@ from __future__ import annotations
 from codegen.custom_calls import table
 from emit_c.table import emits_c
 
-kernel = table.Kernels(table.kernel)
+kernel = table.CustomCallKernels(table.kernel)
 
 emits_c.define("custom-call", kernel.entry())

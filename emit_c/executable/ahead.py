@@ -87,7 +87,7 @@ LAPACKNAME ?= name
 
 
 @dataclass(frozen=True, slots=True)
-class Array:
+class ArrayParameter:
     """An array that the function is given, or one that it writes.
 
     Attributes
@@ -112,7 +112,7 @@ class Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class FunctionSignature:
     """The function of a module.
 
     Attributes
@@ -121,8 +121,8 @@ class Signature:
     """
 
     name: str
-    inputs: tuple[Array | None, ...]
-    outputs: tuple[Array | None, ...]
+    inputs: tuple[ArrayParameter | None, ...]
+    outputs: tuple[ArrayParameter | None, ...]
 
     @property
     def parameters(self) -> str:
@@ -132,7 +132,7 @@ class Signature:
         return ", ".join([*given, *taken, "void *workspace"])
 
 
-def signature(module: Module, name: str) -> Signature:
+def signature(module: Module, name: str) -> FunctionSignature:
     """The function of a module, named as wanted."""
     names = Names()
     for word in ("workspace", "element", *_MEANT):
@@ -143,15 +143,15 @@ def signature(module: Module, name: str) -> Signature:
         # It is a name of the C library, like `exp`, or of a file beside the function's.
         function = names.unique(f"hlo_{name}")
     inputs = [
-        Array(names.unique(_no_macro(p.name)), leaf) if leaf.is_array else None
+        ArrayParameter(names.unique(_no_macro(p.name)), leaf) if leaf.is_array else None
         for p in module.entry.parameters
         for _, leaf in p.shape.leaves()
     ]
     outputs = [
-        Array(names.unique("result"), leaf) if leaf.is_array else None
+        ArrayParameter(names.unique("result"), leaf) if leaf.is_array else None
         for _, leaf in module.entry.root.shape.leaves()
     ]
-    return Signature(function, tuple(inputs), tuple(outputs))
+    return FunctionSignature(function, tuple(inputs), tuple(outputs))
 
 
 def _no_macro(name: str) -> str:
@@ -211,7 +211,7 @@ def _read(parts: Parts) -> dict[str, ConstantArray]:
     return {name: each for name, each in parts.constants.items() if name in used}
 
 
-def _documentation(module: Module, head: Signature) -> str:
+def _documentation(module: Module, head: FunctionSignature) -> str:
     """What the header says about the function's parameters."""
     lines = [f"The HLO module {module.name}."]
     for title, arrays in (("Reads", head.inputs), ("Writes", head.outputs)):
@@ -238,7 +238,7 @@ def _constant(number: int, array: NDArray[Any]) -> str:
     return f"{kind} = {{\n  {body}}};\n"
 
 
-def _example_arrays(head: Signature) -> str:
+def _example_arrays(head: FunctionSignature) -> str:
     arrays = [a for a in (*head.inputs, *head.outputs) if a]
     made = "".join(
         f"  {a.type} *{a.name} = calloc({max(a.size, 1)}, sizeof *{a.name});\n" for a in arrays
@@ -252,12 +252,12 @@ def _example_arrays(head: Signature) -> str:
     )
 
 
-def _example_number(array: Array) -> str:
+def _example_number(array: ArrayParameter) -> str:
     """A number of an input of the example, in C."""
     return "element % 3" if array.shape.element_type.is_integer else "0.25 * (element % 9) - 1"
 
 
-def _example_shown(head: Signature) -> str:
+def _example_shown(head: FunctionSignature) -> str:
     """Statements that print the first elements of each result."""
     lines: list[str] = []
     for array in head.outputs:

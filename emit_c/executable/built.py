@@ -33,7 +33,7 @@ MOST_BYTES = 2**62
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class StridedView:
     """An array seen in another order.
 
     Attributes
@@ -70,12 +70,12 @@ class Built:
     functions: tuple[str, ...]
     constants: tuple[NDArray[np.uint8], ...]
     tiles: tuple[str, ...] = ()
-    views: Mapping[int, View] = field(default_factory=dict[int, View])
+    views: Mapping[int, StridedView] = field(default_factory=dict[int, StridedView])
 
 
 def build(
     program: Program,
-    views: Mapping[int, View] | None = None,
+    views: Mapping[int, StridedView] | None = None,
     running: Compilers | None = None,
 ) -> Built:
     """Compile a program, or find it compiled.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from emit_c.executable.built import View
+    from emit_c.executable.built import StridedView
     from hlo.instruction import Computation
     from hlo.types.shape import Shape
 
@@ -37,7 +37,7 @@ def caller(
     arena_bytes: int,
     entry: Computation,
     donated: Mapping[int, int],
-    views: Mapping[int, View],
+    views: Mapping[int, StridedView],
 ) -> Callable[..., Value]:
     """A module's function for Python.
 
@@ -75,7 +75,7 @@ def _leaf(shape: Shape, dims: tuple[int, ...], partner: int) -> Leaf:
     return shape.element_type.dtype, dims, partner
 
 
-def _lying(index: Sequence[int], shape: Shape, views: Mapping[int, View]) -> tuple[int, ...]:
+def _lying(index: Sequence[int], shape: Shape, views: Mapping[int, StridedView]) -> tuple[int, ...]:
     """The dimensions of a result as it lies in memory."""
     view = views.get(sum(index)) if len(index) < 2 else None
     return view.sizes if view else shape.dims

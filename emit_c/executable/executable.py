@@ -27,7 +27,7 @@ Value = Any  # an array, None for a token, or a tuple of values
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class CallMemory:
     """Bytes that a call takes."""
 
     arguments: int
@@ -53,7 +53,7 @@ class Native:
     donated: Mapping[int, int]
 
 
-class Library:
+class LoadedLibrary:
     """A loaded library with its large constants, which must live as long as it is called.
 
     The system loads a file once. So programs of the same text share a library, and as their text
@@ -70,13 +70,13 @@ class Library:
         hand_over(self.functions, built.functions)
 
 
-_LOADED: WeakValueDictionary[Path, Library] = WeakValueDictionary()
+_LOADED: WeakValueDictionary[Path, LoadedLibrary] = WeakValueDictionary()
 
 
-def _load(built: Built) -> Library:
+def _load(built: Built) -> LoadedLibrary:
     found = _LOADED.get(built.library)
     if found is None:
-        found = _LOADED.setdefault(built.library, Library(built))
+        found = _LOADED.setdefault(built.library, LoadedLibrary(built))
     return found
 
 
@@ -104,7 +104,7 @@ class Executable:
     def __init__(self, entry: Computation, built: Built, written: Callable[[], str]) -> None:
         self.library, self._library, self._written = built.library, _load(built), written
         leaves = [s for p in entry.parameters for _, s in p.shape.leaves()]
-        self.memory = Memory(
+        self.memory = CallMemory(
             arguments=sum(map(_bytes, leaves)),
             results=sum(_bytes(s) for _, s in entry.root.shape.leaves()),
             temporaries=built.arena_bytes,

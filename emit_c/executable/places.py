@@ -9,7 +9,7 @@ _HEAD = re.compile(r"(?:static )?(?:inline )?(?:void|int|[a-z]\w*) \*?(\w+)\(.*\
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EmittedLine:
     """A line of emitted C.
 
     Attributes
@@ -28,7 +28,7 @@ class Place:
         return f"line {self.line}, in {self.function or 'the prelude'}: {self.text}"
 
 
-def place(source: str, line: int) -> Place:
+def place(source: str, line: int) -> EmittedLine:
     """What is known of a line, counted from 1.
 
     The functions that belong to a kernel come before it, so that the next comment above a kernel
@@ -41,7 +41,7 @@ def place(source: str, line: int) -> Place:
     name = function[1] if function else ""
     is_kernel = re.search(r"_kernel(_\d+)?$", name)
     about = _comment(lines, head) if is_kernel and head is not None else ()
-    return Place(number, lines[number - 1].strip(), name, about)
+    return EmittedLine(number, lines[number - 1].strip(), name, about)
 
 
 def _comment(lines: list[str], head: int) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from optimizer.pipelines import prepare
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from emit_c.program.sites import Site
+    from emit_c.program.sites import KernelSite
     from hlo.instruction import Module
 
 SECONDS = 0.2  # in which a module is run again and again
@@ -52,14 +52,14 @@ class Roofline:
     bytes_per_second: float
     flops_per_second: float
 
-    def seconds(self, site: Site) -> float:
+    def seconds(self, site: KernelSite) -> float:
         """The least time for a call."""
         operations = site.flops + site.transcendentals
         return max(site.bytes / self.bytes_per_second, operations / self.flops_per_second)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ProfileRow:
     """All calls of a kernel.
 
     Attributes
@@ -68,7 +68,7 @@ class Row:
     seconds, least_seconds : of all calls together, measured and by the roofline.
     """
 
-    sites: tuple[Site, ...]
+    sites: tuple[KernelSite, ...]
     calls: int
     seconds: float
     least_seconds: float
@@ -95,12 +95,12 @@ class Profile:
 
     value: Any
     seconds: float
-    sites: tuple[Site, ...]
+    sites: tuple[KernelSite, ...]
     events: np.ndarray[Any, Any]
     lost: int
     roofline: Roofline
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ProfileRow]:
         """The kernels, those first that took longest."""
         of_kernel: dict[str, list[int]] = {}
         for number, site in enumerate(self.sites):
@@ -110,7 +110,7 @@ class Profile:
             self.events["site"], self.events["end"] - self.events["begin"], len(self.sites)
         )
         rows = [
-            Row(
+            ProfileRow(
                 tuple(self.sites[n] for n in numbers),
                 int(sum(calls[n] for n in numbers)),
                 float(sum(spent[n] for n in numbers)) * 1e-9,
@@ -128,7 +128,7 @@ class Profile:
         return json.dumps({"traceEvents": [self._event(e, first) for e in self.events]})
 
     def _event(self, event: Any, first: int) -> dict[str, Any]:
-        site: Site = self.sites[int(event["site"])]
+        site: KernelSite = self.sites[int(event["site"])]
         duration = int(event["end"] - event["begin"])
         return {
             "name": site.kernel,
@@ -173,7 +173,10 @@ def profile(module: Module, arguments: Iterable[Any]) -> Profile:
 
 
 def _once(
-    recorder: ctypes.CDLL, executable: Executable, given: Sequence[Any], sites: tuple[Site, ...]
+    recorder: ctypes.CDLL,
+    executable: Executable,
+    given: Sequence[Any],
+    sites: tuple[KernelSite, ...],
 ) -> Profile:
     """One run."""
     recorder.hlo_take_events(None, 0)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
-from emit_c.executable.built import Built, View
+from emit_c.executable.built import Built, StridedView
 from emit_c.executable.runtime import slots
 from emit_c.executable.toolchain import toolchain
 from hlo.attributes import Constant
@@ -104,7 +104,7 @@ def recall(key: str) -> Built | None:
         functions=tuple(about["functions"]),
         tiles=tuple(about["tiles"]),
         constants=constants,
-        views={int(k): View(*map(tuple, v)) for k, v in about["views"].items()},
+        views={int(k): StridedView(*map(tuple, v)) for k, v in about["views"].items()},
     )
 
 

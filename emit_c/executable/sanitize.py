@@ -21,7 +21,7 @@ from emit_c.code.foreign import linked
 from emit_c.executable.ahead import files, signature
 from emit_c.executable.calling import converted, nested, nesting
 from emit_c.executable.compilers import explain
-from emit_c.executable.places import Place, place
+from emit_c.executable.places import EmittedLine, place
 from emit_c.executable.toolchain import MEANING, OPTIMIZED, toolchain
 from hlo.errors.error import HloError
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from emit_c.executable.ahead import Array, Signature
+    from emit_c.executable.ahead import ArrayParameter, FunctionSignature
     from hlo.instruction import Module
 
 FLAGS = (
@@ -44,7 +44,7 @@ _NAME = "module"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class SanitizerFinding:
     """Something that must not happen.
 
     Attributes
@@ -54,7 +54,7 @@ class Finding:
     """
 
     message: str
-    place: Place | None
+    place: EmittedLine | None
 
     def __str__(self) -> str:
         """The message, the place, and the HLO of the kernel."""
@@ -65,7 +65,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class SanitizerReport:
     """What a watched run gave.
 
     Attributes
@@ -74,10 +74,10 @@ class Report:
     """
 
     value: Any
-    findings: tuple[Finding, ...]
+    findings: tuple[SanitizerFinding, ...]
 
 
-def sanitize(module: Module, arguments: Sequence[Any], *, seconds: float = 600) -> Report:
+def sanitize(module: Module, arguments: Sequence[Any], *, seconds: float = 600) -> SanitizerReport:
     """Build an optimized module with sanitizers, and run it.
 
     Raises
@@ -97,23 +97,23 @@ def sanitize(module: Module, arguments: Sequence[Any], *, seconds: float = 600) 
         told, status = _run(folder, seconds)
         found = findings(told, source)
         if status == 0:
-            return Report(_value(module, head, folder), found)
+            return SanitizerReport(_value(module, head, folder), found)
     if not found:
         message = f"the watched run ended with status {status}"
         raise HloError("HLO183", message, notes=[told.strip()[-2000:]] if told.strip() else ())
-    return Report(None, found)
+    return SanitizerReport(None, found)
 
 
-def findings(told: str, source: str) -> tuple[Finding, ...]:
+def findings(told: str, source: str) -> tuple[SanitizerFinding, ...]:
     """What the sanitizers said, each place once."""
-    made = [Finding(m, place(source, int(line))) for line, m in _UNDEFINED.findall(told)]
+    made = [SanitizerFinding(m, place(source, int(line))) for line, m in _UNDEFINED.findall(told)]
     for error in _ADDRESS.finditer(told):
         frame = _FRAME.search(told, error.end())
-        made.append(Finding(error[1], place(source, int(frame[1])) if frame else None))
+        made.append(SanitizerFinding(error[1], place(source, int(frame[1])) if frame else None))
     return tuple({(f.place and f.place.line, f.message.split(":")[0]): f for f in made}.values())
 
 
-def _build(module: Module, head: Signature, folder: Path) -> str:
+def _build(module: Module, head: FunctionSignature, folder: Path) -> str:
     """Write the program and compile it; gives the text of the module's file."""
     texts = files(module, _NAME)
     texts["main.c"] = _main(head)
@@ -130,7 +130,7 @@ def _build(module: Module, head: Signature, folder: Path) -> str:
     return texts[f"{_NAME}.c"]
 
 
-def _main(head: Signature) -> str:
+def _main(head: FunctionSignature) -> str:
     """A program that reads the files in0, in1, ..., and writes out0, out1, ...."""
     reads = "".join(_line("in", k, a) for k, a in enumerate(head.inputs) if a)
     makes = "".join(_line("out", k, a) for k, a in enumerate(head.outputs) if a)
@@ -165,11 +165,11 @@ int main(void) {{
 """
 
 
-def _line(kind: str, number: int, array: Array) -> str:
+def _line(kind: str, number: int, array: ArrayParameter) -> str:
     return f'  {array.type} *{array.name} = get("{kind}{number}", {_bytes(array)});\n'
 
 
-def _bytes(array: Array) -> int:
+def _bytes(array: ArrayParameter) -> int:
     return array.size * array.shape.element_type.bytes
 
 
@@ -186,7 +186,7 @@ def _run(folder: Path, seconds: float) -> tuple[str, int]:
     return result.stderr, result.returncode
 
 
-def _value(module: Module, head: Signature, folder: Path) -> Any:
+def _value(module: Module, head: FunctionSignature, folder: Path) -> Any:
     """The module's value, from the files that the program wrote."""
     leaves = (
         _read(folder / f"out{k}", array) if array else None for k, array in enumerate(head.outputs)
@@ -194,6 +194,6 @@ def _value(module: Module, head: Signature, folder: Path) -> Any:
     return nested(nesting(module.entry.root.shape), leaves)
 
 
-def _read(path: Path, array: Array) -> NDArray[Any]:
+def _read(path: Path, array: ArrayParameter) -> NDArray[Any]:
     found = np.frombuffer(path.read_bytes(), array.shape.element_type.dtype)
     return found.reshape(array.shape.dims)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from emit_c.executable.built import View
+from emit_c.executable.built import StridedView
 from emit_c.executable.executable import Executable
 from hlo.types.shape import tuple_of
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Value = Any  # an array, None for a token, or a tuple of values
 
 
-def without_last_bitcasts(module: Module) -> tuple[Module, Mapping[int, View]]:
+def without_last_bitcasts(module: Module) -> tuple[Module, Mapping[int, StridedView]]:
     """A module that leaves out the bitcasts to other layouts that it would end with.
 
     Returns
@@ -59,10 +59,10 @@ def _is_view(instr: Instruction) -> bool:
     return same and source.is_row_major and not target.is_row_major
 
 
-def _view(bitcast: Instruction) -> View:
+def _view(bitcast: Instruction) -> StridedView:
     order = bitcast.shape.memory_order
     dims = bitcast.shape.dims
-    return View(tuple(dims[d] for d in order), tuple(map(order.index, range(len(dims)))))
+    return StridedView(tuple(dims[d] for d in order), tuple(map(order.index, range(len(dims)))))
 
 
 def _ending_with(entry: Computation, last: Instruction) -> Computation:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from codegen.elements.folds import all_joined, neutral
 from codegen.expressions import Choose, Expr, Load, Name, Op, tree
 from codegen.kinds import Pointer, number_of
-from codegen.statements import Assign, For, Let, Statement, Variable, renamed
+from codegen.statements import Assign, For, Let, LocalVariable, Statement, renamed
 from emit_c.kernels.work import trip_count, work
 from optimizer import machine
 
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 def block_reductions(body: Body, statements: Sequence[Statement]) -> list[Statement]:
     """A kernel's statements, with large folds done in blocks."""
     found: list[Statement] = []
-    variables: dict[str, Variable] = {}
+    variables: dict[str, LocalVariable] = {}
     for statement in statements:
-        if isinstance(statement, Variable):
+        if isinstance(statement, LocalVariable):
             variables[statement.name] = statement
         folds = _folds(statement)
         known = [(op, variables[name]) for op, name in folds if name in variables]
         starts = [neutral(op, number_of(variable.kind)) for op, variable in known]
         if isinstance(statement, For) and len(folds) == len(known) > 0 and all(starts):
-            parts = [_Folded(*pair, body.name("part"), body.name("parts")) for pair in known]
+            parts = [_BlockedFold(*pair, body.name("part"), body.name("parts")) for pair in known]
             found += _blocked(body, statement, parts)
         else:
             found.append(statement)
@@ -51,11 +51,11 @@ def block_reductions(body: Body, statements: Sequence[Statement]) -> list[Statem
 
 
 @dataclass(frozen=True, slots=True)
-class _Folded:
+class _BlockedFold:
     """A variable, or an array of them, that is folded into, and the names of its parts."""
 
     operation: str
-    variable: Variable
+    variable: LocalVariable
     part: str
     parts: str
 
@@ -75,11 +75,11 @@ class _Folded:
         """Declare the part of a block."""
         kind = number_of(self.variable.kind)
         if self.variable.size is None:
-            return [Variable(kind, self.part, self.start)]
+            return [LocalVariable(kind, self.part, self.start)]
         place = Name(self.parts) + Name(block) * self.width
         each = Assign(Load(Name(self.part), Name(column)), self.start)
         return [
-            Variable(Pointer(kind), self.part, place),
+            LocalVariable(Pointer(kind), self.part, place),
             For(column, self.width, (each,), simd=True),
         ]
 
@@ -109,7 +109,7 @@ def _folds(statement: Statement) -> tuple[tuple[str, str], ...]:
     return inner.reductions if plain and not statement.parallel else ()
 
 
-def _blocked(body: Body, loop: For, folds: Sequence[_Folded]) -> list[Statement]:
+def _blocked(body: Body, loop: For, folds: Sequence[_BlockedFold]) -> list[Statement]:
     n = trip_count(loop)
     most = min(machine.MOST_BLOCKS, machine.MOST_PARTS // max(f.width for f in folds), n)
     count = max(min(most, work([loop]) // machine.LEAST_WORK), 1)
@@ -132,13 +132,13 @@ def _blocked(body: Body, loop: For, folds: Sequence[_Folded]) -> list[Statement]
         *(s for fold in folds for s in fold.end(block)),
     )
     return [
-        *(Variable(f.variable.kind, f.parts, size=count * f.width) for f in folds),
+        *(LocalVariable(f.variable.kind, f.parts, size=count * f.width) for f in folds),
         For(block, count, iteration, parallel=True),
         For(again, count, _together(folds, again, column)),
     ]
 
 
-def _together(folds: Sequence[_Folded], block: str, column: str) -> tuple[Statement, ...]:
+def _together(folds: Sequence[_BlockedFold], block: str, column: str) -> tuple[Statement, ...]:
     """Fold the parts of a block into the whole; folds side by side are all of one width."""
     joined = all_joined([fold.whole_and_part(block, column) for fold in folds])
     if folds[0].variable.size is None:

@@ -39,8 +39,8 @@ from codegen.statements import (
     For,
     If,
     Let,
+    LocalVariable,
     Statement,
-    Variable,
     each_side,
     nested,
     renamed,
@@ -73,7 +73,7 @@ def _in_lanes(body: Body, statement: Statement) -> Sequence[Statement]:
     if not isinstance(statement, For):
         return [statement]
     if _has_short_rows(statement):
-        rows = _Rows(body, statement)
+        rows = _ShortRows(body, statement)
         if rows.apart and rows.can_be_gathered():
             return rows.statements()
         return [statement]
@@ -118,7 +118,7 @@ def _callees(loop: For) -> set[str]:
     return {name for s in nested([loop]) for each in trees(s) for name in callees_of(each)}
 
 
-class _Rows:
+class _ShortRows:
     """A loop over short rows on its way to lanes of them.
 
     Attributes
@@ -139,7 +139,7 @@ class _Rows:
     def can_be_gathered(self) -> bool:
         """Whether there are instructions for what is loaded and stored that lies apart."""
         every = list(each_side(self.written))
-        kinds = {number_of(s.kind) for s in every if isinstance(s, Let | Variable)}
+        kinds = {number_of(s.kind) for s in every if isinstance(s, Let | LocalVariable)}
         lets = [s for s in every if isinstance(s, Let)]
         loaded = {number_of(s.kind) for s in lets if self._lies_apart(s.value)}
         stored = any(isinstance(s, Assign) and self._lies_apart(s.target) for s in every)
@@ -194,7 +194,7 @@ class _Rows:
             for n, (array, _) in rows.items()
         )
         iteration = (
-            *(Variable("s32", array, size=machine.LANES) for array, _ in rows.values()),
+            *(LocalVariable("s32", array, size=machine.LANES) for array, _ in rows.values()),
             For(lane, machine.LANES, begun, simd=True),
             For(lane, machine.LANES, tuple(inside), simd=True),
         )
@@ -221,7 +221,7 @@ def _copied(
             yield If(substitute(each.condition, values), *sides)
             continue
         made = renamed(each, values)
-        if isinstance(made, Let | Variable):
+        if isinstance(made, Let | LocalVariable):
             name = body.name(made.name)
             values[made.name] = Name(name)
             made = replace(made, name=name)

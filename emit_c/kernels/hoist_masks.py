@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Expr, Name, Op, conjoined, names_of, tree, walk
-from codegen.statements import Assign, For, Forever, If, Let, Statement, Variable, base
+from codegen.statements import Assign, For, Forever, If, Let, LocalVariable, Statement, base
 from emit_c.kernels.loads import with_loads_first
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def hoist_masks(body: Body, statements: Sequence[Statement]) -> tuple[Statement,
 def _with_limits(body: Body, statement: Statement) -> tuple[Statement, ...]:
     match statement:
         case For(simd=True, stop=int()):
-            return _Loop(body, with_loads_first(statement)).statements()
+            return _MaskedLoop(body, with_loads_first(statement)).statements()
         case For() | Forever():
             return (replace(statement, body=hoist_masks(body, statement.body)),)
         case If(condition, then, otherwise):
@@ -43,7 +43,7 @@ def _with_limits(body: Body, statement: Statement) -> tuple[Statement, ...]:
             return (statement,)
 
 
-class _Loop:
+class _MaskedLoop:
     """A loop in lanes, and the limits that stand before it, by their conditions."""
 
     def __init__(self, body: Body, loop: For) -> None:
@@ -84,7 +84,7 @@ def _names(statements: Sequence[Statement]) -> Iterator[str]:
     """What is declared or changed in the statements of a loop in lanes."""
     for s in statements:
         match s:
-            case Let() | Variable():
+            case Let() | LocalVariable():
                 yield s.name
             case Assign(target, _):
                 yield base(target)

@@ -37,8 +37,8 @@ from codegen.statements import (
     Forever,
     If,
     Let,
+    LocalVariable,
     Statement,
-    Variable,
     base,
     names_in,
     renamed,
@@ -70,7 +70,7 @@ def _inlined(
     statements: Sequence[Statement], outside: Mapping[str, Kind]
 ) -> tuple[tuple[Statement, ...], Counter[str]]:
     """A block of statements, and how often names were read and written there before."""
-    declared = ((s.kind, s.name) for s in statements if isinstance(s, Let | Variable))
+    declared = ((s.kind, s.name) for s in statements if isinstance(s, Let | LocalVariable))
     kinds = {**outside, **{name: element_of(kind) for kind, name in declared}}
     uses = Counter[str]()
     inside = [_nested(s, kinds, uses) for s in _without_copies(statements)]
@@ -119,7 +119,7 @@ def _changes_memory(statement: Statement) -> bool:
         return any(
             isinstance(e, Op) and e.op == "&" and len(e.args) == 1 for e in walk(statement.value)
         )
-    if not isinstance(statement, Variable):
+    if not isinstance(statement, LocalVariable):
         return True
     return any(isinstance(e, Apply | Cast | Group) for v in trees(statement) for e in walk(v))
 
@@ -139,7 +139,11 @@ def _taken(
     statement: Statement, loads: Mapping[str, tuple[int, Expr]]
 ) -> dict[str, tuple[int, Expr]]:
     """The loads that a statement's expression takes."""
-    if not loads or not isinstance(statement, Let | Variable | Assign) or statement.value is None:
+    if (
+        not loads
+        or not isinstance(statement, Let | LocalVariable | Assign)
+        or statement.value is None
+    ):
         return {}
     taken = {name: loads[name] for name in names_of(statement.value) if name in loads}
     return {} if taken and any(map(_is_choice, walk(statement.value))) else taken
@@ -150,7 +154,7 @@ def _is_choice(tree: Expr) -> bool:
 
 
 def _with_values(statement: Statement, values: Mapping[str, Expr]) -> Statement:
-    if not values or not isinstance(statement, Let | Variable | Assign):
+    if not values or not isinstance(statement, Let | LocalVariable | Assign):
         return statement
     assert statement.value is not None
     return replace(statement, value=substitute(statement.value, values))
@@ -173,7 +177,7 @@ def _at_once(
 
 def _without_copies(statements: Sequence[Statement]) -> Sequence[Statement]:
     """Statements without names for the values that variables of the same block have in the end."""
-    kinds = {s.name: s.kind for s in statements if isinstance(s, Let | Variable)}
+    kinds = {s.name: s.kind for s in statements if isinstance(s, Let | LocalVariable)}
     for place, statement in reversed(list(enumerate(statements))):
         if not isinstance(statement, Let) or not isinstance(statement.value, Name):
             continue
@@ -200,7 +204,7 @@ def _changed(statements: Iterable[Statement]) -> set[str]:
                     found |= {name for _, name in statement.reductions}
             case If(then=then, otherwise=otherwise):
                 found |= _changed((*then, *otherwise))
-            case Let() | Variable():
+            case Let() | LocalVariable():
                 pass
             case _:
                 found |= set(names_in([statement]))

@@ -22,8 +22,8 @@ from codegen.statements import (
     For,
     If,
     Let,
+    LocalVariable,
     Statement,
-    Variable,
     base,
     each_side,
     renamed,
@@ -43,7 +43,7 @@ def with_loads_first(loop: For) -> For:
     before, after = list(loop.body[:choice]), loop.body[choice:]
     every = list(each_side(after))
     written = {base(s.target) for s in each_side(loop.body) if isinstance(s, Assign)}
-    late = {s.name for s in every if isinstance(s, Let | Variable)}
+    late = {s.name for s in every if isinstance(s, Let | LocalVariable)}
     for statement in every:
         always = statement in after or _is_first(statement)
         if always and isinstance(statement, Let) and _is_load(statement, written | late):

@@ -34,8 +34,8 @@ from codegen.statements import (
     Forever,
     If,
     Let,
+    LocalVariable,
     Statement,
-    Variable,
     names_in,
 )
 from emit_c.kernels.inline_uses import inline_uses
@@ -114,9 +114,9 @@ class _Split:
         self.kernel, self.name = kernel, name
         self.nest, self.body = _joined(loop)
         self.trip_count = prod(trip_count(each) for each in self.nest)
-        declared = {s.name: s for s in before if isinstance(s, Let | Variable)}
+        declared = {s.name: s for s in before if isinstance(s, Let | LocalVariable)}
         words = set(names_in(self.body))
-        self.repeated: list[Let | Variable] = []
+        self.repeated: list[Let | LocalVariable] = []
         for statement in reversed(declared.values()):
             value = statement.value
             if statement.name in words and value is not None and "own" in names_of(value):
@@ -131,7 +131,7 @@ class _Split:
         ]
         self.given += [Parameter(_kind(s), s.name) for s in shared]
 
-    def _check(self, shared: Sequence[Let | Variable]) -> None:
+    def _check(self, shared: Sequence[Let | LocalVariable]) -> None:
         changed = set(_changed(self.body))
         assert not changed & {s.name for s in shared}, (self.name, changed)
 
@@ -157,7 +157,7 @@ class _Split:
     def _unpack(self, name: str, run: str) -> Function:
         """The function that the runtime library calls."""
         fields = [Parameter(unrestricted(p.kind), p.name) for p in (*self.given, *self._own)]
-        given = Variable(Pointer(Record(name), const=True), "given", Name("arguments"))
+        given = LocalVariable(Pointer(Record(name), const=True), "given", Name("arguments"))
         passed: list[Expr] = [Member(Name("given"), each.name) for each in self.given]
         if self.uses_own:
             behind = Name("slot") * self.kernel.writer.own_bytes
@@ -212,10 +212,10 @@ def _joined(loop: For) -> tuple[list[For], tuple[Statement, ...]]:
     return nest, nest[-1].body
 
 
-def _kind(statement: Let | Variable) -> Kind:
+def _kind(statement: Let | LocalVariable) -> Kind:
     """The type in which a variable is handed on."""
     kind = statement.kind
-    is_array = isinstance(statement, Variable) and statement.size is not None
+    is_array = isinstance(statement, LocalVariable) and statement.size is not None
     return Pointer(kind) if is_array and isinstance(kind, str) else kind
 
 

@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Name, names_of
 from codegen.indexing import Counter, Quotient, Remainder, Sum, delinear, unknown
-from codegen.statements import For, Let, Statement, Variable
+from codegen.statements import For, Let, LocalVariable, Statement
 from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from codegen.elements.body import Body
-    from codegen.elements.trace import Trace
+    from codegen.elements.trace import AccessTrace
     from codegen.indexing import Atom, Index
 
     Range = tuple[int, int]  # the first, and the one after the last
@@ -50,7 +50,7 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Tiles:
+class AxisTiles:
     """The tiles along an axis: their size, and the counters of them and of elements inside."""
 
     size: int
@@ -59,7 +59,7 @@ class Tiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
+class TraversalNest:
     """A nest in the making.
 
     Attributes
@@ -74,11 +74,11 @@ class Nest:
     body: Body
     axes: tuple[Axis, ...]
     write: Callable[[Index], None]
-    traced: Callable[[Index], Trace]
-    tiled: dict[int, Tiles] = field(default_factory=dict[int, Tiles])
+    traced: Callable[[Index], AccessTrace]
+    tiled: dict[int, AxisTiles] = field(default_factory=dict[int, AxisTiles])
     cut: frozenset[int] = frozenset()
 
-    def trace(self) -> Trace:
+    def trace(self) -> AccessTrace:
         """What an element anywhere in the array takes."""
         return self.traced(self.index(self.ranges))
 
@@ -100,11 +100,11 @@ def write_nest(
     body: Body,
     dims: Sequence[int],
     write: Callable[[Index], None],
-    traced: Callable[[Index], Trace],
+    traced: Callable[[Index], AccessTrace],
 ) -> None:
     """Write statements for every index of an array of some sizes, all at least 1."""
     axes = tuple(Axis(body.name(f"i{d}"), d, n) for d, n in enumerate(dims))
-    nest = Nest(body, axes, write, traced)
+    nest = TraversalNest(body, axes, write, traced)
     trace = nest.trace()
     joined = _joined(nest, trace)
     if joined is not nest:
@@ -120,7 +120,7 @@ def write_nest(
 # -------------------------------------------------------------------------- joining
 
 
-def _joined(nest: Nest, trace: Trace) -> Nest:
+def _joined(nest: TraversalNest, trace: AccessTrace) -> TraversalNest:
     """A nest of fewer loops, where dimensions of more than one element can share one."""
     groups = _together(nest, trace)
     if len(groups) == len(nest.axes):
@@ -136,7 +136,7 @@ def _joined(nest: Nest, trace: Trace) -> Nest:
         return tuple(found)
 
     pairs = enumerate(zip(groups, sizes, strict=True))
-    return Nest(
+    return TraversalNest(
         nest.body,
         tuple(Axis(group[0].name, k, prod(each)) for k, (group, each) in pairs),
         lambda index: nest.write(apart(index)),
@@ -144,7 +144,7 @@ def _joined(nest: Nest, trace: Trace) -> Nest:
     )
 
 
-def _together(nest: Nest, trace: Trace) -> list[list[Axis]]:
+def _together(nest: TraversalNest, trace: AccessTrace) -> list[list[Axis]]:
     """The axes of more than one element, by which of them can share a loop.
 
     Two can if every place that is read moves along the outer one by as much as along all of the
@@ -172,7 +172,7 @@ def _inside(atom: Atom) -> Sequence[tuple[Atom, int]]:
 # ------------------------------------------------------------------------- division
 
 
-def _divided(nest: Nest, trace: Trace) -> tuple[Axis, ...]:
+def _divided(nest: TraversalNest, trace: AccessTrace) -> tuple[Axis, ...]:
     """The axes, cut in two where their counter is divided by what divides their size."""
     found: list[Axis] = []
     for axis in nest.axes:
@@ -195,12 +195,12 @@ def _divided(nest: Nest, trace: Trace) -> tuple[Axis, ...]:
     return tuple(found)
 
 
-def _atoms(trace: Trace) -> Iterator[Atom]:
+def _atoms(trace: AccessTrace) -> Iterator[Atom]:
     """All atoms of what was read and asked, those inside of others too."""
     yield from _atoms_of([*trace.loads, *(c.value for c in trace.conditions)])
 
 
-def _open(trace: Trace) -> set[str]:
+def _open(trace: AccessTrace) -> set[str]:
     """The counters on which conditions depend that are not certain."""
     return {a.text for a in _atoms_of([c.value for c in trace.conditions if c.is_open])}
 
@@ -216,7 +216,7 @@ def _atoms_of(stack: list[Sum]) -> Iterator[Atom]:
 # ---------------------------------------------------------------------------- tiles
 
 
-def _tiles(nest: Nest, trace: Trace) -> dict[int, Tiles]:
+def _tiles(nest: TraversalNest, trace: AccessTrace) -> dict[int, AxisTiles]:
     """Which two axes run in tiles, and of what size; none where rows are read as they lie."""
     last = len(nest.axes) - 1
     if last < 1 or not trace.straight:
@@ -237,11 +237,11 @@ def _tiles(nest: Nest, trace: Trace) -> dict[int, Tiles]:
                 sizes[k] = min(nest.axes[k].size, machine.TILE_OF_ONE_ROW)
         if min(sizes.values()) == 1:
             return {}
-        return {k: Tiles(n, *_counters(nest, k)) for k, n in sizes.items()}
+        return {k: AxisTiles(n, *_counters(nest, k)) for k, n in sizes.items()}
     return {}
 
 
-def _tiles_of_short_rows(nest: Nest, factors: Mapping[int, int]) -> dict[int, Tiles]:
+def _tiles_of_short_rows(nest: TraversalNest, factors: Mapping[int, int]) -> dict[int, AxisTiles]:
     """The same for short rows that move as they are: the two axes along which they lie."""
     last = len(nest.axes) - 1
     width = nest.axes[last].size
@@ -250,10 +250,10 @@ def _tiles_of_short_rows(nest: Nest, factors: Mapping[int, int]) -> dict[int, Ti
         return {}
     if min(nest.axes[k].size for k in (beside, last - 1)) < machine.LANES:
         return {}
-    return {k: Tiles(machine.LANES, *_counters(nest, k)) for k in (beside, last - 1)}
+    return {k: AxisTiles(machine.LANES, *_counters(nest, k)) for k in (beside, last - 1)}
 
 
-def _counters(nest: Nest, k: int) -> tuple[str, str]:
+def _counters(nest: TraversalNest, k: int) -> tuple[str, str]:
     """Names for the counters of an axis that runs in tiles."""
     axis = nest.axes[k].name
     return nest.body.name(f"{axis}_tile"), nest.body.name(f"{axis}_inside")
@@ -262,7 +262,7 @@ def _counters(nest: Nest, k: int) -> tuple[str, str]:
 # --------------------------------------------------------------------------- pieces
 
 
-def _worth_cutting(nest: Nest, trace: Trace) -> frozenset[int]:
+def _worth_cutting(nest: TraversalNest, trace: AccessTrace) -> frozenset[int]:
     """The axes to cut: from the innermost on, while the text stays short."""
     found: set[int] = set()
     pieces, most = 1, min(machine.MOST_PIECES, machine.MOST_STATEMENTS // max(trace.statements, 1))
@@ -274,7 +274,9 @@ def _worth_cutting(nest: Nest, trace: Trace) -> frozenset[int]:
     return frozenset(found)
 
 
-def _write_axes(nest: Nest, ranges: tuple[Range, ...], trace: Trace, depth: int) -> None:
+def _write_axes(
+    nest: TraversalNest, ranges: tuple[Range, ...], trace: AccessTrace, depth: int
+) -> None:
     """Write the loops from an axis on; in tiles the two axes come last, one around the other."""
     apart = {*nest.tiled, len(nest.axes) - 1} if nest.tiled else set[int]()
     order = [k for k in range(len(nest.axes)) if k not in apart] + list(nest.tiled)
@@ -295,7 +297,7 @@ def _write_axes(nest: Nest, ranges: tuple[Range, ...], trace: Trace, depth: int)
         nest.body.add(*_loop(nest, k, piece, statements))
 
 
-def _cuts(axis: Axis, limits: Range, trace: Trace) -> list[int]:
+def _cuts(axis: Axis, limits: Range, trace: AccessTrace) -> list[int]:
     """Where along an axis a condition that is not certain changes."""
     low, high = limits
     found: set[int] = set()
@@ -324,7 +326,7 @@ def _ranges(limits: Range, cuts: Sequence[int], tile: int | None) -> list[Range]
 
 
 def _loop(
-    nest: Nest, k: int, limits: Range, statements: Sequence[Statement]
+    nest: TraversalNest, k: int, limits: Range, statements: Sequence[Statement]
 ) -> tuple[Statement, ...]:
     """A loop over an axis, or over its tiles; what runs once needs no loop."""
     (low, high), axis, tiles = limits, nest.axes[k], nest.tiled.get(k)
@@ -339,7 +341,7 @@ def _loop(
     return _hoisted(For(axis.name, high, tuple(statements), start=low, parallel=True))
 
 
-def _write_inside(nest: Nest, ranges: tuple[Range, ...]) -> None:
+def _write_inside(nest: TraversalNest, ranges: tuple[Range, ...]) -> None:
     """One element's statements, inside the loops of a tile where there is one.
 
     Where tiles are of short rows, all elements of one are written out.
@@ -378,6 +380,6 @@ def _hoisted(loop: For) -> tuple[Statement, ...]:
             before.append(statement)
             continue
         kept.append(statement)
-        if isinstance(statement, Let | Variable):
+        if isinstance(statement, Let | LocalVariable):
             inside.add(statement.name)
     return (*before, replace(loop, body=tuple(kept)))

@@ -23,7 +23,17 @@ from codegen.elements.folds import SUM_OF_FLOATS, all_joined, neutral
 from codegen.expressions import Load, Name, tree
 from codegen.functions import Function, Parameter
 from codegen.kinds import Pointer, number_of
-from codegen.statements import Assign, Call, For, Forever, If, Let, Statement, Variable, renamed
+from codegen.statements import (
+    Assign,
+    Call,
+    For,
+    Forever,
+    If,
+    Let,
+    LocalVariable,
+    Statement,
+    renamed,
+)
 from emit_c.kernels.work import trip_count
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
@@ -53,7 +63,7 @@ def vectorize_reductions(
     """
     kinds, found = dict(outside or {}), list[Statement]()
     for statement in statements:
-        if isinstance(statement, Variable) and statement.size is None:
+        if isinstance(statement, LocalVariable) and statement.size is None:
             kinds[statement.name] = number_of(statement.kind)
         found += _in_lanes(body, statement, kinds, times)
     return tuple(found)
@@ -105,7 +115,7 @@ def _one_by_one(loop: For) -> For:
     return replace(loop, simd=False, reductions=(), body=inner)
 
 
-def _fold_of(body: Body, loop: For, kinds: Mapping[str, str]) -> _Fold | None:
+def _fold_of(body: Body, loop: For, kinds: Mapping[str, str]) -> _LaneFold | None:
     """How a loop folds in lanes; None if it does not."""
     starts = [neutral(op, kinds.get(name, "")) for op, name in loop.reductions]
     if not isinstance(loop.stop, int) or (loop.start, loop.step) != (0, 1) or not all(starts):
@@ -123,16 +133,16 @@ def _fold_of(body: Body, loop: For, kinds: Mapping[str, str]) -> _Fold | None:
     if lanes < machine.HALF_VECTOR:
         return None
     parts = [
-        _Part(op, kinds[name], name, start, body.name("lanes"))
+        _LanePart(op, kinds[name], name, start, body.name("lanes"))
         for (op, name), start in zip(loop.reductions, starts, strict=True)
         if start is not None
     ]
     names = body.name("k"), body.name(f"{loop.name}_block")
-    return _Fold(loop, loop.stop, lanes, *names, parts)
+    return _LaneFold(loop, loop.stop, lanes, *names, parts)
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _LanePart:
     """What is folded in one variable, and the lanes in which that is done."""
 
     operation: str
@@ -143,7 +153,7 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fold:
+class _LaneFold:
     """A loop of `iterations` iterations that folds into some variables.
 
     Attributes
@@ -156,7 +166,7 @@ class _Fold:
     lanes: int
     lane: str
     block: str
-    parts: Sequence[_Part]
+    parts: Sequence[_LanePart]
 
     def statements(self, body: Body, nest: For, *, called: bool) -> list[Statement]:
         """The whole nest of loops around the loop, and what comes before and after it.
@@ -167,7 +177,7 @@ class _Fold:
         """
         begun = [Assign(Load(Name(part.lanes), Name(self.lane)), part.start) for part in self.parts]
         return [
-            *(Variable(part.kind, part.lanes, size=self.lanes) for part in self.parts),
+            *(LocalVariable(part.kind, part.lanes, size=self.lanes) for part in self.parts),
             For(self.lane, self.lanes, tuple(begun), simd=True),
             *self._nested(nest),
             *self._together(body, called=called),
@@ -201,7 +211,7 @@ class _Fold:
 
     def _together(self, body: Body, *, called: bool) -> Iterator[Statement]:
         """Fold the lanes into the variables; places together with the numbers that are theirs."""
-        groups: list[list[_Part]] = []
+        groups: list[list[_LanePart]] = []
         for part in self.parts:
             if part.operation == "first":
                 groups[-1].append(part)
@@ -218,7 +228,7 @@ class _Fold:
 
     def _halves(
         self,
-        parts: Sequence[tuple[_Part, str]],
+        parts: Sequence[tuple[_LanePart, str]],
         is_inline: bool,
         name: str,
     ) -> Function:

@@ -8,7 +8,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Apply, Expr, walk
-from codegen.statements import Assign, Break, Call, For, Forever, If, Let, Statement, Try, Variable
+from codegen.statements import (
+    Assign,
+    Break,
+    Call,
+    For,
+    Forever,
+    If,
+    Let,
+    LocalVariable,
+    Statement,
+    Try,
+)
 from optimizer import machine
 
 if TYPE_CHECKING:
@@ -40,14 +51,16 @@ def _work(statement: Statement) -> int:
             )
         case Break(condition):
             return _tree_work(condition)
-        case Let() | Variable() | Assign():
-            known = statement.work if isinstance(statement, Variable) else 0
+        case Let() | LocalVariable() | Assign():
+            known = statement.work if isinstance(statement, LocalVariable) else 0
             return known or (1 if statement.value is None else _tree_work(statement.value))
 
 
 def _is_call(statement: Statement) -> bool:
     """Whether what a statement takes is that of one function."""
-    return isinstance(statement, Call) or (isinstance(statement, Variable) and statement.work > 0)
+    return isinstance(statement, Call) or (
+        isinstance(statement, LocalVariable) and statement.work > 0
+    )
 
 
 def _tree_work(tree: Expr) -> int:

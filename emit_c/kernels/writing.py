@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from codegen.elements.body import Body
 from codegen.elements.names import comment
 from codegen.elements.table import Scalar
-from codegen.elements.trace import Trace
+from codegen.elements.trace import AccessTrace
 from codegen.expressions import item
 from codegen.functions import Function, Parameter, calling, with_names, without_unused_values
 from codegen.indexing import delinear, linear
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _SAME_ORDER = IDENTITIES | {"reshape"}
 
 
-class Kernels:
+class ModuleKernels:
     """The kernels of a module, in the order in which they are first needed.
 
     Attributes
@@ -161,10 +161,10 @@ def write_loops(
 
 def _traced(
     kernel: Kernel, results: Sequence[tuple[Instruction, Sequence[Name | None]]], index: Index
-) -> Trace:
+) -> AccessTrace:
     """What the elements at an index take to compute, found in a kernel that nobody uses."""
     probe = Kernel(kernel.writer.constants, kernel.scope)
-    probe.writer.trace = trace = Trace()
+    probe.writer.trace = trace = AccessTrace()
     with probe.body.block() as statements:
         for instr, _ in results:
             shape = _leaf(results[0][0])

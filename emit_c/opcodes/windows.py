@@ -21,7 +21,7 @@ from codegen.expressions import (
 )
 from codegen.indexing import Index, Sum, Within, counter
 from codegen.opcodes.folding import Fold, over, single_operation
-from codegen.opcodes.windows import Windows, most_shown, shown, windows_of
+from codegen.opcodes.windows import ReduceWindow, most_shown, shown, windows_of
 from codegen.statements import If
 from emit_c.opcodes.folding import blocks
 from emit_c.table import define_whole
@@ -57,7 +57,7 @@ def write_whole_reduce_window(
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _RunningWindow:
     """Windows of which each shows what the one before showed, and one element more.
 
     Attributes
@@ -72,7 +72,7 @@ class _Run:
     shift: int
 
 
-def _run(windows: Windows, axis: int) -> _Run | None:
+def _run(windows: ReduceWindow, axis: int) -> _RunningWindow | None:
     """How the windows along an axis run, if they do.
 
     Running backwards puts the elements in another order, so the operation must be a known one.
@@ -83,13 +83,15 @@ def _run(windows: Windows, axis: int) -> _Run | None:
         return None
     first, last = -window.pad_low, window.size - 1 - window.pad_low  # of output 0
     if first + count - 1 <= 0 and last <= 0:
-        return _Run(axis, backwards=False, shift=last)
+        return _RunningWindow(axis, backwards=False, shift=last)
     if last >= n - 1 and first + count >= n and single_operation(windows.instr.called[0]):
-        return _Run(axis, backwards=True, shift=first)
+        return _RunningWindow(axis, backwards=True, shift=first)
     return None
 
 
-def _write_run(body: Body, windows: Windows, run: _Run, outputs: Sequence[Name]) -> None:
+def _write_run(
+    body: Body, windows: ReduceWindow, run: _RunningWindow, outputs: Sequence[Name]
+) -> None:
     """Fold one element more for each output; side by side where rows of others lie in memory."""
     dims = windows.shape.dims
     last = len(dims) - 1
@@ -106,7 +108,7 @@ def _write_run(body: Body, windows: Windows, run: _Run, outputs: Sequence[Name])
 
 
 def _write_step(
-    body: Body, windows: Windows, run: _Run, fold: Fold, index: Index,
+    body: Body, windows: ReduceWindow, run: _RunningWindow, fold: Fold, index: Index,
     outputs: Sequence[Name], columns: tuple[str, int],
 ) -> None:  # fmt: skip
     """Fold the element that an output has more than the one before, where there is one."""
@@ -128,7 +130,7 @@ def _write_step(
         body.add(*wide([*folded, *stored]))
 
 
-def _write_rows(body: Body, windows: Windows, outputs: Sequence[Name]) -> None:
+def _write_rows(body: Body, windows: ReduceWindow, outputs: Sequence[Name]) -> None:
     """Fold the window's elements one after the other, each for a row of outputs."""
     *dims, size = windows.shape.dims
     outer = windows.window[:-1]
@@ -150,7 +152,7 @@ def _write_rows(body: Body, windows: Windows, outputs: Sequence[Name]) -> None:
 
 
 def _write_row_steps(
-    body: Body, windows: Windows, fold: Fold, at: Index, base: Sum, columns: tuple[str, int]
+    body: Body, windows: ReduceWindow, fold: Fold, at: Index, base: Sum, columns: tuple[str, int]
 ) -> None:
     """Fold the elements that windows show of a row, step by step."""
     steps = windows.window[-1].size
@@ -163,7 +165,7 @@ def _write_row_steps(
 
 
 def _write_row_step(
-    body: Body, windows: Windows, fold: Fold, at: Index, base: Sum, step: Sum,
+    body: Body, windows: ReduceWindow, fold: Fold, at: Index, base: Sum, step: Sum,
     columns: tuple[str, int],
 ) -> None:  # fmt: skip
     """Fold one element of the window for those outputs of a row where it is no padding."""

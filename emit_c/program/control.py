@@ -12,7 +12,7 @@ from codegen.elements.table import is_of_scalars
 from codegen.expressions import Literal, Name, Op, Struct, binary, negated
 from codegen.kinds import Record
 from codegen.program.trees import leaves
-from codegen.statements import Break, Forever, If, Statement, Try, Variable
+from codegen.statements import Break, Forever, If, LocalVariable, Statement, Try
 from emit_c.kernels.writing import write_loops
 from emit_c.program.function import HANDED_ON_NAMES
 from emit_c.program.second_iteration import iteration_in_swapped_places
@@ -22,21 +22,21 @@ from optimizer.loops.state import loop_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from emit_c.program.function import Function
+    from emit_c.program.function import FunctionWriter
     from hlo.instruction import Computation, Instruction
 
 
-def call(function: Function, computation: Computation, role: str) -> Try:
+def call(function: FunctionWriter, computation: Computation, role: str) -> Try:
     """The call of a computation's function."""
     return Try(function.module.function(computation, role), HANDED_ON_NAMES)
 
 
-def write_call(function: Function, instr: Instruction) -> None:
+def write_call(function: FunctionWriter, instr: Instruction) -> None:
     """A call of the computation's function."""
     function.step(call(function, instr.called[0], f"called by %{instr.name}"))
 
 
-def write_conditional(function: Function, instr: Instruction) -> None:
+def write_conditional(function: FunctionWriter, instr: Instruction) -> None:
     """A chain of ifs: a pred chooses the first branch where it holds; out of range is the last."""
     index = instr.operands[0]
     chosen = Op("*", (Name(str(function.scope.tree(index))),))
@@ -52,7 +52,7 @@ def write_conditional(function: Function, instr: Instruction) -> None:
     function.step(*chain)
 
 
-def write_in_variables(function: Function, loop: Instruction) -> None:
+def write_in_variables(function: FunctionWriter, loop: Instruction) -> None:
     """One kernel for a loop whose state consists of scalars, which it keeps in C variables."""
     kernel = function.new_kernel(function.scope)
     state, shapes = leaves(function.tree(loop), loop.shape), loop.shape.leaves()
@@ -67,7 +67,7 @@ def write_in_variables(function: Function, loop: Instruction) -> None:
     function.call_kernel(kernel, loop, write_loops(kernel, [(loop, outputs)]))
 
 
-def _stays(function: Function, loop: Instruction) -> set[int]:
+def _stays(function: FunctionWriter, loop: Instruction) -> set[int]:
     """The elements of the state that are where they were, and as they were.
 
     A loop may have a constant there, which can't be written.
@@ -81,7 +81,7 @@ def _stays(function: Function, loop: Instruction) -> set[int]:
     return {k for k, (a, b) in pairs if a == b and elements.is_invariant(k)}
 
 
-def write_while(function: Function, instr: Instruction) -> None:
+def write_while(function: FunctionWriter, instr: Instruction) -> None:
     """A loop that runs the body as long as the condition holds."""
     if function.is_constant(instr):
         # It runs not at all or forever; as in C++ and XLA, loops are taken to end.
@@ -101,10 +101,12 @@ def write_while(function: Function, instr: Instruction) -> None:
             *iteration_in_swapped_places(function, instr, ended),
         )
     )
-    function.step(Variable(Record("hlo_patience"), patience, Struct(None, (Literal(0),))), loop)
+    function.step(
+        LocalVariable(Record("hlo_patience"), patience, Struct(None, (Literal(0),))), loop
+    )
 
 
-CONTROL: dict[str, Callable[[Function, Instruction], None]] = {
+CONTROL: dict[str, Callable[[FunctionWriter, Instruction], None]] = {
     "call": write_call,
     "conditional": write_conditional,
     "while": write_while,

@@ -19,7 +19,7 @@ from emit_c.custom_calls.table import kernel as custom_calls
 from emit_c.program.buffers import Rules
 from emit_c.program.module import ModuleWriter
 from emit_c.program.schedule import write_function
-from emit_c.program.units import Calls, Parts, Units
+from emit_c.program.units import CallingUnit, Parts, Units
 from emit_c.program.unplaced import ENTRY
 from emit_c.table import emits_c
 from hlo.verify import verify_once
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from emit_c.kernels.passes import Watch
-    from emit_c.program.sites import Site
+    from emit_c.program.sites import KernelSite
     from hlo.instruction import Module
     from optimizer.memory.buffer_assignment import BufferAssignment
 
@@ -63,7 +63,7 @@ class Program:
     donated: Mapping[int, int]
     functions: Mapping[str, str]
     assignment: BufferAssignment
-    sites: tuple[Site, ...] = ()
+    sites: tuple[KernelSite, ...] = ()
     units: Units | None = None
     meant: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Any])
 
@@ -112,7 +112,7 @@ def emit(
     verify_once(module)
     check_depth(module)
     check(module, emits_c, custom_calls, "C")
-    sites: list[Site] | None = [] if profile else None
+    sites: list[KernelSite] | None = [] if profile else None
     module, writer = with_own_copies(
         module, Rules, lambda m: ModuleWriter(m, write_function, sites, units, watch, plain=plain)
     )
@@ -134,7 +134,7 @@ def emit(
         foreign.called,
         writer.kernels.functions,
         writer.kernels.entries,
-        Calls(
+        CallingUnit(
             "\n".join([constants.loader(), *texts]),
             dict.fromkeys(chain(loaded, *(each.mentions for each in calls))),
         ),

@@ -35,7 +35,7 @@ HANDED_ON = ("in", "out", "arena", "own")
 HANDED_ON_NAMES = tuple(map(Name, HANDED_ON))
 
 
-class Function(Schedule):
+class FunctionWriter(Schedule):
     """The C function of one computation in the making.
 
     Attributes

@@ -37,7 +37,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Calls:
+class KnownCalls:
     """How an instruction was computed.
 
     Attributes
@@ -61,7 +61,7 @@ class KernelReuse:
     """
 
     def __init__(self) -> None:
-        self.known: dict[Any, Calls] = {}
+        self.known: dict[Any, KnownCalls] = {}
         self._identity = Identity(is_layout_sensitive=True)
 
     def work(self, scope: Scope, instr: Instruction) -> Work:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from emit_c.code.constants import Constants
 from emit_c.code.names import Names
-from emit_c.kernels.writing import Kernels
+from emit_c.kernels.writing import ModuleKernels
 from emit_c.program.buffers import Memory
 from emit_c.program.kernel_reuse import KernelReuse
 from optimizer.analysis.runs import runs
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from codegen.statements import Statement
     from emit_c.kernels.passes import Watch
-    from emit_c.program.sites import Site
+    from emit_c.program.sites import KernelSite
     from emit_c.program.units import Units
     from emit_c.program.unplaced import UnplacedFunction
     from hlo.instruction import Computation, Module
@@ -50,7 +50,7 @@ class ModuleWriter:
         self,
         module: Module,
         write: Callable[[ModuleWriter, Computation, str], UnplacedFunction],
-        sites: list[Site] | None = None,
+        sites: list[KernelSite] | None = None,
         units: Units | None = None,
         watch: Watch | None = None,
         *,
@@ -61,7 +61,7 @@ class ModuleWriter:
         self.runs = runs(module)
         self.names = Names()
         self.constants = Constants(self.names)
-        self.kernels = Kernels(self.names, watch, plain=plain)
+        self.kernels = ModuleKernels(self.names, watch, plain=plain)
         self.reuse = KernelReuse()
         self.functions: dict[str, UnplacedFunction] = {}
         self.slot_bytes = 0

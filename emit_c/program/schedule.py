@@ -12,8 +12,8 @@ from codegen.program.trees import leaves
 from codegen.statements import Call, If, Try, names_in
 from emit_c.kernels.writing import write_loops
 from emit_c.program.control import CONTROL
-from emit_c.program.function import Function
-from emit_c.program.kernel_reuse import Calls
+from emit_c.program.function import FunctionWriter
+from emit_c.program.kernel_reuse import KnownCalls
 from emit_c.program.sweeps import common_loops, write_sweeps
 from emit_c.program.unplaced import ENTRY
 from emit_c.table import emits_c
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 def write_function(module: ModuleWriter, computation: Computation, name: str) -> UnplacedFunction:
     """The C function of a computation, in which addresses are still missing."""
-    schedule = Schedule(module, computation, name)
+    schedule = ScheduledFunction(module, computation, name)
     schedule.write()
     module.meant[name] = schedule.names.meant
     return schedule.finish()
 
 
-class Schedule(Function):
+class ScheduledFunction(FunctionWriter):
     """The C function of one computation, written kernel by kernel."""
 
     control = CONTROL
@@ -92,7 +92,7 @@ class Schedule(Function):
         if not used & self.declared.keys() <= {*work.pointers, *self.locals}:
             return
         local = {n: replace(each, first=each.first - begin) for n, each in self.locals.items()}
-        self.module.reuse.known[work.key] = Calls(work.pointers, local, tuple(steps))
+        self.module.reuse.known[work.key] = KnownCalls(work.pointers, local, tuple(steps))
 
     def write_together(self, inner: Scope, instr: Instruction, target: object) -> bool:
         """One kernel for all that a fusion yields, where its loops have a nest in common."""

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from codegen.expressions import Expr
     from codegen.program.buffers import Home
     from codegen.statements import Statement
-    from emit_c.program.function import Function
+    from emit_c.program.function import FunctionWriter
     from emit_c.program.swapping import Swap
     from hlo.instruction import Computation, Instruction
 
 
 def iteration_in_swapped_places(
-    function: Function, loop: Instruction, ended: Expr
+    function: FunctionWriter, loop: Instruction, ended: Expr
 ) -> tuple[Statement, ...]:
     """The second iteration of a loop with swaps, after the first one; nothing for a loop without.
 
@@ -48,7 +48,7 @@ def iteration_in_swapped_places(
     )
 
 
-def _swapped(function: Function, computation: Computation, swaps: Sequence[Swap]) -> str:
+def _swapped(function: FunctionWriter, computation: Computation, swaps: Sequence[Swap]) -> str:
     """The name of a second C function of a computation, in which buffers have changed places."""
     module = function.module
     name = module.written[computation]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class KernelSite:
     """A call of a kernel.
 
     Attributes
@@ -35,7 +35,7 @@ class Site:
     bytes: int
 
 
-def site(kernel: str, instr: Instruction, computed: Iterable[Instruction]) -> Site:
+def site(kernel: str, instr: Instruction, computed: Iterable[Instruction]) -> KernelSite:
     """What a call of a kernel has to do.
 
     Parameters
@@ -52,7 +52,7 @@ def site(kernel: str, instr: Instruction, computed: Iterable[Instruction]) -> Si
     inside = _ordered(members)
     found = [operations(i) for i in inside]
     read, written = traffic(inside, outputs)
-    return Site(
+    return KernelSite(
         kernel,
         instr,
         sum(flops for flops, _ in found),

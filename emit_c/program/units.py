@@ -38,7 +38,7 @@ _VARIABLES = {"seed_random_state", "advance_random_state"}
 
 
 @dataclass(frozen=True, slots=True)
-class Calls:
+class CallingUnit:
     """What calls the kernels, the entry among them.
 
     Attributes
@@ -70,7 +70,7 @@ class Parts:
     foreign_names: Collection[str]
     kernels: Mapping[str, Definition]
     entries: Collection[str]
-    calls: Calls
+    calls: CallingUnit
 
     def whole(self) -> str:
         """All of it as one file."""
@@ -93,13 +93,15 @@ class Parts:
         return f"{self.about}\n{prelude(used, whole=whole)}\n{code}"
 
 
-def _mentions(definitions: Iterable[Definition | Calls]) -> dict[str, None]:
+def _mentions(definitions: Iterable[Definition | CallingUnit]) -> dict[str, None]:
     """What some definitions mention, in order."""
     return dict.fromkeys(chain.from_iterable(each.mentions for each in definitions))
 
 
 def _used(
-    constants: Iterable[ConstantArray], library: str, definitions: Iterable[Definition | Calls]
+    constants: Iterable[ConstantArray],
+    library: str,
+    definitions: Iterable[Definition | CallingUnit],
 ) -> Iterable[str]:
     """The names in the parts of a file, as they come; functions apart are known by their text."""
     types = (kind for each in constants for kind in (each.kind, each.stored))

@@ -10,7 +10,7 @@ from codegen.elements.names import comment
 from codegen.expressions import Cast, Group, Name, item
 from codegen.functions import Function, Parameter
 from codegen.kinds import Pointer
-from codegen.statements import Statement, Variable, names_in
+from codegen.statements import LocalVariable, Statement, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,16 +85,16 @@ class UnplacedFunction:
             parameters = (*_PARAMETERS, _OWN)
         elif _OWN.name in known:
             behind = Name("arena") + memory.arena_bytes
-            body.insert(0, Variable(_OWN.kind, _OWN.name, behind))
+            body.insert(0, LocalVariable(_OWN.kind, _OWN.name, behind))
             remark = _OF_ENTRY
         about = comment(self.about)
         return Function(self.name, parameters, tuple(body), about, remark, gives_status=True)
 
-    def _declaration(self, name: str, memory: Memory) -> Variable:
+    def _declaration(self, name: str, memory: Memory) -> LocalVariable:
         each = self.declared[name]
         address = _address(memory.slices[each.home])
         value = pointer_into(address, each.offset, each.kind, const=each.const)
-        return Variable(Pointer(each.kind, each.const), name, value)
+        return LocalVariable(Pointer(each.kind, each.const), name, value)
 
 
 def _address(place: AllocationSlice) -> Expr:

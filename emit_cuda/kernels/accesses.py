@@ -23,7 +23,7 @@ import numpy as np
 from codegen.expressions import Cast, Group, Index, Literal, Load, Name, Op, children
 from codegen.indexing import Counter, Quotient, Remainder
 from codegen.kinds import Pointer, base_of
-from codegen.statements import Assign, For, If, Let, Variable, blocks, trees
+from codegen.statements import Assign, For, If, Let, LocalVariable, blocks, trees
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.wording import counted
 
@@ -130,7 +130,7 @@ class _Warp:
                     self._access(target, "store", mask)
                 case Assign(Name(name), value):
                     self._declare("", name, value)
-                case Let(kind, name, value) | Variable(kind, name, value) if value is not None:
+                case Let(kind, name, value) | LocalVariable(kind, name, value) if value is not None:
                     self._declare(kind, name, value)
                 case _:
                     for block, inside in zip(

@@ -11,7 +11,7 @@ from codegen.expressions import Apply, Cast, Expr, Literal, Name, Op, binary, it
 from codegen.indexing import delinear
 from codegen.kinds import number_of
 from codegen.opcodes.folding import ExtremeFold, fold_of
-from codegen.statements import Assign, Call, If, Let, Statement, Variable
+from codegen.statements import Assign, Call, If, Let, LocalVariable, Statement
 from hlo import attributes as a
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class SharedFold:
         self.variables: list[tuple[str, str]] = []
         self.operations: list[str] = []
         for number, statement in enumerate(begun):
-            if isinstance(statement, Variable) and statement.name in lanes and statement.value:
+            if isinstance(statement, LocalVariable) and statement.name in lanes and statement.value:
                 operation, kind = lanes[statement.name], number_of(statement.kind)
                 self.starts[statement.name] = statement.value
                 self.variables.append((kind, statement.name))
@@ -158,7 +158,7 @@ def shared_fold(body: Body, instr: Instruction) -> SharedFold | None:
     if fold.lanes is None:
         return None
     found = SharedFold(body, instr, fold, begun)
-    known = all(isinstance(s, Let | Variable) for s in begun)
+    known = all(isinstance(s, Let | LocalVariable) for s in begun)
     whole = len(found.variables) == len(fold.names)
     neutrals = all(
         neutral(op, kind) is not None

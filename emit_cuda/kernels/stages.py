@@ -20,8 +20,8 @@ from codegen.statements import (
     For,
     If,
     Let,
+    LocalVariable,
     Statement,
-    Variable,
     base,
     names_in,
     nested,
@@ -77,7 +77,7 @@ Launches = Sequence[Stage | CopyStage]
 
 def alone(statements: Sequence[Statement], own_bytes: int = 0) -> Stage:
     """A launch of one thread."""
-    own = (Variable(Pointer("u8"), "own", Name("own_memory")),) if own_bytes else ()
+    own = (LocalVariable(Pointer("u8"), "own", Name("own_memory")),) if own_bytes else ()
     return Stage((*own, *statements), (1, 1, 1), (1, 1, 1), (), own_bytes, ALONE)
 
 
@@ -110,13 +110,13 @@ def stages(statements: Sequence[Statement], own_bytes: int, arrays: Collection[s
     own_bytes : what each iteration of a parallel loop needs for itself.
     arrays : the names of the arrays that the kernel is given.
     """
-    declared = {s.name for s in statements if isinstance(s, Variable)}
+    declared = {s.name for s in statements if isinstance(s, LocalVariable)}
     changed = {base(s.target) for s in nested(statements) if isinstance(s, Assign)}
     given = {n for s in nested(statements) if isinstance(s, Call) for n in names_in([s])}
     if declared & (changed | given):
         return [alone(statements, own_bytes)]
     found: list[Stage | CopyStage] = []
-    values: list[Let | Variable] = []
+    values: list[Let | LocalVariable] = []
     waiting: list[Statement] = []
 
     def close() -> None:
@@ -125,7 +125,7 @@ def stages(statements: Sequence[Statement], own_bytes: int, arrays: Collection[s
             waiting.clear()
 
     for statement in statements:
-        if isinstance(statement, Let | Variable):
+        if isinstance(statement, Let | LocalVariable):
             values.append(statement)
             continue
         copy = _copy(statement, arrays)
@@ -139,7 +139,9 @@ def stages(statements: Sequence[Statement], own_bytes: int, arrays: Collection[s
     return found
 
 
-def needed(values: Sequence[Let | Variable], statements: Sequence[Statement]) -> list[Statement]:
+def needed(
+    values: Sequence[Let | LocalVariable], statements: Sequence[Statement]
+) -> list[Statement]:
     """The values that statements read, directly or through others."""
     read, kept = set(names_in(statements)), list[Statement]()
     for value in reversed(values):
@@ -159,7 +161,9 @@ def _copy(statement: Statement, arrays: Collection[str]) -> CopyStage | None:
             return None
 
 
-def _grid(statement: Statement, values: Sequence[Let | Variable], own_bytes: int) -> Stage | None:
+def _grid(
+    statement: Statement, values: Sequence[Let | LocalVariable], own_bytes: int
+) -> Stage | None:
     """A launch of a thread for each iteration of a parallel loop; None for other statements."""
     if isinstance(statement, If) and len(statement.then) == 1 and not statement.otherwise:
         inside = _grid(statement.then[0], (), own_bytes)
@@ -188,7 +192,7 @@ def _grid(statement: Statement, values: Sequence[Let | Variable], own_bytes: int
     loop = For("iteration", total, iteration, start=Name("thread"), step=blocks * block)
     made = (
         Let("s64", "thread", thread_number(block)),
-        Variable(Pointer("u8"), "own", Name("own_memory") + Name("thread") * own_bytes),
+        LocalVariable(Pointer("u8"), "own", Name("own_memory") + Name("thread") * own_bytes),
         *needed(values, [loop]),
         loop,
     )

@@ -23,7 +23,7 @@ from codegen.statements import (
     For,
     If,
     Let,
-    Variable,
+    LocalVariable,
     base,
     live,
     names_in,
@@ -98,7 +98,7 @@ class Pack:
                 self.before.append(statement)
                 continue
             kept.append(statement)
-            if isinstance(statement, Let | Variable):
+            if isinstance(statement, Let | LocalVariable):
                 varying.add(statement.name)
         return kept
 
@@ -164,6 +164,6 @@ class Pack:
         if first is None or kind is None:
             return None
         name = self._packs[pointer, first] = Name(self.kernel.body.name(f"{pointer.name}_all"))
-        self.before.append(Variable(f"{kind}x{self.width}", name.name))
+        self.before.append(LocalVariable(f"{kind}x{self.width}", name.name))
         behind.append(Assign(self._vector(kind, pointer, first, const=False), name))
         return Assign(item(name, Name(self.iteration)), statement.value)

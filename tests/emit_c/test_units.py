@@ -114,7 +114,7 @@ def test_what_a_kernel_calls_counts_as_its_text(monkeypatch):
         f.name: defined(f) for f in (Function("tile", (), ()), called, Function("add", (), ()))
     }
     text = "int run(void) {\n  dot();\n  add();\n  return 0;\n}\n"
-    calls = units.Calls(text, dict.fromkeys(("dot", "add")))
+    calls = units.CallingUnit(text, dict.fromkeys(("dot", "add")))
     parts = units.Parts("", {}, "", (), kernels, {"dot", "add"}, calls)
     whole = sum(len(each.text) for each in kernels.values()) + len(text) // units.CALLS
     monkeypatch.setattr(units, "LEAST_TEXT", whole // 3)

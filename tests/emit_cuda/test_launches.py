@@ -7,7 +7,7 @@ import hlo
 from codegen.elements.kernel import Argument
 from codegen.expressions import Apply, Cast, Literal, Load, Name, Op, binary
 from codegen.kinds import Pointer
-from codegen.statements import Assign, For, If, Let, Variable
+from codegen.statements import Assign, For, If, Let, LocalVariable
 from emit_cuda.kernels.accesses import accesses
 from emit_cuda.kernels.stages import Stage
 from emit_cuda.launches import asked, device_named, explained
@@ -63,7 +63,7 @@ def test_conflicts_of_a_column(kind, pitch, told):
 
 def test_threads_that_take_part_and_the_first_turn_of_loops():
     body = (
-        Variable("f32", "sum", Literal(0)),
+        LocalVariable("f32", "sum", Literal(0)),
         For("k", 100, (Assign(Name("sum"), Load(X, THREAD * 100 + Name("k"))),), start=THREAD),
         If(binary("<", THREAD, 3), (Assign(Load(Y, THREAD), Name("sum")),)),
     )

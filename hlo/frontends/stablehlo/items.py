@@ -25,7 +25,7 @@ class Word(str):
     __slots__ = ()
 
 
-class Value(str):
+class StableValue(str):
     """The name of a value."""
 
     __slots__ = ()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class StableArgument:
     """A value that a block or function is given."""
 
     name: str
@@ -38,7 +38,7 @@ class Operation:
     results: tuple[str, ...]
     operands: tuple[str, ...]
     attributes: dict[str, Any]
-    regions: tuple[Block, ...]
+    regions: tuple[StableBlock, ...]
     operand_shapes: tuple[Shape, ...]
     result_shapes: tuple[Shape, ...]
     span: Span
@@ -46,31 +46,31 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class StableBlock:
     """Operations that run one after the other; the last one returns values."""
 
-    arguments: tuple[Argument, ...]
+    arguments: tuple[StableArgument, ...]
     operations: tuple[Operation, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class StableFunction:
     """A function of the module."""
 
     name: str
-    arguments: tuple[Argument, ...]
-    body: Block
+    arguments: tuple[StableArgument, ...]
+    body: StableBlock
     is_private: bool
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class StableProgram:
     """A module: its attributes, functions, and places by the names that stand for them."""
 
     name: str
     attributes: dict[str, Any]
-    functions: tuple[Function, ...]
+    functions: tuple[StableFunction, ...]
     places: dict[str, Any]
 
 

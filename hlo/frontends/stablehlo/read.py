@@ -14,13 +14,21 @@ from lark.exceptions import UnexpectedInput, VisitError
 from hlo.errors.error import HloError, Source, Span
 from hlo.frontends.stablehlo import types
 from hlo.frontends.stablehlo.forms import form_of
-from hlo.frontends.stablehlo.items import Binding, Integer, Keyword, Parentheses, Real, Value, Word
+from hlo.frontends.stablehlo.items import (
+    Binding,
+    Integer,
+    Keyword,
+    Parentheses,
+    Real,
+    StableValue,
+    Word,
+)
 from hlo.frontends.stablehlo.operation import (
-    Argument,
-    Block,
-    Function,
     Operation,
-    Program,
+    StableArgument,
+    StableBlock,
+    StableFunction,
+    StableProgram,
     Tagged,
 )
 from hlo.read.nesting import TooDeepError, nesting_limit
@@ -40,7 +48,7 @@ def _inline(rules: _Rules) -> _Rules:
     return cast("Any", lark).v_args(inline=True)(rules)
 
 
-def read_program(source: Source) -> Program:
+def read_program(source: Source) -> StableProgram:
     """The operations of a text.
 
     Raises
@@ -155,8 +163,8 @@ class _Attributes(_Types):
     def axis(self, name: Token, size: Token) -> tuple[str, int]:
         return _unquoted(name), int(size)
 
-    def value(self, name: Token) -> Value:
-        return Value(name)
+    def value(self, name: Token) -> StableValue:
+        return StableValue(name)
 
     def unknown(self) -> None:
         return None
@@ -257,9 +265,9 @@ class _Reader(_Attributes):
         return tuple(found)
 
     @_with_place
-    def operation(self, meta: Any, children: Any) -> Operation | Function:
+    def operation(self, meta: Any, children: Any) -> Operation | StableFunction:
         results, body, place = children
-        if isinstance(body, Function):
+        if isinstance(body, StableFunction):
             return body
         name, operands, attributes, regions, (given, made) = body
         names = results or ()
@@ -275,50 +283,50 @@ class _Reader(_Attributes):
         return min(meta.end_pos, line if line >= 0 else meta.end_pos)
 
     @_with_place
-    def function(self, meta: Any, children: Any) -> Function:
+    def function(self, meta: Any, children: Any) -> StableFunction:
         _, visibility, name, arguments, _, _, body = children
         span = Span(self.source, meta.start_pos, self._end(meta))
         if body is None:
             raise HloError("HLO013", f"function {name} has no body", span)
         is_private = visibility == "private"
-        return Function(name[1:].strip('"'), arguments, body, is_private, span)
+        return StableFunction(name[1:].strip('"'), arguments, body, is_private, span)
 
-    def arguments(self, children: Any) -> tuple[Argument, ...]:
+    def arguments(self, children: Any) -> tuple[StableArgument, ...]:
         return tuple(child for child in children if child is not None)
 
-    def argument(self, children: Any) -> Argument:
+    def argument(self, children: Any) -> StableArgument:
         name, shape, attributes, _ = children
-        return Argument(str(name), shape, attributes or {})
+        return StableArgument(str(name), shape, attributes or {})
 
-    def unnamed(self, children: Any) -> Argument:
-        return Argument("", children[0], children[1] or {})
+    def unnamed(self, children: Any) -> StableArgument:
+        return StableArgument("", children[0], children[1] or {})
 
-    def block(self, children: Any) -> Block:
+    def block(self, children: Any) -> StableBlock:
         _, arguments, *operations = children
-        return Block(arguments or (), tuple(operations))
+        return StableBlock(arguments or (), tuple(operations))
 
-    def region(self, children: Any) -> Block:
-        if isinstance(children[0], Block):
+    def region(self, children: Any) -> StableBlock:
+        if isinstance(children[0], StableBlock):
             return children[0]
-        return Block((), tuple(c for c in children if isinstance(c, Operation)))
+        return StableBlock((), tuple(c for c in children if isinstance(c, Operation)))
 
     def alias(self, children: Any) -> None:
         name, value = children
         self.places[name[1:]] = value
 
-    def module(self, children: Any) -> Program:
+    def module(self, children: Any) -> StableProgram:
         name, attributes, *rest = children
-        functions = tuple(each for each in rest if isinstance(each, Function))
-        return Program(
+        functions = tuple(each for each in rest if isinstance(each, StableFunction))
+        return StableProgram(
             name[1:].strip('"') if name else "main", attributes or {}, functions, self.places
         )
 
-    def program(self, children: Any) -> Program:
+    def program(self, children: Any) -> StableProgram:
         for child in children:
-            if isinstance(child, Program):
+            if isinstance(child, StableProgram):
                 return child
-        functions = tuple(each for each in children if isinstance(each, Function))
-        return Program("main", {}, functions, self.places)
+        functions = tuple(each for each in children if isinstance(each, StableFunction))
+        return StableProgram("main", {}, functions, self.places)
 
 
 def _unquoted(word: str) -> str:
@@ -341,7 +349,7 @@ def _plain(item: Any) -> Any:
         return item
     match item.type:
         case "VALUE":
-            return Value(item)
+            return StableValue(item)
         case "NUMBER":
             return int(item, 0) if item.lstrip("-").isdigit() else item
         case "STRING":

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from hlo.errors.error import Span
-    from hlo.frontends.stablehlo.operation import Argument, Block, Operation, Program
+    from hlo.frontends.stablehlo.operation import (
+        Operation,
+        StableArgument,
+        StableBlock,
+        StableProgram,
+    )
     from hlo.instruction import Computation
     from hlo.names import NameSupply
     from hlo.types.shape import Shape
@@ -38,7 +43,7 @@ class Whole(Protocol):
 
     names: NameSupply
     computation_names: NameSupply
-    program: Program
+    program: StableProgram
 
     def computation(self, name: str, span: Span) -> Computation:
         """The computation of a function."""
@@ -49,7 +54,7 @@ class Whole(Protocol):
         ...
 
 
-class Scope:
+class StableScope:
     """The instructions that a block becomes.
 
     Parameters
@@ -107,7 +112,7 @@ class Scope:
         """What `packed` has made one value of."""
         return [value] if count == 1 else self.elements(value)
 
-    def parameters(self, arguments: Iterable[Argument]) -> None:
+    def parameters(self, arguments: Iterable[StableArgument]) -> None:
         """A parameter for each argument."""
         for number, argument in enumerate(arguments):
             name = sanitize(argument.name.lstrip("%")) or "arg"
@@ -124,7 +129,7 @@ class Scope:
         values = self.unpacked(parameter, len(shapes))
         self.values.update(zip(names, values, strict=True))
 
-    def run(self, block: Block) -> list[Instruction]:
+    def run(self, block: StableBlock) -> list[Instruction]:
         """Translate the operations of a block; gives what it returns."""
         for op in block.operations:
             self._op = op
@@ -162,8 +167,8 @@ class Scope:
     def computation(
         self,
         name: str,
-        block: Block,
-        prepare: Callable[[Scope], None] | None = None,
+        block: StableBlock,
+        prepare: Callable[[StableScope], None] | None = None,
         also: Sequence[str] = (),
     ) -> Computation:
         """The computation of a block that uses nothing from around it, but for constants.
@@ -173,7 +178,7 @@ class Scope:
         prepare : makes the parameters; by default there is one for each argument.
         also : values that it returns behind those that the block does.
         """
-        inner = Scope(self.whole, name)
+        inner = StableScope(self.whole, name)
         if prepare:
             prepare(inner)
         else:
@@ -183,14 +188,14 @@ class Scope:
                 inner.values[free] = self._constant_in(inner, free)
         return inner.closed(block, also)
 
-    def _constant_in(self, inner: Scope, name: str) -> Instruction:
+    def _constant_in(self, inner: StableScope, name: str) -> Instruction:
         outside = self.values.get(name)
         if outside is None or outside.opcode != "constant":
             message = f"a computation can't use `{name}` from around it"
             raise HloError("HLO013", message, self._span)
         return inner.builder.constant(Constant.of(outside).literal, outside.name)
 
-    def captured(self, blocks: Sequence[Block], known: Iterable[str]) -> list[str]:
+    def captured(self, blocks: Sequence[StableBlock], known: Iterable[str]) -> list[str]:
         """The values from around that blocks use, but for constants, which they get themselves."""
         names = dict.fromkeys(name for block in blocks for name in free_names(block))
         own = set(known)
@@ -201,14 +206,14 @@ class Scope:
             and (name not in self.values or self.values[name].opcode != "constant")
         ]
 
-    def closed(self, block: Block, also: Sequence[str] = ()) -> Computation:
+    def closed(self, block: StableBlock, also: Sequence[str] = ()) -> Computation:
         """The computation, after its block has been translated; `also` as in `computation`."""
         values = [*self.run(block), *(self.values[name] for name in also)]
         root = values[0] if len(values) == 1 else self.builder.add("tuple", *values)
         return self.builder.build(root)
 
 
-def free_names(block: Block) -> list[str]:
+def free_names(block: StableBlock) -> list[str]:
     """The values that a block uses and does not define, in order."""
     found: dict[str, None] = {}
     defined = {argument.name for argument in block.arguments}

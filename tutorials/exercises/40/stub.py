@@ -9,7 +9,7 @@ A kernel is a list of statements (`codegen/statements.py`). Those that matter he
 
 Give the statements with each short loop, one for which `is_short(loop)` holds, replaced by its
 iterations, one after the other. `renamed(statement, {"j": Literal(2)})` is a statement with 2 in
-the place of `j`. A `Let` or `Variable` of one iteration must not have the name that another
+the place of `j`. A `Let` or `LocalVariable` of one iteration must not have the name that another
 iteration has: take `body.name("x")`, a name that is new, and put `Name(new)` in the place of the
 old one in what follows. Short loops stand inside of other loops: look there, too. `replace(loop,
 body=...)` is a loop with another body. The project takes only short loops whose body holds no loop.
@@ -18,7 +18,7 @@ body=...)` is a loop with another body. The project takes only short loops whose
 from dataclasses import replace
 
 from codegen.expressions import Literal, Name
-from codegen.statements import For, If, Let, Variable, renamed
+from codegen.statements import For, If, Let, LocalVariable, renamed
 
 
 def is_short(loop):

@@ -11,7 +11,7 @@ from hlo.types.sharding import ReplicaGroups
 
 if TYPE_CHECKING:
     from hlo.frontends.stablehlo.operation import Operation
-    from hlo.frontends.stablehlo.scope import Scope
+    from hlo.frontends.stablehlo.scope import StableScope
     from hlo.instruction import Instruction
 
     Operands = list[Instruction]
@@ -40,20 +40,20 @@ def _global(op: Operation) -> dict[str, Any]:
 
 
 @translates("stablehlo.replica_id", "stablehlo.partition_id")
-def number(scope: Scope, op: Operation, _operands: Operands) -> Instruction:
+def number(scope: StableScope, op: Operation, _operands: Operands) -> Instruction:
     """The number of this device."""
     return scope.add(op.name.partition(".")[2].replace("_", "-"))
 
 
 @translates("stablehlo.all_reduce")
-def all_reduce(scope: Scope, op: Operation, operands: Operands) -> list[Instruction]:
+def all_reduce(scope: StableScope, op: Operation, operands: Operands) -> list[Instruction]:
     """The group's values, folded."""
     called = scope.computation("region", op.regions[0])
     return scope.several(op, "all-reduce", *operands, called=(called,), **_global(op))
 
 
 @translates("stablehlo.reduce_scatter")
-def reduce_scatter(scope: Scope, op: Operation, operands: Operands) -> Instruction:
+def reduce_scatter(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
     """An all-reduce, of which each device keeps its own piece."""
     called = scope.computation("region", op.regions[0])
     return scope.add(
@@ -63,7 +63,7 @@ def reduce_scatter(scope: Scope, op: Operation, operands: Operands) -> Instructi
 
 
 @translates("stablehlo.all_gather")
-def all_gather(scope: Scope, op: Operation, operands: Operands) -> list[Instruction]:
+def all_gather(scope: StableScope, op: Operation, operands: Operands) -> list[Instruction]:
     """The group's pieces, joined."""
     dimension = int(given(op, "all_gather_dim"))
     shapes = op.result_shapes
@@ -74,7 +74,7 @@ def all_gather(scope: Scope, op: Operation, operands: Operands) -> list[Instruct
 
 
 @translates("stablehlo.all_to_all")
-def all_to_all(scope: Scope, op: Operation, operands: Operands) -> list[Instruction]:
+def all_to_all(scope: StableScope, op: Operation, operands: Operands) -> list[Instruction]:
     """Pieces go from each device to each; in HLO they are joined where they were cut.
 
     So what is joined along another dimension is moved there afterwards.
@@ -85,7 +85,9 @@ def all_to_all(scope: Scope, op: Operation, operands: Operands) -> list[Instruct
     return made if cut == joined else [_moved(scope, each, cut, joined, count) for each in made]
 
 
-def _moved(scope: Scope, value: Instruction, cut: int, joined: int, count: int) -> Instruction:
+def _moved(
+    scope: StableScope, value: Instruction, cut: int, joined: int, count: int
+) -> Instruction:
     """Pieces along one dimension, laid along another."""
     kind, dims = value.shape.element_type, value.shape.dims
     apart = (*dims[:cut], count, dims[cut] // count, *dims[cut + 1 :])
@@ -100,7 +102,7 @@ def _moved(scope: Scope, value: Instruction, cut: int, joined: int, count: int) 
 
 
 @translates("stablehlo.collective_permute")
-def collective_permute(scope: Scope, op: Operation, operands: Operands) -> Instruction:
+def collective_permute(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
     """Values go from sources to targets."""
     pairs = tuple(integers(pair) for pair in given(op, "source_target_pairs"))
     return scope.add(
@@ -109,6 +111,6 @@ def collective_permute(scope: Scope, op: Operation, operands: Operands) -> Instr
 
 
 @translates("stablehlo.collective_broadcast")
-def collective_broadcast(scope: Scope, op: Operation, operands: Operands) -> Instruction:
+def collective_broadcast(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
     """The first of each group sends its value to the others."""
     return scope.add("collective-broadcast", *operands, **_together(op))

@@ -2,7 +2,7 @@
 from dataclasses import replace
 
 from codegen.expressions import Literal, Name
-from codegen.statements import For, If, Let, Variable, renamed
+from codegen.statements import For, If, Let, LocalVariable, renamed
 
 
 def is_short(loop):
@@ -22,7 +22,7 @@ def written_out(body, statements):
                 names = {each.name: Literal(0)}
                 for inner in each.body:
                     new = renamed(inner, names)
-                    if isinstance(new, Let | Variable):
+                    if isinstance(new, Let | LocalVariable):
                         name = body.name(new.name)
                         names[new.name] = Name(name)
                         new = replace(new, name=name)
