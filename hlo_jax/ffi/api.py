@@ -140,7 +140,8 @@ def register_type(name: str, type_id: int, type_info: int) -> None:
         number.value = _TYPES.get(name) or next(_numbers)
     if _TYPES.setdefault(name, number.value) != number.value:
         raise HandlerError(ErrorCode.ALREADY_EXISTS, f"the type {name!r} has another number")
-    if type_info:
+    # Before FFI 0.3 the struct had no size at its beginning.
+    if type_info and _int64(type_info) == ctypes.sizeof(ffi.TypeInfo):
         _DELETERS[number.value] = ffi.TypeInfo.from_address(type_info).deleter
 
 

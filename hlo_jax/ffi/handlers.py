@@ -156,6 +156,10 @@ def _refuse_strangers(target: Target) -> None:
         if major != ffi.MAJOR:
             message = f"{target.name} is built for version {major} of FFI, not {ffi.MAJOR}"
             raise HandlerError(ErrorCode.FAILED_PRECONDITION, message)
+        # Before 0.3, states and their types were other structs.
+        if len(target.handlers) > 1 and told.api_version.minor_version < ffi.MINOR:
+            message = f"{target.name} has a state, and is built with headers older than FFI 0.3"
+            raise HandlerError(ErrorCode.UNIMPLEMENTED, message)
 
 
 _INSTANCES: weakref.WeakValueDictionary[tuple[str, str], Instance] = weakref.WeakValueDictionary()

@@ -90,6 +90,9 @@ def test_what_a_handler_wants_and_is_not_given_is_named(jax: Any) -> None:
 
 @pytest.mark.usefixtures("engine")
 def test_a_state_lives_as_long_as_its_program(jax: Any, handlers: ctypes.CDLL) -> None:
+    header = Path(jax.ffi.include_dir(), "xla/ffi/api/c_api.h").read_text()
+    if f"#define XLA_FFI_API_MINOR {ffi.MINOR}" not in header:
+        pytest.skip("states were other structs before FFI 0.3")
     function = jax.jit(
         lambda: jax.ffi.ffi_call("count", shape(jax, dtype=np.int32), has_side_effect=True)(start=7)
     )
@@ -105,7 +108,7 @@ def test_a_state_lives_as_long_as_its_program(jax: Any, handlers: ctypes.CDLL) -
 @pytest.mark.usefixtures("handlers", "engine")
 def test_an_error_while_a_program_is_made(jax: Any) -> None:
     function = jax.jit(lambda: jax.ffi.ffi_call("count", shape(jax, dtype=np.int32))(start=-1))
-    with pytest.raises(jax.errors.JaxRuntimeError, match="INVALID_ARGUMENT: counts from 0"):
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"counts from 0|older than FFI 0\.3"):
         function()
 
 

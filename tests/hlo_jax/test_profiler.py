@@ -10,7 +10,7 @@ import pytest
 
 BY_ENGINE = {
     "interpreter": "jit_profiled by interpreter",
-    "c": "PjRtCApiLoadedExecutable::Execute",  # C is called without Python
+    "c": "PjitFunction(profiled)",  # C is called without Python
 }
 
 
