@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from hlo.frontends.stablehlo.items import Binding, Keyword, Parentheses, StableValue, Word
-from hlo.frontends.stablehlo.operation import StableArgument, StableBlock
+from hlo.frontends.stablehlo.items import Binding, Keyword, Parentheses, ValueName, Word
+from hlo.frontends.stablehlo.operation import BlockArgument, Region
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    Form = tuple[tuple[str, ...], dict[str, Any], tuple[StableBlock, ...]]
+    Form = tuple[tuple[str, ...], dict[str, Any], tuple[Region, ...]]
     Reader = Callable[[Sequence[Any], Sequence[Any]], Form]
 
 _FORMS: dict[str, Reader] = {}
@@ -45,7 +45,7 @@ def _usual(items: Sequence[Any], trailers: Sequence[Any]) -> Form:
     last = ""
     for item in _flat(items):
         match item:
-            case StableValue():
+            case ValueName():
                 operands.append(str(item))
             case Keyword(name, value):
                 attributes[name], last = value, name
@@ -61,7 +61,7 @@ def _usual(items: Sequence[Any], trailers: Sequence[Any]) -> Form:
                 words.append(item)
     if words:
         attributes["words"] = tuple(words)
-    regions = tuple(each for each in trailers if isinstance(each, StableBlock))
+    regions = tuple(each for each in trailers if isinstance(each, Region))
     for each in trailers:
         attributes |= each if isinstance(each, dict) else {}
     return tuple(operands), attributes, regions
@@ -95,7 +95,7 @@ def _slice(items: Sequence[Any], _trailers: Sequence[Any]) -> Form:
 def _while(items: Sequence[Any], trailers: Sequence[Any]) -> Form:
     """`stablehlo.while(%a = %0, %b = %1) : ... cond { ... } do { ... }`."""
     bindings = [item for item in _flat(items) if isinstance(item, Binding)]
-    blocks = [each for each in trailers if isinstance(each, StableBlock)]
+    blocks = [each for each in trailers if isinstance(each, Region)]
     operands, attributes, _ = _usual([i for i in items if isinstance(i, dict)], trailers)
     operands = tuple(binding.value for binding in bindings)
     attributes["names"] = tuple(binding.name for binding in bindings)
@@ -112,15 +112,15 @@ def _reduce(items: Sequence[Any], trailers: Sequence[Any]) -> Form:
     _, attributes, _ = _usual([i for i in items if not isinstance(i, Parentheses)], ())
     attributes.pop("words", None)
     pairs = [_flat([item]) for item in items if isinstance(item, Parentheses)]
-    values = [[str(v) for v in pair if isinstance(v, StableValue)] for pair in pairs]
+    values = [[str(v) for v in pair if isinstance(v, ValueName)] for pair in pairs]
     operands = (*(pair[0] for pair in values), *(pair[1] for pair in values))
-    blocks: list[StableBlock] = [each for each in trailers if isinstance(each, StableBlock)]
-    given: list[tuple[StableArgument, ...]] = [
+    blocks: list[Region] = [each for each in trailers if isinstance(each, Region)]
+    given: list[tuple[BlockArgument, ...]] = [
         each for each in trailers if isinstance(each, tuple) and not isinstance(each, Word)
     ]
     if blocks:
         folded, new = (tuple(pair[k] for pair in given) for k in (0, 1))
-        blocks = [StableBlock((*folded, *new), blocks[0].operations)]
+        blocks = [Region((*folded, *new), blocks[0].operations)]
     for each in trailers:
         attributes |= each if isinstance(each, dict) else {}
     return operands, attributes, tuple(blocks)

@@ -25,7 +25,7 @@ class Word(str):
     __slots__ = ()
 
 
-class StableValue(str):
+class ValueName(str):
     """The name of a value."""
 
     __slots__ = ()

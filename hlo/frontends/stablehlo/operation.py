@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class StableArgument:
+class BlockArgument:
     """A value that a block or function is given."""
 
     name: str
@@ -29,7 +29,7 @@ class Operation:
     results : the names of its values: `%0`, or `%0#0`, `%0#1` for several.
     operands : the names of the values that it uses.
     attributes : by name; numbers, strings, tuples, dictionaries, NumPy arrays, `Tagged`.
-    regions : blocks of operations inside it; all have one block in StableHLO.
+    regions : what is inside of it: bodies of loops, computations of reductions.
     operand_shapes, result_shapes : as far as the text says them.
     place : where in the user's program it comes from; see `hlo.frontends.stablehlo.origins`.
     """
@@ -38,7 +38,7 @@ class Operation:
     results: tuple[str, ...]
     operands: tuple[str, ...]
     attributes: dict[str, Any]
-    regions: tuple[StableBlock, ...]
+    regions: tuple[Region, ...]
     operand_shapes: tuple[Shape, ...]
     result_shapes: tuple[Shape, ...]
     span: Span
@@ -46,31 +46,34 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class StableBlock:
-    """Operations that run one after the other; the last one returns values."""
+class Region:
+    """Operations that run one after the other; the last one returns values.
 
-    arguments: tuple[StableArgument, ...]
+    A region of MLIR may have several blocks; those of StableHLO have one.
+    """
+
+    arguments: tuple[BlockArgument, ...]
     operations: tuple[Operation, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class StableFunction:
+class FuncOp:
     """A function of the module."""
 
     name: str
-    arguments: tuple[StableArgument, ...]
-    body: StableBlock
+    arguments: tuple[BlockArgument, ...]
+    body: Region
     is_private: bool
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class StableProgram:
+class MlirModule:
     """A module: its attributes, functions, and places by the names that stand for them."""
 
     name: str
     attributes: dict[str, Any]
-    functions: tuple[StableFunction, ...]
+    functions: tuple[FuncOp, ...]
     places: dict[str, Any]
 
 

@@ -20,15 +20,15 @@ from hlo.frontends.stablehlo.items import (
     Keyword,
     Parentheses,
     Real,
-    StableValue,
+    ValueName,
     Word,
 )
 from hlo.frontends.stablehlo.operation import (
+    BlockArgument,
+    FuncOp,
+    MlirModule,
     Operation,
-    StableArgument,
-    StableBlock,
-    StableFunction,
-    StableProgram,
+    Region,
     Tagged,
 )
 from hlo.read.nesting import TooDeepError, nesting_limit
@@ -48,7 +48,7 @@ def _inline(rules: _Rules) -> _Rules:
     return cast("Any", lark).v_args(inline=True)(rules)
 
 
-def read_program(source: Source) -> StableProgram:
+def read_program(source: Source) -> MlirModule:
     """The operations of a text.
 
     Raises
@@ -163,8 +163,8 @@ class _Attributes(_Types):
     def axis(self, name: Token, size: Token) -> tuple[str, int]:
         return _unquoted(name), int(size)
 
-    def value(self, name: Token) -> StableValue:
-        return StableValue(name)
+    def value(self, name: Token) -> ValueName:
+        return ValueName(name)
 
     def unknown(self) -> None:
         return None
@@ -265,9 +265,9 @@ class _Reader(_Attributes):
         return tuple(found)
 
     @_with_place
-    def operation(self, meta: Any, children: Any) -> Operation | StableFunction:
+    def operation(self, meta: Any, children: Any) -> Operation | FuncOp:
         results, body, place = children
-        if isinstance(body, StableFunction):
+        if isinstance(body, FuncOp):
             return body
         name, operands, attributes, regions, (given, made) = body
         names = results or ()
@@ -283,50 +283,50 @@ class _Reader(_Attributes):
         return min(meta.end_pos, line if line >= 0 else meta.end_pos)
 
     @_with_place
-    def function(self, meta: Any, children: Any) -> StableFunction:
+    def function(self, meta: Any, children: Any) -> FuncOp:
         _, visibility, name, arguments, _, _, body = children
         span = Span(self.source, meta.start_pos, self._end(meta))
         if body is None:
             raise HloError("HLO013", f"function {name} has no body", span)
         is_private = visibility == "private"
-        return StableFunction(name[1:].strip('"'), arguments, body, is_private, span)
+        return FuncOp(name[1:].strip('"'), arguments, body, is_private, span)
 
-    def arguments(self, children: Any) -> tuple[StableArgument, ...]:
+    def arguments(self, children: Any) -> tuple[BlockArgument, ...]:
         return tuple(child for child in children if child is not None)
 
-    def argument(self, children: Any) -> StableArgument:
+    def argument(self, children: Any) -> BlockArgument:
         name, shape, attributes, _ = children
-        return StableArgument(str(name), shape, attributes or {})
+        return BlockArgument(str(name), shape, attributes or {})
 
-    def unnamed(self, children: Any) -> StableArgument:
-        return StableArgument("", children[0], children[1] or {})
+    def unnamed(self, children: Any) -> BlockArgument:
+        return BlockArgument("", children[0], children[1] or {})
 
-    def block(self, children: Any) -> StableBlock:
+    def block(self, children: Any) -> Region:
         _, arguments, *operations = children
-        return StableBlock(arguments or (), tuple(operations))
+        return Region(arguments or (), tuple(operations))
 
-    def region(self, children: Any) -> StableBlock:
-        if isinstance(children[0], StableBlock):
+    def region(self, children: Any) -> Region:
+        if isinstance(children[0], Region):
             return children[0]
-        return StableBlock((), tuple(c for c in children if isinstance(c, Operation)))
+        return Region((), tuple(c for c in children if isinstance(c, Operation)))
 
     def alias(self, children: Any) -> None:
         name, value = children
         self.places[name[1:]] = value
 
-    def module(self, children: Any) -> StableProgram:
+    def module(self, children: Any) -> MlirModule:
         name, attributes, *rest = children
-        functions = tuple(each for each in rest if isinstance(each, StableFunction))
-        return StableProgram(
+        functions = tuple(each for each in rest if isinstance(each, FuncOp))
+        return MlirModule(
             name[1:].strip('"') if name else "main", attributes or {}, functions, self.places
         )
 
-    def program(self, children: Any) -> StableProgram:
+    def program(self, children: Any) -> MlirModule:
         for child in children:
-            if isinstance(child, StableProgram):
+            if isinstance(child, MlirModule):
                 return child
-        functions = tuple(each for each in children if isinstance(each, StableFunction))
-        return StableProgram("main", {}, functions, self.places)
+        functions = tuple(each for each in children if isinstance(each, FuncOp))
+        return MlirModule("main", {}, functions, self.places)
 
 
 def _unquoted(word: str) -> str:
@@ -349,7 +349,7 @@ def _plain(item: Any) -> Any:
         return item
     match item.type:
         case "VALUE":
-            return StableValue(item)
+            return ValueName(item)
         case "NUMBER":
             return int(item, 0) if item.lstrip("-").isdigit() else item
         case "STRING":

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from hlo.errors.error import Span
     from hlo.frontends.stablehlo.operation import (
+        BlockArgument,
+        MlirModule,
         Operation,
-        StableArgument,
-        StableBlock,
-        StableProgram,
+        Region,
     )
     from hlo.instruction import Computation
     from hlo.names import NameSupply
@@ -43,7 +43,7 @@ class Whole(Protocol):
 
     names: NameSupply
     computation_names: NameSupply
-    program: StableProgram
+    program: MlirModule
 
     def computation(self, name: str, span: Span) -> Computation:
         """The computation of a function."""
@@ -54,7 +54,7 @@ class Whole(Protocol):
         ...
 
 
-class StableScope:
+class RegionScope:
     """The instructions that a block becomes.
 
     Parameters
@@ -112,7 +112,7 @@ class StableScope:
         """What `packed` has made one value of."""
         return [value] if count == 1 else self.elements(value)
 
-    def parameters(self, arguments: Iterable[StableArgument]) -> None:
+    def parameters(self, arguments: Iterable[BlockArgument]) -> None:
         """A parameter for each argument."""
         for number, argument in enumerate(arguments):
             name = sanitize(argument.name.lstrip("%")) or "arg"
@@ -129,7 +129,7 @@ class StableScope:
         values = self.unpacked(parameter, len(shapes))
         self.values.update(zip(names, values, strict=True))
 
-    def run(self, block: StableBlock) -> list[Instruction]:
+    def run(self, block: Region) -> list[Instruction]:
         """Translate the operations of a block; gives what it returns."""
         for op in block.operations:
             self._op = op
@@ -167,8 +167,8 @@ class StableScope:
     def computation(
         self,
         name: str,
-        block: StableBlock,
-        prepare: Callable[[StableScope], None] | None = None,
+        block: Region,
+        prepare: Callable[[RegionScope], None] | None = None,
         also: Sequence[str] = (),
     ) -> Computation:
         """The computation of a block that uses nothing from around it, but for constants.
@@ -178,7 +178,7 @@ class StableScope:
         prepare : makes the parameters; by default there is one for each argument.
         also : values that it returns behind those that the block does.
         """
-        inner = StableScope(self.whole, name)
+        inner = RegionScope(self.whole, name)
         if prepare:
             prepare(inner)
         else:
@@ -188,14 +188,14 @@ class StableScope:
                 inner.values[free] = self._constant_in(inner, free)
         return inner.closed(block, also)
 
-    def _constant_in(self, inner: StableScope, name: str) -> Instruction:
+    def _constant_in(self, inner: RegionScope, name: str) -> Instruction:
         outside = self.values.get(name)
         if outside is None or outside.opcode != "constant":
             message = f"a computation can't use `{name}` from around it"
             raise HloError("HLO013", message, self._span)
         return inner.builder.constant(Constant.of(outside).literal, outside.name)
 
-    def captured(self, blocks: Sequence[StableBlock], known: Iterable[str]) -> list[str]:
+    def captured(self, blocks: Sequence[Region], known: Iterable[str]) -> list[str]:
         """The values from around that blocks use, but for constants, which they get themselves."""
         names = dict.fromkeys(name for block in blocks for name in free_names(block))
         own = set(known)
@@ -206,14 +206,14 @@ class StableScope:
             and (name not in self.values or self.values[name].opcode != "constant")
         ]
 
-    def closed(self, block: StableBlock, also: Sequence[str] = ()) -> Computation:
+    def closed(self, block: Region, also: Sequence[str] = ()) -> Computation:
         """The computation, after its block has been translated; `also` as in `computation`."""
         values = [*self.run(block), *(self.values[name] for name in also)]
         root = values[0] if len(values) == 1 else self.builder.add("tuple", *values)
         return self.builder.build(root)
 
 
-def free_names(block: StableBlock) -> list[str]:
+def free_names(block: Region) -> list[str]:
     """The values that a block uses and does not define, in order."""
     found: dict[str, None] = {}
     defined = {argument.name for argument in block.arguments}

@@ -15,10 +15,10 @@ from hlo.opcode import ELEMENTWISE
 
 if TYPE_CHECKING:
     from hlo.frontends.stablehlo.operation import Operation
-    from hlo.frontends.stablehlo.scope import StableScope
+    from hlo.frontends.stablehlo.scope import RegionScope
 
 Made = Instruction | Sequence[Instruction]
-Translate = Callable[["StableScope", "Operation", list[Instruction]], Made]
+Translate = Callable[["RegionScope", "Operation", list[Instruction]], Made]
 
 TRANSLATIONS: dict[str, Translate] = {}
 # Dialects whose operations may be HLO's elementwise opcodes, by the same names.
@@ -63,7 +63,7 @@ def _known() -> list[str]:
     return [*TRANSLATIONS, *(f"stablehlo.{name.replace('-', '_')}" for name in sorted(ELEMENTWISE))]
 
 
-def _elementwise(scope: StableScope, op: Operation, operands: list[Instruction]) -> Instruction:
+def _elementwise(scope: RegionScope, op: Operation, operands: list[Instruction]) -> Instruction:
     """An opcode of the same name, which works element by element."""
     return scope.add(op.name.partition(".")[2].replace("_", "-"), *operands)
 

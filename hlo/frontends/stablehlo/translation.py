@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from hlo.build import module
 from hlo.errors.error import HloError, Source, Span
-from hlo.frontends.stablehlo.scope import StableScope
+from hlo.frontends.stablehlo.scope import RegionScope
 from hlo.frontends.stablehlo.table import translation_of
 from hlo.instruction import Header
 from hlo.names import NameSupply, sanitize
 from hlo.types.values import BufferDonor, ComputationLayout, InputOutputAlias
 
 if TYPE_CHECKING:
-    from hlo.frontends.stablehlo.operation import Operation, StableFunction, StableProgram
+    from hlo.frontends.stablehlo.operation import FuncOp, MlirModule, Operation
     from hlo.frontends.stablehlo.table import Translate
     from hlo.instruction import Computation, Module
 
@@ -29,7 +29,7 @@ class Translation:
     names, computation_names : supplies of names, for instructions and for computations.
     """
 
-    def __init__(self, program: StableProgram, source: Source) -> None:
+    def __init__(self, program: MlirModule, source: Source) -> None:
         self.program, self.source = program, source
         self.names, self.computation_names = NameSupply(), NameSupply()
         self._functions = {function.name: function for function in program.functions}
@@ -42,7 +42,7 @@ class Translation:
         made = self.computation(entry.name, entry.span)
         return module(made, sanitize(self.program.name), self._header(entry, made))
 
-    def _entry(self) -> StableFunction:
+    def _entry(self) -> FuncOp:
         public = [f for f in self.program.functions if not f.is_private]
         found = self._functions.get("main") or (public[0] if len(public) == 1 else None)
         if found is None:
@@ -64,7 +64,7 @@ class Translation:
             raise HloError("HLO013", f"`@{name}` calls itself", span)
         if name not in self._made:
             self._open.append(name)
-            scope = StableScope(self, name)
+            scope = RegionScope(self, name)
             scope.parameters(function.arguments)
             self._made[name] = scope.closed(function.body)
             self._open.pop()
@@ -74,7 +74,7 @@ class Translation:
         """How an operation becomes instructions."""
         return translation_of(op)
 
-    def _header(self, entry: StableFunction, made: Computation) -> Header:
+    def _header(self, entry: FuncOp, made: Computation) -> Header:
         layout = ComputationLayout(tuple(p.shape for p in made.parameters), made.root.shape)
         single = not made.root.shape.is_tuple
         aliases: list[InputOutputAlias] = []

@@ -15,22 +15,22 @@ from hlo.types.values import OutputOperandAlias
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hlo.frontends.stablehlo.operation import Operation, StableBlock, Tagged
-    from hlo.frontends.stablehlo.scope import StableScope
+    from hlo.frontends.stablehlo.operation import Operation, Region, Tagged
+    from hlo.frontends.stablehlo.scope import RegionScope
     from hlo.instruction import Computation, Instruction
 
     Operands = list[Instruction]
 
 
 @translates("stablehlo.while")
-def loop(scope: StableScope, op: Operation, operands: Operands) -> list[Instruction]:
+def loop(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
     """A loop; values from around it that it uses become part of its state."""
     own: tuple[str, ...] = given(op, "names", default=())
     captured = scope.captured(op.regions, own)
     state = [*operands, *(scope.values[name] for name in captured)]
     shapes = [value.shape for value in state]
 
-    def called(name: str, block: StableBlock, *, also: Sequence[str]) -> Any:
+    def called(name: str, block: Region, *, also: Sequence[str]) -> Any:
         names = own or tuple(argument.name for argument in block.arguments)
         return scope.computation(
             name, block, lambda inner: inner.packed_parameter([*names, *captured], shapes), also
@@ -43,7 +43,7 @@ def loop(scope: StableScope, op: Operation, operands: Operands) -> list[Instruct
 
 
 @translates("stablehlo.if", "stablehlo.case")
-def choice(scope: StableScope, op: Operation, operands: Operands) -> list[Instruction]:
+def choice(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
     """One of several blocks; the values from around that each uses are its operand."""
     branches: list[Computation] = []
     arguments: list[Instruction] = []
@@ -52,7 +52,7 @@ def choice(scope: StableScope, op: Operation, operands: Operands) -> list[Instru
         values = [scope.values[name] for name in captured]
         arguments.append(scope.packed(values))
 
-        def prepare(inner: StableScope, names: Any = captured, values: Any = values) -> None:
+        def prepare(inner: RegionScope, names: Any = captured, values: Any = values) -> None:
             inner.packed_parameter(names, [value.shape for value in values])
 
         branches.append(scope.computation(f"branch_{number}", block, prepare))
@@ -60,7 +60,7 @@ def choice(scope: StableScope, op: Operation, operands: Operands) -> list[Instru
 
 
 @translates("func.call", "call", "stablehlo.composite")
-def call(scope: StableScope, op: Operation, operands: Operands) -> list[Instruction]:
+def call(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
     """A call of a function of the module."""
     words = [str(word) for word in given(op, "words", default=()) if str(word).startswith("@")]
     name = words[0] if words else str(given(op, "decomposition", "callee"))
@@ -69,37 +69,37 @@ def call(scope: StableScope, op: Operation, operands: Operands) -> list[Instruct
 
 
 @translates("stablehlo.tuple")
-def packed(scope: StableScope, _op: Operation, operands: Operands) -> Instruction:
+def packed(scope: RegionScope, _op: Operation, operands: Operands) -> Instruction:
     """A tuple."""
     return scope.add("tuple", *operands)
 
 
 @translates("stablehlo.get_tuple_element")
-def element(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def element(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """An element of a tuple."""
     return scope.add("get-tuple-element", *operands, index=int(given(op, "index")))
 
 
 @translates("stablehlo.optimization_barrier")
-def barrier(scope: StableScope, _op: Operation, operands: Operands) -> list[Instruction]:
+def barrier(scope: RegionScope, _op: Operation, operands: Operands) -> list[Instruction]:
     """The operands; nothing is optimized across it."""
     return scope.unpacked(scope.add("opt-barrier", scope.packed(operands)), len(operands))
 
 
 @translates("stablehlo.after_all", "stablehlo.create_token")
-def after_all(scope: StableScope, _op: Operation, operands: Operands) -> Instruction:
+def after_all(scope: RegionScope, _op: Operation, operands: Operands) -> Instruction:
     """A token that comes after all operands."""
     return scope.add("after-all", *operands)
 
 
 @translates("mhlo.copy")
-def copy(scope: StableScope, _op: Operation, operands: Operands) -> Instruction:
+def copy(scope: RegionScope, _op: Operation, operands: Operands) -> Instruction:
     """The same value."""
     return scope.add("copy", *operands)
 
 
 @translates("stablehlo.infeed")
-def infeed(scope: StableScope, op: Operation, operands: Operands) -> list[Instruction]:
+def infeed(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
     """The next value of the infeed queue, and a token."""
     *values, token = op.result_shapes
     config = given(op, "infeed_config", default="")
@@ -110,7 +110,7 @@ def infeed(scope: StableScope, op: Operation, operands: Operands) -> list[Instru
 
 
 @translates("stablehlo.outfeed")
-def outfeed(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def outfeed(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """Puts values into the outfeed queue."""
     *values, token = operands
     value = scope.add("tuple", *values)
@@ -119,7 +119,7 @@ def outfeed(scope: StableScope, op: Operation, operands: Operands) -> Instructio
 
 
 @translates("stablehlo.custom_call")
-def custom_call(scope: StableScope, op: Operation, operands: Operands) -> list[Instruction]:
+def custom_call(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
     """A call of a function that is registered under a name."""
     words = [str(word) for word in given(op, "words", default=()) if str(word).startswith("@")]
     target = words[0].lstrip("@").strip('"') if words else str(given(op, "call_target_name"))

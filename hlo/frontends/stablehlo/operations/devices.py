@@ -11,7 +11,7 @@ from hlo.types.sharding import ReplicaGroups
 
 if TYPE_CHECKING:
     from hlo.frontends.stablehlo.operation import Operation
-    from hlo.frontends.stablehlo.scope import StableScope
+    from hlo.frontends.stablehlo.scope import RegionScope
     from hlo.instruction import Instruction
 
     Operands = list[Instruction]
@@ -40,20 +40,20 @@ def _global(op: Operation) -> dict[str, Any]:
 
 
 @translates("stablehlo.replica_id", "stablehlo.partition_id")
-def number(scope: StableScope, op: Operation, _operands: Operands) -> Instruction:
+def number(scope: RegionScope, op: Operation, _operands: Operands) -> Instruction:
     """The number of this device."""
     return scope.add(op.name.partition(".")[2].replace("_", "-"))
 
 
 @translates("stablehlo.all_reduce")
-def all_reduce(scope: StableScope, op: Operation, operands: Operands) -> list[Instruction]:
+def all_reduce(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
     """The group's values, folded."""
     called = scope.computation("region", op.regions[0])
     return scope.several(op, "all-reduce", *operands, called=(called,), **_global(op))
 
 
 @translates("stablehlo.reduce_scatter")
-def reduce_scatter(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def reduce_scatter(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """An all-reduce, of which each device keeps its own piece."""
     called = scope.computation("region", op.regions[0])
     return scope.add(
@@ -63,7 +63,7 @@ def reduce_scatter(scope: StableScope, op: Operation, operands: Operands) -> Ins
 
 
 @translates("stablehlo.all_gather")
-def all_gather(scope: StableScope, op: Operation, operands: Operands) -> list[Instruction]:
+def all_gather(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
     """The group's pieces, joined."""
     dimension = int(given(op, "all_gather_dim"))
     shapes = op.result_shapes
@@ -74,7 +74,7 @@ def all_gather(scope: StableScope, op: Operation, operands: Operands) -> list[In
 
 
 @translates("stablehlo.all_to_all")
-def all_to_all(scope: StableScope, op: Operation, operands: Operands) -> list[Instruction]:
+def all_to_all(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
     """Pieces go from each device to each; in HLO they are joined where they were cut.
 
     So what is joined along another dimension is moved there afterwards.
@@ -86,7 +86,7 @@ def all_to_all(scope: StableScope, op: Operation, operands: Operands) -> list[In
 
 
 def _moved(
-    scope: StableScope, value: Instruction, cut: int, joined: int, count: int
+    scope: RegionScope, value: Instruction, cut: int, joined: int, count: int
 ) -> Instruction:
     """Pieces along one dimension, laid along another."""
     kind, dims = value.shape.element_type, value.shape.dims
@@ -102,7 +102,7 @@ def _moved(
 
 
 @translates("stablehlo.collective_permute")
-def collective_permute(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def collective_permute(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """Values go from sources to targets."""
     pairs = tuple(integers(pair) for pair in given(op, "source_target_pairs"))
     return scope.add(
@@ -111,6 +111,6 @@ def collective_permute(scope: StableScope, op: Operation, operands: Operands) ->
 
 
 @translates("stablehlo.collective_broadcast")
-def collective_broadcast(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def collective_broadcast(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """The first of each group sends its value to the others."""
     return scope.add("collective-broadcast", *operands, **_together(op))

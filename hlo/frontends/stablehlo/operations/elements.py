@@ -10,14 +10,14 @@ from hlo.frontends.stablehlo.table import given, translates, word
 
 if TYPE_CHECKING:
     from hlo.frontends.stablehlo.operation import Operation
-    from hlo.frontends.stablehlo.scope import StableScope
+    from hlo.frontends.stablehlo.scope import RegionScope
     from hlo.instruction import Instruction
 
     Operands = list[Instruction]
 
 
 @translates("stablehlo.compare")
-def compare(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def compare(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A comparison: `LT, %0, %1, TOTALORDER`."""
     words = [w for w in given(op, "words", default=()) if w != ","]
     direction = words[0] if words else word(given(op, "comparison_direction"))
@@ -27,7 +27,7 @@ def compare(scope: StableScope, op: Operation, operands: Operands) -> Instructio
 
 
 @translates("stablehlo.convert")
-def convert(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def convert(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """The same number in another type; of a complex number the real part."""
     shape, value = op.result_shapes[0], operands[0]
     if value.shape.element_type.is_complex and not shape.element_type.is_complex:
@@ -36,7 +36,7 @@ def convert(scope: StableScope, op: Operation, operands: Operands) -> Instructio
 
 
 @translates("stablehlo.clamp", "stablehlo.select")
-def with_scalars(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def with_scalars(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """Scalars among the operands stand for all elements; in HLO they are repeated first."""
     shape = op.result_shapes[0]
     whole = [
@@ -49,7 +49,7 @@ def with_scalars(scope: StableScope, op: Operation, operands: Operands) -> Instr
 
 
 @translates("stablehlo.reduce_precision")
-def reduce_precision(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def reduce_precision(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """Rounding to a smaller float format, `e5m10`."""
     bits = re.fullmatch(r"e(\d+)m(\d+)", str(given(op, "format", default="")))
     exponent, mantissa = (
@@ -66,7 +66,7 @@ def reduce_precision(scope: StableScope, op: Operation, operands: Operands) -> I
 
 
 @translates("stablehlo.map")
-def mapped(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def mapped(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A computation of scalars, applied to each element."""
     called = scope.computation("map", op.regions[0])
     dimensions = tuple(range(operands[0].shape.rank))
@@ -74,7 +74,7 @@ def mapped(scope: StableScope, op: Operation, operands: Operands) -> Instruction
 
 
 @translates("stablehlo.rng")
-def rng(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def rng(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """Random numbers; their shape, the third operand, is that of the result."""
     distribution = word(given(op, "distribution", "rng_distribution")).lower()
     return scope.add(
@@ -83,13 +83,13 @@ def rng(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
 
 
 @translates("stablehlo.rng_bit_generator")
-def rng_bit_generator(scope: StableScope, op: Operation, operands: Operands) -> list[Instruction]:
+def rng_bit_generator(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
     """The next state, and random bits."""
     algorithm = word(given(op, "algorithm", "rng_algorithm")).lower()
     return scope.several(op, "rng-bit-generator", *operands, algorithm=f"rng_{algorithm}")
 
 
 @translates("stablehlo.uniform_quantize", "stablehlo.uniform_dequantize")
-def quantized(_scope: StableScope, op: Operation, _operands: Operands) -> Instruction:
+def quantized(_scope: RegionScope, op: Operation, _operands: Operands) -> Instruction:
     """HLO has no quantized types."""
     raise HloError("HLO013", f"HLO has nothing for `{op.name}`", op.span)

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hlo.frontends.stablehlo.operation import Operation
-    from hlo.frontends.stablehlo.scope import StableScope
+    from hlo.frontends.stablehlo.scope import RegionScope
     from hlo.instruction import Instruction
 
     Operands = list[Instruction]
-    Function = Callable[["StableScope", Instruction], Instruction]
+    Function = Callable[["RegionScope", Instruction], Instruction]
 
 
 def _function(name: str) -> Callable[[Function], Function]:
     """Enter a function of real numbers; small floats are computed with in f32."""
 
     def enter(function: Function) -> Function:
-        def translate(scope: StableScope, _op: Operation, operands: Operands) -> Instruction:
+        def translate(scope: RegionScope, _op: Operation, operands: Operands) -> Instruction:
             x = operands[0]
             kind = x.shape.element_type
             small = kind.is_floating and kind.bits < F32.bits
@@ -44,11 +44,11 @@ def _function(name: str) -> Callable[[Function], Function]:
     return enter
 
 
-def _converted(scope: StableScope, x: Instruction, kind: Any) -> Instruction:
+def _converted(scope: RegionScope, x: Instruction, kind: Any) -> Instruction:
     return scope.add("convert", x, shape=x.shape.with_type(kind))
 
 
-def _select(scope: StableScope, condition: Instruction, x: Any, y: Any) -> Instruction:
+def _select(scope: RegionScope, condition: Instruction, x: Any, y: Any) -> Instruction:
     """The one value where a condition holds, else the other; numbers are of the other's type."""
     like = y if isinstance(x, int | float) else x
     one, other = (
@@ -57,7 +57,7 @@ def _select(scope: StableScope, condition: Instruction, x: Any, y: Any) -> Instr
     return scope.add("select", condition, one, other)
 
 
-def _polynomial(scope: StableScope, x: Instruction, numbers: Sequence[float]) -> Instruction:
+def _polynomial(scope: RegionScope, x: Instruction, numbers: Sequence[float]) -> Instruction:
     """Horner's rule; the coefficient of the highest power comes first."""
     total = scope.builder.number(numbers[0], x)
     for number in numbers[1:]:
@@ -66,37 +66,37 @@ def _polynomial(scope: StableScope, x: Instruction, numbers: Sequence[float]) ->
 
 
 @_function("chlo.square")
-def square(scope: StableScope, x: Instruction) -> Instruction:
+def square(scope: RegionScope, x: Instruction) -> Instruction:
     """X * x."""
     return scope.add("multiply", x, x)
 
 
 @_function("chlo.conj")
-def conjugate(scope: StableScope, x: Instruction) -> Instruction:
+def conjugate(scope: RegionScope, x: Instruction) -> Instruction:
     """The complex number with the other sign of the imaginary part."""
     return scope.add("complex", scope.add("real", x), -scope.add("imag", x))
 
 
 @_function("chlo.is_inf")
-def is_inf(_scope: StableScope, x: Instruction) -> Instruction:
+def is_inf(_scope: RegionScope, x: Instruction) -> Instruction:
     """Whether a number is infinite."""
     return abs(x) >= math.inf
 
 
 @_function("chlo.is_pos_inf")
-def is_pos_inf(_scope: StableScope, x: Instruction) -> Instruction:
+def is_pos_inf(_scope: RegionScope, x: Instruction) -> Instruction:
     """Whether a number is positive infinity."""
     return x >= math.inf
 
 
 @_function("chlo.is_neg_inf")
-def is_neg_inf(_scope: StableScope, x: Instruction) -> Instruction:
+def is_neg_inf(_scope: RegionScope, x: Instruction) -> Instruction:
     """Whether a number is negative infinity."""
     return x <= -math.inf
 
 
 @_function("chlo.atan")
-def atan(scope: StableScope, x: Instruction) -> Instruction:
+def atan(scope: RegionScope, x: Instruction) -> Instruction:
     """The angle whose tangent is x; of complex numbers -i atanh(i x)."""
     if not x.shape.element_type.is_complex:
         return scope.add("atan2", x, scope.builder.number(1, x))
@@ -106,7 +106,7 @@ def atan(scope: StableScope, x: Instruction) -> Instruction:
 
 
 @_function("chlo.erf_inv")
-def erf_inv(scope: StableScope, x: Instruction) -> Instruction:
+def erf_inv(scope: RegionScope, x: Instruction) -> Instruction:
     """The number whose error function is x: polynomials in a root of -log(1 - x^2)."""
     w = -scope.add("log-plus-one", -(x * x))
     ranges = coefficients.ERF_INV[x.shape.element_type.name]
@@ -121,7 +121,7 @@ def erf_inv(scope: StableScope, x: Instruction) -> Instruction:
 
 
 @_function("chlo.erfc")
-def erfc(scope: StableScope, x: Instruction) -> Instruction:
+def erfc(scope: RegionScope, x: Instruction) -> Instruction:
     """1 - erf(x); for large x from exp(-x^2), which 1 would swallow."""
     size = abs(x)
     edge = scope.add("exponential", -(x * x))
@@ -139,7 +139,7 @@ def erfc(scope: StableScope, x: Instruction) -> Instruction:
     return _select(scope, size > 1, large, 1 - scope.add("erf", x))
 
 
-def _lanczos(scope: StableScope, x: Instruction) -> tuple[Instruction, Instruction, Instruction]:
+def _lanczos(scope: RegionScope, x: Instruction) -> tuple[Instruction, Instruction, Instruction]:
     """X - 1, or -x below one half; the logarithm of that and 7.5; whether it is below."""
     below = x < 0.5
     z = _select(scope, below, -x, x - 1)
@@ -149,7 +149,7 @@ def _lanczos(scope: StableScope, x: Instruction) -> tuple[Instruction, Instructi
 
 
 @_function("chlo.lgamma")
-def lgamma(scope: StableScope, x: Instruction) -> Instruction:
+def lgamma(scope: RegionScope, x: Instruction) -> Instruction:
     """The logarithm of the gamma function, by Lanczos; below one half by reflection."""
     z, log, below = _lanczos(scope, x)
     total = scope.builder.number(coefficients.LANCZOS_FIRST, x)
@@ -167,7 +167,7 @@ def lgamma(scope: StableScope, x: Instruction) -> Instruction:
 
 
 @_function("chlo.digamma")
-def digamma(scope: StableScope, x: Instruction) -> Instruction:
+def digamma(scope: RegionScope, x: Instruction) -> Instruction:
     """The derivative of the logarithm of the gamma function, by Lanczos and by reflection."""
     z, log, below = _lanczos(scope, x)
     total = scope.builder.number(coefficients.LANCZOS_FIRST, x)
@@ -186,7 +186,7 @@ def digamma(scope: StableScope, x: Instruction) -> Instruction:
     return _select(scope, is_pole, math.nan, result)
 
 
-def _chebyshev(scope: StableScope, x: Instruction, numbers: Sequence[float]) -> Instruction:
+def _chebyshev(scope: RegionScope, x: Instruction, numbers: Sequence[float]) -> Instruction:
     """A sum of Chebyshev polynomials, by Clenshaw's rule."""
     before = last = scope.builder.number(0, x)
     total = scope.builder.number(numbers[0], x)
@@ -197,7 +197,7 @@ def _chebyshev(scope: StableScope, x: Instruction, numbers: Sequence[float]) -> 
 
 
 @_function("chlo.bessel_i1e")
-def bessel_i1e(scope: StableScope, x: Instruction) -> Instruction:
+def bessel_i1e(scope: RegionScope, x: Instruction) -> Instruction:
     """The modified Bessel function of order 1, times exp(-|x|)."""
     size = abs(x)
     near = _chebyshev(scope, size * 0.5 - 2, coefficients.BESSEL_I1E_NEAR) * size
@@ -206,7 +206,7 @@ def bessel_i1e(scope: StableScope, x: Instruction) -> Instruction:
 
 
 @translates("chlo.next_after")
-def next_after(scope: StableScope, _op: Operation, operands: Operands) -> Instruction:
+def next_after(scope: RegionScope, _op: Operation, operands: Operands) -> Instruction:
     """The number next to x on the way to y: the bits of a float count them."""
     x, y = operands
     kind = x.shape.element_type

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hlo.frontends.stablehlo.operation import Operation
-    from hlo.frontends.stablehlo.scope import StableScope
+    from hlo.frontends.stablehlo.scope import RegionScope
     from hlo.instruction import Instruction
 
     Operands = list[Instruction]
@@ -29,7 +29,7 @@ MOST_WRITTEN_OUT = 1024
 
 
 @translates("stablehlo.constant", "mhlo.constant")
-def constant(scope: StableScope, op: Operation, _operands: Operands) -> Instruction:
+def constant(scope: RegionScope, op: Operation, _operands: Operands) -> Instruction:
     """A literal."""
     shape = op.result_shapes[0]
     words: tuple[Any, ...] = given(op, "words", default=())
@@ -48,20 +48,20 @@ def one_number(value: NDArray[Any]) -> NDArray[Any] | None:
 
 
 @translates("stablehlo.iota", "stablehlo.dynamic_iota")
-def iota(scope: StableScope, op: Operation, _operands: Operands) -> Instruction:
+def iota(scope: RegionScope, op: Operation, _operands: Operands) -> Instruction:
     """The index itself, along a dimension; the size is in the type."""
     dimension = int(given(op, "dim", "iota_dimension"))
     return scope.add("iota", shape=op.result_shapes[0], iota_dimension=dimension)
 
 
 @translates("stablehlo.broadcast_in_dim")
-def broadcast_in_dim(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def broadcast_in_dim(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """HLO repeats along new dimensions only; those of size 1 are dropped before."""
     return broadcast(scope, op, operands[0], integers(given(op, "dims", "broadcast_dimensions")))
 
 
 def broadcast(
-    scope: StableScope, op: Operation, operand: Instruction, dimensions: Sequence[int]
+    scope: RegionScope, op: Operation, operand: Instruction, dimensions: Sequence[int]
 ) -> Instruction:
     """An operand whose dimension i is dimension `dimensions[i]` of the result, or of size 1."""
     shape = op.result_shapes[0]
@@ -75,7 +75,7 @@ def broadcast(
 
 
 @translates("stablehlo.broadcast")
-def broadcast_in_front(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def broadcast_in_front(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """Repeat along new dimensions in front of the others."""
     shape, rank = op.result_shapes[0], operands[0].shape.rank
     return scope.add("broadcast", *operands, shape=shape,
@@ -83,41 +83,41 @@ def broadcast_in_front(scope: StableScope, op: Operation, operands: Operands) ->
 
 
 @translates("stablehlo.reshape", "stablehlo.bitcast_convert")
-def with_shape(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def with_shape(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """An opcode that is told nothing but its result's shape."""
     opcode = op.name.partition(".")[2].replace("_", "-")
     return scope.add(opcode, *operands, shape=op.result_shapes[0])
 
 
 @translates("stablehlo.transpose")
-def transpose(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def transpose(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """Result dimension i is operand dimension `permutation[i]`."""
     order = integers(given(op, "dims", "permutation"))
     return scope.add("transpose", *operands, shape=op.result_shapes[0], dimensions=order)
 
 
 @translates("stablehlo.reverse")
-def reverse(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def reverse(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """Some dimensions flipped."""
     return scope.add("reverse", *operands, dimensions=integers(given(op, "dims", "dimensions")))
 
 
 @translates("stablehlo.concatenate")
-def concatenate(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def concatenate(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """The operands joined."""
     dimension = int(given(op, "dim", "dimension"))
     return scope.add("concatenate", *operands, dimensions=(dimension,))
 
 
 @translates("stablehlo.slice")
-def cut(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def cut(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """Every stride-th element from start to limit."""
     names = ("start_indices", "limit_indices", "strides")
     return _cut(scope, operands[0], *(integers(given(op, name)) for name in names))
 
 
 def _cut(
-    scope: StableScope, operand: Instruction, starts: Sequence[int], limits: Sequence[int],
+    scope: RegionScope, operand: Instruction, starts: Sequence[int], limits: Sequence[int],
     strides: Sequence[int],
 ) -> Instruction:  # fmt: skip
     ranges = tuple(SliceDim(*dim) for dim in zip(starts, limits, strides, strict=True))
@@ -125,7 +125,7 @@ def _cut(
 
 
 @translates("stablehlo.pad")
-def pad(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def pad(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A value around and between the elements."""
     low = integers(given(op, "low", "edge_padding_low"))
     high = integers(given(op, "high", "edge_padding_high"))
@@ -133,7 +133,7 @@ def pad(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
 
 
 def _pad(
-    scope: StableScope, operands: Operands, low: Sequence[int], high: Sequence[int],
+    scope: RegionScope, operands: Operands, low: Sequence[int], high: Sequence[int],
     interior: Sequence[int],
 ) -> Instruction:  # fmt: skip
     padding = tuple(PaddingDim(*dim) for dim in zip(low, high, interior, strict=True))
@@ -141,26 +141,26 @@ def _pad(
 
 
 @translates("stablehlo.dynamic_slice")
-def dynamic_slice(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def dynamic_slice(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A slice whose start comes at run time."""
     sizes = integers(given(op, "sizes", "slice_sizes"))
     return scope.add("dynamic-slice", *operands, dynamic_slice_sizes=sizes)
 
 
 @translates("stablehlo.dynamic_update_slice")
-def dynamic_update_slice(scope: StableScope, _op: Operation, operands: Operands) -> Instruction:
+def dynamic_update_slice(scope: RegionScope, _op: Operation, operands: Operands) -> Instruction:
     """The operand with a slice replaced."""
     return scope.add("dynamic-update-slice", *operands)
 
 
 @translates("stablehlo.gather")
-def gather(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def gather(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """Slices of the operand at computed places."""
     return _gather(scope, op, operands, integers(given(op, "slice_sizes")))
 
 
 def _gather(
-    scope: StableScope, op: Operation, operands: Operands, sizes: Sequence[int]
+    scope: RegionScope, op: Operation, operands: Operands, sizes: Sequence[int]
 ) -> Instruction:
     numbers = given(op, "dimension_numbers").fields
     return scope.add(
@@ -199,45 +199,45 @@ def known(op: Operation, operand: Instruction) -> tuple[int, ...]:
 
 
 @translates("stablehlo.dynamic_reshape")
-def dynamic_reshape(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def dynamic_reshape(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A reshape, whose sizes are in its type."""
     return scope.add("reshape", operands[0], shape=op.result_shapes[0])
 
 
 @translates("stablehlo.dynamic_broadcast_in_dim")
-def dynamic_broadcast_in_dim(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def dynamic_broadcast_in_dim(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A broadcast, whose sizes are in its type."""
     dimensions = integers(given(op, "dims", "broadcast_dimensions"))
     return broadcast(scope, op, operands[0], dimensions)
 
 
 @translates("stablehlo.dynamic_pad")
-def dynamic_pad(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def dynamic_pad(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A pad, whose sizes are constants."""
     return _pad(scope, operands[:2], *(known(op, sizes) for sizes in operands[2:]))
 
 
 @translates("stablehlo.real_dynamic_slice")
-def real_dynamic_slice(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def real_dynamic_slice(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A slice, whose bounds are constants."""
     return _cut(scope, operands[0], *(known(op, bounds) for bounds in operands[1:]))
 
 
 @translates("stablehlo.dynamic_gather")
-def dynamic_gather(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def dynamic_gather(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A gather, whose slices' sizes are constants."""
     return _gather(scope, op, operands[:2], known(op, operands[2]))
 
 
 @translates("stablehlo.get_dimension_size")
-def get_dimension_size(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def get_dimension_size(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """The size of a dimension."""
     dimension = int(given(op, "dim", "dimension"))
     return scope.add("get-dimension-size", *operands, dimensions=(dimension,))
 
 
 @translates("stablehlo.set_dimension_size")
-def set_dimension_size(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def set_dimension_size(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """The operand with a size that comes at run time."""
     dimension = int(given(op, "dim", "dimension"))
     return scope.add("set-dimension-size", *operands, dimensions=(dimension,))

@@ -11,7 +11,7 @@ from hlo.types.values import ConvDims
 
 if TYPE_CHECKING:
     from hlo.frontends.stablehlo.operation import Operation
-    from hlo.frontends.stablehlo.scope import StableScope
+    from hlo.frontends.stablehlo.scope import RegionScope
     from hlo.instruction import Instruction
 
     Operands = list[Instruction]
@@ -60,7 +60,7 @@ def _dot_dims(op: Operation) -> dict[str, tuple[int, ...]]:
 
 
 @translates("stablehlo.dot_general")
-def dot_general(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def dot_general(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A batched product, summed over contracting dimensions."""
     return scope.add(
         "dot", *operands, shape=op.result_shapes[0], operand_precision=_precision(op),
@@ -69,7 +69,7 @@ def dot_general(scope: StableScope, op: Operation, operands: Operands) -> Instru
 
 
 @translates("stablehlo.dot")
-def dot(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def dot(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A product of vectors and matrices: the last dimension by the first."""
     return scope.add(
         "dot", *operands, shape=op.result_shapes[0], operand_precision=_precision(op),
@@ -78,7 +78,7 @@ def dot(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
 
 
 @translates("chlo.ragged_dot")
-def ragged_dot(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def ragged_dot(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A dot whose left side has rows of several groups."""
     numbers = given(op, "ragged_dot_dimension_numbers").fields
     names = {
@@ -96,7 +96,7 @@ def ragged_dot(scope: StableScope, op: Operation, operands: Operands) -> Instruc
 
 
 @translates("stablehlo.convolution")
-def convolution(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def convolution(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A windowed product in any number of dimensions."""
     numbers: Any = given(op, "dim_numbers", "dimension_numbers")
     sides: Any = numbers.words if isinstance(numbers, Tagged) else numbers
@@ -139,7 +139,7 @@ def _labels(given_input: Any, kernel: Any, output: Any) -> ConvDims:
 
 
 @translates("stablehlo.fft")
-def fft(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def fft(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """A Fourier transform over the last dimensions."""
     kind = word(given(op, "type", "fft_type"))
     return scope.add(
@@ -148,13 +148,13 @@ def fft(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
 
 
 @translates("stablehlo.cholesky")
-def cholesky(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def cholesky(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """The triangular factor of positive definite matrices."""
     return scope.add("cholesky", *operands, lower=given(op, "lower", default=False) is True)
 
 
 @translates("stablehlo.triangular_solve")
-def triangular_solve(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def triangular_solve(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """The solution of a triangular system."""
     flags = {
         n: given(op, n, default=False) is True for n in ("left_side", "lower", "unit_diagonal")
@@ -164,14 +164,14 @@ def triangular_solve(scope: StableScope, op: Operation, operands: Operands) -> I
 
 
 @translates("stablehlo.batch_norm_training", "stablehlo.batch_norm_grad")
-def batch_norms(scope: StableScope, op: Operation, operands: Operands) -> list[Instruction]:
+def batch_norms(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
     """Features normalised by their own mean and variance, and the gradients of that."""
     opcode = op.name.partition(".")[2].replace("_", "-")
     return scope.several(op, opcode, *operands, **_batch_norm(op))
 
 
 @translates("stablehlo.batch_norm_inference")
-def batch_norm_inference(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def batch_norm_inference(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """Features normalised by given means and variances."""
     return scope.add("batch-norm-inference", *operands, **_batch_norm(op))
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo.frontends.stablehlo.operation import Operation
-    from hlo.frontends.stablehlo.scope import StableScope
+    from hlo.frontends.stablehlo.scope import RegionScope
     from hlo.instruction import Computation, Instruction
     from hlo.types.values import Window
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 @translates("stablehlo.reduce")
-def reduce(scope: StableScope, op: Operation, operands: Operands) -> list[Instruction]:
+def reduce(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
     """Fold dimensions, from initial values on."""
     called = _folding(scope, op, operands)
     dimensions = integers(given(op, "dimensions"))
     return scope.several(op, "reduce", *operands, called=(called,), dimensions=dimensions)
 
 
-def _folding(scope: StableScope, op: Operation, operands: Operands) -> Computation:
+def _folding(scope: RegionScope, op: Operation, operands: Operands) -> Computation:
     if op.regions:
         return scope.computation("region", op.regions[0])
     opcode = str(given(op, "applies")).partition(".")[2].replace("_", "-")
@@ -67,7 +67,7 @@ def window_of(
 
 
 @translates("stablehlo.reduce_window")
-def reduce_window(scope: StableScope, op: Operation, operands: Operands) -> list[Instruction]:
+def reduce_window(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
     """Fold each place of a window."""
     names = ("window_strides", "padding", "base_dilations", "window_dilations")
     window = window_of(
@@ -78,7 +78,7 @@ def reduce_window(scope: StableScope, op: Operation, operands: Operands) -> list
 
 
 @translates("stablehlo.select_and_scatter")
-def select_and_scatter(scope: StableScope, op: Operation, operands: Operands) -> Instruction:
+def select_and_scatter(scope: RegionScope, op: Operation, operands: Operands) -> Instruction:
     """Scatter the source to the elements that windows select."""
     sizes = integers(given(op, "window_dimensions"))
     strides, padding = (given(op, n, default=()) for n in ("window_strides", "padding"))
@@ -90,7 +90,7 @@ def select_and_scatter(scope: StableScope, op: Operation, operands: Operands) ->
 
 
 @translates("stablehlo.scatter")
-def scatter(scope: StableScope, op: Operation, operands: Operands) -> list[Instruction]:
+def scatter(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
     """Combine updates into operands at computed places."""
     numbers = given(op, "scatter_dimension_numbers").fields
     called = scope.computation("region", op.regions[0])
@@ -113,7 +113,7 @@ _SCATTER = (
 
 
 @translates("stablehlo.sort")
-def sort(scope: StableScope, op: Operation, operands: Operands) -> list[Instruction]:
+def sort(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
     """Sort operands together by a comparator."""
     dimension = int(given(op, "dimension", default=-1)) % operands[0].shape.rank
     called = scope.computation("compare", op.regions[0])
@@ -124,7 +124,7 @@ def sort(scope: StableScope, op: Operation, operands: Operands) -> list[Instruct
 
 
 @translates("chlo.top_k", "mhlo.topk")
-def top_k(scope: StableScope, op: Operation, operands: Operands) -> list[Instruction]:
+def top_k(scope: RegionScope, op: Operation, operands: Operands) -> list[Instruction]:
     """The k largest elements of the last dimension, and their indices."""
     k, largest = int(given(op, "k")), given(op, "largest", default=True) is not False
     return scope.several(op, "topk", *operands, k=k, largest=largest)
