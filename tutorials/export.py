@@ -60,7 +60,8 @@ PARTS: dict[str, list[str]] = {
     "The course": ["tutorials/README.md", "tutorials/[0-9]*.md"],
     "How to": ["docs/howto/*.md", "docs/stepping.md", "docs/teaching.md"],
     "Look up": ["docs/map.md", "docs/opcodes.md", "docs/rules.md", "docs/passes.md",
-                "docs/codes.md", "docs/glossary.md", "docs/grammar.md", "docs/xla-names.md"],
+                "docs/codes.md", "docs/speed.md", "docs/glossary.md", "docs/grammar.md",
+                "docs/xla-names.md"],
     "Opcodes": ["docs/opcodes/*.md"],
     "Inside": ["CONTRIBUTING.md", "docs/cuda.md", "docs/pjrt.md", "docs/trace.md"],
 }  # fmt: skip

@@ -192,8 +192,8 @@ static void select_least(u64 *words, s64 n, s64 k) {
   }
 }
 
-// The same for larger k: keep the words that may be among the k least. words[0] is a bound, which
-// these are below or at; words[1] counts the words that follow: up to 4 k, and those of a block.
+// For larger k, keep the words that may be among the k least. words[0] is a bound, which these are
+// below or at; words[1] counts the words that follow: up to 4 k, and those of a block.
 static void keep_least(u64 *words, s64 k, const u32 *keys, s64 n, s64 first) {
   u64 bound = words[0], *kept = words + 2;
   s64 count = words[1];

@@ -224,14 +224,23 @@ def _connected(start: Instruction, edges: dict[Instruction, list[Instruction]]) 
 
 
 def with_leaves(members: Sequence[Instruction]) -> list[Instruction]:
-    """The members of a group, each after the leaves that it reads."""
+    """The members of a group, each after the leaves that it reads.
+
+    A leaf that waits for another instruction goes on waiting where it is.
+    """
     found: dict[Instruction, None] = {}
     for member in members:
         for operand in member.operands:
-            if operand.opcode in LEAVES and operand not in members:
+            if operand.opcode in LEAVES and operand not in members and not _waits(operand):
                 if operand.operands and operand.operands[0].opcode == "constant":
                     found[operand.operands[0]] = None
                 if operand.opcode != "constant" or operand.shape.size == 1:
                     found[operand] = None
         found[member] = None
     return list(found)
+
+
+def _waits(leaf: Instruction) -> bool:
+    """Whether a leaf, or the constant that it is made of, waits for another instruction."""
+    made_of = (o for o in leaf.operands if o.opcode == "constant")
+    return any(i.control_predecessors for i in (leaf, *made_of))

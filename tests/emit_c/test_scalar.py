@@ -275,15 +275,15 @@ def test_our_own_polynomials_of_doubles_are_near_the_truth(opcode, function, low
 
 
 def test_the_digits_of_turns_in_a_radian():
-    """Checked with integers: an iteration is 2 pi, by Machin's formula, times 2^300."""
+    """Checked with integers: a turn is 2 pi, by Machin's formula, times 2^300."""
 
     def arctangent(n):
         terms = ((-1) ** k * ((1 << 340) // n ** (2 * k + 1) // (2 * k + 1)) for k in range(260))
         return sum(terms)
 
-    iteration = 8 * (4 * arctangent(5) - arctangent(239)) >> 40
-    words = dict.fromkeys(re.findall(r"0x([0-9a-f]{16})u", prelude(["iterations_f32"])))
-    assert int("".join(words), 16) == (1 << 556) // iteration
+    turn = 8 * (4 * arctangent(5) - arctangent(239)) >> 40
+    words = dict.fromkeys(re.findall(r"0x([0-9a-f]{16})u", prelude(["turns_f32"])))
+    assert int("".join(words), 16) == (1 << 556) // turn
 
 
 def test_the_table_means_what_the_interpreters_table_means():
