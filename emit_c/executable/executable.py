@@ -95,8 +95,8 @@ class Executable:
     ----------
     library : the file that the compiler made.
     memory : bytes that a call takes.
-    native : for who calls it from C, with arrays in the order of the module's layouts. None where
-        arguments or results need Python.
+    native : for who calls it from C, with arguments in row-major order and results in the order of
+        the module's layout. None where arguments or results need Python.
     """
 
     native: Native | None

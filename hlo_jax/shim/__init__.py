@@ -1,8 +1,8 @@
 """The part of the plugin that is C, and the structs that it shares with Python.
 
 `shim.c` is compiled once with the system's compiler and kept in PyHLO's cache, as modules are. What
-stands in front of its text is written here: the structs of PJRT's functions and those behind
-PJRT's handles, from the tables that Python reads them by.
+stands in front of its text is written here: what compiled modules return, and the structs of PJRT's
+functions and those behind PJRT's handles, from the tables that Python reads them by.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emit_c.executable.libraries import library
+from emit_c.executable.runtime import in_one_file
 from hlo_jax.abi.functions import FUNCTIONS, LAYOUT_FUNCTIONS
 from hlo_jax.abi.members import declaration
 from hlo_jax.abi.structs import ExecuteOptions
@@ -50,7 +51,8 @@ def shim() -> ctypes.CDLL:
 def text() -> str:
     """All of the shim's C."""
     head = "".join(f"#include <{name}>\n" for name in _HEADERS)
-    return "\n".join([head, *_declarations(), Path(__file__).with_name("shim.c").read_text()])
+    body = Path(__file__).with_name("shim.c").read_text()
+    return "\n".join([head, in_one_file("runtime.h"), *_declarations(), body])
 
 
 def _declarations() -> Iterator[str]:

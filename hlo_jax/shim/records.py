@@ -93,7 +93,7 @@ class Executable(Record):
     deleted: Int
     run: Address          # int(const void* const* in, void* const* out, void* arena); 0: ask Python
     arena_bytes: Size
-    arena: Address        # an arena that nobody uses now, or 0
+    arena: Address        # an arena that nobody uses now, with a call's lists behind it, or 0
     input_count: Size
     inputs: Address       # Input[input_count]
     output_count: Size

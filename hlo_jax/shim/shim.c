@@ -8,7 +8,7 @@
 // buffers.
 //
 // The structs (PJRT_..._Args, Buffer, Executable ...) are declared by Python, from the tables that
-// Python itself reads them by, in front of this text.
+// Python itself reads them by, in front of this text; so is runtime.h, of compiled modules.
 
 enum { INVALID_ARGUMENT = 3, RESOURCE_EXHAUSTED = 8, CANCELLED = 1, UNAVAILABLE = 14 };
 enum { ALIGNMENT = 64, ON_STACK = 64 };
@@ -354,14 +354,13 @@ static bool may_donate(const ExecuteOptions *options, size_t number) {
 // Whether compiled code can read the arguments as they are. If not, Python says why, or copies.
 static bool fits(Executable *self, PJRT_LoadedExecutable_Execute_Args *args) {
   if (args->num_devices != 1 || args->num_args != self->input_count || self->deleted) return false;
-  if (self->input_count + self->output_count > ON_STACK) return false;
   Buffer **given = ((Buffer ***)args->argument_lists)[0];
   Input *inputs = self->inputs;
   for (size_t i = 0; i < self->input_count; i++) {
     Buffer *buffer = given[i];
     if (buffer->deleted || buffer->bytes != inputs[i].bytes) return false;
     if ((uintptr_t)buffer->data % 16) return false;
-    int64_t *order = buffer->minor_to_major;
+    int64_t *order = buffer->minor_to_major;  // compiled code reads row by row
     for (size_t d = 0; d < buffer->rank; d++) {
       if (order[d] != (int64_t)(buffer->rank - 1 - d)) return false;
     }
@@ -373,10 +372,20 @@ static bool fits(Executable *self, PJRT_LoadedExecutable_Execute_Args *args) {
   return true;
 }
 
-static void *take_arena(Executable *self) {
+// What a call works with: the arena of compiled code, and behind it lists of addresses.
+typedef struct {
+  void *arena;
+  void **in, **out;  // of the arguments' and the results' memory
+  void **donors;     // for each result the buffer whose memory it took, or NULL
+} Workspace;
+
+static Workspace take_workspace(Executable *self) {
+  size_t start = (self->arena_bytes + sizeof(void *)) / sizeof(void *);
+  size_t lists = self->input_count + 2 * self->output_count;
   void *arena = __atomic_exchange_n(&self->arena, NULL, __ATOMIC_ACQ_REL);
-  if (!arena && posix_memalign(&arena, ALIGNMENT, self->arena_bytes + 1)) return NULL;
-  return arena;
+  if (!arena && posix_memalign(&arena, ALIGNMENT, (start + lists) * sizeof(void *))) arena = NULL;
+  void **in = (void **)arena + start, **out = in + self->input_count;
+  return (Workspace){.arena = arena, .in = in, .out = out, .donors = out + self->output_count};
 }
 
 static void give_arena(Executable *self, void *arena) {
@@ -385,7 +394,7 @@ static void give_arena(Executable *self, void *arena) {
 
 // The buffer of a result: it takes a donated argument's memory where it may.
 static Buffer *make_result(Executable *self, size_t number, Buffer **given,
-                           const ExecuteOptions *options, Buffer **donors) {
+                           const ExecuteOptions *options, void **donors) {
   Output *output = (Output *)self->outputs + number;
   Memory *memory = ((Memory **)self->memories)[number];
   Buffer *donor = output->donor < 0 ? NULL : given[output->donor];
@@ -421,13 +430,15 @@ static void *interrupted(Executable *self, PJRT_LoadedExecutable_Execute_Args *a
 // What a call of compiled code found: a signal's handler or a callback raised an exception, or
 // memory is out.
 static void *failed(Executable *self, PJRT_LoadedExecutable_Execute_Args *args, int status) {
-  if (status == 3) {
+  if (status == HLO_FAILED) {
     Error *error = ((void *(*)(void *))hooks.raised)(NULL);
     if (error->code != CANCELLED) return error;
     free(error);
     return interrupted(self, args);
   }
-  if (status == 2) return simple_error(RESOURCE_EXHAUSTED, "the compiled module found no memory");
+  if (status == HLO_OUT_OF_MEMORY) {
+    return simple_error(RESOURCE_EXHAUSTED, "the compiled module found no memory");
+  }
   int state = ((int (*)(void))hooks.ensure)();
   ((void (*)(void))hooks.clear)();
   ((void (*)(int))hooks.release)(state);
@@ -437,30 +448,30 @@ static void *failed(Executable *self, PJRT_LoadedExecutable_Execute_Args *args, 
 static void *run(Executable *self, PJRT_LoadedExecutable_Execute_Args *args) {
   Buffer **given = ((Buffer ***)args->argument_lists)[0];
   Buffer **made = ((Buffer ***)args->output_lists)[0];
-  Buffer *donors[ON_STACK];
-  void *in[ON_STACK], *out[ON_STACK];
-  for (size_t i = 0; i < self->input_count; i++) in[i] = given[i]->data;
+  Workspace work = take_workspace(self);
+  if (!work.arena) return failed(self, args, HLO_OUT_OF_MEMORY);
+  for (size_t i = 0; i < self->input_count; i++) work.in[i] = given[i]->data;
   size_t ready_ones = 0;
   for (; ready_ones < self->output_count; ready_ones++) {
-    Buffer *result = make_result(self, ready_ones, given, args->options, donors);
+    Buffer *result = make_result(self, ready_ones, given, args->options, work.donors);
     if (!result) break;
     made[ready_ones] = result;
-    out[ready_ones] = result->data;
+    work.out[ready_ones] = result->data;
     int donor = ((Output *)self->outputs)[ready_ones].donor;
-    if (donor >= 0) in[donor] = result->data;
+    if (donor >= 0) work.in[donor] = result->data;
   }
-  void *arena = ready_ones == self->output_count ? take_arena(self) : NULL;
-  int status = 2;
-  if (arena) {
+  int status = HLO_OUT_OF_MEMORY;
+  if (ready_ones == self->output_count) {
     int (*code)(void **, void **, void *) = (int (*)(void **, void **, void *))self->run;
-    status = code(in, out, arena);
-    give_arena(self, arena);
+    status = code(work.in, work.out, work.arena);
   }
   for (size_t i = 0; i < ready_ones; i++) {
     // What took an argument's memory owns it from now on, even where the call failed half-way.
-    if (donors[i]) donors[i]->data = NULL, donors[i]->deleted = 1;
+    Buffer *donor = work.donors[i];
+    if (donor) donor->data = NULL, donor->deleted = 1;
     if (status) let_go(made[i]);
   }
+  give_arena(self, work.arena);
   if (status) return failed(self, args, status);
   Input *inputs = self->inputs;
   for (size_t i = 0; i < self->input_count; i++) {

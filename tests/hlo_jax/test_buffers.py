@@ -108,9 +108,10 @@ def test_layouts(jax: Any) -> None:
     x = jax.device_put(numbers, turned)
     assert x.format.layout.major_to_minor == (1, 0)
     np.testing.assert_array_equal(x, numbers)
-    y = jax.jit(lambda a: a * 2, in_shardings=turned, out_shardings=turned)(x)
+    factors = np.array([[2], [3]], np.float32)
+    y = jax.jit(lambda a: a * factors, in_shardings=turned, out_shardings=turned)(x)
     assert y.format.layout.major_to_minor == (1, 0)
-    np.testing.assert_array_equal(y, numbers * 2)
+    np.testing.assert_array_equal(y, numbers * factors)
     np.testing.assert_array_equal(jax.jit(lambda a: a + a)(x), numbers * 2)
 
 

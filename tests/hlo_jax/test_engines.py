@@ -23,6 +23,25 @@ def test_a_function_s_own_engine(jax: Any, jnp: Any, engine: str) -> None:
     assert line.split()[1] == engine
 
 
+@pytest.mark.parametrize("donated", [False, True])
+def test_c_calls_compiled_programs_of_any_number_of_arrays(
+    jax: Any, jnp: Any, *, donated: bool
+) -> None:
+    def of_many_arrays(xs: Any) -> Any:
+        return [x + k for k, x in enumerate(xs)]
+
+    jax.clear_caches()
+    donors = {"donate_argnums": 0} if donated else {}
+    step = jax.jit(of_many_arrays, compiler_options={"pyhlo_engine": "c"}, **donors)
+    xs = [jnp.full(3, 2.0) for _ in range(200)]
+    for _ in range(3):
+        xs = step(xs)
+    assert [float(x[2]) for x in xs] == [2.0 + 3 * k for k in range(200)]
+    (line,) = [s for s in hlo_jax.explain().splitlines() if "of_many_arrays" in s]
+    _, engine, calls, without_python, *_ = line.split()
+    assert (engine, calls, without_python) == ("c", "3", "3")
+
+
 def test_an_engine_that_there_is_not(jax: Any) -> None:
     with pytest.raises(jax.errors.JaxRuntimeError, match="the engines are auto, interpreter, c"):
         jax.jit(lambda x: x + 1, compiler_options={"pyhlo_engine": "cobol"})(1.0)
