@@ -58,7 +58,7 @@ def _copy_what_cannot_be_shared(dlpack: Any) -> None:
             return native.dlpack_managed_tensor_to_buffer(capsule, device, stream, False, *more)
         if copy is False:
             raise native.JaxRuntimeError(f"the buffer is not aligned to {ALIGNMENT} bytes.")
-        return import_module("jax").device_put(np.array(np.from_dlpack(_Tensor(capsule))), device)
+        return import_module("jax").device_put(np.array(np.from_dlpack(_Capsule(capsule))), device)
 
     dlpack._jax = SimpleNamespace(**vars(native))
     dlpack._jax.dlpack_managed_tensor_to_buffer = to_buffer
@@ -72,7 +72,7 @@ def _address(capsule: Any) -> int:
     return members[0] + members[5]
 
 
-class _Tensor:
+class _Capsule:
     """A capsule of DLPack, as NumPy takes it."""
 
     def __init__(self, capsule: Any) -> None:

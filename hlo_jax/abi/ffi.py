@@ -13,14 +13,14 @@ from enum import IntEnum
 from typing import Annotated, Final
 
 from hlo.types.element_type import ELEMENT_TYPES, ElementType
-from hlo_jax.abi.members import Address, Args, Int, Int64, Record, Size, struct
+from hlo_jax.abi.members import Address, Args, CStruct, Int, Int64, Size, struct
 
 MAJOR, MINOR = 0, 3
 BUFFER: Final = 1  # XLA_FFI_ArgType and XLA_FFI_RetType have this one member
 METADATA: Final = 1  # XLA_FFI_Extension_Type, too
 
 
-class Stage(IntEnum):
+class ExecutionStage(IntEnum):
     """XLA_FFI_ExecutionStage: a target may have a handler for each."""
 
     INSTANTIATE = 0
@@ -80,7 +80,7 @@ DATA_TYPES: Final[dict[ElementType, int]] = {
 
 
 @struct
-class Buffer(Args):
+class ArrayArgument(Args):
     """An array: an argument or a result."""
 
     dtype: Int
@@ -90,7 +90,7 @@ class Buffer(Args):
 
 
 @struct
-class ByteSpan(Record):
+class ByteSpan(CStruct):
     """A text, which need not end with a zero."""
 
     ptr: Address
@@ -98,7 +98,7 @@ class ByteSpan(Record):
 
 
 @struct
-class Scalar(Record):
+class ScalarAttribute(CStruct):
     """A number, as an attribute."""
 
     dtype: Int
@@ -106,7 +106,7 @@ class Scalar(Record):
 
 
 @struct
-class Array(Record):
+class ArrayAttribute(CStruct):
     """Numbers, as an attribute."""
 
     dtype: Int
@@ -127,7 +127,7 @@ class Arguments(Args):
 
 
 @struct
-class Attributes(Args):
+class NamedAttributes(Args):
     """XLA_FFI_Attrs: what a call says beside its operands, sorted by name."""
 
     size: Int64
@@ -137,7 +137,7 @@ class Attributes(Args):
 
 
 _Arguments = Annotated[Arguments, Arguments, "XLA_FFI_Args "]
-_Attributes = Annotated[Attributes, Attributes, "XLA_FFI_Attrs "]
+_Attributes = Annotated[NamedAttributes, NamedAttributes, "XLA_FFI_Attrs "]
 _ByteSpan = Annotated[ByteSpan, ByteSpan, "XLA_FFI_ByteSpan "]
 
 
@@ -166,7 +166,7 @@ _ApiVersion = Annotated[ApiVersion, ApiVersion, "XLA_FFI_Api_Version "]
 
 
 @struct
-class Metadata(Record):
+class HandlerMetadata(CStruct):
     """What a handler tells of itself, when it is called with a MetadataExtension."""
 
     struct_size: Size
@@ -176,7 +176,7 @@ class Metadata(Record):
 
 
 @struct
-class MetadataExtension(Record):
+class MetadataExtension(CStruct):
     """The extension of a call frame that asks for no call, but for metadata."""
 
     struct_size: Size
@@ -196,7 +196,7 @@ class TypeInfo(Args):
 
 
 @struct
-class ErrorCreate(Args):
+class FfiErrorCreate(Args):
     """Make an error, which is the result."""
 
     message: Address
@@ -204,7 +204,7 @@ class ErrorCreate(Args):
 
 
 @struct
-class ErrorGetMessage(Args):
+class FfiErrorGetMessage(Args):
     """The text of an error."""
 
     error: Address
@@ -213,7 +213,7 @@ class ErrorGetMessage(Args):
 
 
 @struct
-class ErrorDestroy(Args):
+class FfiErrorDestroy(Args):
     """Free an error."""
 
     error: Address
@@ -361,9 +361,9 @@ class DeviceOrdinalGet(Args):
 
 # The functions of XLA_FFI_Api in the order in which it holds them, after its head.
 FUNCTIONS: Final[dict[str, type[Args]]] = {
-    "XLA_FFI_Error_Create": ErrorCreate,
-    "XLA_FFI_Error_GetMessage": ErrorGetMessage,
-    "XLA_FFI_Error_Destroy": ErrorDestroy,
+    "XLA_FFI_Error_Create": FfiErrorCreate,
+    "XLA_FFI_Error_GetMessage": FfiErrorGetMessage,
+    "XLA_FFI_Error_Destroy": FfiErrorDestroy,
     "XLA_FFI_Handler_Register": HandlerRegister,
     "XLA_FFI_Stream_Get": StreamGet,
     "XLA_FFI_Type_Register": TypeRegister,

@@ -21,13 +21,13 @@ Int64 = Annotated[int, ctypes.c_int64, "int64_t "]
 Bool = Annotated[bool, ctypes.c_bool, "bool "]
 
 
-class Record(ctypes.Structure):
+class CStruct(ctypes.Structure):
     """A struct with one line a member."""
 
     __slots__ = ()
 
 
-class Args(Record):
+class Args(CStruct):
     """The arguments and results of a function of PJRT.
 
     Attributes
@@ -43,7 +43,7 @@ class Args(Record):
     extension_start: Address
 
 
-Made = TypeVar("Made", bound=type[Record])
+Made = TypeVar("Made", bound=type[CStruct])
 
 
 def struct(made: Made) -> Made:
@@ -58,13 +58,13 @@ def struct(made: Made) -> Made:
     return kind(made.__name__, made.__bases__, content)
 
 
-def members(made: type[Record]) -> dict[str, Any]:
+def members(made: type[CStruct]) -> dict[str, Any]:
     """The members of a struct and their types, those of an `Args` first."""
     before = Args.__annotations__ if issubclass(made, Args) else {}
     return {**before, **made.__annotations__}
 
 
-def size(made: type[Record], count: int | None = None) -> int:
+def size(made: type[CStruct], count: int | None = None) -> int:
     """Bytes up to the end of the last member, or of the first so many; padding is not counted.
 
     This is the `struct_size` that a caller gives (`PJRT_STRUCT_SIZE` in the header).
@@ -74,12 +74,12 @@ def size(made: type[Record], count: int | None = None) -> int:
     return member.offset + member.size
 
 
-def sizes(made: type[Record]) -> list[int]:
+def sizes(made: type[CStruct]) -> list[int]:
     """The `struct_size` of callers of every age: the end of each member."""
     return [size(made, count + 1) for count in range(len(members(made)))]
 
 
-def declaration(made: type[Record], name: str) -> str:
+def declaration(made: type[CStruct], name: str) -> str:
     """The struct in C."""
     lines = [f"  {get_args(kind)[2]}{member};" for member, kind in members(made).items()]
     return "\n".join(["typedef struct {", *lines, f"}} {name};\n"])

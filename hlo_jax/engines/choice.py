@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from hlo.errors.error import HloError, did_you_mean
-from hlo_jax.engines.compiled import Compiled
+from hlo_jax.engines.compiled import CompiledC
 from hlo_jax.engines.cuda import Cuda
 from hlo_jax.engines.interpreter import Interpreter
 from hlo_jax.engines.switching import Switching
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from hlo_jax.engines.engine import Engine
     from hlo_jax.engines.watched import Watch
-    from hlo_jax.programs.program import Program
+    from hlo_jax.programs.program import JaxProgram
 
 VARIABLE = "PYHLO_JAX_ENGINE"
 
 
-def _or_interpreter(program: Program, compiled: Callable[[Program], Engine]) -> Engine:
+def _or_interpreter(program: JaxProgram, compiled: Callable[[JaxProgram], Engine]) -> Engine:
     """What compiles programs for one device where that can be, else the interpreter."""
     if program.num_devices > 1:
         return Interpreter(program, "compiled programs are for one device")
@@ -36,10 +36,10 @@ def _or_interpreter(program: Program, compiled: Callable[[Program], Engine]) -> 
         return Interpreter(program, error.message)
 
 
-ENGINES: Final[dict[str, Callable[[Program], Engine]]] = {
+ENGINES: Final[dict[str, Callable[[JaxProgram], Engine]]] = {
     "auto": Switching,
     "interpreter": Interpreter,
-    "c": lambda program: _or_interpreter(program, Compiled),
+    "c": lambda program: _or_interpreter(program, CompiledC),
     "cuda-host": lambda program: _or_interpreter(program, lambda p: Cuda(p, "host")),
     "cuda": lambda program: _or_interpreter(program, lambda p: Cuda(p, "gpu")),
 }
@@ -59,7 +59,7 @@ def watching(watch: Watch) -> Generator[None]:
         _watches.remove(watch)
 
 
-def engine_for(program: Program) -> Engine:
+def engine_for(program: JaxProgram) -> Engine:
     """The engine that the program's compiler option `pyhlo_engine` or the environment names.
 
     Raises

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo_jax.engines.engine import Arrays
-    from hlo_jax.programs.program import Program
+    from hlo_jax.programs.program import JaxProgram
 
 
-class Compiled:
+class CompiledC:
     """A program as C.
 
     Raises
@@ -27,7 +27,7 @@ class Compiled:
     name = "c"
     note = ""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: JaxProgram) -> None:
         donates = any(result.donor >= 0 for result in program.results)
         # A call of a foreign function holds a number that only this process knows.
         remember = not foreign_calls(program.module.instructions())

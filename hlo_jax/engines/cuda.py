@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo_jax.engines.engine import Arrays
-    from hlo_jax.programs.program import Program
+    from hlo_jax.programs.program import JaxProgram
 
 
 class Cuda:
@@ -29,7 +29,7 @@ class Cuda:
     native = None
     note = ""
 
-    def __init__(self, program: Program, device: Literal["gpu", "host"]) -> None:
+    def __init__(self, program: JaxProgram, device: Literal["gpu", "host"]) -> None:
         import emit_cuda  # noqa: PLC0415 - who asks for no CUDA need not wait for it
 
         self.name = "cuda" if device == "gpu" else "cuda-host"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo_jax.engines.engine import Arrays
-    from hlo_jax.programs.program import Program
+    from hlo_jax.programs.program import JaxProgram
 
 
 class Interpreter:
@@ -22,7 +22,7 @@ class Interpreter:
     native = None
     code_bytes = 0
 
-    def __init__(self, program: Program, note: str = "") -> None:
+    def __init__(self, program: JaxProgram, note: str = "") -> None:
         verify_once(program.module)
         self._module, self.note = program.module, note
 

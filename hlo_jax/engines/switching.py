@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from emit_c.executable.background import background
-from hlo_jax.engines.compiled import Compiled
+from hlo_jax.engines.compiled import CompiledC
 from hlo_jax.engines.interpreter import Interpreter
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from emit_c.executable.executable import Native
     from hlo_jax.engines.engine import Arrays, Engine
-    from hlo_jax.programs.program import Program
+    from hlo_jax.programs.program import JaxProgram
 
 # A program is compiled once it was called so often, or was interpreted for so long.
 CALLS = 3
@@ -30,7 +30,7 @@ SECONDS = 0.05
 class Switching:
     """A program that is interpreted at first."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: JaxProgram) -> None:
         self._program = program
         self._now: Engine = Interpreter(program)
         self._calls, self._seconds = 0, 0.0
@@ -71,6 +71,6 @@ class Switching:
 
     def _compile(self) -> None:
         try:
-            self._now = Compiled(self._program)
+            self._now = CompiledC(self._program)
         except Exception as error:
             self._why = str(error).partition("\n")[0]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from emit_c.executable.executable import Native
     from hlo.instruction import Module
     from hlo_jax.engines.engine import Arrays, Engine
-    from hlo_jax.programs.program import Program
+    from hlo_jax.programs.program import JaxProgram
     from interpreter import Event
     from interpreter.numbers.compare import Promise
 
@@ -49,7 +49,7 @@ class Watch:
     differences: int = 0
     count: int = 0
 
-    def wrap(self, engine: Engine, program: Program) -> Engine:
+    def wrap(self, engine: Engine, program: JaxProgram) -> Engine:
         """The engine, watched."""
         number, self.count = self.count, self.count + 1
         if self.dump_to is not None:
@@ -64,7 +64,7 @@ class Watch:
         return engine
 
 
-def _dump(program: Program, folder: Path, number: int) -> None:
+def _dump(program: JaxProgram, folder: Path, number: int) -> None:
     """Write a program to `0007.jit_step.hlo`, and optimized to `0007.jit_step.optimized.hlo`."""
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{number:04}.{re.sub(r'[^A-Za-z0-9_.-]', '_', program.module.name)[:80]}"
@@ -76,7 +76,7 @@ def _dump(program: Program, folder: Path, number: int) -> None:
 class Observed(Interpreter):
     """A program whose every value is told to an observer."""
 
-    def __init__(self, program: Program, observe: Callable[[Event], None]) -> None:
+    def __init__(self, program: JaxProgram, observe: Callable[[Event], None]) -> None:
         super().__init__(program, "watched")
         self._program, self._observe = program, observe
 
@@ -100,7 +100,7 @@ class Stepped:
     note = "stepped through"
 
     def __init__(
-        self, engine: Engine, program: Program, step: Callable[[Module, Sequence[Arrays]], None]
+        self, engine: Engine, program: JaxProgram, step: Callable[[Module, Sequence[Arrays]], None]
     ) -> None:
         self._engine, self._program, self._step = engine, program, step
         self._stepped = False
@@ -133,7 +133,7 @@ class Compared:
 
     native = None  # every call goes through Python
 
-    def __init__(self, engine: Engine, program: Program, number: int, watch: Watch) -> None:
+    def __init__(self, engine: Engine, program: JaxProgram, number: int, watch: Watch) -> None:
         self._engine, self._program, self._watch = engine, program, watch
         self._title = f"module {number}, {program.module.name}"
         self._reference = Interpreter(program)

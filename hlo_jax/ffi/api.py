@@ -52,7 +52,7 @@ class Handles(Generic[T]):
         return self._objects[number]
 
 
-class Error:
+class ErrorInMemory:
     """An error that a handler made: a code and a text, which lies in memory for C."""
 
     def __init__(self, code: int, message: bytes) -> None:
@@ -72,12 +72,12 @@ class Future:
     def __init__(self) -> None:
         self._ended, self._error = threading.Event(), None
 
-    def end(self, error: Error | None) -> None:
+    def end(self, error: ErrorInMemory | None) -> None:
         """The call has ended."""
         self._error = error
         self._ended.set()
 
-    def wait(self) -> Error | None:
+    def wait(self) -> ErrorInMemory | None:
         """Wait for the end."""
         self._ended.wait()
         return self._error
@@ -93,7 +93,7 @@ class States:
     def set(self, stage: int, type_id: int, state: int) -> None:
         """Leave a state."""
         if stage in self._own:
-            name = ffi.Stage(stage).name.lower()
+            name = ffi.ExecutionStage(stage).name.lower()
             message = f"the state of the stage {name} of a foreign function is set already"
             raise HandlerError(ErrorCode.ALREADY_EXISTS, message)
         self._own[stage] = type_id, state
@@ -103,7 +103,7 @@ class States:
         found = self._own.get(stage)
         if found is None and self._outer:
             return self._outer.get(stage, type_id)
-        name = ffi.Stage(stage).name.lower()
+        name = ffi.ExecutionStage(stage).name.lower()
         if found is None:
             message = f"a foreign function has no state of the stage {name}"
             raise HandlerError(ErrorCode.NOT_FOUND, message)
@@ -120,7 +120,7 @@ class States:
         self._own.clear()
 
 
-ERRORS: Final = Handles[Error]()
+ERRORS: Final = Handles[ErrorInMemory]()
 FUTURES: Final = Handles[Future]()
 CONTEXTS: Final = Handles[States]()
 _DELETERS: dict[int, int] = {}
@@ -161,11 +161,11 @@ def _span(span: ffi.ByteSpan) -> str:
     return ctypes.string_at(span.ptr, span.len).decode()
 
 
-def _get_message(args: ffi.ErrorGetMessage) -> None:
+def _get_message(args: ffi.FfiErrorGetMessage) -> None:
     args.message = ctypes.addressof(ERRORS[args.error].message)
 
 
-def _destroy_error(args: ffi.ErrorDestroy) -> None:
+def _destroy_error(args: ffi.FfiErrorDestroy) -> None:
     ERRORS.take(args.error)
 
 
@@ -254,8 +254,8 @@ _ANSWERS: Final[dict[str, Answer]] = {
 
 def _create_error(address: int) -> int:
     """The one function whose result is what it is asked for."""
-    args = ffi.ErrorCreate.from_address(address)
-    return ERRORS.enter(Error(args.errc, ctypes.string_at(args.message)))
+    args = ffi.FfiErrorCreate.from_address(address)
+    return ERRORS.enter(ErrorInMemory(args.errc, ctypes.string_at(args.message)))
 
 
 def _call(struct: type[Args], answer: Answer, address: int) -> int:
@@ -263,13 +263,13 @@ def _call(struct: type[Args], answer: Answer, address: int) -> int:
     try:
         answer(struct.from_address(address))
     except HandlerError as error:
-        return ERRORS.enter(Error(error.code, str(error).encode()))
+        return ERRORS.enter(ErrorInMemory(error.code, str(error).encode()))
     except Exception:
-        return ERRORS.enter(Error(ErrorCode.INTERNAL, traceback.format_exc().encode()))
+        return ERRORS.enter(ErrorInMemory(ErrorCode.INTERNAL, traceback.format_exc().encode()))
     return 0
 
 
-class Table:
+class FfiApi:
     """XLA_FFI_Api, with what it points to."""
 
     def __init__(self) -> None:
@@ -293,6 +293,6 @@ class Table:
 
 
 @cache
-def table() -> Table:
+def table() -> FfiApi:
     """The table of this process."""
-    return Table()
+    return FfiApi()

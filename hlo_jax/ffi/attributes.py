@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Attributes:
+class AttributesInMemory:
     """Attributes in memory.
 
     Attributes
@@ -28,11 +28,11 @@ class Attributes:
     kept : what it points to.
     """
 
-    record: ffi.Attributes
+    record: ffi.NamedAttributes
     kept: list[Any]
 
 
-def read_attributes(text: str) -> Attributes:
+def read_attributes(text: str) -> AttributesInMemory:
     """Read a call's backend configuration.
 
     Raises
@@ -50,16 +50,16 @@ def read_attributes(text: str) -> Attributes:
     return _dictionary(found)
 
 
-def _dictionary(values: dict[str, Attribute]) -> Attributes:
+def _dictionary(values: dict[str, Attribute]) -> AttributesInMemory:
     """A dictionary, sorted by name: handlers look for a name by bisection."""
     kept: list[Any] = []
     made = [_value(name, values[name], kept) for name in sorted(values)]
     names = [_text(name.encode(), kept) for name in sorted(values)]
-    record = ffi.Attributes(struct_size=ctypes.sizeof(ffi.Attributes), size=len(made))
+    record = ffi.NamedAttributes(struct_size=ctypes.sizeof(ffi.NamedAttributes), size=len(made))
     record.types = _array([kind for kind, _ in made], ctypes.c_int, kept)
     record.names = _array(names, ctypes.c_size_t, kept)
     record.values = _array([address for _, address in made], ctypes.c_size_t, kept)
-    return Attributes(record, kept)
+    return AttributesInMemory(record, kept)
 
 
 def _value(name: str, value: Attribute, kept: list[Any]) -> tuple[ffi.AttrType, int]:
@@ -79,10 +79,10 @@ def _value(name: str, value: Attribute, kept: list[Any]) -> tuple[ffi.AttrType, 
     kept.append(array)
     number, data = ffi.DATA_TYPES[kind], array.ctypes.data
     if isinstance(content, np.ndarray):
-        record: Any = ffi.Array(dtype=number, size=array.size, data=data)
+        record: Any = ffi.ArrayAttribute(dtype=number, size=array.size, data=data)
         found = ffi.AttrType.ARRAY
     else:
-        record, found = ffi.Scalar(dtype=number, value=data), ffi.AttrType.SCALAR
+        record, found = ffi.ScalarAttribute(dtype=number, value=data), ffi.AttrType.SCALAR
     kept.append(record)
     return found, ctypes.addressof(record)
 

@@ -22,7 +22,7 @@ from hlo.attributes import CustomCall
 from hlo.types.shape import row_major
 from hlo_jax.abi import ffi
 from hlo_jax.ffi.api import States
-from hlo_jax.ffi.handlers import Instance, foreign_calls, instance_of
+from hlo_jax.ffi.handlers import HandlerInstance, foreign_calls, instance_of
 from interpreter.custom_calls.registry import CUSTOM_CALLS, custom_call
 
 if TYPE_CHECKING:
@@ -81,7 +81,11 @@ class Site:
         instance = instance_of(self.instr)  # which the program keeps; who kept it here, for good
         states = States(instance.states)
         try:
-            for stage in (ffi.Stage.PREPARE, ffi.Stage.INITIALIZE, ffi.Stage.EXECUTE):
+            for stage in (
+                ffi.ExecutionStage.PREPARE,
+                ffi.ExecutionStage.INITIALIZE,
+                ffi.ExecutionStage.EXECUTE,
+            ):
                 instance.run(stage, states, *arrays)
         finally:
             states.delete()
@@ -127,10 +131,10 @@ def _laid_out(array: np.ndarray | None, shape: Shape) -> np.ndarray | None:
 
 def _arguments(arrays: Arrays, shapes: Sequence[Shape], kept: list[Any]) -> ffi.Arguments:
     """Arrays as structs; a token is an array without memory."""
-    buffers: list[ffi.Buffer] = []
+    buffers: list[ffi.ArrayArgument] = []
     for array, shape in zip(arrays, shapes, strict=True):
         dims = (ctypes.c_int64 * max(shape.rank, 1))(*shape.dims)
-        buffer = ffi.Buffer(struct_size=ctypes.sizeof(ffi.Buffer), rank=shape.rank)
+        buffer = ffi.ArrayArgument(struct_size=ctypes.sizeof(ffi.ArrayArgument), rank=shape.rank)
         buffer.dtype, buffer.dims = ffi.DATA_TYPES[shape.element_type], ctypes.addressof(dims)
         buffer.data = 0 if array is None else array.ctypes.data
         kept.append(dims)
@@ -214,7 +218,7 @@ def write(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
 # ------------------------------------------------------------------------------- programs
 
 
-def prepare_calls(instructions: Iterable[Instruction]) -> list[Instance]:
+def prepare_calls(instructions: Iterable[Instruction]) -> list[HandlerInstance]:
     """Let the engines know the foreign functions that a program calls.
 
     Custom calls that PyHLO knows itself are left to it.

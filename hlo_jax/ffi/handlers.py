@@ -36,7 +36,7 @@ class Target:
     """
 
     name: str
-    handlers: Mapping[ffi.Stage, Any]
+    handlers: Mapping[ffi.ExecutionStage, Any]
     api_version: int = 1
 
 
@@ -52,11 +52,11 @@ def register_target(
     if isinstance(functions, dict):
         by_stage = cast("dict[str, Any]", functions)
     handlers = {
-        ffi.Stage[stage.upper()]: _HANDLER(pointer(capsule))
+        ffi.ExecutionStage[stage.upper()]: _HANDLER(pointer(capsule))
         for stage, capsule in by_stage.items()
         if capsule is not None
     }
-    if ffi.Stage.EXECUTE not in handlers:
+    if ffi.ExecutionStage.EXECUTE not in handlers:
         raise ValueError(f"the foreign function {text!r} has no handler for the stage execute")
     _TARGETS[text] = Target(text, handlers, api_version)
 
@@ -84,7 +84,7 @@ def find_target(name: str) -> Target | None:
     return _TARGETS.get(name)
 
 
-class Instance:
+class HandlerInstance:
     """A target with attributes: what the calls of a program that say the same have in common.
 
     Its handler for the stage `instantiate` is called once. What state that leaves lives as long as
@@ -96,9 +96,9 @@ class Instance:
         _refuse_strangers(target)
         self.states = States()
         weakref.finalize(self, self.states.delete)
-        self.run(ffi.Stage.INSTANTIATE, self.states)
+        self.run(ffi.ExecutionStage.INSTANTIATE, self.states)
 
-    def run(self, stage: ffi.Stage, states: States, *arrays: ffi.Arguments) -> None:
+    def run(self, stage: ffi.ExecutionStage, states: States, *arrays: ffi.Arguments) -> None:
         """Call the handler of a stage, if there is one.
 
         Parameters
@@ -130,12 +130,12 @@ class Instance:
             raise found.exception
 
 
-def _frame(stage: ffi.Stage, context: int) -> ffi.CallFrame:
+def _frame(stage: ffi.ExecutionStage, context: int) -> ffi.CallFrame:
     frame = ffi.CallFrame(struct_size=_FRAME_BYTES, stage=stage, ctx=context)
     frame.api = table().address
     none = ffi.Arguments(struct_size=ctypes.sizeof(ffi.Arguments))
     frame.args, frame.rets = none, none
-    frame.attrs = ffi.Attributes(struct_size=ctypes.sizeof(ffi.Attributes))
+    frame.attrs = ffi.NamedAttributes(struct_size=ctypes.sizeof(ffi.NamedAttributes))
     return frame
 
 
@@ -145,10 +145,10 @@ def _refuse_strangers(target: Target) -> None:
         message = f"{target.name}: PyHLO calls functions of XLA's typed FFI (api_version=1) only"
         raise HandlerError(ErrorCode.UNIMPLEMENTED, message)
     for handler in target.handlers.values():
-        told = ffi.Metadata(struct_size=ctypes.sizeof(ffi.Metadata))
+        told = ffi.HandlerMetadata(struct_size=ctypes.sizeof(ffi.HandlerMetadata))
         asked = ffi.MetadataExtension(type=ffi.METADATA, metadata=ctypes.addressof(told))
         asked.struct_size = ctypes.sizeof(asked)
-        frame = _frame(ffi.Stage.EXECUTE, 0)
+        frame = _frame(ffi.ExecutionStage.EXECUTE, 0)
         frame.extension_start = ctypes.addressof(asked)
         if error := handler(ctypes.addressof(frame)):
             raise ERRORS.take(error).exception
@@ -162,10 +162,12 @@ def _refuse_strangers(target: Target) -> None:
             raise HandlerError(ErrorCode.UNIMPLEMENTED, message)
 
 
-_INSTANCES: weakref.WeakValueDictionary[tuple[str, str], Instance] = weakref.WeakValueDictionary()
+_INSTANCES: weakref.WeakValueDictionary[tuple[str, str], HandlerInstance] = (
+    weakref.WeakValueDictionary()
+)
 
 
-def instance_of(instr: Instruction) -> Instance:
+def instance_of(instr: Instruction) -> HandlerInstance:
     """The instance that a custom call calls.
 
     Raises
@@ -178,7 +180,7 @@ def instance_of(instr: Instruction) -> Instance:
     if found is None:
         target = find_target(name)
         assert target is not None
-        found = _INSTANCES.setdefault((name, options), Instance(target, options))
+        found = _INSTANCES.setdefault((name, options), HandlerInstance(target, options))
     return found
 
 

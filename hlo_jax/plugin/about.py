@@ -19,7 +19,7 @@ from hlo_jax.shim import shim
 
 if TYPE_CHECKING:
     from hlo_jax.abi import structs as s
-    from hlo_jax.plugin.client import Device, Memory
+    from hlo_jax.plugin.client import PjrtDevice, PjrtMemory
 
 # ------------------------------------------------------------------------------------- plugin
 
@@ -129,7 +129,7 @@ def serialize_topology(args: s.TopologySerialize) -> None:
 # ------------------------------------------------------------------------------------ devices
 
 
-def _device(handle: int) -> Device:
+def _device(handle: int) -> PjrtDevice:
     return client().by_handle[handle]
 
 
@@ -211,7 +211,7 @@ def memory_stats(args: s.DeviceMemoryStats) -> None:
 # ----------------------------------------------------------------------------------- memories
 
 
-def _memory(handle: int) -> Memory:
+def _memory(handle: int) -> PjrtMemory:
     return client().memories[handle]
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hlo.types.element_type import ElementType
-    from hlo_jax.plugin.client import Memory
+    from hlo_jax.plugin.client import PjrtMemory
 
     Array = NDArray[Any]
 
@@ -75,7 +75,7 @@ def array_of(handle: int) -> Array:
     PjrtError
         INVALID_ARGUMENT if the buffer was deleted.
     """
-    buffer = records.Buffer.from_address(handle)
+    buffer = records.BufferRecord.from_address(handle)
     if buffer.deleted:
         raise PjrtError(ErrorCode.INVALID_ARGUMENT, "Buffer has been deleted or donated.")
     dims = read_numbers(buffer.dims, buffer.rank)
@@ -87,7 +87,7 @@ def array_of(handle: int) -> Array:
 def new_buffer(
     type_number: int,
     dims: Sequence[int],
-    memory: Memory,
+    memory: PjrtMemory,
     minor_to_major: Sequence[int] | None = None,
     data: int = 0,
 ) -> int:
@@ -113,7 +113,7 @@ def new_buffer(
 def buffer_with(
     array: Array | None,
     type_number: int,
-    memory: Memory,
+    memory: PjrtMemory,
     minor_to_major: Sequence[int] | None = None,
 ) -> int:
     """A buffer with a copy of an array, or for a token."""

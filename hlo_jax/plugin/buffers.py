@@ -71,7 +71,7 @@ def to_host(args: s.BufferToHostBuffer) -> None:
     if args.dst_size < array.nbytes:
         message = f"{array.nbytes} bytes of a buffer to {args.dst_size} bytes of the host"
         raise PjrtError(ErrorCode.INVALID_ARGUMENT, message)
-    buffer = records.Buffer.from_address(args.src)
+    buffer = records.BufferRecord.from_address(args.src)
     kind = element_type(buffer.type)
     order = layout_order(args.host_layout, array.shape, kind)
     if order is None:
@@ -83,7 +83,7 @@ def to_host(args: s.BufferToHostBuffer) -> None:
 @answers("PJRT_Buffer_CopyRawToHost")
 def raw_to_host(args: s.BufferCopyRawToHost) -> None:
     """Copy some of a buffer's bytes."""
-    buffer = records.Buffer.from_address(args.buffer)
+    buffer = records.BufferRecord.from_address(args.buffer)
     array_of(args.buffer)  # or an error
     if not 0 <= args.offset <= args.offset + args.transfer_size <= buffer.bytes:
         message = f"bytes {args.offset} to {args.offset + args.transfer_size} of {buffer.bytes}"
@@ -105,7 +105,7 @@ def copy_to_memory(args: s.BufferCopyToMemory) -> None:
 
 
 def _copy(handle: int, memory: int) -> int:
-    buffer = records.Buffer.from_address(handle)
+    buffer = records.BufferRecord.from_address(handle)
     order = read_numbers(buffer.minor_to_major, buffer.rank)
     return buffer_with(array_of(handle), buffer.type, client().memories[memory], order)
 
@@ -119,7 +119,7 @@ def view(args: s.ClientCreateViewOfDeviceBuffer) -> None:
     order = layout_order(args.layout, dims, kind)
     data = args.device_buffer_ptr
     args.buffer = new_buffer(args.element_type, dims, memory, order, data)
-    made = records.Buffer.from_address(args.buffer)
+    made = records.BufferRecord.from_address(args.buffer)
     made.on_delete = args.on_delete_callback
     made.on_delete_arg = args.on_delete_callback_arg
 

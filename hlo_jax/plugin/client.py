@@ -25,12 +25,12 @@ MOST_DEVICES = 1024
 
 
 @dataclass(eq=False, slots=True)
-class Memory:
+class PjrtMemory:
     """A memory of a device."""
 
-    device: Device
+    device: PjrtDevice
     kind_number: int
-    record: records.Memory = field(default_factory=records.Memory)
+    record: records.MemoryRecord = field(default_factory=records.MemoryRecord)
 
     def __post_init__(self) -> None:
         self.record.id = self.device.number * len(MEMORY_KINDS) + self.kind_number
@@ -49,15 +49,15 @@ class Memory:
 
 
 @dataclass(eq=False)
-class Device:
+class PjrtDevice:
     """A device."""
 
     number: int
-    record: records.Device = field(default_factory=records.Device)
+    record: records.DeviceRecord = field(default_factory=records.DeviceRecord)
 
     def __post_init__(self) -> None:
         self.record.id = self.number
-        self.memories = tuple(Memory(self, kind) for kind in range(len(MEMORY_KINDS)))
+        self.memories = tuple(PjrtMemory(self, kind) for kind in range(len(MEMORY_KINDS)))
         self.record.memory = self.memories[0].handle
 
     @property
@@ -71,7 +71,7 @@ class Client:
 
     def __init__(self, count: int) -> None:
         self.record = ctypes.c_size_t()
-        self.devices = tuple(Device(number) for number in range(count))
+        self.devices = tuple(PjrtDevice(number) for number in range(count))
         self.by_handle = {device.handle: device for device in self.devices}
         self.memories = {m.handle: m for device in self.devices for m in device.memories}
 
@@ -80,7 +80,7 @@ class Client:
         """Its PJRT_Client, and the PJRT_TopologyDescription of its devices."""
         return ctypes.addressof(self.record)
 
-    def numbered(self, numbers: Iterable[int]) -> tuple[Device, ...]:
+    def numbered(self, numbers: Iterable[int]) -> tuple[PjrtDevice, ...]:
         """Devices by their numbers.
 
         Raises
@@ -95,7 +95,7 @@ class Client:
             raise PjrtError(ErrorCode.INVALID_ARGUMENT, f"{message} {hint}")
         return tuple(self.devices[n] for n in wanted)
 
-    def memory_of(self, device: int, memory: int) -> Memory:
+    def memory_of(self, device: int, memory: int) -> PjrtMemory:
         """The memory with a handle; where that is 0, the default one of the device."""
         return self.memories[memory] if memory else self.by_handle[device].memories[0]
 

@@ -6,7 +6,7 @@ import ctypes
 from typing import TYPE_CHECKING
 
 from hlo_jax.abi.numbers import ErrorCode
-from hlo_jax.abi.structs import ExecuteOptions, Program
+from hlo_jax.abi.structs import ExecuteOptions, PjrtProgram
 from hlo_jax.plugin.arrays import buffer_with, value_of
 from hlo_jax.plugin.buffers import ready_event
 from hlo_jax.plugin.errors import PjrtError
@@ -15,7 +15,7 @@ from hlo_jax.plugin.memory import no_deleter, numbers_array, read_numbers, text
 from hlo_jax.plugin.table import answers
 from hlo_jax.private import trace_annotation
 from hlo_jax.programs.options import read_options
-from hlo_jax.programs.program import Source, read_program
+from hlo_jax.programs.program import SentProgram, read_program
 from hlo_jax.programs.serialized import deserialized, serialized
 from hlo_jax.shim import shim
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 def compile_program(args: s.ClientCompile) -> None:
     """Read a program and make it ready."""
     bury()
-    given = Program.from_address(args.program)
+    given = PjrtProgram.from_address(args.program)
     code = ctypes.string_at(given.code, given.code_size)
     program_format = ctypes.string_at(given.format, given.format_size).decode()
     options = read_options(ctypes.string_at(args.compile_options, args.compile_options_size))
     with trace_annotation("PyHLO compiles"):
-        args.executable = Loaded(read_program(Source(code, program_format), options)).handle
+        args.executable = Loaded(read_program(SentProgram(code, program_format), options)).handle
 
 
 # ------------------------------------------------------------------------------------ calling
@@ -218,7 +218,7 @@ def output_memory_kinds(args: s.ExecutableOutputMemoryKinds) -> None:
 @answers("PJRT_Executable_OptimizedProgram")
 def optimized_program(args: s.ExecutableOptimizedProgram) -> None:
     """The program as HLO. Asked twice: without memory for the code, only for its size."""
-    given = Program.from_address(args.program)
+    given = PjrtProgram.from_address(args.program)
     proto = loaded(args.executable).proto()
     given.format, given.format_size = text("hlo_with_config")
     if given.code:

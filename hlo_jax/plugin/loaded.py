@@ -17,8 +17,8 @@ from hlo_jax.programs.optimized import optimized
 from hlo_jax.shim import records, shim
 
 if TYPE_CHECKING:
-    from hlo_jax.plugin.client import Memory
-    from hlo_jax.programs.program import Program, Value
+    from hlo_jax.plugin.client import PjrtMemory
+    from hlo_jax.programs.program import JaxProgram, ProgramArray
 
 BY_HANDLE: dict[int, Loaded] = {}
 
@@ -34,13 +34,13 @@ class Loaded:
     calls : that Python made; those that C made are in the record.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: JaxProgram) -> None:
         numbers = program.options.devices or range(program.num_devices)
         self.program, self.devices = program, client().numbered(numbers)
         self._instances = prepare_calls(program.module.instructions())
         self.engine = engine_for(program)
         self.memories = [self._memories(program, k) for k in range(len(self.devices))]
-        self.record = records.Executable()
+        self.record = records.ExecutableRecord()
         self._kept: list[Any] = []
         self._asked = self.calls = 0
         self._describe()
@@ -51,7 +51,7 @@ class Loaded:
         """Its PJRT_LoadedExecutable."""
         return ctypes.addressof(self.record)
 
-    def _memories(self, program: Program, device: int) -> list[Memory]:
+    def _memories(self, program: JaxProgram, device: int) -> list[PjrtMemory]:
         found = {memory.kind: memory for memory in self.devices[device].memories}
         default = found[MEMORY_KINDS[0]]
         return [found.get(result.memory_kind, default) for result in program.results]
@@ -59,10 +59,10 @@ class Loaded:
     def _describe(self) -> None:
         """Tell C what goes in and out."""
         program, record = self.program, self.record
-        inputs = (records.Input * max(len(program.parameters), 1))()
+        inputs = (records.InputRecord * max(len(program.parameters), 1))()
         for one, value in zip(inputs, program.parameters, strict=False):
             one.bytes, one.donated = value.bytes, value.donated
-        outputs = (records.Output * max(len(program.results), 1))()
+        outputs = (records.OutputRecord * max(len(program.results), 1))()
         for one, value in zip(outputs, program.results, strict=False):
             self._describe_output(one, value)
         memories = numbers_array([memory.handle for memory in self.memories[0]])
@@ -74,7 +74,7 @@ class Loaded:
         record.device, record.memories = self.devices[0].handle, self.keep(memories)
         self.use_native()
 
-    def _describe_output(self, one: records.Output, value: Value) -> None:
+    def _describe_output(self, one: records.OutputRecord, value: ProgramArray) -> None:
         one.type, one.rank, one.bytes = value.type_number, len(value.dims), value.bytes
         one.dims = self.keep(numbers_array(value.dims, ctypes.c_int64))
         one.minor_to_major = self.keep(numbers_array(value.minor_to_major, ctypes.c_int64))
@@ -85,7 +85,7 @@ class Loaded:
         native = self.engine.native
         if native is None:
             return
-        outputs = (records.Output * max(len(self.program.results), 1)).from_address(
+        outputs = (records.OutputRecord * max(len(self.program.results), 1)).from_address(
             self.record.outputs
         )
         for result, argument in native.donated.items():

@@ -74,7 +74,7 @@ def _unanswered(name: str, _address: int) -> int:
     return error_of(PjrtError(ErrorCode.UNIMPLEMENTED, f"PyHLO has no {name}"))
 
 
-class Table:
+class PjrtApi:
     """PJRT_Api with all that it points to, which must live as long as the process.
 
     Attributes
@@ -143,9 +143,9 @@ class Table:
 
 
 @cache
-def table() -> Table:
+def table() -> PjrtApi:
     """The table of this process."""
-    return Table()
+    return PjrtApi()
 
 
 def capsule() -> Any:

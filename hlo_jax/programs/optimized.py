@@ -9,13 +9,13 @@ from hlo_jax.abi.proto import bytes_field, fields
 from hlo_jax.private import hlo_of_text
 
 if TYPE_CHECKING:
-    from hlo_jax.programs.program import Program
+    from hlo_jax.programs.program import JaxProgram
 
 # Fields of a HloModuleProto that its text does not have: how results and parameters are divided.
 _SHARDINGS = (12, 14)
 
 
-def optimized(program: Program) -> bytes:
+def optimized(program: JaxProgram) -> bytes:
     """The HloModuleProto of the optimized module; of the module as it came if XLA can't read it.
 
     XLA's parser does not know every form of HLO that its printer writes.

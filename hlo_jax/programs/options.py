@@ -20,7 +20,7 @@ class OptionError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class CompileOptions:
     """What is said about a program beside its text.
 
     Attributes
@@ -49,7 +49,7 @@ class Options:
         return head + b"".join(bytes_field(3, column) for column in lists)
 
 
-def read_options(serialized: bytes) -> Options:
+def read_options(serialized: bytes) -> CompileOptions:
     """The options in a CompileOptionsProto.
 
     Raises
@@ -70,7 +70,7 @@ def read_options(serialized: bytes) -> Options:
     foreign = [(name, value) for name, value in overrides.items() if name not in OWN_OPTIONS]
     if foreign and (wrong := check_options(foreign)):
         raise OptionError(wrong)
-    return Options(
+    return CompileOptions(
         num_replicas=replicas,
         num_partitions=partitions,
         devices=devices,

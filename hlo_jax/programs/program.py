@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Instruction, Module
     from hlo.types.shape import Shape
-    from hlo_jax.programs.options import Options
+    from hlo_jax.programs.options import CompileOptions
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class ProgramArray:
     """A parameter or a result: an array.
 
     Attributes
@@ -58,7 +58,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SentProgram:
     """A program as JAX sent it.
 
     Attributes
@@ -71,7 +71,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class JaxProgram:
     """A program for one or several devices.
 
     Attributes
@@ -81,12 +81,12 @@ class Program:
     parameters, results : the arrays that a device is given, and those that it gives.
     """
 
-    source: Source
-    options: Options
+    source: SentProgram
+    options: CompileOptions
     proto: bytes
     module: Module
-    parameters: tuple[Value, ...]
-    results: tuple[Value, ...]
+    parameters: tuple[ProgramArray, ...]
+    results: tuple[ProgramArray, ...]
 
     @property
     def num_devices(self) -> int:
@@ -103,7 +103,7 @@ class FormatError(ValueError):
     """A program in a format that PyHLO does not read."""
 
 
-def read_program(source: Source, options: Options) -> Program:
+def read_program(source: SentProgram, options: CompileOptions) -> JaxProgram:
     """Read a program.
 
     Raises
@@ -143,7 +143,7 @@ def read_program(source: Source, options: Options) -> Program:
     counts = {"replica_count": options.num_replicas, "num_partitions": options.num_partitions}
     module = replace(module, header=replace(module.header, **counts))
     module = _with_layouts(module, parameters, results)
-    return Program(source, options, proto, module, parameters, results)
+    return JaxProgram(source, options, proto, module, parameters, results)
 
 
 # Of no parameter, and of no result.
@@ -160,7 +160,7 @@ def _results(root: Instruction) -> list[Shape]:
 
 def _value(
     shape: Shape, said: list[dict[str, str]], *, donor: int = -1, donated: bool = False
-) -> Value:
+) -> ProgramArray:
     """An array, with what an attribute says of its layout: "{0,1}", "default" or "auto".
 
     What JAX leaves to the compiler lies as HLO has it, where a transpose only turns the layout.
@@ -172,10 +172,12 @@ def _value(
         order = shape.layout.minor_to_major
     if mode.startswith("{"):
         order = tuple(int(n) for n in re.findall(r"\d+", mode.partition(":")[0]))
-    return Value(shape, order, attributes.get(_MEMORY, ""), donor, donated)
+    return ProgramArray(shape, order, attributes.get(_MEMORY, ""), donor, donated)
 
 
-def _with_layouts(module: Module, parameters: Sequence[Value], results: Sequence[Value]) -> Module:
+def _with_layouts(
+    module: Module, parameters: Sequence[ProgramArray], results: Sequence[ProgramArray]
+) -> Module:
     """The module whose header says in what layouts the arrays come and go."""
     given = tuple(_laid_out(value) for value in parameters)
     taken = tuple(_laid_out(value) for value in results)
@@ -184,7 +186,7 @@ def _with_layouts(module: Module, parameters: Sequence[Value], results: Sequence
     return replace(module, header=header)
 
 
-def _laid_out(value: Value) -> Shape:
+def _laid_out(value: ProgramArray) -> Shape:
     if not value.shape.is_array:
         return value.shape
     return replace(value.shape, layout=Layout(value.minor_to_major))

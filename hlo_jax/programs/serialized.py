@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from hlo_jax.abi.proto import bytes_field, fields
 from hlo_jax.programs.options import read_options
-from hlo_jax.programs.program import FormatError, Program, Source, read_program
+from hlo_jax.programs.program import FormatError, JaxProgram, SentProgram, read_program
 
 # The first bytes of every serialized executable: another version of this file, another number.
 MAGIC = b"PyHLO executable 1\n"
 _CODE, _FORMAT, _OPTIONS = 1, 2, 3
 
 
-def serialized(program: Program) -> bytes:
+def serialized(program: JaxProgram) -> bytes:
     """A program as bytes."""
     source = program.source
     parts = {_CODE: source.code, _FORMAT: source.format.encode()}
@@ -22,7 +22,7 @@ def serialized(program: Program) -> bytes:
     return MAGIC + b"".join(bytes_field(number, content) for number, content in parts.items())
 
 
-def deserialized(content: bytes, options: bytes | None = None) -> Program:
+def deserialized(content: bytes, options: bytes | None = None) -> JaxProgram:
     """The program in bytes.
 
     Parameters
@@ -38,7 +38,7 @@ def deserialized(content: bytes, options: bytes | None = None) -> Program:
         raise FormatError(f"an executable of another plugin or version: {content[:20]!r} ...")
     try:
         parts = {k: v for k, v in fields(content[len(MAGIC) :]) if isinstance(v, bytes)}
-        source = Source(parts[_CODE], parts[_FORMAT].decode())
+        source = SentProgram(parts[_CODE], parts[_FORMAT].decode())
         given = parts[_OPTIONS] if options is None else options
     except (ValueError, KeyError) as error:
         raise FormatError(f"a serialized executable is damaged: {error}") from error

@@ -57,7 +57,7 @@ def text() -> str:
 
 def _declarations() -> Iterator[str]:
     for record in records.RECORDS:
-        yield declaration(record, record.__name__)
+        yield declaration(record, record.__name__.removesuffix("Record"))
     yield declaration(ExecuteOptions, "ExecuteOptions")
     for name, struct in (FUNCTIONS | LAYOUT_FUNCTIONS).items():
         if struct is not None:

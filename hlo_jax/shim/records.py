@@ -1,16 +1,17 @@
 """What the handles of PJRT point to: structs that Python and the shim share.
 
-A `PJRT_Buffer*` is for JAX no more than a number. For PyHLO it is the address of a `Buffer`, which
-lives in C's memory, because buffers are made, asked and freed at every call, on any thread, and
-even when Python is already gone. Python reads one with `Buffer.from_address(handle)`.
+A `PJRT_Buffer*` is for JAX no more than a number. For PyHLO it is the address of a `BufferRecord`,
+which lives in C's memory, because buffers are made, asked and freed at every call, on any thread,
+and even when Python is already gone. Python reads one with `BufferRecord.from_address(handle)`; the
+shim calls it a `Buffer`, and so with the others.
 """
 
-from hlo_jax.abi.members import Address, Int, Int64, Record, Size, struct
+from hlo_jax.abi.members import Address, CStruct, Int, Int64, Size, struct
 
 # fmt: off
 
 @struct
-class Error(Record):
+class ErrorRecord(CStruct):
     """A PJRT_Error; its text stands behind it."""
 
     code: Int
@@ -18,7 +19,7 @@ class Error(Record):
 
 
 @struct
-class Device(Record):
+class DeviceRecord(CStruct):
     """A PJRT_Device, and its description too: how much memory its buffers take."""
 
     id: Int
@@ -30,7 +31,7 @@ class Device(Record):
 
 
 @struct
-class Memory(Record):
+class MemoryRecord(CStruct):
     """A PJRT_Memory: one of the memories of a device."""
 
     id: Int
@@ -40,7 +41,7 @@ class Memory(Record):
 
 
 @struct
-class Buffer(Record):
+class BufferRecord(CStruct):
     """A PJRT_Buffer: an array, in memory of its own or in somebody else's."""
 
     data: Address
@@ -58,14 +59,14 @@ class Buffer(Record):
 
 
 @struct
-class Layout(Record):
+class LayoutRecord(CStruct):
     """A PJRT_Layouts_MemoryLayout; its text stands behind it."""
 
     length: Size
 
 
 @struct
-class Output(Record):
+class OutputRecord(CStruct):
     """A result of an executable, before there is one."""
 
     type: Int
@@ -77,7 +78,7 @@ class Output(Record):
 
 
 @struct
-class Input(Record):
+class InputRecord(CStruct):
     """An argument of an executable."""
 
     bytes: Size
@@ -85,7 +86,7 @@ class Input(Record):
 
 
 @struct
-class Executable(Record):
+class ExecutableRecord(CStruct):
     """A PJRT_LoadedExecutable, and its PJRT_Executable too."""
 
     next: Address         # in the list of those that died
@@ -106,7 +107,7 @@ class Executable(Record):
 
 
 @struct
-class Hooks(Record):
+class Hooks(CStruct):
     """The functions of Python that the shim calls."""
 
     execute: Address      # PJRT_LoadedExecutable_Execute, where `run` can't do it
@@ -121,4 +122,7 @@ class Hooks(Record):
     raised: Address       # Error* of the exception that a callback of compiled code raised
 
 
-RECORDS = (Error, Device, Memory, Buffer, Layout, Output, Input, Executable, Hooks)
+RECORDS = (
+    ErrorRecord, DeviceRecord, MemoryRecord, BufferRecord, LayoutRecord, OutputRecord, InputRecord,
+    ExecutableRecord, Hooks,
+)

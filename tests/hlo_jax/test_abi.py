@@ -70,7 +70,7 @@ def test_structs_have_the_sizes_of_the_header(name: str) -> None:
 def test_the_struct_of_a_layout_has_the_size_of_the_header() -> None:
     assert size(structs.MemoryLayout) == 76
     assert size(structs.NamedValue) == 56
-    assert size(structs.Program) == 48
+    assert size(structs.PjrtProgram) == 48
 
 
 def test_a_struct_is_both_python_and_c() -> None:

@@ -147,7 +147,8 @@ def test_a_function_that_nobody_registered(jax: Any, engine: str) -> None:
 
 # XLA_FFI_..._STRUCT_SIZE in the header of version 0.3.
 HEADER = {
-    "Buffer": 48, "Arguments": 40, "Attributes": 48, "ApiVersion": 24, "ErrorCreate": 28,
+    "ArrayArgument": 48, "Arguments": 40, "NamedAttributes": 48, "ApiVersion": 24,
+    "FfiErrorCreate": 28,
     "HandlerRegister": 84, "TypeRegister": 48, "StateSet": 48, "StateGet": 48,
     "DeviceMemoryAllocate": 48, "ThreadPoolSchedule": 40, "FutureSetError": 32, "RunIdGet": 32,
     "DeviceOrdinalGet": 28,

@@ -44,7 +44,7 @@ from hlo_jax.abi.structs.client import (
     ClientLookupDevice,
     ClientProcessIndex,
     ClientTopologyDescription,
-    Program,
+    PjrtProgram,
 )
 from hlo_jax.abi.structs.devices import (
     DeviceAddressableMemories,
@@ -172,9 +172,9 @@ __all__ = [
     "MemoryLayout",
     "MemoryNumber",
     "NamedValue",
+    "PjrtProgram",
     "PluginAttributes",
     "PluginInitialize",
-    "Program",
     "Text",
     "TopologyAttributes",
     "TopologyCreate",

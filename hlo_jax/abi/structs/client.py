@@ -67,7 +67,7 @@ class ClientAddressableMemories(Args):
 
 
 @struct
-class Program(Args):
+class PjrtProgram(Args):
     """A program, in one of several formats."""
 
     code: Address

@@ -1,6 +1,6 @@
 """Texts, errors, attributes and events, and what extensions begin with."""
 
-from hlo_jax.abi.members import Address, Args, Bool, Int, Record, Size, struct
+from hlo_jax.abi.members import Address, Args, Bool, CStruct, Int, Size, struct
 
 
 @struct
@@ -113,7 +113,7 @@ class EventOnReady(Args):
 
 
 @struct
-class ExtensionBase(Record):
+class ExtensionBase(CStruct):
     """What each extension begins with."""
 
     struct_size: Size
