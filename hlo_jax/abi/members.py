@@ -79,6 +79,12 @@ def sizes(made: type[CStruct]) -> list[int]:
     return [size(made, count + 1) for count in range(len(members(made)))]
 
 
+def cuts_a_member(made: type[CStruct], known: int) -> bool:
+    """Whether a struct that ends after so many bytes ends inside a member: it is another struct."""
+    found = (getattr(made, name) for name in members(made))
+    return any(member.offset < known < member.offset + member.size for member in found)
+
+
 def declaration(made: type[CStruct], name: str) -> str:
     """The struct in C."""
     lines = [f"  {get_args(kind)[2]}{member};" for member, kind in members(made).items()]

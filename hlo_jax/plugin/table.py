@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from emit_c.code.foreign import failure
 from hlo_jax.abi.functions import FUNCTIONS, LAYOUT_FUNCTIONS
-from hlo_jax.abi.members import size
+from hlo_jax.abi.members import cuts_a_member, size
 from hlo_jax.abi.numbers import MAJOR, MINOR, ErrorCode, Extension
 from hlo_jax.abi.structs import ExtensionBase
 from hlo_jax.plugin.errors import PjrtError, error_of
@@ -59,15 +59,24 @@ def call(struct: type[Args], answer: Answer, address: int) -> int:
         if given.struct_size >= size(struct):
             answer(given)
             return 0
-        # The caller is older than our table: there is nothing in its memory for the last members.
-        known = given.struct_size
-        copy = struct()
-        ctypes.memmove(ctypes.addressof(copy), address, known)
-        answer(copy)
-        ctypes.memmove(address, ctypes.addressof(copy), known)
+        _answer_older(struct, answer, address, given.struct_size)
     except BaseException as error:
         return error_of(error)
     return 0
+
+
+def _answer_older(struct: type[Args], answer: Answer, address: int, known: int) -> None:
+    """Answer a caller who is older than our table.
+
+    There is nothing in its memory for the last members, so a copy is worked on.
+    """
+    if cuts_a_member(struct, known):
+        ends = f"its {struct.__name__} ends after {known} bytes, inside a member"
+        raise PjrtError(ErrorCode.FAILED_PRECONDITION, f"PJRT is not as PyHLO knows it: {ends}")
+    copy = struct()
+    ctypes.memmove(ctypes.addressof(copy), address, known)
+    answer(copy)
+    ctypes.memmove(address, ctypes.addressof(copy), known)
 
 
 def _unanswered(name: str, _address: int) -> int:

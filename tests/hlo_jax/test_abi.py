@@ -10,6 +10,7 @@ from hlo_jax.abi import structs
 from hlo_jax.abi.functions import FUNCTIONS, LAYOUT_FUNCTIONS
 from hlo_jax.abi.members import Address, Args, Bool, Int, declaration, size, sizes, struct
 from hlo_jax.plugin import table
+from hlo_jax.shim import records
 
 # PJRT_..._Args_STRUCT_SIZE in the header of version 0.114.
 HEADER = {
@@ -106,6 +107,22 @@ def test_an_older_caller_is_answered_within_its_struct() -> None:
 
     assert table.call(structs.BufferDimensions, answer, ctypes.addressof(given)) == 0
     assert (given.dims, given.num_dims) == (5, 99)
+
+
+def test_a_caller_whose_struct_is_another_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "CALLERS", {})
+    given = structs.BufferDimensions(struct_size=29)
+
+    def answer(args: structs.BufferDimensions) -> None:
+        raise AssertionError(args)
+
+    error = records.ErrorRecord.from_address(
+        table.call(structs.BufferDimensions, answer, ctypes.addressof(given))
+    )
+    text = ctypes.string_at(ctypes.addressof(error) + ctypes.sizeof(error), error.length).decode()
+    assert text == (
+        "PJRT is not as PyHLO knows it: its BufferDimensions ends after 29 bytes, inside a member"
+    )
 
 
 def test_every_function_that_is_answered_has_a_struct(jax: Any) -> None:
