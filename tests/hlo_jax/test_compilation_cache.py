@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from hlo_jax.programs.program import FormatError
+from hlo_jax.programs.serialized import MAGIC, deserialized
+
 SCRIPT = """
 import jax, jax.numpy as jnp
 from jax._src import monitoring
@@ -50,6 +53,29 @@ def test_a_program_is_found_again(jax: Any, cache: Path, engine: str) -> None:
     assert [name for name in again if name.endswith("-cache")] == [
         name for name in files if name.endswith("-cache")
     ]
+
+
+def test_an_executable_goes_through_bytes(jax: Any, jnp: Any, engine: str) -> None:
+    as_bytes = pytest.importorskip("jax.experimental.serialize_executable")
+    x = jnp.arange(6.0).reshape(2, 3)
+    compiled = jax.jit(lambda x: {"product": x @ x.T, "more": x + 1}).lower(x).compile()
+    devices = {"execution_devices": jax.devices()[:1]}
+    made = as_bytes.deserialize_and_load(*as_bytes.serialize(compiled), **devices)(x)
+    assert made["product"].tolist() == [[5, 14], [14, 50]], engine
+    assert made["more"].tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "an executable of another plugin or version"),
+        (MAGIC + b"\xff", "damaged"),
+        (MAGIC, "damaged: 1"),
+    ],
+)
+def test_bytes_that_are_no_executable_are_refused(content: bytes, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        deserialized(content)
 
 
 @pytest.mark.slow

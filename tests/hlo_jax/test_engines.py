@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hlo_jax
+from emit_c.executable.background import background
 
 
 @pytest.mark.parametrize("engine", ["interpreter", "c", "cuda-host"])
@@ -21,6 +22,27 @@ def test_a_function_s_own_engine(jax: Any, jnp: Any, engine: str) -> None:
     np.testing.assert_array_equal(more, x + 1)
     (line,) = [s for s in hlo_jax.explain().splitlines() if "of_each_engine" in s]
     assert line.split()[1] == engine
+
+
+def test_c_takes_over_from_the_interpreter(jax: Any, jnp: Any) -> None:
+    def often_called(x: Any) -> Any:
+        return jnp.tanh(x) + 1
+
+    jax.clear_caches()
+    called = jax.jit(often_called, compiler_options={"pyhlo_engine": "auto"})
+    x = np.linspace(-1, 1, 12, dtype=np.float32)
+
+    def engine() -> list[str]:
+        np.testing.assert_allclose(called(x), np.tanh(x) + 1, rtol=1e-6)
+        (line,) = [s for s in hlo_jax.explain().splitlines() if "often_called" in s]
+        return line.split(maxsplit=4)
+
+    assert engine()[1] == "interpreter"
+    engine()
+    engine()  # the third call: now it is compiled
+    assert background().wait(60)
+    assert engine()[1:] == ["c", "4", "0", "after 3 calls of the interpreter, 0.00 s"]
+    assert engine()[1:4] == ["c", "5", "1"], "from now on, C calls C"
 
 
 @pytest.mark.parametrize("donated", [False, True])
