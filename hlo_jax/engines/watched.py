@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import optimizer
-from hlo.errors.error import HloError
 from hlo_jax.engines.engine import flat
 from hlo_jax.engines.interpreter import Interpreter
 from hlo_jax.programs.lines import line_of
@@ -81,16 +80,8 @@ class Observed(Interpreter):
         self._program, self._observe = program, observe
 
     def run(self, per_device: Sequence[Arrays]) -> Sequence[Arrays]:
-        """Call the program. What an observer finds is told with the user's line."""
-        module = self._program.module
-
-        def observe(event: Event) -> None:
-            try:
-                self._observe(event)
-            except HloError as error:
-                line = line_of(module, event.instr)
-                raise error.noting(f"in the program: {line}" if line else "") from None
-
+        """Call the program."""
+        module, observe = self._program.module, self._observe
         return [flat(v) for v in evaluate(module, per_device=per_device, observe=observe)]
 
 

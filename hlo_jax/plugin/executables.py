@@ -14,6 +14,7 @@ from hlo_jax.plugin.loaded import Loaded, bury, loaded
 from hlo_jax.plugin.memory import no_deleter, numbers_array, read_numbers, text
 from hlo_jax.plugin.table import answers
 from hlo_jax.private import trace_annotation
+from hlo_jax.programs.lines import telling_line
 from hlo_jax.programs.options import read_options
 from hlo_jax.programs.program import SentProgram, read_program
 from hlo_jax.programs.serialized import deserialized, serialized
@@ -51,7 +52,8 @@ def execute(args: s.LoadedExecutableExecute) -> None:
     self = loaded(args.executable)
     given = _argument_handles(self, args)
     values = [[value_of(handle) for handle in own] for own in given]
-    with trace_annotation(f"{self.program.module.name} by {self.engine.name}"):
+    module = self.program.module
+    with telling_line(module), trace_annotation(f"{module.name} by {self.engine.name}"):
         results = self.engine.run(values)
     made: list[int] = []
     try:

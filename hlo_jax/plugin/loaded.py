@@ -13,6 +13,7 @@ from hlo_jax.ffi.calls import prepare_calls
 from hlo_jax.plugin.client import MEMORY_KINDS, client
 from hlo_jax.plugin.errors import PjrtError
 from hlo_jax.plugin.memory import numbers_array
+from hlo_jax.programs.lines import telling_line
 from hlo_jax.programs.optimized import optimized
 from hlo_jax.shim import records, shim
 
@@ -37,8 +38,9 @@ class Loaded:
     def __init__(self, program: JaxProgram) -> None:
         numbers = program.options.devices or range(program.num_devices)
         self.program, self.devices = program, client().numbered(numbers)
-        self._instances = prepare_calls(program.module.instructions())
-        self.engine = engine_for(program)
+        with telling_line(program.module):
+            self._instances = prepare_calls(program.module.instructions())
+            self.engine = engine_for(program)
         self.memories = [self._memories(program, k) for k in range(len(self.devices))]
         self.record = records.ExecutableRecord()
         self._kept: list[Any] = []

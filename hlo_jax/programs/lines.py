@@ -3,12 +3,44 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from hlo.errors.error import HloError
+
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from hlo.errors.error import Span
     from hlo.instruction import Instruction, Module
 
 _FRAME = re.compile(r"stack_frame_id=(\d+)")
+
+
+@contextmanager
+def telling_line(module: Module) -> Generator[None]:
+    """Let an error at an instruction of a module tell the user's line, too."""
+    try:
+        yield
+    except HloError as error:
+        instr = _instruction_at(module, error.span)
+        line = line_of(module, instr) if instr is not None else ""
+        raise error.noting(f"in the program: {line}") if line else error from None
+
+
+def _instruction_at(module: Module, place: Span | None) -> Instruction | None:
+    """The instruction on the line of the text where a place is; None if there is none."""
+    if place is None:
+        return None
+    text = place.source.text
+    begin = text.rfind("\n", 0, place.start) + 1
+    end = text.find("\n", begin)
+    end = len(text) if end < 0 else end
+    for instr in module.instructions():
+        span = instr.span
+        if span is not None and span.source is place.source and begin <= span.start < end:
+            return instr
+    return None
 
 
 def line_of(module: Module, instr: Instruction) -> str:

@@ -30,6 +30,7 @@ from interpreter.numbers.compare import ROUNDING
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
+    from types import TracebackType
 
     from hlo.instruction import Module
     from hlo_jax.engines.engine import Arrays
@@ -102,8 +103,8 @@ def _run_watched(arguments: argparse.Namespace) -> int:
     try:
         with choice.watching(watch):
             runpy.run_path(str(script), run_name="__main__")
-    except Exception:
-        traceback.print_exc()
+    except Exception as error:
+        traceback.print_exception(error.with_traceback(_from_script(error, str(script))))
         return DIFFERENT
     finally:
         sys.argv, sys.path[0] = words, path
@@ -116,6 +117,14 @@ def _run_watched(arguments: argparse.Namespace) -> int:
         message = f"the script compiled no module {watch.step_into}; it compiled {watch.count}"
         raise HloError("HLO200", message, notes=["--dump-to DIR writes all of them, by number"])
     return DIFFERENT if watch.differences else SAME
+
+
+def _from_script(error: Exception, script: str) -> TracebackType | None:
+    """An exception's traceback as `python SCRIPT` would show it: without the frames before."""
+    found = error.__traceback__
+    while found is not None and found.tb_frame.f_code.co_filename != script:
+        found = found.tb_next
+    return found or error.__traceback__
 
 
 def _step(module: Module, per_device: Sequence[Arrays]) -> None:

@@ -1,5 +1,6 @@
 """Errors reach JAX with a status, PyHLO's message, and the user's line where there is one."""
 
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ def test_an_unknown_custom_call_is_named(jax: Any, engine: str) -> None:
         jax.jit(called)(1.0)
     assert engine
     assert "HLO121" in str(e.value)
+    assert re.search(r"in the program: .*test_errors.py:\d+ \(jit\(", str(e.value))
 
 
 def test_unknown_options_are_refused(jax: Any) -> None:

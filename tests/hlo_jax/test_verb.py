@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hlo_jax.engines.compiled import CompiledC
 from hlo_tools import cli
 
 SCRIPT = """
@@ -57,6 +58,33 @@ def test_calls_are_compared_and_explained(script: str, capsys: pytest.CaptureFix
     assert "jit_scaled" in err
     assert "equal to the interpreter" in err
     assert "compared with the interpreter: 0 of " in err
+
+
+def test_the_first_difference_is_shown_with_the_user_s_line(
+    script: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = CompiledC.run
+
+    def run_wrongly(self: CompiledC, per_device: Any) -> Any:
+        return [[value + 1 for value in own] for own in run(self, per_device)]
+
+    monkeypatch.setattr(CompiledC, "run", run_wrongly)
+    assert cli.main(["jax", script, "--compare"]) == 1
+    err = capsys.readouterr().err
+    assert "jit_scaled: {0}: 21.0 instead of 20.0; 1 of 1 elements differ" in err
+    assert f"the result is computed at {script}:5 (jit(scaled)/reduce_sum)" in err
+    assert "compared with the interpreter: 4 of 4 modules differ" in err
+
+
+def test_nan_is_found_where_it_arises(script: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with Path(script).open("a") as file:
+        file.write("print(unequal(jnp.float32(-1)))\n")
+    assert cli.main(["jax", script, "--stop-at-nan"]) == 1
+    shown = capsys.readouterr()
+    assert shown.out == "12.0 0.0\n", "the script went on to there"
+    assert "log: NaN arises in %log" in shown.err
+    assert "script.py:8 (jit(unequal)/log)" in shown.err
+    assert shown.err.splitlines()[1].endswith('script.py", line 10, in <module>')
 
 
 def test_modules_are_written_to_files(script: str, tmp_path: Path) -> None:
