@@ -61,14 +61,19 @@ def _whole_vectors(loop: For, times: int) -> Sequence[Statement]:
     """A loop in lanes that inlines long functions, and one that calls them for what is left."""
     left = trip_count(loop) % machine.BLOCK_OF_LANES
     few_are_left = 0 < left <= trip_count(loop) // 4 and times * _calls(left) <= machine.FEW_CALLS
-    if not few_are_left or not isinstance(loop.stop, int) or loop.step != 1 or not _is_long(loop):
+    if (
+        not few_are_left
+        or not isinstance(loop.stop, int)
+        or loop.step != 1
+        or not has_long_functions(loop)
+    ):
         return [loop]
     whole = loop.stop - left
     rest = rewritten(replace(loop, start=whole), _called)
     return [replace(loop, stop=whole), rest]
 
 
-def _is_long(loop: For) -> bool:
+def has_long_functions(loop: For) -> bool:
     """Whether long functions are inlined into a loop."""
     return not functions_of_numbers().isdisjoint(
         callee for s in nested([loop]) for each in trees(s) for callee in callees_of(each)

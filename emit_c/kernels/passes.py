@@ -20,6 +20,7 @@ from emit_c.kernels.parallelize import parallelize
 from emit_c.kernels.round_products import round_products
 from emit_c.kernels.unroll_short_loops import unroll_short_loops
 from emit_c.kernels.vectorize_reductions import vectorize_reductions
+from emit_c.kernels.widen_bytes import widen_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,6 +91,12 @@ PASSES = (
         "Divisions of small indices in loops in lanes are done in 32 bits, of which there are"
         " vectors; later, as the passes before read indices.",
         lambda _kernel, _, statements: narrow_divisions(statements),
+    ),
+    KernelPass(
+        "widen-bytes",
+        "Short loops in lanes of long functions load bytes ahead, as numbers of 32 bits, so that"
+        " fewer iterations are left over; it knows such loops once they are marked and masked.",
+        lambda kernel, _, statements: widen_bytes(kernel.body, statements),
     ),
     KernelPass(
         "outline-math",

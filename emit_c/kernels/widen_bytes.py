@@ -1,0 +1,82 @@
+"""Bytes as numbers of 32 bits, in loops in lanes that compute long functions.
+
+    for j < 41: y[j] = mask[j] ? exp_f32(x[j]) : 0
+
+becomes
+
+    for j < 41: wide[j] = mask[j]
+    for j < 41: y[j] = wide[j] ? exp_f32(x[j]) : 0
+
+A compiler fills a vector with the narrowest numbers of a loop: 64 bytes, or 32 where a loop has
+fewer iterations, and beside them as many f32 in several vectors. All other iterations are left over
+and run one by one. Where each of them takes a long function, they take most of the time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from codegen.expressions import Load, Name, names_of
+from codegen.statements import Assign, For, Forever, If, Let, LocalVariable, Statement
+from emit_c.kernels.loads import is_load
+from emit_c.kernels.outline_math import has_long_functions
+from emit_c.kernels.work import trip_count
+from optimizer import machine
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codegen.elements.body import Body
+
+# C computes with integers of less than 32 bits as if they had 32.
+_NARROW = {"pred", "s8", "u8", "s16", "u16"}
+
+
+def widen_bytes(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:
+    """Statements whose loops in lanes of long functions load no numbers of few bits."""
+    return tuple(made for s in statements for made in _widened(body, s))
+
+
+def _widened(body: Body, statement: Statement) -> Sequence[Statement]:
+    match statement:
+        case For(simd=True, start=0, stop=int(), step=1) if _has_costly_rest(statement):
+            return _with_wide_loads(body, statement)
+        case For() | Forever():
+            return (replace(statement, body=widen_bytes(body, statement.body)),)
+        case If(condition, then, otherwise):
+            return (If(condition, widen_bytes(body, then), widen_bytes(body, otherwise)),)
+        case _:
+            return (statement,)
+
+
+def _has_costly_rest(loop: For) -> bool:
+    """Whether iterations that fill no vector of bytes are many, and take long."""
+    count = trip_count(loop)
+    return (
+        count % machine.WIDEST_VECTOR > 0
+        and count <= machine.FEW_VECTORS * machine.WIDEST_VECTOR
+        and has_long_functions(loop)
+    )
+
+
+def _with_wide_loads(body: Body, loop: For) -> Sequence[Statement]:
+    """A loop after those that load what it needs of narrow numbers."""
+    inside = {s.name for s in loop.body if isinstance(s, Let | LocalVariable)}
+    made: list[Statement] = []
+    kept: list[Statement] = []
+    for statement in loop.body:
+        if isinstance(statement, Let) and _is_narrow_load(statement, inside):
+            wide = body.name("wide")
+            element = Load(Name(wide), Name(loop.name))
+            made.append(LocalVariable("s32", wide, None, trip_count(loop)))
+            made.append(For(loop.name, loop.stop, (Assign(element, statement.value),), simd=True))
+            kept.append(Let("s32", statement.name, element))
+        else:
+            kept.append(statement)
+    return (*made, replace(loop, body=tuple(kept)))
+
+
+def _is_narrow_load(let: Let, inside: set[str]) -> bool:
+    """Whether it loads an integer of few bits, from a place that is known before the loop."""
+    return let.kind in _NARROW and is_load(let.value) and inside.isdisjoint(names_of(let.value))
