@@ -99,6 +99,8 @@ CALLS_IN_A_MICROSECOND: Final = 512
 """Measured: calls of a function with vectors in registers, 2 ns each."""
 FEW_CALLS: Final = 8 * CALLS_IN_A_MICROSECOND
 """Derived: calls that cost less than 10 us."""
+PACKED: Final = 6 * WIDEST_VECTOR
+"""Measured: comparisons of a row from which on it is faster to pack their results into bytes."""
 FEW_VECTORS: Final = 16
 """Chosen: vectors of bytes, so that what is left over after them is a large part of all."""
 FEW_NUMBERS: Final = FEW_CALLS * BLOCK_OF_LANES

@@ -39,7 +39,7 @@ from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr
@@ -122,8 +122,9 @@ def _fold_of(body: Body, loop: For, kinds: Mapping[str, str]) -> _LaneFold | Non
         return None
     # Of the wider types several vectors, so that the narrowest one, and be it one of what is
     # loaded, fills one: else compilers take vectors so short that there are several of that, too.
-    sizes = {ELEMENT_TYPES[kinds[name]].bytes for _, name in loop.reductions}
     loaded = {ELEMENT_TYPES[k].bytes for k in _loaded(loop.body) if k in ELEMENT_TYPES}
+    held = {n: _kind_of_lanes(kinds[n], loaded, loop.stop) for _, n in loop.reductions}
+    sizes = {ELEMENT_TYPES[kind].bytes for kind in held.values()}
     lanes = min(
         machine.WIDEST_VECTOR // min(sizes | loaded),
         machine.SUMS_OF_A_LOOP * machine.WIDEST_VECTOR // max(sizes),
@@ -133,12 +134,22 @@ def _fold_of(body: Body, loop: For, kinds: Mapping[str, str]) -> _LaneFold | Non
     if lanes < machine.HALF_VECTOR:
         return None
     parts = [
-        _LanePart(op, kinds[name], name, start, body.name("lanes"))
+        _LanePart(op, held[name], name, start, body.name("lanes"))
         for (op, name), start in zip(loop.reductions, starts, strict=True)
         if start is not None
     ]
     names = body.name("k"), body.name(f"{loop.name}_block")
     return _LaneFold(loop, loop.stop, lanes, *names, parts)
+
+
+def _kind_of_lanes(kind: str, loaded: Collection[int], iterations: int) -> str:
+    """The type of the lanes that fold values of a type, where numbers of some sizes are loaded.
+
+    What is true of wide numbers is as wide itself: to be a byte, it has to be packed, which a short
+    row is not worth.
+    """
+    is_wide = min(loaded, default=1) >= ELEMENT_TYPES["s32"].bytes
+    return "s32" if kind == "pred" and is_wide and iterations < machine.PACKED else kind
 
 
 @dataclass(frozen=True, slots=True)

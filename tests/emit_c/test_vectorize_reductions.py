@@ -170,3 +170,15 @@ ENTRY e {{
     executable = emit_c.compile(module, optimize=False)
     for mine, right in zip(executable(x), evaluate(module, x), strict=True):
         np.testing.assert_array_equal(mine, right)
+
+
+@pytest.mark.parametrize(
+    ("loaded", "iterations", "kind", "lanes"),
+    [("s32", 100, "s32", 16), ("s8", 100, "pred", 64), ("s32", 1000, "pred", 64)],
+    ids=["of wide numbers", "of bytes", "of a long row"],
+)
+def test_truths_of_wide_numbers_are_as_wide_in_short_rows(loaded, iterations, kind, lanes):
+    asked = (Let(loaded, "number", "x[j]"), Assign("any", "any | (number > 3)"))
+    loop = For("j", iterations, asked, simd=True, reductions=(("|", "any"),))
+    _, made, *_ = lanes_of(Variable("pred", "any", "0"), loop)
+    assert (made.kind, made.size) == (kind, lanes)
