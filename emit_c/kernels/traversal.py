@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Name, names_of
 from codegen.indexing import Counter, Quotient, Remainder, Sum, delinear, unknown
 from codegen.statements import For, Let, LocalVariable, Statement
+from emit_c.kernels.row_copies import copy_of_row
 from optimizer import machine
 
 if TYPE_CHECKING:
@@ -344,7 +345,7 @@ def _loop(
 def _write_inside(nest: TraversalNest, ranges: tuple[Range, ...]) -> None:
     """One element's statements, inside the loops of a tile where there is one.
 
-    Where tiles are of short rows, all elements of one are written out.
+    Where tiles are of short rows, a row is copied, or all its elements are written out.
     """
     last = len(nest.axes) - 1
     rows = [ranges]
@@ -353,7 +354,8 @@ def _write_inside(nest: TraversalNest, ranges: tuple[Range, ...]) -> None:
     with nest.body.block() as block:
         for each in rows:
             nest.write(nest.index(each))
-    statements = tuple(block)
+    row = copy_of_row(block)
+    statements = tuple(block) if row is None else (row,)
     # The longer side of a tile is the inner loop.
     for k in sorted(nest.tiled, key=lambda k: (nest.tiled[k].size, k), reverse=True):
         (low, high), tiles = ranges[k], nest.tiled[k]
