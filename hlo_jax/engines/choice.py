@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from hlo.errors.error import HloError, did_you_mean
-from hlo_jax.engines.compiled import CompiledC
 from hlo_jax.engines.cuda import Cuda
 from hlo_jax.engines.interpreter import Interpreter
+from hlo_jax.engines.parts import compiled_c
 from hlo_jax.engines.switching import Switching
 from hlo_jax.programs.options import OptionError
 
@@ -24,9 +24,7 @@ VARIABLE = "PYHLO_JAX_ENGINE"
 
 
 def _or_interpreter(program: JaxProgram, compiled: Callable[[JaxProgram], Engine]) -> Engine:
-    """What compiles programs for one device where that can be, else the interpreter."""
-    if program.num_devices > 1:
-        return Interpreter(program, "compiled programs are for one device")
+    """What compiles a program where that can be, else the interpreter."""
     try:
         return compiled(program)
     except HloError as error:
@@ -39,7 +37,7 @@ def _or_interpreter(program: JaxProgram, compiled: Callable[[JaxProgram], Engine
 ENGINES: Final[dict[str, Callable[[JaxProgram], Engine]]] = {
     "auto": Switching,
     "interpreter": Interpreter,
-    "c": lambda program: _or_interpreter(program, CompiledC),
+    "c": lambda program: _or_interpreter(program, compiled_c),
     "cuda-host": lambda program: _or_interpreter(program, lambda p: Cuda(p, "host")),
     "cuda": lambda program: _or_interpreter(program, lambda p: Cuda(p, "gpu")),
 }

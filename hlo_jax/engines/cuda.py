@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from hlo.errors.error import HloError
 from hlo_jax.engines.engine import flat
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ class Cuda:
 
     def __init__(self, program: JaxProgram, device: Literal["gpu", "host"]) -> None:
         import emit_cuda  # noqa: PLC0415 - who asks for no CUDA need not wait for it
+
+        if program.num_devices > 1:
+            raise HloError("HLO181", "programs of CUDA are for one device")
 
         self.name = "cuda" if device == "gpu" else "cuda-host"
         self._executable = emit_cuda.compile(program.module, device)
