@@ -7,6 +7,7 @@ their own order, with strides.
 from __future__ import annotations
 
 import ctypes
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,6 +66,21 @@ def value_of(handle: int) -> Array | None:
     """
     array = array_of(handle)
     return None if array.dtype == object else array
+
+
+def held_value_of(handle: int) -> Array | None:
+    """As `value_of`, but the memory stays as long as somebody has the array, or a view of it.
+
+    An interrupt leaves threads behind that still read what JAX deletes.
+    """
+    array = value_of(handle)
+    if array is not None:
+        shim().hold(handle)
+        looking = array
+        while isinstance(looking.base, np.ndarray):
+            looking = looking.base
+        weakref.finalize(looking, shim().let_go, handle).atexit = False
+    return array
 
 
 def array_of(handle: int) -> Array:

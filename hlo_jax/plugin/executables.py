@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hlo_jax.abi.numbers import ErrorCode
 from hlo_jax.abi.structs import ExecuteOptions, PjrtProgram
-from hlo_jax.plugin.arrays import buffer_with, value_of
+from hlo_jax.plugin.arrays import buffer_with, held_value_of, value_of
 from hlo_jax.plugin.buffers import ready_event
 from hlo_jax.plugin.errors import PjrtError
 from hlo_jax.plugin.loaded import Loaded, bury, loaded
@@ -51,7 +51,8 @@ def execute(args: s.LoadedExecutableExecute) -> None:
     """
     self = loaded(args.executable)
     given = _argument_handles(self, args)
-    values = [[value_of(handle) for handle in own] for own in given]
+    value = value_of if len(given) == 1 else held_value_of
+    values = [[value(handle) for handle in own] for own in given]
     module = self.program.module
     with telling_line(module), trace_annotation(f"{module.name} by {self.engine.name}"):
         results = self.engine.run(values)

@@ -67,13 +67,13 @@ class Loaded:
         outputs = (records.OutputRecord * max(len(program.results), 1))()
         for one, value in zip(outputs, program.results, strict=False):
             self._describe_output(one, value)
-        memories = numbers_array([memory.handle for memory in self.memories[0]])
+        memories = numbers_array([memory.handle for own in self.memories for memory in own])
         record.references = 1
         record.input_count, record.inputs = len(program.parameters), self.keep(inputs)
         record.output_count, record.outputs = len(program.results), self.keep(outputs)
         options = program.options
         record.replicas, record.partitions = options.num_replicas, options.num_partitions
-        record.device, record.memories = self.devices[0].handle, self.keep(memories)
+        record.memories = self.keep(memories)
         self.use_native()
 
     def _describe_output(self, one: records.OutputRecord, value: ProgramArray) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 
 import hlo_jax.plugin
 from hlo_jax.abi.numbers import TYPES
-from hlo_jax.abi.structs import ClientBufferFromHostBuffer, ClientCompile, LoadedExecutableExecute
 from hlo_jax.dlpack import share_by_dlpack
 from hlo_jax.engines.callbacks import SHARDS, WHOLE, enter
 from hlo_jax.ffi.handlers import register_target, register_types
@@ -66,21 +65,17 @@ def register() -> None:
 
 
 def _hook() -> None:
-    """Tell the shim which functions of Python it may call."""
+    """Tell the shim what it needs of Python."""
     hooks = records.Hooks.from_address(address_of("hooks") or 0)
-    hooks.execute = table().hook("PJRT_LoadedExecutable_Execute", LoadedExecutableExecute)
-    hooks.compile = table().hook("PJRT_Client_Compile", ClientCompile)
-    from_host = "PJRT_Client_BufferFromHostBuffer"
-    hooks.from_host = table().hook(from_host, ClientBufferFromHostBuffer)
     hooks.types = max(TYPES) + 1
     sizes = [
         TYPES[n].dtype.itemsize if n in TYPES and TYPES[n].is_array else 0
         for n in range(hooks.types)
     ]
     hooks.item_bytes, _ = text(bytes(sizes))
-    hooks.raised = table().raised()
     hooks.ensure = _address(ctypes.pythonapi.PyGILState_Ensure)
     hooks.release = _address(ctypes.pythonapi.PyGILState_Release)
+    hooks.check = _address(ctypes.pythonapi.PyErr_CheckSignals)
     hooks.clear = _address(ctypes.pythonapi.PyErr_Clear)
     hooks.interrupt = _address(ctypes.pythonapi.PyErr_SetInterrupt)
 

@@ -20,7 +20,7 @@ from hlo_jax.abi.members import cuts_a_member, size
 from hlo_jax.abi.numbers import MAJOR, MINOR, ErrorCode, Extension
 from hlo_jax.abi.structs import ExtensionBase
 from hlo_jax.plugin.errors import PjrtError, error_of
-from hlo_jax.shim import address_of
+from hlo_jax.shim import address_of, answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     Answer = Callable[[Any], None]
 
-# PJRT_Error* f(Args*).
+# What a function of Python gives the shim when it is done; else it gives a PJRT_Error*.
+DONE: Final = 1
 _KIND: Final = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t)
 # size_t struct_size, PJRT_Extension_Base*, and PJRT_Api_Version: size, extension, two ints.
 _HEAD: Final = ctypes.c_size_t * 5
@@ -52,17 +53,17 @@ def answers(*names: str) -> Callable[[Answer], Answer]:
 
 
 def call(struct: type[Args], answer: Answer, address: int) -> int:
-    """Answer a call: the struct at an address is read and written; gives an error or 0."""
+    """Answer a call: the struct at an address is read and written; gives an error or DONE."""
     try:
         given = struct.from_address(address)
         CALLERS[struct] = given.struct_size
         if given.struct_size >= size(struct):
             answer(given)
-            return 0
+            return DONE
         _answer_older(struct, answer, address, given.struct_size)
     except BaseException as error:
         return error_of(error)
-    return 0
+    return DONE
 
 
 def _answer_older(struct: type[Args], answer: Answer, address: int, known: int) -> None:
@@ -89,7 +90,6 @@ class PjrtApi:
     Attributes
     ----------
     callbacks : the functions of Python, by name.
-    functions : their addresses and those of the shim, as they stand in the table.
     """
 
     def __init__(self) -> None:
@@ -100,7 +100,8 @@ class PjrtApi:
         self._memory = ctypes.create_string_buffer(ctypes.sizeof(_HEAD) + bytes_of_functions)
         head = _HEAD.from_buffer(self._memory)
         head[:] = [len(self._memory.raw), ctypes.addressof(layouts), 24, 0, version.value]
-        self.functions = self._fill(self._memory, ctypes.sizeof(_HEAD), FUNCTIONS)
+        self._fill(self._memory, ctypes.sizeof(_HEAD), FUNCTIONS)
+        self._answer("raised", lambda _: error_of(failure()))
 
     @property
     def address(self) -> int:
@@ -116,39 +117,29 @@ class PjrtApi:
         self._fill(self._layouts, start, functions)
         return self._layouts
 
-    def _fill(self, memory: Any, start: int, functions: dict[str, type[Args] | None]) -> Any:
+    def _fill(self, memory: Any, start: int, functions: dict[str, type[Args] | None]) -> None:
         array = (ctypes.c_size_t * len(functions)).from_buffer(memory, start)
         array[:] = [self._function(name, struct) for name, struct in functions.items()]
-        return array
 
     def _function(self, name: str, struct: type[Args] | None) -> int:
-        """The address of a function: the shim's, else that of a callback into Python."""
-        if (found := address_of(name)) is not None:
-            return found
-        if struct is None or name not in ANSWERS:
-            called = partial(_unanswered, name)
+        """The address of a function: the shim's, behind which one of Python may stand, or that."""
+        own = address_of(name)
+        if struct is not None and name in ANSWERS:
+            asking = self._answer(name, partial(call, struct, ANSWERS[name]))
+        elif own is None:
+            asking = self._answer(name, partial(_unanswered, name))
         else:
-            called = partial(call, struct, ANSWERS[name])
-        return self._callback(name, called)
+            asking = own
+        return own or asking
 
-    def _callback(self, name: str, called: Callable[[int], int]) -> int:
+    def _answer(self, name: str, called: Callable[[int], int]) -> int:
         callback = self.callbacks[name] = _KIND(called)
-        return ctypes.cast(callback, ctypes.c_void_p).value or 0
-
-    def hook(self, name: str, struct: type[Args]) -> int:
-        """The address of a function of Python that stands behind one of the shim."""
-        return self._callback(f"{name} behind the shim", partial(call, struct, ANSWERS[name]))
-
-    def raised(self) -> int:
-        """The address of a function that gives the error of a callback into Python."""
-        return self._callback("the error of a callback", lambda _: error_of(failure()))
+        return answer(name, ctypes.cast(callback, ctypes.c_void_p).value or 0)
 
     def end(self) -> None:
-        """Let every function of Python answer that Python has ended; C does it."""
-        ended = address_of("python_has_ended") or 0
-        for k, name in enumerate(FUNCTIONS):
-            if name in self.callbacks:
-                self.functions[k] = ended
+        """Let C answer instead of Python, that Python has ended."""
+        for name in self.callbacks:
+            answer(name, 0)
 
 
 @cache

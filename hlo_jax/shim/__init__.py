@@ -40,6 +40,8 @@ def shim() -> ctypes.CDLL:
         ("make_error", address, ctypes.c_int, ctypes.c_char_p, size),
         ("make_buffer", address, ctypes.c_int, size, address, address, size, *(address,) * 3),
         ("delete_buffer", None, address),
+        ("hold", None, address),
+        ("let_go", None, address),
         ("make_layout", address, size, address),
         ("take_dead", address),
     ):
@@ -52,7 +54,8 @@ def text() -> str:
     """All of the shim's C."""
     head = "".join(f"#include <{name}>\n" for name in _HEADERS)
     body = Path(__file__).with_name("shim.c").read_text()
-    return "\n".join([head, in_one_file("runtime.h"), *_declarations(), body])
+    asked = [f"ASKS_PYTHON({name})\n" for name in (*FUNCTIONS, *LAYOUT_FUNCTIONS, "raised")]
+    return "\n".join([head, in_one_file("runtime.h"), *_declarations(), body, *asked])
 
 
 def _declarations() -> Iterator[str]:
@@ -62,6 +65,21 @@ def _declarations() -> Iterator[str]:
     for name, struct in (FUNCTIONS | LAYOUT_FUNCTIONS).items():
         if struct is not None:
             yield declaration(struct, f"{name}_Args")
+
+
+def answer(name: str, function: int) -> int:
+    """Let a function of Python answer one of the table's, or `raised`; 0 when Python has ended.
+
+    Parameters
+    ----------
+    function : address of size_t f(args), which gives 1 or an error.
+
+    Returns
+    -------
+    The address for the table.
+    """
+    ctypes.c_size_t.in_dll(shim(), f"asked_{name}").value = function
+    return address_of(f"ask_{name}") or 0
 
 
 def address_of(name: str) -> int | None:

@@ -99,8 +99,7 @@ class ExecutableRecord(CStruct):
     inputs: Address       # Input[input_count]
     output_count: Size
     outputs: Address      # Output[output_count]
-    device: Address       # of the outputs, where there is one device only
-    memories: Address     # Memory*[output_count]
+    memories: Address     # Memory*[devices][output_count]
     replicas: Size
     partitions: Size
     calls: Int64          # that C answered without Python
@@ -108,18 +107,15 @@ class ExecutableRecord(CStruct):
 
 @struct
 class Hooks(CStruct):
-    """The functions of Python that the shim calls."""
+    """What the shim needs of Python, beside the functions that Python answers."""
 
-    execute: Address      # PJRT_LoadedExecutable_Execute, where `run` can't do it
-    compile: Address      # PJRT_Client_Compile
-    from_host: Address    # PJRT_Client_BufferFromHostBuffer, for what has gaps or a layout
     item_bytes: Address   # uint8[types]: of an element, by PJRT_Buffer_Type; 0: ask Python
     types: Int
     ensure: Address       # PyGILState_Ensure
     release: Address      # PyGILState_Release
+    check: Address        # PyErr_CheckSignals
     clear: Address        # PyErr_Clear
     interrupt: Address    # PyErr_SetInterrupt
-    raised: Address       # Error* of the exception that a callback of compiled code raised
 
 
 RECORDS = (

@@ -8,7 +8,8 @@
 // buffers.
 //
 // The structs (PJRT_..._Args, Buffer, Executable ...) are declared by Python, from the tables that
-// Python itself reads them by, in front of this text; so is runtime.h, of compiled modules.
+// Python itself reads them by, in front of this text; so is runtime.h, of compiled modules. Behind it
+// stands a line ASKS_PYTHON(name) for each function that Python may answer.
 
 enum { INVALID_ARGUMENT = 3, RESOURCE_EXHAUSTED = 8, CANCELLED = 1, UNAVAILABLE = 14 };
 enum { ALIGNMENT = 64, ON_STACK = 64 };
@@ -49,6 +50,37 @@ void *PJRT_Error_ForEachPayload(PJRT_Error_ForEachPayload_Args *args) {
   (void)args;
   return NULL;
 }
+
+// ------------------------------------------------------------------- functions of Python
+
+// What a function of Python gives when it is done; else it is an error, or 0 if it never began.
+enum { DONE = 1 };
+
+// Call a function of Python; NULL stands for one that ended with Python.
+//
+// If a signal came, its handler would run before the function's first line, where nobody catches
+// what it raises, and C would go on with results that are none. So handlers run before the call, and
+// the signal is sent anew after it.
+static void *ask_python(void *function, void *args) {
+  if (!function) return simple_error(UNAVAILABLE, "Python has ended, and PyHLO's backend with it");
+  int state = ((int (*)(void))hooks.ensure)();
+  bool signalled = ((int (*)(void))hooks.check)();
+  if (signalled) ((void (*)(void))hooks.clear)();
+  uintptr_t answer = ((uintptr_t (*)(void *))function)(args);
+  ((void (*)(int))hooks.release)(state);
+  if (signalled) ((void (*)(void))hooks.interrupt)();
+  if (answer == DONE) return NULL;
+  return answer ? (void *)answer : simple_error(CANCELLED, "a signal came");
+}
+
+#define ASKS_PYTHON(name) \
+  void *asked_##name;     \
+  void *ask_##name(void *args) { return ask_python(asked_##name, args); }
+
+void *ask_PJRT_Client_BufferFromHostBuffer(void *args);
+void *ask_PJRT_Client_Compile(void *args);
+void *ask_PJRT_LoadedExecutable_Execute(void *args);
+void *ask_raised(void *args);
 
 // --------------------------------------------------------------------------------- events
 
@@ -121,7 +153,7 @@ void delete_buffer(Buffer *buffer) {
   if (__atomic_load_n(&buffer->references, __ATOMIC_ACQUIRE) == 1) free_data(buffer);
 }
 
-static void let_go(Buffer *buffer) {
+void let_go(Buffer *buffer) {
   int left = __atomic_sub_fetch(&buffer->references, 1, __ATOMIC_ACQ_REL);
   if (left == 1 && buffer->deleted) free_data(buffer);
   if (left) return;
@@ -145,7 +177,7 @@ static bool is_plain(const PJRT_Client_BufferFromHostBuffer_Args *args) {
 }
 
 void *PJRT_Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args *args) {
-  if (!is_plain(args)) return ((void *(*)(void *))hooks.from_host)(args);
+  if (!is_plain(args)) return ask_PJRT_Client_BufferFromHostBuffer(args);
   Memory *memory = args->memory ? args->memory : ((Device *)args->device)->memory;
   const int64_t *dims = args->dims;
   int64_t bytes = ((const uint8_t *)hooks.item_bytes)[args->type], order[ON_STACK];
@@ -172,8 +204,11 @@ void *PJRT_Buffer_Delete(PJRT_Buffer_Destroy_Args *args) {
   return NULL;
 }
 
+// Keep a buffer's memory until `let_go`, whoever deletes the buffer meanwhile.
+void hold(Buffer *buffer) { __atomic_add_fetch(&buffer->references, 1, __ATOMIC_RELAXED); }
+
 void *PJRT_Buffer_IncreaseExternalReferenceCount(PJRT_Buffer_Destroy_Args *args) {
-  __atomic_add_fetch(&((Buffer *)args->buffer)->references, 1, __ATOMIC_RELAXED);
+  hold(args->buffer);
   return NULL;
 }
 
@@ -402,7 +437,7 @@ static Buffer *make_result(Executable *self, size_t number, Buffer **given,
   bool taken = donor && donor->references == 1 && !donor->on_delete &&
                may_donate(options, output->donor);
   Buffer *made = make_buffer(output->type, output->rank, output->dims, output->minor_to_major,
-                             output->bytes, self->device, memory, taken ? donor->data : NULL);
+                             output->bytes, memory->device, memory, taken ? donor->data : NULL);
   if (made && taken) donors[number] = donor;
   if (made && donor && !taken) memcpy(made->data, donor->data, output->bytes);
   return made;
@@ -416,8 +451,9 @@ static void *interrupted(Executable *self, PJRT_LoadedExecutable_Execute_Args *a
     Buffer **made = ((Buffer ***)args->output_lists)[d];
     for (size_t k = 0; k < self->output_count; k++) {
       Output *output = (Output *)self->outputs + k;
+      Memory *memory = ((Memory **)self->memories)[d * self->output_count + k];
       made[k] = make_buffer(output->type, output->rank, output->dims, output->minor_to_major, 0,
-                            self->device, ((Memory **)self->memories)[k], NULL);
+                            memory->device, memory, NULL);
       if (!made[k]) return simple_error(RESOURCE_EXHAUSTED, "no memory");
       delete_buffer(made[k]);
     }
@@ -431,7 +467,7 @@ static void *interrupted(Executable *self, PJRT_LoadedExecutable_Execute_Args *a
 // memory is out.
 static void *failed(Executable *self, PJRT_LoadedExecutable_Execute_Args *args, int status) {
   if (status == HLO_FAILED) {
-    Error *error = ((void *(*)(void *))hooks.raised)(NULL);
+    Error *error = ask_raised(NULL);
     if (error->code != CANCELLED) return error;
     free(error);
     return interrupted(self, args);
@@ -487,24 +523,16 @@ static void *run(Executable *self, PJRT_LoadedExecutable_Execute_Args *args) {
 void *PJRT_LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args *args) {
   Executable *self = args->executable;
   if (self->run && fits(self, args)) return run(self, args);
-  Error *error = ((void *(*)(void *))hooks.execute)(args);
+  Error *error = ask_PJRT_LoadedExecutable_Execute(args);
   if (!error || error->code != CANCELLED) return error;
   free(error);
   return interrupted(self, args);
 }
 
 void *PJRT_Client_Compile(PJRT_Client_Compile_Args *args) {
-  Error *error = ((void *(*)(void *))hooks.compile)(args);
+  Error *error = ask_PJRT_Client_Compile(args);
   if (error && error->code == CANCELLED) ((void (*)(void))hooks.interrupt)();
   return error;
-}
-
-// ------------------------------------------------------------------------ the end of Python
-
-// What stands in the table for each function of Python, when Python has ended.
-void *python_has_ended(void *args) {
-  (void)args;
-  return simple_error(UNAVAILABLE, "Python has ended, and PyHLO's backend with it");
 }
 
 // ------------------------------------------------- functions that do nothing, or as others do

@@ -105,7 +105,7 @@ def test_an_older_caller_is_answered_within_its_struct() -> None:
         assert args.buffer == 7
         args.dims, args.num_dims = 5, 3
 
-    assert table.call(structs.BufferDimensions, answer, ctypes.addressof(given)) == 0
+    assert table.call(structs.BufferDimensions, answer, ctypes.addressof(given)) == table.DONE
     assert (given.dims, given.num_dims) == (5, 99)
 
 

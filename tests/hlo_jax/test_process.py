@@ -60,13 +60,17 @@ def test_arrays_may_die_late() -> None:
 
 
 INTERRUPTED = """
-import jax, jax.numpy as jnp, signal, sys
+import jax, jax.numpy as jnp, numpy as np, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
-f = jax.jit(lambda n: jax.lax.fori_loop(0, n, lambda i, x: jnp.sin(x + i), jnp.ones(8)))
-f(2).block_until_ready()
+rows = jax.sharding.NamedSharding(
+    jax.sharding.Mesh(np.array(jax.devices()), ("x",)), jax.sharding.PartitionSpec("x")
+)
+x = jax.device_put(np.ones(8, np.float32), rows)
+f = jax.jit(lambda x, n: jax.lax.fori_loop(0, n, lambda i, x: jnp.sin(x + i), x))
+f(x, 2).block_until_ready()
 print("begun", flush=True)
 try:
-    f(2_000_000_000).block_until_ready()
+    f(x, 2_000_000_000).block_until_ready()
 except KeyboardInterrupt:
     print("interrupted")
 except jax.errors.JaxRuntimeError as error:
@@ -75,9 +79,17 @@ print(float(jnp.ones(3).sum()))
 """
 
 
-@pytest.mark.parametrize("engine_name", ["interpreter", "c"])
-def test_a_call_can_be_interrupted(engine_name: str) -> None:
-    process = start(INTERRUPTED, PYHLO_JAX_ENGINE=engine_name)
+@pytest.mark.parametrize(
+    ("engine_name", "devices"),
+    [
+        ("interpreter", 1),
+        ("c", 1),
+        pytest.param("interpreter", 2, marks=pytest.mark.slow),
+        ("c", 2),
+    ],
+)
+def test_a_call_can_be_interrupted(engine_name: str, devices: int) -> None:
+    process = start(INTERRUPTED, PYHLO_JAX_ENGINE=engine_name, PYHLO_JAX_DEVICES=str(devices))
     assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
     time.sleep(0.5)
