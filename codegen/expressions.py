@@ -3,23 +3,21 @@
     Load(Name("x"), Index(8 * i + j))      Op("+", (x, y))      Apply("tanh_f32", (x,))
 
 A tree says what is computed, not how a language spells it: see `codegen.printer`. Trees are
-compared by value. They are shallow, for nearly every value has a name of its own; so the walks
-through them recurse.
+compared by value. `codegen.walk` looks into them and rebuilds them.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from codegen.indexing import Counter, Quotient, Sum
+from codegen.indexing import Sum
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from codegen.indexing import Atom, Within
+    from codegen.indexing import Within
     from codegen.kinds import Kind
 
 
@@ -238,11 +236,6 @@ def apply(function: str, *args: Expr | int) -> Apply:
     return Apply(function, tuple(map(tree, args)))
 
 
-def behind(pointer: Expr, number: Sum) -> Expr:
-    """The address of an element of an array, by its number."""
-    return spelled_out(number, pointer)
-
-
 def total_of(values: Iterable[Expr], op: str) -> Expr:
     """Values one after the other in an operation of two operands, from the left; at least one."""
     first, *others = values
@@ -315,128 +308,3 @@ def conjoined(conditions: Sequence[Expr]) -> Expr:
 def is_number(expr: Expr, number: int) -> bool:
     """Whether a tree is the literal of an integer."""
     return isinstance(expr, Literal) and not expr.kind and expr.value == number
-
-
-def children(expr: Expr) -> tuple[Expr, ...]:
-    """The trees directly inside of a tree."""
-    find = _CHILDREN.get(type(expr))
-    return find(expr) if find else ()
-
-
-# By type, since all walks through trees ask for them.
-_CHILDREN: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
-    Op: attrgetter("args"),
-    Apply: attrgetter("args"),
-    Load: attrgetter("pointer", "index"),
-    Cast: lambda cast: (cast.value,),
-    Group: lambda group: (group.inside,),
-    Choose: attrgetter("condition", "then", "otherwise"),
-    Struct: attrgetter("values"),
-    Member: lambda member: (member.pointer,),
-}
-
-
-def walk(expr: Expr) -> Iterator[Expr]:
-    """A tree and all trees inside of it, as they are read."""
-    stack = [expr]
-    while stack:
-        current = stack.pop()
-        yield current
-        stack += reversed(children(current))
-
-
-def names_of(expr: Expr) -> list[str]:
-    """The names in a tree, each as often as it stands there."""
-    found: list[str] = []
-    _collect(expr, found)
-    return found
-
-
-def _collect(expr: Expr, found: list[str]) -> None:
-    kind = type(expr)
-    if kind is Name:
-        found.append(expr.name)  # type: ignore[union-attr]
-    elif kind is Index:
-        found += expr.sum.names  # type: ignore[union-attr]
-    elif kind is not Literal:
-        for child in children(expr):
-            _collect(child, found)
-
-
-def callees_of(expr: Expr) -> list[str]:
-    """The functions that a tree applies, each as often as it stands there."""
-    return [each.function for each in walk(expr) if type(each) is Apply]
-
-
-def rebuilt(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
-    """A tree with changed trees directly inside; the same tree if they are all the same."""
-    inside = children(expr)
-    made = tuple(map(change, inside))
-    if all(x is y for x, y in zip(made, inside, strict=True)):
-        return expr
-    return _with_children(expr, made)
-
-
-def _with_children(expr: Expr, made: tuple[Expr, ...]) -> Expr:
-    """A tree of the same kind as another one, of other trees."""
-    match expr:
-        case Op(op):
-            return Op(op, made)
-        case Apply(function):
-            return Apply(function, made)
-        case Struct(kind):
-            return Struct(kind, made)
-        case Cast(kind):
-            return Cast(kind, *made)
-        case Member(_, name):
-            return Member(made[0], name)
-        case _:
-            assert isinstance(expr, Load | Choose | Group)
-            return type(expr)(*made)
-
-
-def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
-    """A tree with trees instead of names; the same tree if none of the names is in it."""
-    kind = type(expr)
-    if kind is Name:
-        return values.get(expr.name, expr)  # type: ignore[union-attr]
-    if kind is Literal:
-        return expr
-    if isinstance(expr, Index):
-        total = expr.sum
-        if values.keys().isdisjoint(total.names):
-            return expr
-        return substitute(spelled_out(total), values)
-    return rebuilt(expr, lambda inside: substitute(inside, values))
-
-
-def spelled_out(total: Sum, made: Expr | None = None) -> Expr:
-    """Index arithmetic as operations; added to a pointer or a number, if one is given."""
-    begun = made is not None
-    for atom, factor in total.terms:
-        if made is None:
-            first = _atom(atom)
-            first = first if factor > 0 else -first
-            made = first * abs(factor) if factor != 1 else first
-        else:
-            product = _atom(atom)
-            product = product * abs(factor) if factor != 1 else product
-            made = binary("+" if factor > 0 else "-", made, product)
-    if made is None:
-        return Literal(total.constant)
-    if total.constant or (begun and not total.terms):
-        return binary("+" if total.constant >= 0 else "-", made, abs(total.constant))
-    return made
-
-
-def _atom(atom: Atom) -> Expr:
-    if isinstance(atom, Counter):
-        return Name(atom.name)
-    dividend, divisor = spelled_out(atom.dividend), atom.divisor
-    dividend = dividend if isinstance(dividend, Name) else Group(dividend)
-    shift, mask = divisor.bit_length() - 1, divisor - 1
-    if isinstance(atom, Quotient):
-        made = dividend // divisor if divisor & mask else dividend >> shift
-    else:
-        made = dividend % divisor if divisor & mask else dividend & mask
-    return Group(made)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Apply, Cast, Index, Name, Struct, children, rebuilt
+from codegen.expressions import Apply, Cast, Index, Name, Struct
 from codegen.kinds import Pointer, Record, base_of
 from codegen.statements import (
     Break,
@@ -21,6 +21,7 @@ from codegen.statements import (
     nested,
     trees,
 )
+from codegen.walk import children, rebuilt
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

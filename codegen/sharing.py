@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from codegen.expressions import (
-    Apply,
-    Cast,
-    Index,
-    Literal,
-    Member,
-    Name,
-    Op,
-    Quoted,
-    Struct,
-    children,
-)
+from codegen.expressions import Apply, Cast, Index, Literal, Member, Name, Op, Quoted, Struct
 from codegen.indexing import Counter
 from codegen.kinds import Pointer, Record
 from codegen.statements import Call, For, Let, LocalVariable, Try, blocks, trees
+from codegen.walk import children
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

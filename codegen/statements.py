@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Expr, Name, names_of, substitute
+from codegen.expressions import Expr, Name
+from codegen.walk import names_of, substitute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from hlo.instruction import Instruction
-from optimizer.rewriting.rule import Guard, guard
+from optimizer.rewriting.guard import Guard, guard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,8 +16,8 @@ from hlo.opcode import VIEWS
 from hlo.types.element_type import F8E8M0FNU
 from interpreter.conversion import integer_range
 from interpreter.numbers.widths import WITHOUT_NAN
+from optimizer.rewriting.guard import guard
 from optimizer.rewriting.make import value_of
-from optimizer.rewriting.rule import guard
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interpreter.monoid import monoid_of
+from optimizer.rewriting.guard import guard
 from optimizer.rewriting.make import value_of
-from optimizer.rewriting.rule import guard
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction

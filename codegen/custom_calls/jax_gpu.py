@@ -6,8 +6,9 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.custom_calls.table import kernel
-from codegen.expressions import Cast, Name, apply, behind, item
+from codegen.expressions import Cast, Name, apply, item
 from codegen.indexing import linear
+from codegen.walk import behind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,17 +21,7 @@ import numpy as np
 
 from codegen.elements.memory import pointer_into
 from codegen.elements.types import literal
-from codegen.expressions import (
-    Cast,
-    Choose,
-    Expr,
-    Group,
-    Literal,
-    Name,
-    behind,
-    binary,
-    indexed,
-)
+from codegen.expressions import Cast, Choose, Expr, Group, Literal, Name, binary, indexed
 from codegen.kinds import Pointer, Record
 from codegen.opcodes.fourier_lengths import (
     chirp,
@@ -41,6 +31,7 @@ from codegen.opcodes.fourier_lengths import (
     radices,
     roots_of_unity,
 )
+from codegen.walk import behind
 from hlo.types.literal import Literal as Constant
 from hlo.types.shape import array
 from optimizer import machine

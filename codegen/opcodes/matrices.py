@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.table import WholeArray, elements
 from codegen.elements.types import literal, narrowed, store, wide
-from codegen.expressions import Apply, Cast, Expr, Literal, Name, apply, behind, item
+from codegen.expressions import Apply, Cast, Expr, Literal, Name, apply, item
 from codegen.indexing import counter, linear
 from codegen.statements import For
+from codegen.walk import behind
 from hlo import attributes as a
 from hlo.errors.error import HloError
 

@@ -24,10 +24,9 @@ from codegen.expressions import (
     apply,
     binary,
     negated,
-    rebuilt,
-    substitute,
 )
 from codegen.kinds import number_of
+from codegen.walk import rebuilt, substitute
 from hlo.attributes import Compare, ReducePrecision
 from hlo.errors.error import HloError
 from hlo.types.element_type import ELEMENT_TYPES, F16, F32, PRED

@@ -11,21 +11,11 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.table import WholeArray, elements
 from codegen.elements.types import literal
-from codegen.expressions import (
-    Cast,
-    Choose,
-    Expr,
-    Group,
-    Literal,
-    Name,
-    behind,
-    binary,
-    indexed,
-    item,
-)
+from codegen.expressions import Cast, Choose, Expr, Group, Literal, Name, binary, indexed, item
 from codegen.kinds import Pointer
 from codegen.opcodes.fourier import LineLayout, Transforms, Way
 from codegen.opcodes.fourier_lengths import roots_of_unity
+from codegen.walk import behind
 from hlo import attributes as a
 
 if TYPE_CHECKING:

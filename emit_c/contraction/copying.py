@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Cast, Expr, Group, Literal, Load, Name, behind, indexed, item
+from codegen.expressions import Cast, Expr, Group, Literal, Load, Name, indexed, item
 from codegen.indexing import Sum, counter, unknown
 from codegen.kinds import Pointer
 from codegen.opcodes.folding import over
 from codegen.statements import Assign, Let
+from codegen.walk import behind
 from emit_c.contraction.transposing import LANES, transpose_name
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.memory import pointer_into
 from codegen.elements.types import store
-from codegen.expressions import Expr, Name, item, spelled_out
+from codegen.expressions import Expr, Name, item
 from codegen.kinds import Pointer
 from codegen.opcodes.folding import over
+from codegen.walk import spelled_out
 from emit_c.contraction.tiles import result
 from optimizer.memory.heap import aligned
 

@@ -21,7 +21,6 @@ from codegen.expressions import (
     Literal,
     Name,
     array_of,
-    behind,
     binary,
     indexed,
     item,
@@ -30,6 +29,7 @@ from codegen.indexing import Sum, counter, linear, unknown
 from codegen.kinds import Table
 from codegen.opcodes.folding import over
 from codegen.statements import Assign, For
+from codegen.walk import behind
 from emit_c.contraction.copying import column_of, row_of
 from emit_c.contraction.cutting import Cutting, KernelPart, TileRun
 from emit_c.contraction.tiles import result

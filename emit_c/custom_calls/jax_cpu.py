@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Cast, Name, behind
+from codegen.expressions import Cast, Name
+from codegen.walk import behind
 from emit_c.custom_calls.lapack import LapackCall, Matrix, batched
 from emit_c.custom_calls.table import kernel
 

@@ -16,21 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from codegen.elements.memory import pointer_into
 from codegen.elements.types import wide
-from codegen.expressions import (
-    Cast,
-    Expr,
-    Group,
-    Name,
-    Struct,
-    apply,
-    behind,
-    item,
-    letter,
-    tree,
-)
+from codegen.expressions import Cast, Expr, Group, Name, Struct, apply, item, letter, tree
 from codegen.indexing import Sum, linear
 from codegen.kinds import Array, Pointer
 from codegen.printer import spelled
+from codegen.walk import behind
 from emit_c.code.constants import Constants
 from emit_c.contraction.transposing import LANES, transpose_name
 from hlo.types.element_type import ELEMENT_TYPES

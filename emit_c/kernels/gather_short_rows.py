@@ -18,21 +18,7 @@ import operator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import (
-    Cast,
-    Expr,
-    Group,
-    Index,
-    Literal,
-    Load,
-    Name,
-    Op,
-    callees_of,
-    rebuilt,
-    spelled_out,
-    substitute,
-    walk,
-)
+from codegen.expressions import Cast, Expr, Group, Index, Literal, Load, Name, Op
 from codegen.kinds import number_of
 from codegen.statements import (
     Assign,
@@ -48,6 +34,7 @@ from codegen.statements import (
     straight,
     trees,
 )
+from codegen.walk import callees_of, rebuilt, spelled_out, substitute, walk
 from emit_c.code.prelude import functions_of_numbers
 from emit_c.kernels.work import trip_count, work
 from hlo.types.element_type import ELEMENT_TYPES

@@ -15,8 +15,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Choose, Expr, Name, Op, conjoined, names_of, tree, walk
+from codegen.expressions import Choose, Expr, Name, Op, conjoined, tree
 from codegen.statements import Assign, For, Forever, If, Let, LocalVariable, Statement, base
+from codegen.walk import names_of, walk
 from emit_c.kernels.loads import with_loads_first
 
 if TYPE_CHECKING:

@@ -18,18 +18,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import (
-    Apply,
-    Cast,
-    Choose,
-    Group,
-    Load,
-    Name,
-    Op,
-    names_of,
-    substitute,
-    walk,
-)
+from codegen.expressions import Apply, Cast, Choose, Group, Load, Name, Op
 from codegen.kinds import element_of
 from codegen.statements import (
     Assign,
@@ -44,6 +33,7 @@ from codegen.statements import (
     renamed,
     trees,
 )
+from codegen.walk import names_of, substitute, walk
 from emit_c.kernels.loads import is_load
 
 if TYPE_CHECKING:

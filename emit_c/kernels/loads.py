@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Load, Name, is_number, names_of, walk
+from codegen.expressions import Load, Name, is_number
 from codegen.statements import (
     Assign,
     For,
@@ -28,6 +28,7 @@ from codegen.statements import (
     each_side,
     renamed,
 )
+from codegen.walk import names_of, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,9 +16,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Cast, Expr, Group, Index, Literal, rebuilt, spelled_out, total_of
+from codegen.expressions import Cast, Expr, Group, Index, Literal, total_of
 from codegen.indexing import Counter, Quotient, Sum
 from codegen.statements import For, Forever, If, Statement, rewritten
+from codegen.walk import rebuilt, spelled_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,8 +18,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Apply, Expr, callees_of, rebuilt
+from codegen.expressions import Apply, Expr
 from codegen.statements import For, Forever, If, Statement, nested, rewritten, trees
+from codegen.walk import callees_of, rebuilt
 from emit_c.code.prelude import functions_of_numbers
 from emit_c.kernels.work import trip_count
 from optimizer import machine

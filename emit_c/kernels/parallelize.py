@@ -15,16 +15,7 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.expressions import (
-    Expr,
-    Group,
-    Literal,
-    Member,
-    Name,
-    Op,
-    Struct,
-    names_of,
-)
+from codegen.expressions import Expr, Group, Literal, Member, Name, Op, Struct
 from codegen.functions import Function, Parameter
 from codegen.kinds import Pointer, Record, unrestricted
 from codegen.statements import (
@@ -38,6 +29,7 @@ from codegen.statements import (
     Statement,
     names_in,
 )
+from codegen.walk import names_of
 from emit_c.kernels.inline_uses import inline_uses
 from emit_c.kernels.work import trip_count, work
 from optimizer import machine

@@ -19,9 +19,10 @@ from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Name, names_of
+from codegen.expressions import Name
 from codegen.indexing import Counter, Quotient, Remainder, Sum, delinear, unknown
 from codegen.statements import For, Let, LocalVariable, Statement
+from codegen.walk import names_of
 from emit_c.kernels.row_copies import copy_of_row
 from optimizer import machine
 

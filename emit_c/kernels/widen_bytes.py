@@ -17,8 +17,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Load, Name, names_of
+from codegen.expressions import Load, Name
 from codegen.statements import Assign, For, Forever, If, Let, LocalVariable, Statement
+from codegen.walk import names_of
 from emit_c.kernels.loads import is_load
 from emit_c.kernels.outline_math import has_long_functions
 from emit_c.kernels.work import trip_count

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Apply, Expr, walk
+from codegen.expressions import Apply, Expr
 from codegen.statements import (
     Assign,
     Break,
@@ -20,6 +20,7 @@ from codegen.statements import (
     Statement,
     Try,
 )
+from codegen.walk import walk
 from optimizer import machine
 
 if TYPE_CHECKING:

@@ -10,19 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from codegen.expressions import (
-    NEVER,
-    Group,
-    Literal,
-    apply,
-    condition_of,
-    indexed,
-    spelled_out,
-)
+from codegen.expressions import NEVER, Group, Literal, apply, condition_of, indexed
 from codegen.indexing import Index, Sum, Within, counter
 from codegen.opcodes.folding import Fold, over, single_operation
 from codegen.opcodes.windows import ReduceWindow, most_shown, shown, windows_of
 from codegen.statements import If
+from codegen.walk import spelled_out
 from emit_c.opcodes.folding import blocks
 from emit_c.table import define_whole
 from hlo.types.values import WindowDim

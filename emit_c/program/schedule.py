@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.memory import copied
 from codegen.elements.table import Element
-from codegen.expressions import Name, binary, item, substitute
+from codegen.expressions import Name, binary, item
 from codegen.program.trees import leaves
 from codegen.statements import Call, If, Try, names_in
+from codegen.walk import substitute
 from emit_c.kernels.writing import write_loops
 from emit_c.program.control import CONTROL
 from emit_c.program.function import FunctionWriter

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from codegen.expressions import Cast, Group, Index, Literal, Load, Name, Op, children
+from codegen.expressions import Cast, Group, Index, Literal, Load, Name, Op
 from codegen.indexing import Counter, Quotient, Remainder
 from codegen.kinds import Pointer, base_of
 from codegen.statements import Assign, For, If, Let, LocalVariable, blocks, trees
+from codegen.walk import children
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.wording import counted
 

@@ -34,11 +34,11 @@ from codegen.expressions import (
     conjoined,
     indexed,
     item,
-    spelled_out,
     tree,
 )
 from codegen.indexing import Sum, counter, linear
 from codegen.statements import Assign, Break, For, Forever, If, live
+from codegen.walk import spelled_out
 from emit_cuda.kernels.folding import BARRIER, WARP, place, when
 from emit_cuda.kernels.stages import SHARED_BYTES, Stage, each_thread
 from hlo import attributes as a

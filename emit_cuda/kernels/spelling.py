@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Apply, Expr, Index, Literal, Op, rebuilt
+from codegen.expressions import Apply, Expr, Index, Literal, Op
 from codegen.statements import (
     Break,
     Call,
@@ -16,6 +16,7 @@ from codegen.statements import (
     Try,
     rewritten,
 )
+from codegen.walk import rebuilt
 from emit_cuda.code.prelude import spelled
 
 if TYPE_CHECKING:

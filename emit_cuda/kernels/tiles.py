@@ -12,21 +12,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.elements.types import literal, wide
-from codegen.expressions import (
-    NEVER,
-    Choose,
-    Expr,
-    Group,
-    Literal,
-    Name,
-    binary,
-    conjoined,
-    item,
-    spelled_out,
-)
+from codegen.expressions import NEVER, Choose, Expr, Group, Literal, Name, binary, conjoined, item
 from codegen.indexing import Sum, counter, linear
 from codegen.opcodes.scalar import expression
 from codegen.statements import For
+from codegen.walk import spelled_out
 from emit_cuda.kernels.folding import BARRIER, when
 from emit_cuda.kernels.stages import Stage
 

@@ -22,10 +22,11 @@ from hlo.types.element_type import ELEMENT_TYPES, ElementType
 from hlo_tools.generate.seeds import all_seeds
 from hlo_tools.own_passes import Promising
 from optimizer.passes import Fixpoint, Pipeline
+from optimizer.rewriting.application import Application
 from optimizer.rewriting.parts import terms
 from optimizer.rewriting.pattern import Constructor
 from optimizer.rewriting.rule import Rule, RuleSet
-from optimizer.rewriting.term import Application, Exactly
+from optimizer.rewriting.term import Exactly
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -25,10 +25,10 @@ from hlo_tools.generate.operands import random_shape
 from hlo_tools.generate.values import tame
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import compare
+from optimizer.rewriting.guard import Match
 from optimizer.rewriting.guards import reciprocal_is_exact
 from optimizer.rewriting.make import constant
 from optimizer.rewriting.pattern import c
-from optimizer.rewriting.rule import Match
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -26,15 +26,8 @@ from hlo_tools.generate.operands import (
 )
 from hlo_tools.generate.values import nasty
 from optimizer.known import highest_of, lowest_of
-from optimizer.rewriting.term import (
-    Application,
-    AttributeVariable,
-    ConstantVariable,
-    Exactly,
-    Rest,
-    Term,
-    Variable,
-)
+from optimizer.rewriting.application import Application, AttributeVariable, Rest
+from optimizer.rewriting.term import ConstantVariable, Exactly, Term, Variable
 
 
 @dataclass

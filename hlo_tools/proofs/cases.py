@@ -26,9 +26,10 @@ from hlo_tools.proofs.term_arrays import Value, symbols
 from hlo_tools.proofs.tour import Tour, tours
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import Difference, compare
+from optimizer.rewriting.application import Application, Rest
 from optimizer.rewriting.parts import terms
 from optimizer.rewriting.rule import Rule, RuleSet, instantiate
-from optimizer.rewriting.term import Application, ConstantVariable, Folded, Rest, Term
+from optimizer.rewriting.term import ConstantVariable, Folded, Term
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Instruction
     from hlo_tools.proofs.term_arrays import Value
-    from optimizer.rewriting.rule import Guard, Match
+    from optimizer.rewriting.guard import Guard, Match
 
 TRUE, FALSE = z3.BoolVal(True), z3.BoolVal(False)
 

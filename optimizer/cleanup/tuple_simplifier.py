@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from hlo.attributes import GetTupleElement
 from optimizer.passes import register
+from optimizer.rewriting.application import Rest
 from optimizer.rewriting.pattern import get_tuple_element, p, tuple_, xs
 from optimizer.rewriting.rewrite import rewrite
 from optimizer.rewriting.rule import RuleSet, rule
-from optimizer.rewriting.term import Rest
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from optimizer.rewriting.guard import Guard, Match, guard
 from optimizer.rewriting.make import value_of
-from optimizer.rewriting.rule import Guard, Match, guard
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optimizer.rewriting.term import Application, Term
+from optimizer.rewriting.application import Application
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from optimizer.rewriting.term import Term
 
 
 def terms(side: Term) -> Iterator[Term]:

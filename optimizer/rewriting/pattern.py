@@ -27,16 +27,9 @@ from typing import TYPE_CHECKING, Any, Final, overload
 
 from hlo.instruction import Instruction
 from hlo.opcode import OPCODES
+from optimizer.rewriting.application import Application, AttributeVariable, Rest
 from optimizer.rewriting.make import make
-from optimizer.rewriting.term import (
-    Application,
-    AttributeVariable,
-    ConstantVariable,
-    Rest,
-    Variable,
-    python_name,
-    term,
-)
+from optimizer.rewriting.term import ConstantVariable, Variable, python_name, term
 
 if TYPE_CHECKING:
     from hlo.types.shape import Shape

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
     from hlo.names import NameSupply
     from optimizer.log import Log
-    from optimizer.rewriting.rule import Match, Rule, RuleSet
+    from optimizer.rewriting.guard import Match
+    from optimizer.rewriting.rule import Rule, RuleSet
 
 # XLA's simplifier gives up after so many rounds too, with a warning; no sound rules need as many.
 SWEEPS = 50

@@ -1,27 +1,24 @@
-"""What patterns consist of: variables, numbers, arithmetic on constants, applied opcodes.
+"""The leaves of patterns: variables, numbers, and arithmetic on constants.
 
 Matching walks a pattern and an instruction side by side. It is plain recursion, since patterns are
-shallow however deep the graph is. `optimizer.rewriting.pattern` has the ways to write these down.
+shallow however deep the graph is. `optimizer.rewriting.application` has the inner nodes,
+`optimizer.rewriting.pattern` the ways to write patterns down.
 """
 
 from __future__ import annotations
 
 import builtins
 import keyword
-from dataclasses import dataclass, field, replace
-from itertools import permutations, product
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
 from hlo.instruction import Instruction
-from hlo.opcode import OPCODES
 from hlo.wording import with_article
 from optimizer.rewriting.make import value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from optimizer.rewriting.make import Number
 
 Bindings = dict[str, Any]
@@ -220,176 +217,9 @@ class Exactly(Term):
         return str(self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class AttributeVariable:
-    """An attribute, or a computation that is called."""
-
-    name: str
-
-    def __str__(self) -> str:
-        """The name."""
-        return self.name
-
-
-@dataclass(frozen=True, slots=True)
-class Rest(Term):
-    """All operands from here on, as a tuple; the same ones wherever the name stands again.
-
-    Attributes
-    ----------
-    opcode : that all of them have; "" for any.
-    """
-
-    name: str
-    opcode: str = ""
-
-    def __str__(self) -> str:
-        """The name, with a star, and the opcode."""
-        return f"*{self.name}:={python_name(self.opcode)}(...)" if self.opcode else f"*{self.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class Application(Term):
-    """An opcode, or one of several, applied to terms.
-
-    Attributes
-    ----------
-    attrs : field of the attribute class, or key of a called computation, to a value or variable.
-    shape : on the right, a variable whose shape the new instruction gets, where its shape does not
-        follow from the operands. The outermost one gets that of what it replaces.
-    binds : a name for the instruction itself; "" for none.
-    fixed : operands of a commutative opcode match in this order only.
-    """
-
-    opcodes: tuple[str, ...]
-    operands: tuple[Term, ...]
-    attrs: tuple[tuple[str, Any], ...] = ()
-    shape: Variable | None = None
-    binds: str = ""
-    fixed: bool = False
-    # What `mismatch` needs of the above, worked out once.
-    attributes: tuple[tuple[str, Any], ...] = field(init=False, compare=False)
-    called: tuple[tuple[int, Any], ...] = field(init=False, compare=False)
-    rest: str = field(init=False, compare=False)
-    rest_opcode: str = field(init=False, compare=False)
-
-    def __post_init__(self) -> None:
-        """Sort the attributes from the computations that are called."""
-        keys = OPCODES[self.opcodes[0]].called
-        set_ = object.__setattr__
-        set_(self, "attributes", tuple((k, v) for k, v in self.attrs if k not in keys))
-        set_(self, "called", tuple((keys.index(k), v) for k, v in self.attrs if k in keys))
-        last = self.operands[-1] if self.operands else None
-        set_(self, "rest", last.name if isinstance(last, Rest) else "")
-        set_(self, "rest_opcode", last.opcode if isinstance(last, Rest) else "")
-
-    @property
-    def depth(self) -> int:
-        """How many levels of instructions it names; itself is the first."""
-        inner = [o.depth if isinstance(o, Application) else 1 for o in self.operands]
-        return 1 + max(inner, default=0)
-
-    def as_(self, name: Variable) -> Application:
-        """The same, with a name for the instruction that it matches."""
-        return replace(self, binds=name.name)
-
-    def in_order(self) -> Application:
-        """The same, but commutative operands match in this order only."""
-        return replace(self, fixed=True)
-
-    def mismatch(self, instr: Instruction, found: Bindings) -> Mismatch | None:
-        """Compare opcode, operands and attributes."""
-        if instr.opcode not in self.opcodes:
-            return self, instr
-        operands, terms = instr.operands, self.operands
-        if self.rest:
-            terms = terms[:-1]
-            if len(operands) < len(terms) or not self._same_rest(operands[len(terms) :], found):
-                return self, instr
-        elif len(operands) != len(terms):
-            return self, instr
-        for inner, operand in zip(terms, operands, strict=False):
-            failed = inner.mismatch(operand, found)
-            if failed is not None:
-                return failed
-        if self.attrs and not self._same_attributes(instr, found):
-            return self, instr
-        if self.binds:
-            found[self.binds] = instr
-        return None
-
-    def _same_rest(self, rest: tuple[Instruction, ...], found: Bindings) -> bool:
-        if self.rest_opcode and any(o.opcode != self.rest_opcode for o in rest):
-            return False
-        return found.setdefault(self.rest, rest) == rest
-
-    def _same_attributes(self, instr: Instruction, found: Bindings) -> bool:
-        for name, wanted in self.attributes:
-            if not _bind(wanted, getattr(instr.attrs, name), found):
-                return False
-        return all(_bind(wanted, instr.called[i], found) for i, wanted in self.called)
-
-    def reason(self, instr: Instruction, found: Bindings) -> str:
-        """Another opcode, number of operands, or attribute."""
-        if instr.opcode not in self.opcodes:
-            wanted = with_article(" or ".join(self.opcodes))
-            return f"%{instr.name} is {with_article(instr.opcode)}, not {wanted}"
-        count = len(instr.operands)
-        if not self.rest and count != len(self.operands):
-            return f"%{instr.name} has {count} operands, not {len(self.operands)}"
-        rest = instr.operands[len(self.operands) - 1 :]
-        if self.rest and found.get(self.rest) != rest:
-            return f"%{instr.name} has other operands than *{self.rest} already stands for"
-        if self.rest_opcode and any(operand.opcode != self.rest_opcode for operand in rest):
-            return f"%{instr.name} has operands other than {with_article(self.rest_opcode)}"
-        for name, wanted in self.attributes:
-            given = getattr(instr.attrs, name)
-            if not _bind(wanted, given, found):
-                value = found[wanted.name] if isinstance(wanted, AttributeVariable) else wanted
-                return f"%{instr.name} has {name}={given}, not {value}"
-        return f"%{instr.name} calls another computation"
-
-    def __str__(self) -> str:
-        """As Python spells it."""
-        inner = [str(operand) for operand in self.operands]
-        named = [f"{key}={value}" for key, value in self.attrs]
-        head = "|".join(python_name(opcode) for opcode in self.opcodes)
-        text = f"{head}({', '.join(inner + named)})"
-        return f"{self.binds}:={text}" if self.binds else text
-
-
 def term(value: Any) -> Term:
     """A number as a term; a term as it is."""
     return value if isinstance(value, Term) else Exactly(value)
-
-
-def orders(pattern: Term) -> Iterator[Term]:
-    """The same pattern with the operands of commutative opcodes in every order, itself first.
-
-    Matching tries them in turn, each with empty bindings; so no order sees what another has bound.
-    """
-    if not isinstance(pattern, Application):
-        yield pattern
-        return
-    seen: set[str] = set()
-    for operands in product(*(list(orders(operand)) for operand in pattern.operands)):
-        for order in permutations(operands) if _commutes(pattern) else (operands,):
-            made = replace(pattern, operands=tuple(order))
-            if str(made) not in seen:
-                seen.add(str(made))
-                yield made
-
-
-def _commutes(pattern: Application) -> bool:
-    traits = [OPCODES[opcode].traits for opcode in pattern.opcodes]
-    return not pattern.fixed and all("commutative" in each for each in traits)
-
-
-def _bind(wanted: Any, given: Any, found: Bindings) -> bool:
-    """Bind an attribute variable, or compare an attribute with what is wanted."""
-    if isinstance(wanted, AttributeVariable):
-        return found.setdefault(wanted.name, given) == given
-    return wanted == given
 
 
 def _same_bits(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any] | None) -> bool:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from optimizer.rewriting.rule import Guard, Rule
+    from optimizer.rewriting.guard import Guard
+    from optimizer.rewriting.rule import Rule
 
 # Functions of these rooms mean what XLA's specification and the interpreter's tests say.
 FIXED = ("hlo", "interpreter", "numpy", "ml_dtypes")
@@ -40,7 +41,10 @@ def of_guard(guard: Guard) -> Iterator[str]:
 
 
 def texts(function: Any) -> list[str]:
-    """The source of a function and of all that it uses, but for the language and interpreter."""
+    """The source of a function and of all that it uses, but for the language and interpreter.
+
+    The texts are sorted, so that a function may move to another file.
+    """
     found: dict[str, str] = {}
     pending = [function]
     while pending:
@@ -55,7 +59,7 @@ def texts(function: Any) -> list[str]:
                 found[f"{here.__module__}.{used}"] = repr(value)
             elif is_ours(value):
                 pending.append(value)
-    return [found[name] for name in sorted(found)]
+    return sorted(found.values())
 
 
 def is_ours(value: Any) -> bool:

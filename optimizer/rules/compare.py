@@ -16,6 +16,7 @@ from optimizer.known import (
     is_non_negative,
     is_usual,
 )
+from optimizer.rewriting.guard import guard
 from optimizer.rewriting.guards import (
     is_complex,
     is_constant,
@@ -46,7 +47,7 @@ from optimizer.rewriting.pattern import (
     y,
     z,
 )
-from optimizer.rewriting.rule import Rule, guard, rule
+from optimizer.rewriting.rule import Rule, rule
 from optimizer.rules import compare_choice
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hlo.attributes import Iota
 from optimizer.known import conversion_is_exact, counts_exactly, keeps_all
+from optimizer.rewriting.guard import guard
 from optimizer.rewriting.guards import is_integer, same_shape, same_type
 from optimizer.rewriting.make import fold, make
 from optimizer.rewriting.pattern import (
@@ -28,7 +29,7 @@ from optimizer.rewriting.pattern import (
     xor,
     y,
 )
-from optimizer.rewriting.rule import Rule, guard, rule
+from optimizer.rewriting.rule import Rule, rule
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction

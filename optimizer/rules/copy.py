@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from optimizer.rewriting.guard import guard
 from optimizer.rewriting.pattern import a, bitcast, copy, x
-from optimizer.rewriting.rule import Rule, guard
+from optimizer.rewriting.rule import Rule
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction

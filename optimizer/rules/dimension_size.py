@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from optimizer.rewriting.guard import guard
 from optimizer.rewriting.make import value_of
 from optimizer.rewriting.pattern import a, c, get_dimension_size, p, q, set_dimension_size, x, y
-from optimizer.rewriting.rule import Rule, guard
+from optimizer.rewriting.rule import Rule
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from hlo.attributes import DotDims
 from interpreter.numbers.compare import ZERO_SIGN
 from optimizer.dimensions import is_empty, static, without
+from optimizer.rewriting.guard import guard
 from optimizer.rewriting.guards import is_complex, same_type
 from optimizer.rewriting.pattern import a, broadcast, convert, dot, multiply, reshape, x, y
-from optimizer.rewriting.rule import Rule, guard, rule
+from optimizer.rewriting.rule import Rule, rule
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from hlo.types.grouping import reshaped_groups
 from hlo.types.values import SliceDim
 from optimizer.dimensions import Dims, Operands, static
+from optimizer.rewriting.guard import guard
 from optimizer.rewriting.guards import is_integer, one_use, same_shape
 from optimizer.rewriting.make import splat, value_of
 from optimizer.rewriting.pattern import (
@@ -31,7 +32,7 @@ from optimizer.rewriting.pattern import (
     xs,
     y,
 )
-from optimizer.rewriting.rule import Rule, guard, rule
+from optimizer.rewriting.rule import Rule, rule
 from optimizer.rules.slice import constant_starts
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from hlo.attributes import Broadcast
 from hlo.opcode import OPCODES
 from optimizer.dimensions import static
+from optimizer.rewriting.application import Rest
 from optimizer.rewriting.pattern import Constructor, broadcast
 from optimizer.rewriting.rule import rule
-from optimizer.rewriting.term import Rest
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from optimizer.known import is_all_ones
+from optimizer.rewriting.guard import guard
 from optimizer.rewriting.guards import is_constant, is_integer, is_pred, one_use
 from optimizer.rewriting.pattern import (
     a,
@@ -26,7 +27,7 @@ from optimizer.rewriting.pattern import (
     y,
     z,
 )
-from optimizer.rewriting.rule import Rule, guard, rule
+from optimizer.rewriting.rule import Rule, rule
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction

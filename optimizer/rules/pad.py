@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from hlo.types.values import PaddingDim, SliceDim
 from optimizer.dimensions import is_empty, static
+from optimizer.rewriting.guard import guard
 from optimizer.rewriting.pattern import broadcast, p, pad, q, slice_, x, y
-from optimizer.rewriting.rule import Rule, guard, rule
+from optimizer.rewriting.rule import Rule, rule
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction

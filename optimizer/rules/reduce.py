@@ -13,6 +13,7 @@ from optimizer.reducers import (
     is_neutral_but_for_zeros,
     operation_of,
 )
+from optimizer.rewriting.guard import guard
 from optimizer.rewriting.guards import is_integer, one_use
 from optimizer.rewriting.pattern import (
     a,
@@ -31,7 +32,7 @@ from optimizer.rewriting.pattern import (
     y,
     z,
 )
-from optimizer.rewriting.rule import Rule, guard, rule
+from optimizer.rewriting.rule import Rule, rule
 from optimizer.rules.reduce_of_moved import in_both_ways
 
 if TYPE_CHECKING:

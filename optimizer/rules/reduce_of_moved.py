@@ -21,6 +21,7 @@ from optimizer.reducers import (
     is_neutral_but_for_zeros,
     operation_of,
 )
+from optimizer.rewriting.guard import guard
 from optimizer.rewriting.guards import one_use
 from optimizer.rewriting.make import make, splat
 from optimizer.rewriting.pattern import (
@@ -41,15 +42,15 @@ from optimizer.rewriting.pattern import (
     xs,
     y,
 )
-from optimizer.rewriting.rule import Rule, guard, rule
+from optimizer.rewriting.rule import Rule, rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hlo.instruction import Computation, Instruction
     from hlo.types.values import PaddingDim
+    from optimizer.rewriting.guard import Guard
     from optimizer.rewriting.pattern import Application
-    from optimizer.rewriting.rule import Guard
 
 
 def in_both_ways(

@@ -9,6 +9,7 @@ from hlo.types.values import SliceDim, Window, WindowDim
 from interpreter.numbers.compare import ZERO_SIGN
 from optimizer.dimensions import is_empty, static
 from optimizer.reducers import is_neutral, is_neutral_but_for_zeros
+from optimizer.rewriting.guard import guard
 from optimizer.rewriting.pattern import (
     broadcast,
     c,
@@ -23,7 +24,7 @@ from optimizer.rewriting.pattern import (
     x,
     y,
 )
-from optimizer.rewriting.rule import Rule, guard, rule
+from optimizer.rewriting.rule import Rule, rule
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction

@@ -14,17 +14,13 @@ from codegen.expressions import (
     Load,
     Name,
     Op,
-    callees_of,
     conjoined,
     indexed,
     is_number,
-    names_of,
-    spelled_out,
-    substitute,
-    walk,
 )
 from codegen.indexing import Counter, Sum, unknown
 from codegen.printer import shown
+from codegen.walk import callees_of, names_of, spelled_out, substitute, walk
 
 X, Y = Name("x"), Name("y")
 

@@ -25,7 +25,7 @@ from hlo_tools.generate.operands import (
 from hlo_tools.generate.values import nasty, tame
 from hlo_tools.running import devices_of, run
 from interpreter import evaluate
-from optimizer.rewriting.term import Application, Rest
+from optimizer.rewriting.application import Application, Rest
 
 GENERATED = [opcode for opcode in OPCODES if opcode in operands_for]
 

@@ -25,8 +25,8 @@ from hlo_tools.proofs.term_arrays import symbols
 from interpreter import evaluate
 from interpreter.numbers.compare import compare
 from optimizer.catalogue import ALL_RULE_SETS
+from optimizer.rewriting.guard import Match
 from optimizer.rewriting.make import constant
-from optimizer.rewriting.rule import Match
 from optimizer.rewriting.term import Variable
 
 REAL = [t for t in PROVABLE if not t.is_complex] + [t for t in FORMATS if t not in PROVABLE]

@@ -20,6 +20,7 @@ from hlo_tools.proofs.tour import Tour, tours
 from interpreter.numbers.compare import FINITE, ROUNDING, ZERO_SIGN
 from optimizer.catalogue import ALL_RULE_SETS
 from optimizer.known import is_even, is_lowest
+from optimizer.rewriting.guard import guard
 from optimizer.rewriting.guards import (
     is_complex,
     is_floating,
@@ -63,7 +64,7 @@ from optimizer.rewriting.pattern import (
     y,
     z,
 )
-from optimizer.rewriting.rule import Rule, guard, rule
+from optimizer.rewriting.rule import Rule, rule
 from optimizer.rewriting.version import version
 
 RULES = [each for rules in ALL_RULE_SETS for each in rules]

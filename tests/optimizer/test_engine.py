@@ -11,6 +11,7 @@ from hlo.walk import rebuild
 from interpreter.numbers.compare import ZERO_SIGN
 from optimizer import Log, parse_pipeline
 from optimizer.known import is_non_negative
+from optimizer.rewriting.guard import Guard
 from optimizer.rewriting.guards import is_integer, one_use
 from optimizer.rewriting.make import make, splat, value_of
 from optimizer.rewriting.pattern import (
@@ -23,7 +24,7 @@ from optimizer.rewriting.pattern import (
     y,
 )
 from optimizer.rewriting.rewrite import rewrite
-from optimizer.rewriting.rule import Guard, Rule, RuleSet, rule, why_not
+from optimizer.rewriting.rule import Rule, RuleSet, rule, why_not
 from optimizer.rewriting.term import Variable
 
 

@@ -14,6 +14,7 @@ import optimizer.rewriting.rule
 from hlo.opcode import OPCODES
 from hlo.types.element_type import BF16, S4, S8, U8
 from hlo.types.shape import array
+from optimizer.rewriting.application import Application, orders
 from optimizer.rewriting.make import constant, make, splat
 from optimizer.rewriting.pattern import (
     add,
@@ -34,7 +35,7 @@ from optimizer.rewriting.pattern import (
     y,
 )
 from optimizer.rewriting.rule import explain
-from optimizer.rewriting.term import Application, ConstantVariable, Exactly, Variable, orders
+from optimizer.rewriting.term import ConstantVariable, Exactly, Variable
 
 
 def test_patterns_print_as_they_are_written():

@@ -17,8 +17,9 @@ from hlo_tools.generate.instances import Instance
 from hlo_tools.generate.operands import UnfitError
 from hlo_tools.generate.trials import PATIENCE, Trial, applied, broken_by, trials
 from interpreter.numbers.compare import PROMISES, ROUNDING
+from optimizer.rewriting.application import Application
 from optimizer.rewriting.parts import terms
-from optimizer.rewriting.term import Application, ConstantVariable, Variable
+from optimizer.rewriting.term import ConstantVariable, Variable
 
 
 def samples(rule, count):
