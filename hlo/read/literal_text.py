@@ -18,6 +18,7 @@ from hlo.errors.error import HloError, Span
 from hlo.infer.size import MAX_RANK
 from hlo.read.by_grammar import ShapedLiteral, split_elements, split_shaped_literal
 from hlo.read.value_text import read_shape
+from hlo.types.element_type import F8E8M0FNU
 from hlo.types.literal import Literal
 from hlo.types.nan_text import nan_bits
 from hlo.types.shape import Shape, tuple_of
@@ -245,6 +246,10 @@ def _floats(words: list[str], element_type: ElementType) -> NDArray[Any]:
     for i in np.flatnonzero(np.isinf(wide)).tolist():
         if "inf" not in words[i]:
             raise _BadLiteralError(f"{words[i][:40]} is out of range for a double", words[i])
+    if element_type is F8E8M0FNU:
+        # NumPy's type rounds all between its two smallest numbers up, XLA's print of the smallest
+        # one, 5.9e-39, among them.
+        wide[(wide > 0) & (wide < 1.5 * 2.0**-127)] = 2.0**-127
     with np.errstate(all="ignore"):
         array = wide.astype(element_type.dtype)
     _check_range(words, wide, array, element_type)

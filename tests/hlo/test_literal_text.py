@@ -13,7 +13,7 @@ from hlo.errors.error import Source
 from hlo.read.by_grammar import GrammarReader
 from hlo.read.literal_text import read_literal, read_shaped_literal
 from hlo.read.value_text import read_shape
-from hlo.types.element_type import ARRAY_TYPES, BF16, BUFFER, C64, F16, F32, ElementType
+from hlo.types.element_type import ARRAY_TYPES, BF16, BUFFER, C64, F8E8M0FNU, F16, F32, ElementType
 from hlo.types.literal import Literal, literal
 from hlo.types.shape import Shape, array
 from hlo.write.literal_print import print_literal, print_shaped_literal
@@ -51,6 +51,12 @@ def test_every_number_of_a_small_float_reads_back() -> None:
     for element_type in (F16, BF16):
         every = np.arange(2**16, dtype=np.uint16).view(element_type.dtype)
         made = literal(every)
+        assert read_literal(made.shape, print_literal(made), None) == made
+
+
+def test_the_smallest_number_of_a_type_without_zero_reads_back() -> None:
+    for bits in (0, 1, 2):
+        made = literal(np.array([bits], np.uint8).view(F8E8M0FNU.dtype))
         assert read_literal(made.shape, print_literal(made), None) == made
 
 
