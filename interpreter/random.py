@@ -187,9 +187,10 @@ def evaluate_rng_bit_generator(
 
 def _as_bits(words: Array, element_type: ElementType) -> Array:
     """The low bits of words as elements of a type."""
-    if element_type.bits < 8:
+    if element_type.is_integer and element_type.bits < 8:
         return narrowed(words, element_type)
-    return words.astype(f"u{element_type.bytes}").view(element_type.dtype)
+    bits = words & words.dtype.type(2**element_type.bits - 1)
+    return bits.astype(f"u{element_type.bytes}").view(element_type.dtype)
 
 
 @evaluates("rng-get-and-update-state", xla="xla/backends/cpu/runtime/rng_state_lib.cc")

@@ -151,14 +151,14 @@ def test_measured_on_xla_cpu(
     assert [int(n) for n in got.ravel()] == bits
 
 
-@pytest.mark.parametrize("element_type", ["u4", "s8", "u16", "bf16", "s32", "f64"])
+@pytest.mark.parametrize("element_type", ["u4", "f4e2m1fn", "s8", "u16", "bf16", "s32", "f64"])
 @pytest.mark.parametrize("algorithm", ["rng_three_fry", "rng_philox"])
 def test_narrow_types_take_the_low_bits(algorithm: str, element_type: str) -> None:
     width = ELEMENT_TYPES[element_type].bits
     after, wide = generate(algorithm, [5, 7], "u64" if width == 64 else "u32", (3, 5))
     same, bits = generate(algorithm, [5, 7], element_type, (3, 5))
     assert same == after
-    codes = bits.view(f"u{bits.dtype.itemsize}") if width >= 8 else bits.astype(np.uint8)
+    codes = bits.astype(np.uint8) if element_type == "u4" else bits.view(f"u{bits.dtype.itemsize}")
     assert (codes == wide & (2**width - 1)).all()
 
 
