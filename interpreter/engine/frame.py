@@ -194,9 +194,13 @@ class Frame:
 def _needed(computation: Computation) -> list[Instruction]:
     """The instructions that do something or that the root needs, in order.
 
-    XLA removes all others before it compiles, so they may be what no platform could run.
+    XLA removes all others before it compiles, so they may be what no platform could run. It keeps
+    those with control dependencies.
     """
     needed = {computation.root}
+    for instr in computation.instructions:
+        if instr.control_predecessors:
+            needed.update((instr, *instr.control_predecessors))
     for instr in reversed(computation.instructions):
         if instr in needed or has_effect(instr):
             needed.update((instr, *instr.operands))

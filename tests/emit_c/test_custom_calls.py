@@ -1,6 +1,7 @@
 """Custom calls in C: the same functions of LAPACK, and the same rest, as the interpreter calls."""
 
 import subprocess
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from strategies.compiled import check, entry
 
 import emit_c
 import hlo
+import interpreter
 from emit_c.custom_calls.table import kernel
 from emit_c.executable.ahead import files
 from emit_c.executable.runtime import set_threads
@@ -285,6 +287,18 @@ dead = bf16[2] custom-call(x), custom_call_target="AllocateBuffer"
 ROOT n = f32[4] negate(x)"""
     executable = emit_c.compile(hlo.parse(entry(lines)), optimize=optimize)
     assert executable(np.float32([1, 2, 3, 4])).tolist() == [-1, -2, -3, -4]
+
+
+def test_a_dead_call_that_others_wait_for_must_fit():
+    """As in XLA, which removes nothing that has control dependencies."""
+    lines = """x = f32[4] parameter(0)
+dead = bf16[2] custom-call(x), custom_call_target="AllocateBuffer"
+ROOT n = f32[4] negate(x), control-predecessors={dead}"""
+    module = hlo.parse(entry(lines))
+    for run in (lambda *_: emit_c.compile(module), partial(interpreter.evaluate, module)):
+        with pytest.raises(hlo.HloError) as caught:
+            run(np.float32([1, 2, 3, 4]))
+        assert caught.value.code == "HLO122"
 
 
 def test_c_has_what_the_interpreter_has():
