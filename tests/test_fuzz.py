@@ -14,9 +14,11 @@ import optimizer
 from tests.fuzz.__main__ import fuzz, parsed_arguments, place_of
 from tests.fuzz.cases import Run, halves
 from tests.fuzz.corpus import CALLS, DONATIONS, DONORS, corpus
+from tests.fuzz.excuses import judge
 from tests.fuzz.findings import shrunk
-from tests.fuzz.judge import Case, Mistake, judge, prepared, read
+from tests.fuzz.judge import prepared, read
 from tests.fuzz.merge import merged
+from tests.fuzz.mistakes import Case, Mistake
 from tests.fuzz.mutate import GENTLE, TEXTUAL, module_of, text_of
 from tests.fuzz.shrink import smaller, split
 
@@ -99,6 +101,22 @@ def test_a_rounding_error_is_excused_and_a_wrong_value_is_not() -> None:
     judge(case, np.float32([1, 0]), "C")
     with pytest.raises(Mistake, match="C:"):
         judge(Case(hlo.parse(text.replace("OP", "negate")), [one], -one), one, "C")
+
+
+def test_a_quotient_may_be_a_product_by_the_reciprocal() -> None:
+    text = """HloModule m
+
+ENTRY e {
+  x = f16[1] parameter(0)
+  one = f16[1] divide(x, x)
+  ROOT r = f16[1] log(one)
+}
+"""
+    # 4.44 * (1 / 4.44) is 0.9995 in f16, whose logarithm is far from 0.
+    case = Case(hlo.parse(text), [np.float16([4.44])], np.float16([0]))
+    judge(case, np.log(np.float16([0.9995])), "optimized")
+    with pytest.raises(Mistake):
+        judge(Case(case.module, [np.float16([4])], case.value), np.float16([-0.5]), "optimized")
 
 
 FOLDED = """

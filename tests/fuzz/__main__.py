@@ -29,7 +29,7 @@ from tests.fuzz.workers import Counts, Found, Worker, watch
 # addresses are checked by calls, which are compiled twice as fast as code in place.
 FLAGS = (
     "-fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=undefined "
-    "-fno-sanitize=null,object-size,pointer-overflow,alignment "
+    "-fno-sanitize=null,object-size,pointer-overflow "
     "--param=asan-instrumentation-with-call-threshold=0"
 )
 EVERY = 15  # seconds between reports

@@ -9,21 +9,10 @@ from typing import TYPE_CHECKING
 import emit_c
 from hlo import HloError
 from hlo_tools.arrays import leaves
-from tests.fuzz.judge import (
-    Case,
-    Mistake,
-    Skipped,
-    can_be_merged,
-    compiled,
-    copied,
-    donates,
-    guarded,
-    judge,
-    prepared,
-    read,
-    unchanged,
-)
+from tests.fuzz.excuses import judge
+from tests.fuzz.judge import can_be_merged, compiled, copied, donates, prepared, read, unchanged
 from tests.fuzz.merge import merged
+from tests.fuzz.mistakes import Case, Mistake, Skipped, guarded
 from tests.fuzz.mutate import module_of, text_of
 from tests.fuzz.workers import At, Counts, Found
 

@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tests.fuzz.findings import Findings, file_name, shrunk
-from tests.fuzz.judge import Mistake, Skipped, compiled, prepared, read
+from tests.fuzz.judge import compiled, prepared, read
+from tests.fuzz.mistakes import Mistake, Skipped
 from tests.fuzz.workers import PATIENCE
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ from unittest.mock import patch
 
 import numpy as np
 
-from interpreter import collectives, contract, indexing, windows
+from interpreter import arithmetic, collectives, contract, indexing, windows
 from interpreter import fold as folds
 from interpreter.numbers import floats
 from interpreter.numbers.widths import narrowed, widened
+from interpreter.table import evaluates
 
 
 def product_by_diagonals(lhs, rhs, result):
@@ -62,6 +63,23 @@ def liberties():
         patch.object(contract, "matrix_product", product_by_diagonals),
         patch.dict(floats.FLOATS, power=power_one_below),
     ):
+        yield
+
+
+@contextmanager
+def quotients_by_reciprocals():
+    """Divide floats by multiplying with the reciprocal, which is rounded for itself."""
+    whole = arithmetic.evaluate_elementwise
+
+    def divide(instr, attrs, x, y):
+        kind = instr.shape.element_type
+        if not kind.is_floating:
+            return whole(instr, attrs, x, y)
+        with np.errstate(all="ignore"):
+            reciprocal = narrowed(1 / widened(y), kind)
+            return narrowed(widened(x) * widened(reciprocal), kind)
+
+    with patch.dict(evaluates._entries, divide=divide):
         yield
 
 
