@@ -74,7 +74,7 @@ class ConstantFolding:
                     given.add(instr)
                 if not given.issuperset(instr.operands):
                     continue
-                operands = [plan.get(o, o) for o in instr.operands]
+                operands = [after(plan, o) for o in instr.operands]
                 if not self.folds(instr, operands) or instr in tied or has_effect(instr):
                     continue
                 new = folded(instr, operands)
@@ -104,6 +104,15 @@ class ConstantFolding:
         read, made = sum(o.shape.size for o in operands), instr.shape.size
         given = sum(o.shape.size for o in sources)
         return max(read, made) <= self.max_elements and made <= given + self.max_growth
+
+
+def after(plan: dict[Instruction, Instruction], operand: Instruction) -> Instruction:
+    """What an operand is once what is planned is done, to it or to what it spreads."""
+    operand = plan.get(operand, operand)
+    if operand.opcode != "broadcast":
+        return operand
+    (spread,) = operand.operands
+    return operand.with_(operands=(plan[spread],)) if spread in plan else operand
 
 
 def source(operand: Instruction) -> Instruction:
