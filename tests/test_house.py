@@ -121,16 +121,19 @@ def test_meanings_cite_their_source(name: str) -> None:
 
 
 # Kernels and what calls them are data until a printer writes them: no file on the way finds names,
-# types or addresses in text. Text are the functions of the prelude and the register tiles, which
-# are known by their names alone, and identifiers and comments that are made of HLO's.
+# types or addresses in text.
 EMISSION = (
     *("codegen", "emit_c.code", "emit_c.contraction", "emit_c.custom_calls", "emit_c.kernels"),
     *("emit_c.opcodes", "emit_c.program", "emit_cuda.kernels", "emit_cuda.opcodes"),
     "emit_cuda.program",
 )
 WRITES_TEXT = {
-    *("codegen.elements.names", "codegen.prelude", "codegen.program.about", "emit_c.code.prelude"),
-    *("emit_c.contraction.library", "emit_c.contraction.tiles", "emit_c.contraction.transposing"),
+    # HLO's names hold signs that identifiers must not.
+    "codegen.elements.names",
+    # People write the functions of the prelude as C.
+    "codegen.prelude.paragraph",
+    # A library of tiles is shared by processes, which know a tile by its name alone.
+    "emit_c.contraction.tiles",
 }
 
 

@@ -7,22 +7,19 @@ emitter may have more of them in a folder of its own.
 
 from __future__ import annotations
 
-import re
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codegen.elements.types import is_narrow, wide
 from codegen.prelude.conversions import OTHERS, conversions
+from codegen.prelude.paragraph import filled, paragraphs_of
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from hlo.types.element_type import ElementType
 
 HERE = Path(__file__).parent
-WORD = re.compile(r"[A-Za-z_]\w*")
 _ALL_TYPES = sorted(ELEMENT_TYPES, key=len, reverse=True)
 
 
@@ -44,10 +41,7 @@ class Prelude:
         """Every function, by name."""
         found: dict[str, str] = {}
         for path in (p for folder in self.folders for p in sorted(folder.glob("*.c*"))):
-            for paragraph in re.split(r"\n\n(?=//|static|__attribute__)", path.read_text().strip()):
-                name = _name(paragraph)
-                if name:
-                    found[name] = paragraph + "\n"
+            found |= paragraphs_of(path.read_text())
         return found
 
     def definition(self, name: str) -> tuple[str, str] | None:
@@ -77,17 +71,6 @@ class Prelude:
         return frozenset(names)
 
 
-@lru_cache(maxsize=512)
-def words(text: str) -> Collection[str]:
-    """The words of a paragraph, each once, in order."""
-    return dict.fromkeys(WORD.findall(text))
-
-
-def without_comments(text: str) -> str:
-    """A paragraph's code alone."""
-    return re.sub(r"//.*", "", text)
-
-
 def typedefs_of_others(used: set[str]) -> str:
     """The types among some words whose elements are stored as their bytes."""
     return "".join(
@@ -95,16 +78,6 @@ def typedefs_of_others(used: set[str]) -> str:
         for n in OTHERS
         if n in used
     )
-
-
-def _name(paragraph: str) -> str | None:
-    match = re.search(
-        r"^(?:static|typedef|extern)\b[^;]*?\b(\w+(?:_\$T)?)\s*[(\[=]|^struct (\w+(?:_\$T)?) \{"
-        r"|^#pragma omp declare reduction\((\w+) ",
-        paragraph,
-        re.MULTILINE,
-    )
-    return match[1] or match[2] or match[3] if match else None
 
 
 def _filled(template: str, element_type: ElementType) -> str:
@@ -124,4 +97,4 @@ def _filled(template: str, element_type: ElementType) -> str:
         "$M": f"0x{(1 << bits) - 1:x}" + ("ull" if bits == 64 else ""),
         "$f": "f" if element_type.name in ("c64", "f32") else "",
     }
-    return re.sub(r"\$[A-Za-z]", lambda m: values[m[0]], template)
+    return filled(template, values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from hlo.write.print import Options, print_instruction
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
 
 # Instructions that a kernel's comment lists at most.
 MOST_LINES = 40
-_NAME = re.compile(r"%([\w.-]+)")
 _SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
 
 
@@ -26,15 +24,17 @@ def about(kernel: Kernel, instr: Instruction) -> list[str]:
     computed = instr.called[0].instructions if is_fusion else kernel.writer.computed
     others = [i for i in computed if i is not instr and i.opcode != "parameter"][:MOST_LINES]
     inside = others if is_fusion else [*others, instr]
-    lines = [print_instruction(i, _SHORT) for i in inside]
-    if names := _operands(kernel.scope):
-        lines = [_NAME.sub(lambda m: f"%{names.get(m[1], m[1])}", line) for line in lines]
+    lines = [print_instruction(_of_arguments(i, kernel.scope), _SHORT) for i in inside]
     return [*lines, print_instruction(instr, _SHORT)] if is_fusion else lines
 
 
-def _operands(scope: Scope) -> dict[str, str]:
-    """For the names of parameters of what is fused, those of what they stand for."""
-    if scope.outer is None:
-        return {}
-    outer = _operands(scope.outer)
-    return {p.name: outer.get(o.name, o.name) for p, o in scope.arguments.items()}
+def _of_arguments(instr: Instruction, scope: Scope) -> Instruction:
+    """An instruction with what the parameters of what is fused stand for as its operands."""
+    return instr.with_(operands=tuple([_argument(o, scope) for o in instr.operands]))
+
+
+def _argument(instr: Instruction, scope: Scope) -> Instruction:
+    """What an instruction stands for if it is a parameter of what is fused; else itself."""
+    if scope.outer is None or instr not in scope.arguments:
+        return instr
+    return _argument(scope.arguments[instr], scope.outer)

@@ -6,10 +6,9 @@ where they are compiled apart, once for all modules: see `emit_c.executable.tile
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from codegen.prelude import words
+from codegen.prelude.paragraph import head_of, with_storage, words
 from emit_c.code.prelude import apart, prelude
 from emit_c.contraction.bytes import add_bytes
 from emit_c.contraction.tiles import head, tile_of, tile_text
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 # So begin their names.
 PREFIX = "hlo_"
-_HEAD = re.compile(r"^static ([^{]*) \{$", re.MULTILINE)
 # Functions of numbers are also made for vectors: not for single branches, for none has an effect.
 _INLINED = "__attribute__((always_inline))\nstatic inline "
 _WITH_VECTORS = '__attribute__((simd("notinbranch"), const))\n'
@@ -62,7 +60,7 @@ def _text(name: str, storage: str) -> str:
     if is_transpose(name):
         return transpose_text(name, storage)
     text = apart(name).replace(_INLINED, f"{_WITH_VECTORS}static ")
-    return re.sub(r"^static ", storage, text, count=1, flags=re.MULTILINE)
+    return with_storage(text, storage)
 
 
 def _head(name: str) -> str:
@@ -71,6 +69,4 @@ def _head(name: str) -> str:
     if is_transpose(name):
         return transpose_head(name)
     text = _text(name, "static ")
-    found = _HEAD.search(text)
-    assert found, name
-    return f"{_WITH_VECTORS if _WITH_VECTORS in text else ''}{found[1]}"
+    return f"{_WITH_VECTORS if _WITH_VECTORS in text else ''}{head_of(text)}"

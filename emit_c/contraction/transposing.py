@@ -7,7 +7,6 @@ bits of that place by one, and after as many times as j has bits, i and j have c
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
 # Bits of numbers, and how many of them a vector has.
 LANES = {32: 16, 64: 8}
-_NAME = re.compile(r"hlo_transpose_u(32|64)")
 
 
 def transpose_name(bits: int) -> str:
@@ -25,7 +23,7 @@ def transpose_name(bits: int) -> str:
 
 def is_transpose(name: str) -> bool:
     """Whether a function is one of these."""
-    return _NAME.fullmatch(name) is not None
+    return name in map(transpose_name, LANES)
 
 
 def transpose_head(name: str) -> str:

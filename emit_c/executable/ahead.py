@@ -11,7 +11,6 @@ XLA, `tfcompile`.
 from __future__ import annotations
 
 import ctypes
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from string import Template
@@ -172,7 +171,7 @@ def files(module: Module, name: str) -> dict[str, str]:
     HloError
         HLO181 if an instruction can't be emitted.
     """
-    program = emit(prepare(module))
+    program = emit(prepare(module), exported=False)
     head = signature(module, name)
     texts = {
         "name": head.name,
@@ -196,12 +195,11 @@ def files(module: Module, name: str) -> dict[str, str]:
         constants=_read(program.parts),
         foreign=prototypes(program.functions),
     )
-    source = re.sub(r"^(?=int run\(|void load_constants\()", "static ", parts.whole(), flags=re.M)
     made = {
         path.name.replace("module.", f"{head.name}."): Template(path.read_text()).substitute(texts)
         for path in sorted((FOLDER / "ahead").iterdir())
     }
-    made[f"{head.name}.c"] = f"{source}\n{made[f'{head.name}.c']}"
+    made[f"{head.name}.c"] = f"{parts.whole()}\n{made[f'{head.name}.c']}"
     return made | c_files()
 
 

@@ -89,6 +89,7 @@ def emit(
     units: Units | None = None,
     watch: Watch | None = None,
     plain: bool = False,
+    exported: bool = True,
 ) -> Program:
     """Write a module as C, as it is: `optimizer.optimize` or `optimizer.prepare` made it.
 
@@ -101,6 +102,8 @@ def emit(
     watch : is shown what the passes make of each kernel: see `emit_c.kernels.passes`.
     plain : write loops as one would by hand: without those passes, but the last one, which is for
         readers, and without tiles.
+
+    exported : let other files call the entry and `load_constants`.
 
     Raises
     ------
@@ -123,7 +126,7 @@ def emit(
     loaded = [name for name, each in writer.constants.definitions.items() if each.is_loaded]
     calls = [defined(function.placed(writer.memory)) for function in writer.functions.values()]
     texts = [
-        each.exported if name == ENTRY else each.text
+        each.exported if exported and name == ENTRY else each.text
         for name, each in zip(writer.functions, calls, strict=True)
     ]
     constants, foreign = writer.constants, writer.constants.foreign
@@ -135,7 +138,7 @@ def emit(
         writer.kernels.functions,
         writer.kernels.entries,
         CallingUnit(
-            "\n".join([constants.loader(), *texts]),
+            "\n".join([constants.loader("" if exported else "static "), *texts]),
             dict.fromkeys(chain(loaded, *(each.mentions for each in calls))),
         ),
     )

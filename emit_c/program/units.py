@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from codegen.prelude import words
+from codegen.prelude.paragraph import words
 from emit_c.code.prelude import prelude
 from emit_c.contraction.library import called, declarations, definitions
 

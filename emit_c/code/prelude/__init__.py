@@ -10,12 +10,12 @@ numbers to a number have two names: inlined, `exp_f32`; called, `hlo_exp_f32`.
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from codegen.prelude import HERE, Prelude, typedefs_of_others, without_comments, words
+from codegen.prelude import HERE, Prelude, typedefs_of_others
+from codegen.prelude.paragraph import is_static, number_function, without_comments, words
 from hlo.support.compiler import calls_with_vectors
 
 if TYPE_CHECKING:
@@ -39,11 +39,6 @@ typedef double _Complex c128;
 typedef u8 pred;
 """
 _APART = "hlo_"
-_NUMBERS = re.compile(
-    r"^__attribute__\(\(always_inline\)\)\n"
-    r"static inline (f32|f64) (\w+)\((\1 \w+(?:, \1 \w+)*)\) \{$",
-    re.MULTILINE,
-)
 
 
 @cache
@@ -57,19 +52,18 @@ def _definition(name: str) -> tuple[str, str] | None:
 @cache
 def functions_of_numbers() -> frozenset[str]:
     """The long functions from numbers to a number; with `hlo_` before them, their other names."""
-    return frozenset(name for name, text in PRELUDE.paragraphs.items() if _NUMBERS.search(text))
+    return frozenset(name for name, text in PRELUDE.paragraphs.items() if number_function(text))
 
 
 def _to_be_called(name: str) -> str:
     """The definition of a function of numbers under its other name."""
-    found = _NUMBERS.search(PRELUDE.paragraphs[name])
+    found = number_function(PRELUDE.paragraphs[name])
     assert found, name
-    kind, _, parameters = found.groups()
-    given = ", ".join(part.split()[1] for part in parameters.split(", "))
     return (
         f"// {name}, to be called where the code is to be short rather than fast.\n"
-        f"__attribute__((always_inline))\nstatic inline {kind} {_APART}{name}({parameters}) {{\n"
-        f"  return {name}({given});\n}}\n"
+        "__attribute__((always_inline))\n"
+        f"static inline {found.kind} {_APART}{name}({found.parameters}) {{\n"
+        f"  return {name}({', '.join(found.arguments)});\n}}\n"
     )
 
 
@@ -82,7 +76,7 @@ def apart(name: str) -> str:
     if name.removeprefix(_APART) in functions_of_numbers() and not calls_with_vectors():
         return ""
     found = _definition(name) if name.startswith(_APART) else None
-    return found[1] if found and re.search(r"^static ", found[1], re.MULTILINE) else ""
+    return found[1] if found and is_static(found[1]) else ""
 
 
 def prelude(names: Iterable[str], *, whole: bool = True) -> str:

@@ -12,7 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from codegen.prelude import HERE, Prelude, typedefs_of_others, without_comments, words
+from codegen.prelude import HERE, Prelude, typedefs_of_others
+from codegen.prelude.paragraph import without_comments, words
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:

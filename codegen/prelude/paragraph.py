@@ -1,0 +1,94 @@
+"""The `.c` files of the prelude, read into paragraphs: a comment, then a function.
+
+People write these files as C, so this is where C is read as text; what comes of it is data.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+_BREAK = re.compile(r"\n\n(?=//|static|__attribute__)")
+_NAMED = re.compile(
+    r"^(?:static|typedef|extern)\b[^;]*?\b(\w+(?:_\$T)?)\s*[(\[=]|^struct (\w+(?:_\$T)?) \{"
+    r"|^#pragma omp declare reduction\((\w+) ",
+    re.MULTILINE,
+)
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_COMMENT = re.compile(r"//.*")
+_HOLE = re.compile(r"\$[A-Za-z]")
+_STATIC = re.compile(r"^static ", re.MULTILINE)
+_HEAD = re.compile(r"^static ([^{]*) \{$", re.MULTILINE)
+_OF_NUMBERS = re.compile(
+    r"^__attribute__\(\(always_inline\)\)\n"
+    r"static inline (f32|f64) (\w+)\((\1 \w+(?:, \1 \w+)*)\) \{$",
+    re.MULTILINE,
+)
+
+
+class NumberFunction(NamedTuple):
+    """The head of a function from numbers to a number of the same type.
+
+    Attributes
+    ----------
+    parameters : as C declares them.
+    arguments : their names.
+    """
+
+    kind: str
+    parameters: str
+    arguments: tuple[str, ...]
+
+
+def paragraphs_of(text: str) -> Iterator[tuple[str, str]]:
+    """The paragraphs of a file that define something: the name of each, and its text."""
+    for paragraph in _BREAK.split(text.strip()):
+        found = _NAMED.search(paragraph)
+        if found:
+            yield next(name for name in found.groups() if name), paragraph + "\n"
+
+
+@lru_cache(maxsize=512)
+def words(text: str) -> Collection[str]:
+    """The words of a paragraph, each once, in order."""
+    return dict.fromkeys(_WORD.findall(text))
+
+
+def without_comments(text: str) -> str:
+    """A paragraph's code alone."""
+    return _COMMENT.sub("", text)
+
+
+def filled(template: str, values: Mapping[str, str]) -> str:
+    """A template with texts in the place of `$T` and the like."""
+    return _HOLE.sub(lambda hole: values[hole[0]], template)
+
+
+def is_static(text: str) -> bool:
+    """Whether a paragraph defines something that no other file sees."""
+    return _STATIC.search(text) is not None
+
+
+def with_storage(text: str, storage: str) -> str:
+    """A paragraph with another word, or none, for its first `static `."""
+    return _STATIC.sub(storage, text, count=1)
+
+
+def head_of(text: str) -> str:
+    """The head of the function that a paragraph defines, without `static`."""
+    found = _HEAD.search(text)
+    assert found, text
+    return found[1]
+
+
+def number_function(text: str) -> NumberFunction | None:
+    """The head of an inlined function from numbers to a number; None of any other paragraph."""
+    found = _OF_NUMBERS.search(text)
+    if found is None:
+        return None
+    names = tuple(part.split()[1] for part in found[3].split(", "))
+    return NumberFunction(found[1], found[3], names)
