@@ -39,7 +39,7 @@ _MOST_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
-class Report:
+class BugReport:
     """What was run, and what came of it.
 
     Attributes
@@ -60,7 +60,7 @@ class Report:
     files: dict[str, str]
 
 
-def make_report(words: Sequence[str], path: str) -> Report:
+def make_report(words: Sequence[str], path: str) -> BugReport:
     """Run a command line of `hlo`, and write the zip.
 
     Parameters
@@ -90,7 +90,7 @@ def make_report(words: Sequence[str], path: str) -> Report:
         status, out, err = run_words(told, Path(folder))
         made = {p.name: p for p in Path(folder).iterdir() if p.is_file() and p.name not in given}
         outputs = {name: file.read_bytes() for name, file in made.items()}
-    report = Report(
+    report = BugReport(
         tuple(told),
         status,
         out,
@@ -111,12 +111,12 @@ def make_report(words: Sequence[str], path: str) -> Report:
     return report
 
 
-def read_report(path: str, folder: Path) -> tuple[Report, dict[str, bytes]]:
+def read_report(path: str, folder: Path) -> tuple[BugReport, dict[str, bytes]]:
     """Unpack a zip into a folder.
 
     Returns
     -------
-    tuple of Report and dict
+    tuple of BugReport and dict
         the report, and the files that the run wrote.
 
     Raises
@@ -132,7 +132,7 @@ def read_report(path: str, folder: Path) -> tuple[Report, dict[str, bytes]]:
             if data.pop("format") != FORMAT:
                 raise HloError("HLO201", f"{path} is a report of another version of PyHLO")
             data["words"] = tuple(data["words"])
-            report = Report(**data)
+            report = BugReport(**data)
             outputs: dict[str, bytes] = {}
             for name in archive.namelist():
                 kind, _, own = name.partition("/")
@@ -147,7 +147,7 @@ def read_report(path: str, folder: Path) -> tuple[Report, dict[str, bytes]]:
     return report, outputs
 
 
-def refuse_code(report: Report) -> None:
+def refuse_code(report: BugReport) -> None:
     """Refuse a report whose run would run code from it, or write somewhere else.
 
     Raises

@@ -50,7 +50,7 @@ class Error:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class InstructionError:
     """An instruction with its error: all of it, and what it adds itself to those of its operands.
 
     Attributes
@@ -66,7 +66,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class PassError:
     """The error of the module's result after a pass."""
 
     name: str
@@ -126,7 +126,7 @@ def error_of(got: Value, exact: Value) -> Error:
     return worst
 
 
-def instruction_errors(module: Module, arguments: Sequence[Value]) -> list[Row]:
+def instruction_errors(module: Module, arguments: Sequence[Value]) -> list[InstructionError]:
     """The error of each instruction of the entry computation that computes floats.
 
     Raises
@@ -136,12 +136,12 @@ def instruction_errors(module: Module, arguments: Sequence[Value]) -> list[Row]:
     """
     got = values_of(module, arguments)
     exact = values_of(in_f64(module), [as_f64(a) for a in arguments])
-    rows: list[Row] = []
+    rows: list[InstructionError] = []
     for instr in module.entry.instructions:
         floats = any(t.element_type.kind in ("float", "complex") for _, t in instr.shape.leaves())
         if floats and "leaf" not in instr.row.traits and instr.name in exact:
             own = own_error(instr, got)
-            rows.append(Row(instr, error_of(got[instr.name], exact[instr.name]), own))
+            rows.append(InstructionError(instr, error_of(got[instr.name], exact[instr.name]), own))
     return rows
 
 
@@ -170,21 +170,21 @@ def values_of(module: Module, arguments: Sequence[Value]) -> dict[str, Value]:
     return found
 
 
-class _Stops(Silent):
+class _PassErrors(Silent):
     """Evaluates the module after each pass that changed it."""
 
     def __init__(self, arguments: Sequence[Value], exact: Value) -> None:
         self.arguments, self.exact = arguments, exact
-        self.found: list[Stop] = []
+        self.found: list[PassError] = []
 
     def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:  # noqa: ARG002
         """Look at one."""
         if after is not before and not isinstance(pass_, Pipeline | Fixpoint):
             error = error_of(evaluate(after, *self.arguments), self.exact)
-            self.found.append(Stop(pass_.name, error))
+            self.found.append(PassError(pass_.name, error))
 
 
-def pass_errors(module: Module, passes: Pass, arguments: Sequence[Value]) -> list[Stop]:
+def pass_errors(module: Module, passes: Pass, arguments: Sequence[Value]) -> list[PassError]:
     """The error of the result before the passes, and after each one that changes the module.
 
     Raises
@@ -193,7 +193,7 @@ def pass_errors(module: Module, passes: Pass, arguments: Sequence[Value]) -> lis
         as `in_f64`, and as evaluating does.
     """
     exact = evaluate(in_f64(module), *[as_f64(a) for a in arguments])
-    first = Stop("", error_of(evaluate(module, *arguments), exact))
-    stops = _Stops(arguments, exact)
+    first = PassError("", error_of(evaluate(module, *arguments), exact))
+    stops = _PassErrors(arguments, exact)
     Log([Verify(), stops]).run(passes, module)
     return [first, *stops.found]

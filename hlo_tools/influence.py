@@ -32,7 +32,7 @@ MOST_ELEMENTS = 64
 MORE = 2
 
 
-class Source(NamedTuple):
+class ArgumentElement(NamedTuple):
     """An element of an argument."""
 
     argument: int
@@ -49,8 +49,8 @@ class Influence:
     moved : for each element of the result, the one whose value it has; None if it was computed.
     """
 
-    sources: tuple[frozenset[Source], ...]
-    moved: tuple[Source | None, ...]
+    sources: tuple[frozenset[ArgumentElement], ...]
+    moved: tuple[ArgumentElement | None, ...]
 
     @property
     def only_moves(self) -> bool:
@@ -69,11 +69,11 @@ def influence(
     run : what gives the result for some arguments.
     """
     before = flat(run(arguments))
-    sources: list[set[Source]] = [set() for _ in before]
-    follows: list[dict[Source, bool]] = [{} for _ in before]
+    sources: list[set[ArgumentElement]] = [set() for _ in before]
+    follows: list[dict[ArgumentElement, bool]] = [{} for _ in before]
     for n, argument in enumerate(arguments):
         for element, value in enumerate(argument.ravel()):
-            source = Source(n, element)
+            source = ArgumentElement(n, element)
             for changed in changes(argument.dtype, value):
                 other = argument.copy()
                 other.reshape(-1)[element] = changed

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ModeRun:
     """A module as it was compiled in one way, and run.
 
     Attributes
@@ -50,7 +50,9 @@ class Way:
     refused: str = ""
 
 
-def ways(module: Module, arguments: Sequence[Any], mode: str, ablated: Sequence[str]) -> list[Way]:
+def ways(
+    module: Module, arguments: Sequence[Any], mode: str, ablated: Sequence[str]
+) -> list[ModeRun]:
     """The module in the mode that is asked for, beside others.
 
     Parameters
@@ -74,18 +76,18 @@ def ways(module: Module, arguments: Sequence[Any], mode: str, ablated: Sequence[
             found.append(way(title, made, arguments))
         except HloError as error:
             # Later passes, or the emitter, may rely on what it does.
-            found.append(Way(title, refused=error.message))
+            found.append(ModeRun(title, refused=error.message))
     return found
 
 
-def way(title: str, module: Module, arguments: Sequence[Any]) -> Way:
+def way(title: str, module: Module, arguments: Sequence[Any]) -> ModeRun:
     """Compile a module as it is, and run it for a moment."""
     # It takes as long to import as all the rest.
     from emit_c.executable.profile import profile  # noqa: PLC0415
 
     ran = profile(prepare(static_form(module)), arguments)
     rows = ran.rows()
-    return Way(
+    return ModeRun(
         title,
         ran.value,
         len(rows),
@@ -110,7 +112,7 @@ def _without(passes: Sequence[Pass], name: str) -> tuple[Pass, ...]:
     return tuple(kept)
 
 
-def table(found: Sequence[Way]) -> Table:
+def table(found: Sequence[ModeRun]) -> Table:
     """A row for each way, its time also beside that of the compiled module."""
     base = next(each for each in found if each.title == "compiled").seconds
     made = table_of(("",), ("kernels", "launches", "bytes", "time", "of compiled"))

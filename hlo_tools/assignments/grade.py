@@ -13,7 +13,7 @@ from hlo.errors.error import HloError
 from hlo.verify import verify
 from hlo_tools.assignments.assignment import read_folder
 from hlo_tools.assignments.bugs import all_bugs
-from hlo_tools.exercises.apart import Report, check_apart, run_apart
+from hlo_tools.exercises.apart import GradedAnswer, check_apart, run_apart
 from hlo_tools.exercises.catalogue import EXERCISES
 
 if TYPE_CHECKING:
@@ -52,12 +52,14 @@ def grade(folder: Path, limits: Limits) -> Iterator[Mark]:
         exercise = EXERCISES[number]
         path = folder / f"exercise{number:02}{exercise.suffix}"
         if not path.is_file():
-            yield mark(folder, f"exercise {number}", Report(number, "missing", "no such file"))
+            yield mark(
+                folder, f"exercise {number}", GradedAnswer(number, "missing", "no such file")
+            )
         else:
             yield mark(folder, f"exercise {number}", check_apart(number, path, limits))
 
 
-def mark(folder: Path, item: str, report: Report) -> Mark:
+def mark(folder: Path, item: str, report: GradedAnswer) -> Mark:
     """What a report is worth."""
     points = {"right": FULL, "large": LARGE, "weak": WEAK}.get(report.status, 0)
     # A student's table names a student's files as the student does.
@@ -65,25 +67,25 @@ def mark(folder: Path, item: str, report: Report) -> Mark:
     return Mark(folder.name, item, report.status, points, FULL, message)
 
 
-def judge(name: str, path: Path) -> Report:
+def judge(name: str, path: Path) -> GradedAnswer:
     """Whether a module shows a bug: the suspect is wrong on it, the unmodified project is not."""
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError):
-        return Report(0, "missing", "no such file")
+        return GradedAnswer(0, "missing", "no such file")
     if "ROOT" not in text:
-        return Report(0, "unwritten", "it is not written yet")
+        return GradedAnswer(0, "unwritten", "it is not written yet")
     try:
         module = hlo.parse(text, path.name)
         verify(module)
         told = all_bugs()[name].wrong_on(module)
     except HloError as error:
-        return Report(0, "error", str(error).partition("\n")[0])
+        return GradedAnswer(0, "error", str(error).partition("\n")[0])
     if told is None:
-        return Report(0, "wrong", "the suspect is right on this module")
+        return GradedAnswer(0, "wrong", "the suspect is right on this module")
     count = sum(1 for _ in module.instructions())
     status = "right" if count <= SMALL else "large"
-    return Report(0, status, f"found, by {count} instructions")
+    return GradedAnswer(0, status, f"found, by {count} instructions")
 
 
 def as_text(marks: Sequence[Mark]) -> str:

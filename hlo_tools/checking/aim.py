@@ -91,7 +91,7 @@ def aim_of(pass_: Pass) -> Aim:
     """What a pass, or all passes of a pipeline, look for."""
     aim = Aim()
     for each in members(pass_):
-        Reader(aim, each).read()
+        PassReader(aim, each).read()
         aim.folders.append(each.name)
     for rule in aim.rules:
         _read_pattern(aim, rule)
@@ -114,7 +114,7 @@ def _read_pattern(aim: Aim, rule: Rule) -> None:
             aim.opcodes["constant"] += 1
 
 
-class Reader:
+class PassReader:
     """Reads the code of one pass.
 
     Attributes

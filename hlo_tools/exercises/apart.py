@@ -29,7 +29,7 @@ CHECKS = {
 
 
 @dataclass(frozen=True)
-class Report:
+class GradedAnswer:
     """What came of an answer.
 
     Attributes
@@ -65,12 +65,12 @@ class Limits:
 DEFAULT = Limits()
 
 
-def check_apart(number: int, path: Path, limits: Limits = DEFAULT) -> Report:
+def check_apart(number: int, path: Path, limits: Limits = DEFAULT) -> GradedAnswer:
     """Check an answer to an exercise in a process of its own."""
     return run_apart("exercise", str(number), path, limits)
 
 
-def run_apart(what: str, name: str, path: Path, limits: Limits = DEFAULT) -> Report:
+def run_apart(what: str, name: str, path: Path, limits: Limits = DEFAULT) -> GradedAnswer:
     """Look at an answer in a process of its own."""
     reading, writing = os.pipe()
     numbers = [writing, limits.seconds, limits.megabytes, limits.examples]
@@ -95,14 +95,14 @@ def run_apart(what: str, name: str, path: Path, limits: Limits = DEFAULT) -> Rep
             _end_all(process)
             os.close(reading)
             told = f"it has not come to an end after {PATIENCE * limits.seconds} s"
-            return Report(number, "time", told)
+            return GradedAnswer(number, "time", told)
         # What it has started and left behind would keep the pipe open.
         _end_all(process)
     with os.fdopen(reading) as pipe:
         told = pipe.read()
     if not told:
         return _ended(number, process.returncode, limits.seconds)
-    return Report(**json.loads(told))
+    return GradedAnswer(**json.loads(told))
 
 
 def _end_all(process: subprocess.Popen[bytes]) -> None:
@@ -111,35 +111,37 @@ def _end_all(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def _ended(number: int, status: int, seconds: int) -> Report:
+def _ended(number: int, status: int, seconds: int) -> GradedAnswer:
     """A process that said nothing."""
     if -status in (9, 24):  # SIGKILL, SIGXCPU
-        return Report(number, "time", f"it ran for more than {seconds} s: does it come to an end?")
+        return GradedAnswer(
+            number, "time", f"it ran for more than {seconds} s: does it come to an end?"
+        )
     told = f"signal {-status}" if status < 0 else f"status {status}"
-    return Report(number, "ended", f"the process ended by itself ({told}), without a result")
+    return GradedAnswer(number, "ended", f"the process ended by itself ({told}), without a result")
 
 
-def check_here(number: int, path: Path, examples: int = 100, shrinking: float = 8) -> Report:
+def check_here(number: int, path: Path, examples: int = 100, shrinking: float = 8) -> GradedAnswer:
     """Check an answer in this process."""
     from hlo.errors.error import HloError  # noqa: PLC0415
     from hlo_tools.exercises.catalogue import EXERCISES  # noqa: PLC0415
-    from hlo_tools.exercises.exercise import Effort  # noqa: PLC0415
+    from hlo_tools.exercises.exercise import SearchEffort  # noqa: PLC0415
 
     exercise = EXERCISES[number]
     try:
-        found = exercise.find(exercise.read(path), Effort(examples, shrinking))
+        found = exercise.find(exercise.read(path), SearchEffort(examples, shrinking))
     except HloError as error:
-        return Report(number, "missing" if error.code == "HLO204" else "error", str(error))
+        return GradedAnswer(number, "missing" if error.code == "HLO204" else "error", str(error))
     except MemoryError:
-        return Report(number, "memory", "it needs more memory than there is")
+        return GradedAnswer(number, "memory", "it needs more memory than there is")
     if found is None:
-        return Report(number, "right", f"exercise {number} is right")
+        return GradedAnswer(number, "right", f"exercise {number} is right")
     place = found.place
     where = (str(place), place.function) if place else ("", "")
-    return Report(number, found.kind, found.message, found.shown, *where)
+    return GradedAnswer(number, found.kind, found.message, found.shown, *where)
 
 
-def check_number(number: str, path: Path) -> Report:
+def check_number(number: str, path: Path) -> GradedAnswer:
     """Check an answer as the process is told to."""
     return check_here(int(number), path, int(sys.argv[-1]))
 
@@ -155,12 +157,12 @@ def main(words: list[str]) -> None:
     try:
         report = getattr(import_module(module), function)(name, Path(path))
     except MemoryError:
-        report = Report(0, "memory", f"it needs more than {megabytes} MB")
+        report = GradedAnswer(0, "memory", f"it needs more than {megabytes} MB")
     except SystemExit:
-        report = Report(0, "ended", "it ends the program, without a result")
+        report = GradedAnswer(0, "ended", "it ends the program, without a result")
     except Exception as error:
         told = f"{type(error).__name__}: {error}".partition("\n")[0]
-        report = Report(0, "error", told)
+        report = GradedAnswer(0, "error", told)
     with os.fdopen(int(pipe), "w") as file:
         json.dump(asdict(report), file)
 

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hlo.errors.error import HloError
-from hlo_tools.exercises.finding import Finding, raised, value_text
+from hlo_tools.exercises.finding import Mistake, raised, value_text
 from interpreter.engine.frame import quiet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from hlo_tools.exercises.exercise import Answer
+    from hlo_tools.exercises.exercise import Submission
 
 
 @dataclass(frozen=True)
-class Call:
+class ShownCall:
     """Arguments of a function, and how they are shown."""
 
     arguments: tuple[Any, ...]
@@ -27,15 +27,15 @@ REFUSED = "an error"
 
 
 def compare_calls(
-    answer: Answer,
+    answer: Submission,
     name: str,
     own: Callable[..., Any],
-    calls: Iterable[Call],
+    calls: Iterable[ShownCall],
     *,
     same: Callable[[Any, Any], bool] = lambda x, y: bool(x == y),
     show: Callable[[Any], str] = value_text,
     may_refuse: bool = False,
-) -> Finding | None:
+) -> Mistake | None:
     """The shortest call on which two functions differ.
 
     Parameters
@@ -43,7 +43,7 @@ def compare_calls(
     same : whether two results are equal.
     may_refuse : an HloError or ValueError counts as a result: where one refuses, so must the other.
     """
-    wrong: list[tuple[Call, Any, Any]] = []
+    wrong: list[tuple[ShownCall, Any, Any]] = []
     for call in calls:
         want = result_of(own, call, may_refuse)
         try:
@@ -57,7 +57,7 @@ def compare_calls(
         return None
     call, want, got = min(wrong, key=lambda w: len(w[0].shown))
     shown = f"{call.shown}\n\n// expected  {told(show, want)}\n// yours     {told(show, got)}"
-    found = Finding("wrong", f"{name} gives a wrong result", shown)
+    found = Mistake("wrong", f"{name} gives a wrong result", shown)
     return _again(found, answer, name, call)
 
 
@@ -82,7 +82,7 @@ def same_truth(want: Any, got: Any) -> bool:
     return str(got) in ("True", "False") and bool(want) == bool(got)
 
 
-def result_of(function: Callable[..., Any], call: Call, may_refuse: bool) -> Any:
+def result_of(function: Callable[..., Any], call: ShownCall, may_refuse: bool) -> Any:
     """What a function gives, or that it refuses."""
     with quiet():
         if not may_refuse:
@@ -90,15 +90,15 @@ def result_of(function: Callable[..., Any], call: Call, may_refuse: bool) -> Any
         return _or_refused(function, call)
 
 
-def _or_refused(function: Callable[..., Any], call: Call) -> Any:
+def _or_refused(function: Callable[..., Any], call: ShownCall) -> Any:
     try:
         return function(*call.arguments)
     except (HloError, ValueError):
         return REFUSED
 
 
-def _again(found: Finding, answer: Answer, name: str, call: Call) -> Finding:
-    return Finding(
+def _again(found: Mistake, answer: Submission, name: str, call: ShownCall) -> Mistake:
+    return Mistake(
         found.kind,
         found.message,
         found.shown,

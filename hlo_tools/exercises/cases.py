@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hlo.build import Builder, module
 from hlo.errors.error import HloError
-from hlo_tools.exercises.finding import Finding, case_text, raised
+from hlo_tools.exercises.finding import Mistake, case_text, raised
 from hlo_tools.generate.modules import DECLARED
 from hlo_tools.generate.operands import TYPES, UnfitError, operands_for, random_shape
 from hlo_tools.generate.values import nasty, tame
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from hlo.table import OpTable
     from hlo.types.element_type import ElementType
-    from hlo_tools.exercises.exercise import Answer, Effort
+    from hlo_tools.exercises.exercise import SearchEffort, Submission
 
 Entry = TypeVar("Entry")
 # How many operands and attributes to try for each one that fits.
@@ -68,13 +68,13 @@ def one_instruction(
 
 
 def compare_cases(
-    answer: Answer,
+    answer: Submission,
     name: str,
     cases: Iterator[Case],
     wrong: Callable[[Case], Wrong | None],
-    effort: Effort,
+    effort: SearchEffort,
     message: str,
-) -> Finding | None:
+) -> Mistake | None:
     """The smallest case that can be found on which a student's function is wrong."""
     for case in cases:
         if (found := wrong(case)) is None:
@@ -91,20 +91,20 @@ def compare_cases(
 
 
 def _finding(
-    answer: Answer,
+    answer: Submission,
     name: str,
     case: Case,
     told: Wrong,
     wrong: Callable[[Case], Wrong | None],
     message: str,
-) -> Finding:
+) -> Mistake:
     if told.error is not None:
         shown = str(case.module).rstrip()
         found = raised(name, told.error, answer.path, shown)
     else:
-        found = Finding("wrong", message, case_text(case, told.want, told.got))
+        found = Mistake("wrong", message, case_text(case, told.want, told.got))
     place = answer.place(name)
-    return Finding(found.kind, found.message, found.shown, place, lambda: wrong(case))
+    return Mistake(found.kind, found.message, found.shown, place, lambda: wrong(case))
 
 
 class Watched:

@@ -12,7 +12,7 @@ from emit_c.table import emits_c
 from hlo.types.element_type import F32, S32
 from hlo_tools.exercises.cases import Watched, Wrong, one_instruction, run_with
 from hlo_tools.exercises.exercise import Exercise
-from hlo_tools.exercises.finding import Finding, case_text, raised
+from hlo_tools.exercises.finding import Mistake, case_text, raised
 from hlo_tools.exercises.meaning import differs
 from hlo_tools.generate.values import nasty
 from hlo_tools.shrink.case import Case
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hlo.types.element_type import ElementType
-    from hlo_tools.exercises.exercise import Answer, Effort
+    from hlo_tools.exercises.exercise import SearchEffort, Submission
 
 # A compiler runs for each case, so there are few.
 CASES = 8
@@ -34,10 +34,10 @@ def check_c(
     entry: type[Scalar | Element],
     types: tuple[ElementType, ...],
     given: str = "",
-) -> Callable[[Answer, Effort], Finding | None]:
+) -> Callable[[Submission, SearchEffort], Mistake | None]:
     """How a student's C of an opcode is checked: compiled, against the interpreter."""
 
-    def check(answer: Answer, effort: Effort) -> Finding | None:
+    def check(answer: Submission, effort: SearchEffort) -> Mistake | None:
         watched = Watched(answer[name])
 
         def wrong(case: Case) -> Wrong | None:
@@ -69,14 +69,14 @@ def check_c(
 
 
 def tell(
-    answer: Answer, name: str, case: Case, told: Wrong, wrong: Callable[[Case], Wrong | None]
-) -> Finding:
+    answer: Submission, name: str, case: Case, told: Wrong, wrong: Callable[[Case], Wrong | None]
+) -> Mistake:
     """A finding about a module's C."""
     if told.error is not None:
         return raised(name, told.error, answer.path, str(case.module).rstrip())
     message = f"{name}: the C gives another value than the interpreter"
     shown = case_text(case, told.want, told.got)
-    return Finding("wrong", message, shown, answer.place(name), lambda: wrong(case))
+    return Mistake("wrong", message, shown, answer.place(name), lambda: wrong(case))
 
 
 def own(opcode: str) -> Any:

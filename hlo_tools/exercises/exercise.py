@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from hlo.errors.error import HloError, did_you_mean
-from hlo_tools.exercises.finding import Finding, Place, raised
+from hlo_tools.exercises.finding import FunctionPlace, Mistake, raised
 from hlo_tools.own_passes import load
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def course_folder() -> Path:
 
 
 @dataclass(frozen=True)
-class Effort:
+class SearchEffort:
     """How hard to look for a mistake.
 
     Attributes
@@ -48,7 +48,7 @@ class Effort:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Submission:
     """What a student has written, or the project itself.
 
     Attributes
@@ -65,7 +65,7 @@ class Answer:
         """The value of a name."""
         return self.values[name]
 
-    def place(self, name: str) -> Place | None:
+    def place(self, name: str) -> FunctionPlace | None:
         """Where a function, or a method of a class, begins: the line behind its docstring."""
         value = self.values.get(name)
         function: Any = getattr(value, "run", value)
@@ -78,10 +78,10 @@ class Answer:
             return None
         lines = sorted({line for _, _, line in code.co_lines() if line})
         behind = [line for line in lines if line > code.co_firstlineno]
-        return Place(self.path.name, (behind or lines)[0], function.__qualname__)
+        return FunctionPlace(self.path.name, (behind or lines)[0], function.__qualname__)
 
 
-Check = "Callable[[Answer, Effort], Finding | None]"
+Check = "Callable[[Submission, SearchEffort], Mistake | None]"
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Exercise:
     level: str
     wants: Mapping[str, Callable[[], Any]]
     replaces: str
-    check: Callable[[Answer, Effort], Finding | None] = field(repr=False)
+    check: Callable[[Submission, SearchEffort], Mistake | None] = field(repr=False)
     suffix: str = ".py"
 
     @property
@@ -116,11 +116,11 @@ class Exercise:
         """What a student begins with."""
         return (self.folder / f"stub{self.suffix}").read_text()
 
-    def own(self) -> Answer:
+    def own(self) -> Submission:
         """The project's own solution."""
-        return Answer({name: make() for name, make in self.wants.items()})
+        return Submission({name: make() for name, make in self.wants.items()})
 
-    def read(self, path: Path) -> Answer:
+    def read(self, path: Path) -> Submission:
         """A student's answer.
 
         Raises
@@ -133,7 +133,7 @@ class Exercise:
         path = path.resolve()
         if self.suffix != ".py":
             (name,) = self.wants
-            return Answer({name: path.read_text()}, path, path.read_text())
+            return Submission({name: path.read_text()}, path, path.read_text())
         values = cast("dict[str, Any]", vars(load(path)))
         for name in self.wants:
             if name not in values:
@@ -141,9 +141,9 @@ class Exercise:
                 note = f"exercise {self.number} wants: {', '.join(self.wants)}"
                 notes = (*did_you_mean(name, own), note)
                 raise HloError("HLO204", f"{path.name} has no `{name}`", notes=notes)
-        return Answer(values, path, path.read_text())
+        return Submission(values, path, path.read_text())
 
-    def find(self, answer: Answer, effort: Effort) -> Finding | None:
+    def find(self, answer: Submission, effort: SearchEffort) -> Mistake | None:
         """What is wrong with an answer; None if nothing is."""
         first = next(iter(self.wants))
         try:

@@ -18,7 +18,7 @@ UNWRITTEN = "not written yet"
 
 
 @dataclass(frozen=True)
-class Place:
+class FunctionPlace:
     """A function in a student's file, and its first line."""
 
     file: str
@@ -31,7 +31,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Mistake:
     """What is wrong.
 
     Attributes
@@ -46,10 +46,10 @@ class Finding:
     kind: str
     message: str
     shown: str = ""
-    place: Place | None = None
+    place: FunctionPlace | None = None
     again: Callable[[], Any] | None = None
 
-    def at(self, place: Place | None) -> Finding:
+    def at(self, place: FunctionPlace | None) -> Mistake:
         """The same, with a breakpoint."""
         return replace(self, place=self.place or place)
 
@@ -58,12 +58,12 @@ class Finding:
         return f"{self.message}\n\n{self.shown}".strip() if self.shown else self.message
 
 
-def unwritten(name: str) -> Finding:
+def unwritten(name: str) -> Mistake:
     """What is told of a stub."""
-    return Finding("unwritten", f"{name} is {UNWRITTEN}")
+    return Mistake("unwritten", f"{name} is {UNWRITTEN}")
 
 
-def raised(name: str, error: BaseException, path: Path | None, shown: str = "") -> Finding:
+def raised(name: str, error: BaseException, path: Path | None, shown: str = "") -> Mistake:
     """What is told of a function that raises."""
     causes = [error]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) and cause not in causes:
@@ -73,7 +73,7 @@ def raised(name: str, error: BaseException, path: Path | None, shown: str = "") 
     where = line_of(error, path)
     line = f" in line {where}" if where else ""
     told = str(error).partition("\n")[0]
-    return Finding("error", f"{name} raises {type(error).__name__}{line}: {told}", shown)
+    return Mistake("error", f"{name} raises {type(error).__name__}{line}: {told}", shown)
 
 
 def line_of(error: BaseException, path: Path | None) -> int | None:

@@ -13,7 +13,7 @@ from emit_cuda import host
 from emit_cuda.host.apart import apart, shared_array
 from hlo.errors.error import HloError
 from hlo_tools.exercises.exercise import Exercise
-from hlo_tools.exercises.finding import UNWRITTEN, Finding, unwritten, value_text
+from hlo_tools.exercises.finding import UNWRITTEN, Mistake, unwritten, value_text
 from interpreter.numbers.compare import ROUNDING, compare
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hlo_tools.exercises.exercise import Answer, Effort
+    from hlo_tools.exercises.exercise import SearchEffort, Submission
 
     Array = NDArray[Any]
 
@@ -32,7 +32,7 @@ STAGES = 4
 
 
 @dataclass(frozen=True)
-class Launch:
+class KernelCall:
     """One call of a kernel.
 
     Attributes
@@ -49,7 +49,7 @@ class Launch:
     result: tuple[int, ...]
     sizes: tuple[int, ...]
     block: tuple[int, int, int] = (BLOCK, 1, 1)
-    then: Callable[[Array], Launch] | None = None
+    then: Callable[[Array], KernelCall] | None = None
     wanted: Array | None = None
 
 
@@ -59,39 +59,39 @@ def numbers(*dims: int) -> Array:
     return ((count * 7) % 11 - 5).astype(np.float32).reshape(dims)
 
 
-def sums_of(n: int) -> Launch:
+def sums_of(n: int) -> KernelCall:
     """Two vectors of n numbers, a thread for each."""
-    return Launch((-(-n // BLOCK), 1, 1), (numbers(n), numbers(n) + 1), (n,), (n,))
+    return KernelCall((-(-n // BLOCK), 1, 1), (numbers(n), numbers(n) + 1), (n,), (n,))
 
 
-def rows_of(rows: int, columns: int) -> Launch:
+def rows_of(rows: int, columns: int) -> KernelCall:
     """A matrix, a block for each row."""
-    return Launch((rows, 1, 1), (numbers(rows, columns),), (rows,), (columns,))
+    return KernelCall((rows, 1, 1), (numbers(rows, columns),), (rows,), (columns,))
 
 
-def tiles_of(rows: int, columns: int) -> Launch:
+def tiles_of(rows: int, columns: int) -> KernelCall:
     """A matrix, a block for each tile of 8 times 8."""
     grid = (-(-columns // 8), -(-rows // 8), 1)
     x = numbers(rows, columns)
-    return Launch(grid, (x,), (columns, rows), (rows, columns), (8, 8, 1))
+    return KernelCall(grid, (x,), (columns, rows), (rows, columns), (8, 8, 1))
 
 
-def stages_of(n: int, shift: float) -> Launch:
+def stages_of(n: int, shift: float) -> KernelCall:
     """An array in two launches: a number a block, and the same of these."""
 
-    def second(parts: Array) -> Launch:
-        return Launch((1, 1, 1), (parts,), (1,), (parts.size,), wanted=largest(x))
+    def second(parts: Array) -> KernelCall:
+        return KernelCall((1, 1, 1), (parts,), (1,), (parts.size,), wanted=largest(x))
 
     x = numbers(n) + np.float32(shift)
-    return Launch((STAGES, 1, 1), (x,), (STAGES,), (n,), then=second)
+    return KernelCall((STAGES, 1, 1), (x,), (STAGES,), (n,), then=second)
 
 
 def check_kernel(
     name: str,
-    launches: tuple[Launch, ...],
+    launches: tuple[KernelCall, ...],
     want: Callable[..., Array],
     text: str,
-) -> Callable[[Answer, Effort], Finding | None]:
+) -> Callable[[Submission, SearchEffort], Mistake | None]:
     """How a kernel is checked: run, compared, and watched for races and stray addresses.
 
     Parameters
@@ -99,7 +99,7 @@ def check_kernel(
     text : a module that means the same; the project's own kernels for it are the solution.
     """
 
-    def check(answer: Answer, _: Effort) -> Finding | None:
+    def check(answer: Submission, _: SearchEffort) -> Mistake | None:
         source = answer["kernel"]
         if source is None:
             return check_own(text)
@@ -109,9 +109,9 @@ def check_kernel(
         try:
             library = host.compile(source, name=file, checked=True)
         except HloError as error:
-            return Finding("error", f"{name} does not compile", str(error))
+            return Mistake("error", f"{name} does not compile", str(error))
         if name not in library.kernels:
-            return Finding("missing", f"there is no kernel {name} in it")
+            return Mistake("missing", f"there is no kernel {name} in it")
         for launch in launches:
             found, result = run_launch(library, name, launch, want)
             if found is None and launch.then is not None:
@@ -124,8 +124,8 @@ def check_kernel(
 
 
 def run_launch(
-    library: host.Library, name: str, launch: Launch, want: Callable[..., Array]
-) -> tuple[Finding | None, Array]:
+    library: host.Library, name: str, launch: KernelCall, want: Callable[..., Array]
+) -> tuple[Mistake | None, Array]:
     """What is wrong with one call, and its result."""
     arrays = [shared(x) for x in launch.inputs]
     result = shared_array(launch.result, np.dtype(np.float32))
@@ -141,15 +141,15 @@ def run_launch(
             lambda: library.launch(name, launch.grid, launch.block, 0, given, memory=memory, seed=1)
         )
     except HloError as error:
-        return Finding("error", f"{name} does not run", f"{shown}\n\n{error}"), result
+        return Mistake("error", f"{name} does not run", f"{shown}\n\n{error}"), result
     if found:
-        return Finding("wrong", f"{name}: {found[0].fault}", f"{shown}\n\n{found[0]}"), result
+        return Mistake("wrong", f"{name}: {found[0].fault}", f"{shown}\n\n{found[0]}"), result
     if launch.then is not None:
         return None, result
     wanted = want(*launch.inputs) if launch.wanted is None else launch.wanted
     if compare(result, wanted, ROUNDING):
         told = f"// expected  {value_text(wanted)}\n// yours     {value_text(result)}"
-        return Finding("wrong", f"{name} gives another result", f"{shown}\n\n{told}"), result
+        return Mistake("wrong", f"{name} gives another result", f"{shown}\n\n{told}"), result
     return None, result
 
 
@@ -160,7 +160,7 @@ def shared(array: Array) -> Array:
     return made
 
 
-def check_own(text: str) -> Finding | None:
+def check_own(text: str) -> Mistake | None:
     """The project's own kernels for a module, watched."""
     module = hlo.parse(text)
     given = [numbers(*p.shape.dims) for p in module.entry.parameters]
@@ -168,7 +168,7 @@ def check_own(text: str) -> Finding | None:
     from interpreter.engine.evaluate import evaluate  # noqa: PLC0415
 
     differs = compare(made(*given), evaluate(module, *given), ROUNDING)
-    return Finding("wrong", f"the project's own kernel: {differs}") if differs else None
+    return Mistake("wrong", f"the project's own kernel: {differs}") if differs else None
 
 
 SUM = """ENTRY main {

@@ -16,7 +16,7 @@ from hlo.errors.error import HloError
 from hlo_tools.exercises.cases import Watched, Wrong
 from hlo_tools.exercises.emitting import tell
 from hlo_tools.exercises.exercise import Exercise
-from hlo_tools.exercises.finding import Finding
+from hlo_tools.exercises.finding import Mistake
 from hlo_tools.exercises.meaning import differs
 from hlo_tools.generate.values import tame
 from hlo_tools.shrink.case import Case
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from codegen.elements.body import Body
     from codegen.statements import Statement
     from emit_c.kernels.kernel import Kernel
-    from hlo_tools.exercises.exercise import Answer, Effort
+    from hlo_tools.exercises.exercise import SearchEffort, Submission
 
 NAME = "written_out"
 REPLACED = "unroll-short-loops"
@@ -98,7 +98,7 @@ def kernel_pass(run: Callable[[Body, Sequence[Statement]], Any]) -> Generator[No
         passes.PASSES = before
 
 
-def check_written_out(answer: Answer, _: Effort) -> Finding | None:
+def check_written_out(answer: Submission, _: SearchEffort) -> Mistake | None:
     """C with a student's pass among those of kernels, compiled, against the interpreter."""
     watched = Watched(answer[NAME])
     left: list[int] = []
@@ -119,16 +119,16 @@ def check_written_out(answer: Answer, _: Effort) -> Finding | None:
                 return Wrong(error=watched.error or error)
         return Wrong(want, got) if differs(got, want) else None
 
-    def found(case: Case) -> Finding | None:
+    def found(case: Case) -> Mistake | None:
         told = wrong(case)
         shown, place = str(case.module).rstrip(), answer.place(NAME)
         if told and isinstance(told.error, HloError):
             message = f"{NAME}: the C does not compile"
-            return Finding("error", message, f"{shown}\n\n{told.error}", place)
+            return Mistake("error", message, f"{shown}\n\n{told.error}", place)
         if told:
             return tell(answer, NAME, case, told, wrong)
         if sum(left):
-            return Finding("weak", f"{NAME} leaves short loops: {sum(left)}", shown, place)
+            return Mistake("weak", f"{NAME} leaves short loops: {sum(left)}", shown, place)
         return None
 
     for module in modules():

@@ -6,9 +6,9 @@ import itertools
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from hlo_tools.exercises.calls import Call, compare_calls
+from hlo_tools.exercises.calls import ShownCall, compare_calls
 from hlo_tools.exercises.exercise import Exercise
-from hlo_tools.exercises.finding import Finding
+from hlo_tools.exercises.finding import Mistake
 from hlo_tools.exercises.passes import Demand, check_pass
 from optimizer.log import Log
 from optimizer.loops import while_loop_invariant_code_motion as motion
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from hlo.instruction import Module
-    from hlo_tools.exercises.exercise import Answer, Effort
+    from hlo_tools.exercises.exercise import SearchEffort, Submission
 
 
 def own_trips(init: int, step: int, direction: str, limit: int) -> int | None:
@@ -27,14 +27,14 @@ def own_trips(init: int, step: int, direction: str, limit: int) -> int | None:
     return InductionVariable(0, init, step, direction, limit, -128, 127).trips
 
 
-def check_trips(answer: Answer, effort: Effort) -> Finding | None:
+def check_trips(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """All directions, and starts, steps and limits at the ends of the range."""
     numbers = (-128, -5, -1, 0, 1, 2, 7, 126, 127)
     steps = (-3, -1, 0, 1, 2, 5)
     found = list(itertools.product(numbers, steps, ("LT", "LE", "GT", "GE", "NE", "EQ"), numbers))
     if effort.examples < 50:
         found = found[::7]
-    calls = [Call(each, f"trips{each!r}") for each in found]
+    calls = [ShownCall(each, f"trips{each!r}") for each in found]
     return compare_calls(answer, "trips", own_trips, calls, show=repr)
 
 
@@ -105,7 +105,7 @@ def replaced(function: Any) -> Generator[None]:
         motion.invariants = before
 
 
-def check_invariants(answer: Answer, effort: Effort) -> Finding | None:
+def check_invariants(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Hold the pass against the interpreter, and see that it hoists."""
 
     def invariants(site: Any, ratio: float) -> dict[Any, None]:
@@ -120,13 +120,13 @@ def check_invariants(answer: Answer, effort: Effort) -> Finding | None:
         return check_pass(pass_answer, "invariants", effort, [DECODING, HOISTED])
 
 
-def left_inside(module: Module, after: Module) -> Finding | None:
+def left_inside(module: Module, after: Module) -> Mistake | None:
     """What is told if something stays in the loop that need not."""
     body = next(i for i in after.entry.instructions if i.opcode == "while").called[1]
     left = [i for i in body.instructions if i.opcode in ("exponential", "sine")]
     if left:
         message = f"%{left[0].name} stays in the loop, though it is the same in every iteration"
-        return Finding("weak", message, f"{module}\n// after\n{after}")
+        return Mistake("weak", message, f"{module}\n// after\n{after}")
     return None
 
 

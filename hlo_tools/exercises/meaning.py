@@ -11,10 +11,10 @@ import numpy as np
 from hlo.infer import infer
 from hlo.infer.table import infers
 from hlo.types.element_type import F32, PRED, S32, U8
-from hlo_tools.exercises.calls import Call, compare_calls, same_truth
+from hlo_tools.exercises.calls import ShownCall, compare_calls, same_truth
 from hlo_tools.exercises.cases import Watched, Wrong, compare_cases, one_instruction, run_with
 from hlo_tools.exercises.exercise import Exercise
-from hlo_tools.exercises.finding import Finding, unwritten, value_text
+from hlo_tools.exercises.finding import Mistake, unwritten, value_text
 from hlo_tools.generate.trials import broken_by, trials
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import BITS, PROMISES, compare
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hlo.instruction import Instruction
-    from hlo_tools.exercises.exercise import Answer, Effort
+    from hlo_tools.exercises.exercise import SearchEffort, Submission
     from hlo_tools.shrink.case import Case
     from optimizer.rewriting.rule import Rule
 
 PLAIN = (F32, S32, U8, PRED)
 
 
-def check_evaluate(opcode: str, name: str) -> Callable[[Answer, Effort], Finding | None]:
+def check_evaluate(opcode: str, name: str) -> Callable[[Submission, SearchEffort], Mistake | None]:
     """How a student's meaning of an opcode is checked: against the interpreter's, on modules."""
 
-    def check(answer: Answer, effort: Effort) -> Finding | None:
+    def check(answer: Submission, effort: SearchEffort) -> Mistake | None:
         watched = Watched(answer[name])
 
         def wrong(case: Case) -> Wrong | None:
@@ -65,10 +65,10 @@ def differs(got: Any, want: Any) -> bool:
         return True
 
 
-def check_infer(opcode: str, name: str) -> Callable[[Answer, Effort], Finding | None]:
+def check_infer(opcode: str, name: str) -> Callable[[Submission, SearchEffort], Mistake | None]:
     """How a student's shape inference is checked: against the project's, on modules."""
 
-    def check(answer: Answer, effort: Effort) -> Finding | None:
+    def check(answer: Submission, effort: SearchEffort) -> Mistake | None:
         watched = Watched(answer[name])
 
         def wrong(case: Case) -> Wrong | None:
@@ -94,14 +94,14 @@ def check_infer(opcode: str, name: str) -> Callable[[Answer, Effort], Finding | 
     return check
 
 
-def check_divide(answer: Answer, effort: Effort) -> Finding | None:
+def check_divide(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Divide every kind of s32 by every other."""
     ends = [0, 1, -1, 2, -2, 3, 7, -7, 10, 2**31 - 1, -(2**31)]
     random = Random(4)
     drawn = [random.randint(-50, 50) for _ in range(effort.examples // 8)]
     pairs = [(a, b) for a in ends + drawn for b in ends + drawn[:4]]
     calls = [
-        Call((np.array([x], np.int32), np.array([y], np.int32)), f"divide(s32 {x}, s32 {y})")
+        ShownCall((np.array([x], np.int32), np.array([y], np.int32)), f"divide(s32 {x}, s32 {y})")
         for x, y in pairs
     ]
 
@@ -122,14 +122,14 @@ def own_same_bits(x: Any, y: Any) -> bool:
     return compare(x, y, BITS) is None
 
 
-def check_same_bits(answer: Answer, _: Effort) -> Finding | None:
+def check_same_bits(answer: Submission, _: SearchEffort) -> Mistake | None:
     """Compare all pairs of special numbers."""
     nans = np.array([0x7FC00000, 0xFFC00001], np.uint32).view(np.float32)
     numbers = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, 1e-45, 1 + 2**-23, *nans]
     pairs = [(f32(x), f32(y)) for x in numbers for y in numbers]
     pairs += [(f32(1, x), f32(1, y)) for x in numbers[:3] for y in numbers[:3]]
     pairs += [(f32(1, 1), f32(1)), (f32(1), np.array([1], np.float64))]
-    calls = [Call(pair, f"same_bits({', '.join(map(value_text, pair))})") for pair in pairs]
+    calls = [ShownCall(pair, f"same_bits({', '.join(map(value_text, pair))})") for pair in pairs]
     return compare_calls(answer, "same_bits", own_same_bits, calls, same=same_truth, show=repr)
 
 
@@ -165,7 +165,7 @@ def own_promises() -> dict[str, str]:
     return {name: rule.promise_name for name, rule in asked_rules().items()}
 
 
-def check_promises(answer: Answer, effort: Effort) -> Finding | None:
+def check_promises(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Each promise must hold, and be the strongest that does."""
     given: dict[str, Any] = answer["PROMISES"]
     if not any(given.values()):
@@ -174,23 +174,23 @@ def check_promises(answer: Answer, effort: Effort) -> Finding | None:
         promise = given.get(name)
         if promise not in PROMISES:
             known = ", ".join(NAMES)
-            return Finding("wrong", f"the promise of {name} is {promise!r}, none of {known}")
+            return Mistake("wrong", f"the promise of {name} is {promise!r}, none of {known}")
         said, true = NAMES.index(promise), NAMES.index(rule.promise_name)
         if said > true:
             message = f"{name} keeps more than {promise}: try what is stronger"
-            return Finding("wrong", message)
+            return Mistake("wrong", message)
         if said < true:
             return refuted(rule, promise, effort)
     return None
 
 
-def refuted(rule: Rule, promise: str, effort: Effort) -> Finding:
+def refuted(rule: Rule, promise: str, effort: SearchEffort) -> Mistake:
     """A trial of a rule that breaks a promise that is too strong."""
     bold = replace(rule, promise=PROMISES[promise])
     message = f"{rule.name} does not keep {promise}"
     broken = [t for t in trials(bold, effort.examples) if broken_by(bold, t)]
     if not broken:
-        return Finding("wrong", message)
+        return Mistake("wrong", message)
     trial = min(broken, key=lambda t: len(str(t.before)))
     given = "\n".join(
         f"// %{p.name} = {value_text(v)}"
@@ -198,7 +198,7 @@ def refuted(rule: Rule, promise: str, effort: Effort) -> Finding:
     )
     want, got = (evaluate(m, *trial.given) for m in (trial.before, trial.after))
     shown = f"// before\n{trial.before}\n// after\n{trial.after}\n{given}\n\n"
-    return Finding(
+    return Mistake(
         "wrong", message, f"{shown}// before  {value_text(want)}\n// after   {value_text(got)}"
     )
 

@@ -11,10 +11,10 @@ from hlo.errors.error import HloError
 from hlo.types.element_type import BF16, F32
 from hlo.verify import verify
 from hlo.walk import names_of, rebuild, rebuild_module
-from hlo_tools.exercises.calls import Call, compare_calls
+from hlo_tools.exercises.calls import ShownCall, compare_calls
 from hlo_tools.exercises.cases import one_instruction
 from hlo_tools.exercises.exercise import Exercise, course_folder
-from hlo_tools.exercises.finding import Finding
+from hlo_tools.exercises.finding import Mistake
 from hlo_tools.generate.values import tame
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import BITS, compare
@@ -28,7 +28,7 @@ from optimizer.memory.heap import Block, pack, peak
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
-    from hlo_tools.exercises.exercise import Answer, Effort
+    from hlo_tools.exercises.exercise import SearchEffort, Submission
 
 
 def own_dot_cost(dot: Instruction) -> tuple[int, int]:
@@ -37,10 +37,10 @@ def own_dot_cost(dot: Instruction) -> tuple[int, int]:
     return found.flops, found.bytes_accessed
 
 
-def check_dot_cost(answer: Answer, effort: Effort) -> Finding | None:
+def check_dot_cost(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Random products, with batches and several contracted dimensions."""
     calls = [
-        Call((case.module.entry.root,), str(case.module).rstrip())
+        ShownCall((case.module.entry.root,), str(case.module).rstrip())
         for case in one_instruction("dot", min(effort.examples, 60), (F32, BF16), plain=True)
         if case.module.entry.root.opcode == "dot"
     ]
@@ -68,14 +68,14 @@ def block_text(blocks: list[Block]) -> str:
     return "\n".join(["blocks = [", *rows, "]"])
 
 
-def block_calls(effort: Effort) -> list[Call]:
+def block_calls(effort: SearchEffort) -> list[ShownCall]:
     """Lists of blocks, short ones first."""
     count = min(effort.examples, 60)
     lists = [random_blocks(Random(seed), 1 + seed // 4) for seed in range(count)]
-    return [Call((blocks,), block_text(blocks)) for blocks in lists]
+    return [ShownCall((blocks,), block_text(blocks)) for blocks in lists]
 
 
-def check_peak(answer: Answer, effort: Effort) -> Finding | None:
+def check_peak(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Random blocks."""
     return compare_calls(answer, "peak", peak, block_calls(effort), show=repr)
 
@@ -84,7 +84,7 @@ def check_peak(answer: Answer, effort: Effort) -> Finding | None:
 SLACK = 1.3
 
 
-def check_pack(answer: Answer, effort: Effort) -> Finding | None:
+def check_pack(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """No two blocks may share bytes at one moment, and not much may be wasted."""
     calls = block_calls(effort)
 
@@ -104,7 +104,7 @@ def check_pack(answer: Answer, effort: Effort) -> Finding | None:
         needed, taken = needed + pack(blocks)[1], taken + answer["pack"](blocks)[1]
     if taken > SLACK * needed:
         message = f"pack is right, but takes {taken:,} bytes where {needed:,} would do"
-        return Finding("weak", message)
+        return Mistake("weak", message)
     return None
 
 
@@ -157,25 +157,25 @@ def cut_at_reduces(group: list[Instruction]) -> list[list[Instruction]]:
     return found
 
 
-def check_groups(answer: Answer, effort: Effort) -> Finding | None:
+def check_groups(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Groups must be legal, and move no more bytes than the project's own."""
     for name in MODELS:
         module = hlo.load(str(course_folder() / "models" / name))
         groups = [list(group) for group in answer["groups"](module.entry)]
         if told := illegal(module.entry, groups):
-            return Finding("wrong", f"{name}: {told}")
+            return Mistake("wrong", f"{name}: {told}")
         after = fused_module(module, groups)
         try:
             verify(after)
         except HloError as error:
-            return Finding("wrong", f"{name}: the groups make no module: {error}", str(after))
+            return Mistake("wrong", f"{name}: the groups make no module: {error}", str(after))
         given = [tame(p.shape, Random(0)) for p in module.entry.parameters]
         if compare(evaluate(after, *given), evaluate(module, *given), BITS):
-            return Finding("wrong", f"{name}: the value changes", str(after))
+            return Mistake("wrong", f"{name}: the value changes", str(after))
         moved, bar = moved_bytes(after), moved_bytes(fused_module(module, own_groups(module.entry)))
         if moved > bar:
             message = f"{name}: the groups move {moved:,} bytes where {bar:,} would do"
-            return Finding("weak", message, str(after))
+            return Mistake("weak", message, str(after))
         if not effort.seconds:
             break
     return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import hlo
 from hlo_tools.checking.search import search, smallest
-from hlo_tools.exercises.finding import Finding, unwritten
+from hlo_tools.exercises.finding import Mistake, unwritten
 from hlo_tools.own_passes import as_pass
 from optimizer.log import Log
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Module
     from hlo_tools.checking.failure import Failure
-    from hlo_tools.exercises.exercise import Answer, Effort
+    from hlo_tools.exercises.exercise import SearchEffort, Submission
     from optimizer.log import Pass
 
 
-def student_pass(answer: Answer, name: str) -> Pass:
+def student_pass(answer: Submission, name: str) -> Pass:
     """A student's pass, class of a pass, rule or list of rules, as a pass."""
     value = answer[name]
     return as_pass(str(answer.path or name), name, value)
 
 
 def check_pass(
-    answer: Answer, name: str, effort: Effort, demands: Sequence[Demand] = ()
-) -> Finding | None:
+    answer: Submission, name: str, effort: SearchEffort, demands: Sequence[Demand] = ()
+) -> Mistake | None:
     """What is wrong with a pass: a value that it changes, or work that it leaves undone."""
     if answer[name] is None:
         return unwritten(name)
@@ -46,11 +46,11 @@ def check_pass(
     return of_failure(pass_, name, failure)
 
 
-def of_failure(pass_: Pass, name: str, failure: Failure) -> Finding:
+def of_failure(pass_: Pass, name: str, failure: Failure) -> Mistake:
     """A failure of `hlo check` as a finding."""
     first, _, rest = str(failure).partition("\n\n")
     kind = "error" if failure.kind == "error" else "wrong"
-    return Finding(kind, f"{name}: {first}", rest, again=lambda: pass_.run(failure.before, Log()))
+    return Mistake(kind, f"{name}: {first}", rest, again=lambda: pass_.run(failure.before, Log()))
 
 
 class Demand:
@@ -76,7 +76,7 @@ class Demand:
         """The module."""
         return hlo.parse(self.text)
 
-    def unmet(self, pass_: Pass, name: str) -> Finding | None:
+    def unmet(self, pass_: Pass, name: str) -> Mistake | None:
         """What is told of a pass that leaves too much."""
         before = self.module()
         try:
@@ -91,11 +91,11 @@ class Demand:
         for opcode, least in self.least.items():
             if left[opcode] < least:
                 message = f"{name} removes {opcode}, {self.why}"
-                return Finding("wrong", message, shown, again=lambda: pass_.run(before, Log()))
+                return Mistake("wrong", message, shown, again=lambda: pass_.run(before, Log()))
         for opcode, most in self.most.items():
             count = left[opcode] if opcode else left.total()
             if count > most:
                 what = f"{opcode} instructions" if opcode else "instructions"
                 message = f"{name} leaves {count} {what} where {most} would do: {self.why}"
-                return Finding("weak", message, shown, again=lambda: pass_.run(before, Log()))
+                return Mistake("weak", message, shown, again=lambda: pass_.run(before, Log()))
         return None

@@ -17,9 +17,9 @@ from hlo.stats import stats
 from hlo.types.element_type import ELEMENT_TYPES, F32
 from hlo.types.shape import array
 from hlo.walk import post_order, users
-from hlo_tools.exercises.calls import Call, compare_calls, same_truth
+from hlo_tools.exercises.calls import ShownCall, compare_calls, same_truth
 from hlo_tools.exercises.exercise import Exercise, course_folder
-from hlo_tools.exercises.finding import Finding
+from hlo_tools.exercises.finding import Mistake
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.operands import random_shape
 from hlo_tools.generate.values import tame
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hlo.instruction import Computation, Instruction, Module
-    from hlo_tools.exercises.exercise import Answer, Effort
+    from hlo_tools.exercises.exercise import SearchEffort, Submission
 
 # A chain of so many instructions is deeper than Python's recursion goes.
 DEEP = 3400
@@ -74,10 +74,10 @@ ENTRY main {
 }"""
 
 
-def check_opcode_counts(answer: Answer, effort: Effort) -> Finding | None:
+def check_opcode_counts(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Compare the counts on random modules."""
     given = [hlo.parse(SUM), *random_modules(min(effort.examples, 40))]
-    calls = [Call((m,), str(m).rstrip()) for m in given]
+    calls = [ShownCall((m,), str(m).rstrip()) for m in given]
     return compare_calls(answer, "opcode_counts", own_opcode_counts, calls, same=same_counts)
 
 
@@ -93,7 +93,7 @@ def own_exact(number: np.float32) -> bool:
     return reciprocal_is_exact(c).holds(match)
 
 
-def check_exact(answer: Answer, effort: Effort) -> Finding | None:
+def check_exact(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Ask about powers of two, numbers beside them, and the special ones."""
     random = Random(1)
     powers = [2.0**n for n in range(-149, 128)]
@@ -103,7 +103,7 @@ def check_exact(answer: Answer, effort: Effort) -> Finding | None:
     signed = [sign * x for x in powers + beside for sign in (1, -1)]
     with np.errstate(all="ignore"):
         numbers = [np.float32(x) for x in special + signed + drawn]
-    calls = [Call((x,), f"reciprocal_is_exact({x!r})") for x in numbers]
+    calls = [ShownCall((x,), f"reciprocal_is_exact({x!r})") for x in numbers]
     return compare_calls(answer, "reciprocal_is_exact", own_exact, calls, same=same_truth)
 
 
@@ -114,15 +114,15 @@ def own_shape_text(name: str, dims: tuple[int, ...], order: tuple[int, ...] | No
     return (made.with_layout(layout) if layout else made.without_layout).text
 
 
-def check_shape_text(answer: Answer, effort: Effort) -> Finding | None:
+def check_shape_text(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Spell random shapes."""
-    calls: list[Call] = []
+    calls: list[ShownCall] = []
     for seed in range(effort.examples):
         random = Random(seed)
         shape = random_shape(random, tuple(ELEMENT_TYPES[n] for n in ("f32", "bf16", "s8", "pred")))
         order = random.sample(range(shape.rank), shape.rank)
         given = (shape.element_type.name, shape.dims, random.choice((tuple(order), None)))
-        calls.append(Call(given, f"shape_text{given!r}"))
+        calls.append(ShownCall(given, f"shape_text{given!r}"))
     return compare_calls(answer, "shape_text", own_shape_text, calls, show=repr)
 
 
@@ -138,7 +138,7 @@ SLICES = (
 )  # fmt: skip
 
 
-def check_read_slice(answer: Answer, effort: Effort) -> Finding | None:
+def check_read_slice(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Read right and wrong texts."""
     random = Random(2)
     texts: list[str] = list(SLICES)
@@ -148,7 +148,7 @@ def check_read_slice(answer: Answer, effort: Effort) -> Finding | None:
             for _ in range(random.randint(1, 3))
         ]
         texts.append("{" + ", ".join(f"[{part}]" for part in parts) + "}")
-    calls = [Call((text,), f"read_slice({text!r})") for text in texts]
+    calls = [ShownCall((text,), f"read_slice({text!r})") for text in texts]
     return compare_calls(
         answer, "read_slice", own_read_slice, calls, same=same_slices, show=repr, may_refuse=True
     )
@@ -164,28 +164,28 @@ def own_softmax() -> str:
     return (course_folder() / "models" / "softmax.hlo").read_text()
 
 
-def check_mended(answer: Answer, effort: Effort) -> Finding | None:
+def check_mended(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """The text must be well formed, and give the same as the model."""
     name = answer.path.name if answer.path else "softmax.hlo"
     text = answer["softmax"]
     if UNMENDED.search(text):
-        return Finding("unwritten", "softmax is not written yet: nothing is mended in it")
+        return Mistake("unwritten", "softmax is not written yet: nothing is mended in it")
     try:
         got = hlo.parse(text, name)
         hlo.verify(got)
     except HloError as error:
-        return Finding("wrong", "there is still a mistake in it", str(error))
+        return Mistake("wrong", "there is still a mistake in it", str(error))
     want = hlo.parse(own_softmax())
     if [p.shape.dims for p in got.entry.parameters] != [
         p.shape.dims for p in want.entry.parameters
     ]:
-        return Finding("wrong", "it takes other arguments than softmax.hlo")
+        return Mistake("wrong", "it takes other arguments than softmax.hlo")
     random = Random(3)
     for _ in range(min(effort.examples, 5)):
         given = [tame(p.shape, random) for p in want.entry.parameters]
         differs = compare(evaluate(got, *given), evaluate(want, *given))
         if differs:
-            return Finding("wrong", f"it is well formed, but no softmax: {differs}")
+            return Mistake("wrong", f"it is well formed, but no softmax: {differs}")
     return None
 
 
@@ -197,13 +197,15 @@ def names(found: Any) -> list[str]:
     return [f"%{i.name}" for i in found]
 
 
-def check_users(answer: Answer, effort: Effort) -> Finding | None:
+def check_users(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Compare users on random computations."""
 
     def show(found: dict[Instruction, list[Instruction]]) -> str:
         return "; ".join(f"%{i.name}: {', '.join(names(u)) or 'none'}" for i, u in found.items())
 
-    calls = [Call((m.entry,), str(m).rstrip()) for m in random_modules(min(effort.examples, 60))]
+    calls = [
+        ShownCall((m.entry,), str(m).rstrip()) for m in random_modules(min(effort.examples, 60))
+    ]
     return compare_calls(answer, "users", users, calls, same=same_users, show=show)
 
 
@@ -220,15 +222,16 @@ def shuffled(given: Module, random: Random) -> Computation:
     )
 
 
-def check_post_order(answer: Answer, effort: Effort) -> Finding | None:
+def check_post_order(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Compare orders, of a chain too that is deeper than Python recurses."""
     calls = [
-        Call((m.entry.root,), f"{m}".rstrip()) for m in random_modules(min(effort.examples, 60))
+        ShownCall((m.entry.root,), f"{m}".rstrip())
+        for m in random_modules(min(effort.examples, 60))
     ]
     found = compare_calls(answer, "post_order", post_order, calls, same=is_order, show=show_order)
     if found:
         return found
-    deep = Call((deep_module().entry.root,), f"// the root of a chain of {DEEP} negations")
+    deep = ShownCall((deep_module().entry.root,), f"// the root of a chain of {DEEP} negations")
     return compare_calls(answer, "post_order", post_order, [deep], same=is_order, show=show_order)
 
 
@@ -253,16 +256,16 @@ def own_depth(given: Computation) -> int:
     return stats(module(given)).depth
 
 
-def check_depth(answer: Answer, effort: Effort) -> Finding | None:
+def check_depth(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Compare depths, of a long chain too."""
     modules = random_modules(min(effort.examples, 60))
     # An earlier root leaves something behind that it does not need.
     calls = [
-        Call((part,), f"{module(part)}".rstrip())
+        ShownCall((part,), f"{module(part)}".rstrip())
         for m in modules
         for part in (m.entry, replace(m.entry, root=m.entry.instructions[0]))
     ]
-    calls.append(Call((deep_module().entry,), f"// a chain of {DEEP} negations"))
+    calls.append(ShownCall((deep_module().entry,), f"// a chain of {DEEP} negations"))
     return compare_calls(answer, "depth", own_depth, calls, show=repr)
 
 

@@ -14,9 +14,9 @@ from hlo.types.shape import array
 from hlo.verify import verify
 from hlo_tools.checking.failure import find_failure
 from hlo_tools.checking.search import arguments_for, search, smallest
-from hlo_tools.exercises.calls import Call, compare_calls
+from hlo_tools.exercises.calls import ShownCall, compare_calls
 from hlo_tools.exercises.exercise import Exercise, course_folder
-from hlo_tools.exercises.finding import Finding, unwritten
+from hlo_tools.exercises.finding import Mistake, unwritten
 from hlo_tools.exercises.passes import Demand, check_pass, of_failure
 from hlo_tools.generate.values import nasty, tame
 from hlo_tools.own_passes import find_pass
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hlo_tools.checking.failure import Failure
-    from hlo_tools.exercises.exercise import Answer, Effort
+    from hlo_tools.exercises.exercise import SearchEffort, Submission
     from optimizer.log import Pass
     from optimizer.rewriting.rule import Rule
 
@@ -156,7 +156,7 @@ ENTRY main {
 )
 
 
-def check_with(name: str, *demands: Demand) -> Callable[[Answer, Effort], Finding | None]:
+def check_with(name: str, *demands: Demand) -> Callable[[Submission, SearchEffort], Mistake | None]:
     """How a pass or rule is checked."""
     return lambda answer, effort: check_pass(answer, name, effort, demands)
 
@@ -193,12 +193,12 @@ def conversions_agree(source: str, middle: str, target: str) -> bool:
     return compare(got, want, BITS) is None
 
 
-def check_passes_through(answer: Answer, effort: Effort) -> Finding | None:
+def check_passes_through(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """All triples of types; a guard may know more than the project's, if that is true."""
     triples = list(itertools.product(TYPES, repeat=3))
     if effort.examples < len(triples) // 8:
         triples = triples[:: len(triples) // effort.examples]
-    calls = [Call(each, f"passes_through{each!r}") for each in triples]
+    calls = [ShownCall(each, f"passes_through{each!r}") for each in triples]
     answers: dict[tuple[bool, Any], bool] = {}
 
     def same(want: Any, got: Any) -> bool:
@@ -227,16 +227,16 @@ def blamed() -> tuple[int, str]:
     return found.event.number, found.event.rule
 
 
-def check_blamed(answer: Answer, _: Effort) -> Finding | None:
+def check_blamed(answer: Submission, _: SearchEffort) -> Mistake | None:
     """The rewrite and the rule must be those that bisection finds."""
     if answer["REWRITE"] == 0 or not answer["RULE"]:
         return unwritten("REWRITE")
     number, rule = blamed()
     if answer["RULE"] != rule:
         message = f"{answer['RULE']!r} is not the rule that is wrong"
-        return Finding("wrong", message, "// `hlo bisect` says which rewrite makes a result wrong")
+        return Mistake("wrong", message, "// `hlo bisect` says which rewrite makes a result wrong")
     if answer["REWRITE"] != number:
-        return Finding("wrong", f"the rule is right, but not the rewrite: {answer['REWRITE']!r}")
+        return Mistake("wrong", f"the rule is right, but not the rewrite: {answer['REWRITE']!r}")
     return None
 
 
@@ -257,7 +257,7 @@ def forgetful() -> Pass:
     return find_pass(f"{course_folder() / 'exercises' / '24' / 'mutant.py'}:Forgetful")
 
 
-def check_mutant_test(answer: Answer, _: Effort) -> Finding | None:
+def check_mutant_test(answer: Submission, _: SearchEffort) -> Mistake | None:
     """The module must be well formed, be small, and show the mutant wrong but not the real pass."""
     text = answer["module"]
     if "ROOT" not in text:
@@ -266,17 +266,17 @@ def check_mutant_test(answer: Answer, _: Effort) -> Finding | None:
         made = hlo.parse(text)
         verify(made)
     except HloError as error:
-        return Finding("wrong", "the module is not well formed", str(error))
+        return Mistake("wrong", "the module is not well formed", str(error))
     given = [g for seed in range(8) for g in arguments_for(made, Random(seed), Cse())]
     if found := find_failure(Cse(), made, *given):
         return of_failure(Cse(), "the real CSE", found)
     if find_failure(forgetful(), made, *given) is None:
         after = forgetful().run(made, SILENT)
         done = "changes it and is right" if after is not made else "does not change it"
-        return Finding("wrong", f"the mutant survives: on this module it {done}", str(after))
+        return Mistake("wrong", f"the mutant survives: on this module it {done}", str(after))
     count = sum(1 for _ in made.instructions())
     if count > MOST:
-        return Finding("weak", f"the mutant is killed by {count} instructions: {MOST} would do")
+        return Mistake("weak", f"the mutant is killed by {count} instructions: {MOST} would do")
     return None
 
 

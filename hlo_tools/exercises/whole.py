@@ -13,7 +13,7 @@ from hlo.infer.table import infers
 from hlo.types.element_type import F32
 from hlo_tools.exercises.emitting import check_c, own
 from hlo_tools.exercises.exercise import Exercise, course_folder
-from hlo_tools.exercises.finding import Finding, unwritten
+from hlo_tools.exercises.finding import Mistake, unwritten
 from hlo_tools.exercises.meaning import check_evaluate, check_infer
 from hlo_tools.exercises.memory import moved_bytes
 from interpreter.table import evaluates
@@ -23,7 +23,7 @@ from optimizer.pipeline_text import parse_pipeline
 
 if TYPE_CHECKING:
     from hlo.instruction import Module
-    from hlo_tools.exercises.exercise import Answer, Effort
+    from hlo_tools.exercises.exercise import SearchEffort, Submission
     from optimizer.log import Pass
 
 MOST_PASSES, SLACK = 8, 1.1
@@ -63,7 +63,7 @@ def pass_names(pass_: Pass) -> list[str]:
     return [pass_.name]
 
 
-def check_pipeline(answer: Answer, _: Effort) -> Finding | None:
+def check_pipeline(answer: Submission, _: SearchEffort) -> Mistake | None:
     """Few passes, and few bytes."""
     text = answer["PIPELINE"]
     if not text:
@@ -71,20 +71,20 @@ def check_pipeline(answer: Answer, _: Effort) -> Finding | None:
     try:
         made = parse_pipeline(text)
     except HloError as error:
-        return Finding("wrong", "PIPELINE is no pipeline", str(error))
+        return Mistake("wrong", "PIPELINE is no pipeline", str(error))
     names = pass_names(made)
     if len(names) > MOST_PASSES:
         message = f"PIPELINE has {len(names)} passes where {MOST_PASSES} would do"
-        return Finding("weak", message)
+        return Mistake("weak", message)
     moved = moved_bytes(made.run(layer(), Log()))
     bar = SLACK * moved_bytes(optimizer.optimize(layer()))
     if moved > bar:
         message = f"PIPELINE moves {moved:,} bytes where {int(bar):,} would do"
-        return Finding("weak", message)
+        return Mistake("weak", message)
     return None
 
 
-def check_sign(answer: Answer, effort: Effort) -> Finding | None:
+def check_sign(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Three tables, one after the other."""
     for check in (
         check_infer("sign", "infer_sign"),

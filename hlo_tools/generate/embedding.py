@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def beside(modules: Sequence[Module]) -> Module:
     """One module whose result is a tuple of those of several, each on parameters of its own."""
-    maker = Maker()
+    maker = InstructionMaker()
     given: list[Instruction] = []
     roots: list[Instruction] = []
     for each in modules:
@@ -47,7 +47,7 @@ def embedded(inner: Module, random: Random) -> Module:
     UnfitError
         if there is no such place for it.
     """
-    maker = Maker()
+    maker = InstructionMaker()
     entry = maker.fresh(inner.entry)
     given = [maker.parameter(p.shape, n) for n, p in enumerate(entry.parameters)]
     place = random.choice((maker.call, maker.fusion, maker.branch, maker.loop))
@@ -55,7 +55,7 @@ def embedded(inner: Module, random: Random) -> Module:
     return module(maker.computation("main", given, root))
 
 
-class Maker:
+class InstructionMaker:
     """Makes instructions and computations with names of one supply."""
 
     def __init__(self) -> None:

@@ -69,11 +69,11 @@ def random_module(
     types : the element types that occur; beside s32 for what counts and chooses.
     favoured : opcodes that are chosen more often than others.
     """
-    maker = Maker(random, NameSupply(), types, favoured)
+    maker = ModuleMaker(random, NameSupply(), types, favoured)
     return module(maker.computation("main", None, None, size, depth=2))
 
 
-class Maker:
+class ModuleMaker:
     """Makes computations that share a supply of names."""
 
     def __init__(
@@ -105,7 +105,7 @@ class Maker:
         size : about how many instructions.
         depth : how deep calls may nest.
         """
-        body = Body(self, Builder(self.names.unique(name), self.names), size, depth)
+        body = ComputationMaker(self, Builder(self.names.unique(name), self.names), size, depth)
         body.may_add_parameters = parameters is None
         for shape in parameters or ():
             body.builder.parameter(shape)
@@ -129,10 +129,10 @@ class Maker:
         return shape
 
 
-class Body:
+class ComputationMaker:
     """One computation that is being made."""
 
-    def __init__(self, maker: Maker, builder: Builder, size: int, depth: int) -> None:
+    def __init__(self, maker: ModuleMaker, builder: Builder, size: int, depth: int) -> None:
         self.maker, self.builder, self.depth = maker, builder, depth
         self.random, self.left = maker.random, size
         self.may_add_parameters = False

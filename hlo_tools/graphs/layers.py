@@ -29,7 +29,7 @@ _STRAIGHT = 6.0
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class EdgePart:
     """Part of an edge, from one layer to the next; edges of one source share their first ones.
 
     Attributes
@@ -48,16 +48,18 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class LayeredLayout:
     """Centres of boxes, parts of edges, and the size of it all."""
 
     centres: tuple[tuple[float, float], ...]
-    segments: tuple[Segment, ...]
+    segments: tuple[EdgePart, ...]
     width: float
     height: float
 
 
-def lay_out(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> Layout:
+def lay_out(
+    sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]
+) -> LayeredLayout:
     """Place boxes.
 
     Parameters
@@ -66,7 +68,7 @@ def lay_out(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int
     edges : pairs of a box and one that uses it.
     """
     if not sizes:
-        return Layout((), (), 0.0, 0.0)
+        return LayeredLayout((), (), 0.0, 0.0)
     return _Drawing(sizes, list(dict.fromkeys(edges))).laid_out()
 
 
@@ -122,7 +124,7 @@ class _Drawing:
         self.below[upper].append(lower)
         self.above[lower].append(upper)
 
-    def laid_out(self) -> Layout:
+    def laid_out(self) -> LayeredLayout:
         """Order, place, and give back what came of it."""
         self._order()
         self._place()
@@ -136,7 +138,7 @@ class _Drawing:
             for box in range(len(self.sizes))
         )
         segments = tuple(self._segments(tops, heights, centres))
-        return Layout(centres, segments, right, tops[-1] + heights[-1])
+        return LayeredLayout(centres, segments, right, tops[-1] + heights[-1])
 
     # ---------------------------------------------------------------- order
 
@@ -245,9 +247,9 @@ class _Drawing:
 
     def _segments(
         self, tops: list[float], heights: list[float], centres: Sequence[tuple[float, float]]
-    ) -> list[Segment]:
+    ) -> list[EdgePart]:
         """Edges run straight inside of a layer, lest they go over its taller boxes."""
-        made: list[Segment] = []
+        made: list[EdgePart] = []
         ports = self._ports()
         for upper in range(len(self.layer)):
             layer, x = self.layer[upper], self.x[upper]
@@ -256,7 +258,7 @@ class _Drawing:
             if box:
                 top = centres[upper][1] + self.sizes[upper][1] / 2
             if self.below[upper] and top < bottom:
-                made.append(Segment(self.owner[upper], None, (x, top), (x, bottom), box))
+                made.append(EdgePart(self.owner[upper], None, (x, top), (x, bottom), box))
             for lower in self.below[upper]:
                 y = end = tops[self.layer[lower]]
                 bend = self._is_bend(lower)
@@ -265,9 +267,9 @@ class _Drawing:
                     end = centres[lower][1] - self.sizes[lower][1] / 2
                 straight = end > y
                 target = None if bend or straight else lower
-                made.append(Segment(self.owner[upper], target, (x, bottom), (at, y), box))
+                made.append(EdgePart(self.owner[upper], target, (x, bottom), (at, y), box))
                 if straight:
-                    made.append(Segment(self.owner[upper], lower, (at, y), (at, end), False))
+                    made.append(EdgePart(self.owner[upper], lower, (at, y), (at, end), False))
         return made
 
     def _ports(self) -> dict[tuple[int, int], float]:

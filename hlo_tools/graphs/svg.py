@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import log10
 from typing import TYPE_CHECKING
 
-from hlo_tools.graphs.layers import Layout, lay_out
+from hlo_tools.graphs.layers import LayeredLayout, lay_out
 from hlo_tools.views.families import COLOURS
 from hlo_tools.views.palette import tag, text
 
@@ -49,7 +49,7 @@ class Placed:
     """A scene with its layout; `panels` are those of each box, and `sizes` the boxes' own."""
 
     scene: Scene
-    layout: Layout
+    layout: LayeredLayout
     sizes: tuple[tuple[float, float], ...]
     panels: tuple[tuple[Placed, ...], ...]
 

@@ -19,7 +19,7 @@ from hlo_tools.generate.structure_samplers import SAMPLERS
 from hlo_tools.generate.trials import applied
 from hlo_tools.proofs.arrays import translated
 from hlo_tools.proofs.conditions import TRUE, condition
-from hlo_tools.proofs.decide import Answer, array_in_model, decide, difference_at
+from hlo_tools.proofs.decide import SolverAnswer, array_in_model, decide, difference_at
 from hlo_tools.proofs.every_value import with_constants
 from hlo_tools.proofs.solver import Solved, z3
 from hlo_tools.proofs.term_arrays import Value, symbols
@@ -80,7 +80,7 @@ class Question:
     values: dict[Instruction, Value]
     unknown: dict[str, Instruction] = field(default_factory=dict[str, "Instruction"])
 
-    def ask(self, rule: Rule, steps: int) -> Answer:
+    def ask(self, rule: Rule, steps: int) -> SolverAnswer:
         """What the solver says."""
         want, got = translated(self.old, self.values), translated(self.new, self.values)
         differ = difference_at(rule.promise)

@@ -27,7 +27,7 @@ LATE = ("timeout", "canceled", "max. resource limit exceeded")
 
 
 @dataclass(frozen=True)
-class Answer:
+class SolverAnswer:
     """What the solver says of a difference.
 
     Attributes
@@ -71,7 +71,7 @@ def difference_at(promise: Promise) -> Callable[[Solved, Solved], Solved]:
     return differ
 
 
-def decide(different: Sequence[Solved], assumed: Solved, steps: int) -> Answer:
+def decide(different: Sequence[Solved], assumed: Solved, steps: int) -> SolverAnswer:
     """Whether any of some differences is possible.
 
     Parameters
@@ -80,30 +80,30 @@ def decide(different: Sequence[Solved], assumed: Solved, steps: int) -> Answer:
     steps : after which the solver gives up; they take as long as the machine is slow.
     """
     if all(z3.is_false(each) for each in different):
-        return Answer(proved=True, moved=True)
+        return SolverAnswer(proved=True, moved=True)
     question = z3.And(assumed, z3.Or(*different))
     # Sums of monomials: equal polynomials of integers become the same term, at any width.
     if is_impossible(question):
-        return Answer(proved=True)
+        return SolverAnswer(proved=True)
     answer = solve(question, steps)
     if answer.reason and all_false(split(question, MOST_SPLITS), steps):
-        return Answer(proved=True)
+        return SolverAnswer(proved=True)
     return answer
 
 
-def solve(question: Solved, steps: int) -> Answer:
+def solve(question: Solved, steps: int) -> SolverAnswer:
     """Whether nothing makes a term hold."""
     solver = z3.Solver()
     solver.set("rlimit", steps)
     solver.add(question)
     found = solver.check()
     if found == z3.sat:
-        return Answer(proved=False, model=solver.model())
+        return SolverAnswer(proved=False, model=solver.model())
     if found == z3.unsat:
-        return Answer(proved=True)
+        return SolverAnswer(proved=True)
     why = solver.reason_unknown()
     late = f"the solver gave up after {steps / 1e6:g} million steps"
-    return Answer(proved=False, reason=late if why in LATE else f"the solver says: {why}")
+    return SolverAnswer(proved=False, reason=late if why in LATE else f"the solver says: {why}")
 
 
 def all_false(questions: Iterable[Solved], steps: int) -> bool:

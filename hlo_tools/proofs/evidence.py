@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from hlo_tools.generate.trials import WrongShapeError, broken_by, trials
 from hlo_tools.proofs.cases import Counterexample
-from hlo_tools.proofs.prove import FULL, Effort, RefutedError, prove
+from hlo_tools.proofs.prove import FULL, ProofEffort, RefutedError, prove
 from hlo_tools.proofs.record import Evidence, today
 from optimizer.rewriting.version import version
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 TRIALS: Final = 100
 
 
-def gather_evidence(rule: Rule, effort: Effort = FULL, count: int = TRIALS) -> Evidence:
+def gather_evidence(rule: Rule, effort: ProofEffort = FULL, count: int = TRIALS) -> Evidence:
     """Try a rule on random values, and prove what can be proved.
 
     Raises

@@ -11,7 +11,7 @@ KINDS: Final = ("pred", "integers", "floats", "complex")
 
 
 @dataclass(frozen=True)
-class Finding:
+class ProofFinding:
     """What is proved of a rule for one kind of number, or for arrays.
 
     Attributes

@@ -31,7 +31,7 @@ from hlo_tools.proofs.cases import (
 )
 from hlo_tools.proofs.conditions import ConstantsNeededError, condition
 from hlo_tools.proofs.decide import solve
-from hlo_tools.proofs.findings import KINDS, Finding
+from hlo_tools.proofs.findings import KINDS, ProofFinding
 from hlo_tools.proofs.meanings import UntranslatedError, number
 from hlo_tools.proofs.solver import z3
 from hlo_tools.proofs.term_arrays import symbols
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Effort:
+class ProofEffort:
     """How much a proof may take. All of it is counted, so that every machine comes to the same.
 
     Attributes
@@ -62,9 +62,9 @@ class Effort:
     questions: int
 
 
-QUICK: Final = Effort(steps=200_000, cases=40, arrays=12, questions=8)
-SMALL_FORMATS: Final = Effort(steps=0, cases=24, arrays=0, questions=6)
-FULL: Final = Effort(steps=1_000_000, cases=110, arrays=40, questions=70)
+QUICK: Final = ProofEffort(steps=200_000, cases=40, arrays=12, questions=8)
+SMALL_FORMATS: Final = ProofEffort(steps=0, cases=24, arrays=0, questions=6)
+FULL: Final = ProofEffort(steps=1_000_000, cases=110, arrays=40, questions=70)
 
 
 GAVE_UP: Final = "the solver gave up"
@@ -79,7 +79,7 @@ class RefutedError(Exception):
 
 
 @dataclass
-class Tally:
+class ProofTally:
     """What came of all questions about one kind of number.
 
     Attributes
@@ -117,7 +117,7 @@ class Tally:
         return [types for types in self.proved if types not in self.left]
 
 
-def prove(rule: Rule, effort: Effort = FULL) -> list[Finding]:
+def prove(rule: Rule, effort: ProofEffort = FULL) -> list[ProofFinding]:
     """What can be proved of a rule, for each kind of number that it is about.
 
     Raises
@@ -128,7 +128,7 @@ def prove(rule: Rule, effort: Effort = FULL) -> list[Finding]:
     if not is_elementwise(rule):
         return [of_arrays(rule, effort)]
     tallies = of_scalars(rule, effort)
-    made: list[Finding] = []
+    made: list[ProofFinding] = []
     for kind in KINDS:
         tally = tallies.get(kind)
         tried = None
@@ -143,7 +143,7 @@ def prove(rule: Rule, effort: Effort = FULL) -> list[Finding]:
     return made or [of_arrays(rule, effort)]
 
 
-def needs_every_value(kind: str, tally: Tally | None) -> bool:
+def needs_every_value(kind: str, tally: ProofTally | None) -> bool:
     """Whether it helps to try every value: of floats always, of others where the solver fails."""
     if kind == "floats":
         return True
@@ -170,13 +170,13 @@ def width(before: Module) -> int:
     return max(i.shape.element_type.bits for i in before.entry.instructions)
 
 
-def of_scalars(rule: Rule, effort: Effort) -> dict[str, Tally]:
+def of_scalars(rule: Rule, effort: ProofEffort) -> dict[str, ProofTally]:
     """The solver's answers on scalars, by kind of number."""
-    tallies: dict[str, Tally] = {}
+    tallies: dict[str, ProofTally] = {}
     fixed = dict.fromkeys(constants_of(rule), 1)
     for result in PROVABLE:
         for made, before in scalars(rule, result, effort.cases, fixed=fixed):
-            tally = tallies.setdefault(kind_of(before), Tally())
+            tally = tallies.setdefault(kind_of(before), ProofTally())
             if tally.is_hopeless(before):
                 tally.note(types_of(before), f"{GAVE_UP} on narrower types")
             elif not asked_for_all(rule, made, before, effort, tally):
@@ -184,7 +184,9 @@ def of_scalars(rule: Rule, effort: Effort) -> dict[str, Tally]:
     return {kind: tally for kind, tally in tallies.items() if tally.cases}
 
 
-def asked_for_all(rule: Rule, made: Instance, before: Module, effort: Effort, tally: Tally) -> bool:
+def asked_for_all(
+    rule: Rule, made: Instance, before: Module, effort: ProofEffort, tally: ProofTally
+) -> bool:
     """Whether there is nothing more to ask than one question, whose constants are unknown too."""
     constants = constants_of(rule)
     if not isinstance(rule.right, Term):
@@ -209,7 +211,9 @@ def asked_for_all(rule: Rule, made: Instance, before: Module, effort: Effort, ta
     return True
 
 
-def ask_for_some(rule: Rule, made: Instance, before: Module, effort: Effort, tally: Tally) -> None:
+def ask_for_some(
+    rule: Rule, made: Instance, before: Module, effort: ProofEffort, tally: ProofTally
+) -> None:
     """Ask about one constant after the other, and whether these are all."""
     constants = [made.found[name] for name in constants_of(rule)]
     rows = list(every_value.chosen_constants(constants, every=False))
@@ -255,7 +259,7 @@ def are_all(rule: Rule, made: Instance, before: Module, rows: list[tuple[Any, ..
     return False
 
 
-def ask(rule: Rule, question: Question, module: Module, effort: Effort) -> str:
+def ask(rule: Rule, question: Question, module: Module, effort: ProofEffort) -> str:
     """Ask the solver: why it can't prove a rule, or nothing if it can.
 
     Raises
@@ -275,7 +279,7 @@ def ask(rule: Rule, question: Question, module: Module, effort: Effort) -> str:
     return answer.reason
 
 
-def by_every_value(rule: Rule, effort: Effort, kind: str) -> Tally:
+def by_every_value(rule: Rule, effort: ProofEffort, kind: str) -> ProofTally:
     """What comes of trying every value of small types on the interpreter.
 
     Raises
@@ -283,7 +287,7 @@ def by_every_value(rule: Rule, effort: Effort, kind: str) -> Tally:
     RefutedError
         if a value breaks the promise.
     """
-    tally = Tally()
+    tally = ProofTally()
     if kind == "floats" and rule.promise == ROUNDING:
         tally.left["floats"] = "rounding errors, whose bound is statistical"
         return tally
@@ -298,7 +302,9 @@ def by_every_value(rule: Rule, effort: Effort, kind: str) -> Tally:
     return tally
 
 
-def try_constants(rule: Rule, made: Instance, before: Module, effort: Effort, tally: Tally) -> None:
+def try_constants(
+    rule: Rule, made: Instance, before: Module, effort: ProofEffort, tally: ProofTally
+) -> None:
     """Try every value of the parameters of a left side, with many constants."""
     constants = [made.found[name] for name in constants_of(rule)]
     names = types_of(before)
@@ -326,12 +332,12 @@ def try_constants(rule: Rule, made: Instance, before: Module, effort: Effort, ta
             tally.some.add(names)
 
 
-def summary(kind: str, solved: Tally | None, tried: Tally | None) -> Finding | None:
+def summary(kind: str, solved: ProofTally | None, tried: ProofTally | None) -> ProofFinding | None:
     """What is said of a kind of number; None if the rule is not about it.
 
     Integers are proved if all widths are, floats if one format is.
     """
-    solved, tried = solved or Tally(), tried or Tally()
+    solved, tried = solved or ProofTally(), tried or ProofTally()
     tallies = {"solver": solved, "every value": tried}
     done = sorted({types for tally in tallies.values() for types in tally.done})
     entirely = {n for tally in tallies.values() for n in tally.done if n not in tally.some}
@@ -341,7 +347,7 @@ def summary(kind: str, solved: Tally | None, tried: Tally | None) -> Finding | N
     how = " + ".join(name for name, tally in tallies.items() if tally.done)
     limited = {n: "only some constants" for n in done if n not in entirely}
     whole = bool(entirely) and (kind == "floats" or not (left or limited))
-    return Finding(kind, how, whole, done, solved.cases + tried.cases, reasons(left | limited))
+    return ProofFinding(kind, how, whole, done, solved.cases + tried.cases, reasons(left | limited))
 
 
 def reasons(left: dict[str, str]) -> str:
@@ -352,7 +358,7 @@ def reasons(left: dict[str, str]) -> str:
     return "; ".join(f"{', '.join(sorted(names)[:6])}: {why}" for why, names in by_reason.items())
 
 
-def of_arrays(rule: Rule, effort: Effort) -> Finding:
+def of_arrays(rule: Rule, effort: ProofEffort) -> ProofFinding:
     """What the solver says of small arrays: for all values, at each shape that is tried.
 
     Raises
@@ -360,7 +366,7 @@ def of_arrays(rule: Rule, effort: Effort) -> Finding:
     RefutedError
         if it finds values for which the rule breaks its promise.
     """
-    tally = Tally()
+    tally = ProofTally()
     sides = SmallArrays(rule, effort.arrays * PATIENCE)
     for before in sides:
         try:
@@ -375,8 +381,8 @@ def of_arrays(rule: Rule, effort: Effort) -> Finding:
         if tally.cases >= effort.arrays:
             break
     if not tally.cases:
-        return Finding("arrays", why="no left side was found to which it applies")
+        return ProofFinding("arrays", why="no left side was found to which it applies")
     shapes = "all small shapes" if sides.finished else "small shapes"
     how = f"solver, {shapes}" if tally.done else ""
     whole = bool(tally.done) and not tally.left
-    return Finding("arrays", how, whole, sorted(tally.done), tally.cases, reasons(tally.left))
+    return ProofFinding("arrays", how, whole, sorted(tally.done), tally.cases, reasons(tally.left))

@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from hlo_tools.proofs.findings import Finding
+from hlo_tools.proofs.findings import ProofFinding
 from optimizer.rewriting.version import version
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Evidence:
     version: str
     tried: int
     day: str
-    findings: list[Finding] = field(default_factory=list[Finding])
+    findings: list[ProofFinding] = field(default_factory=list[ProofFinding])
 
     @property
     def word(self) -> str:
@@ -75,7 +75,7 @@ def read_record(path: Path = RECORD) -> dict[str, Evidence]:
 
 
 def _evidence(data: dict[str, Any]) -> Evidence:
-    findings = [Finding(**finding) for finding in data["findings"]]
+    findings = [ProofFinding(**finding) for finding in data["findings"]]
     return Evidence(data["version"], data["tried"], data["day"], findings)
 
 

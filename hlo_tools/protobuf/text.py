@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _BODY_FIRST = "while"
 
 
-class _Whole(NamedTuple):
+class _Numbered(NamedTuple):
     """What instructions refer to by number: names of computations, and payloads of metadata."""
 
     computations: dict[int, str]
@@ -46,7 +46,7 @@ def module_text(module: Any) -> str:
         HLO201 if the message is not what XLA writes.
     """
     names = {computation.id: computation.name for computation in module.computations}
-    whole = _Whole(names, module.payloads)
+    whole = _Numbered(names, module.payloads)
     parts = [_header(module), *_stack_frames(module)]
     orders = {each.key: list(each.value.instruction_ids) for each in module.schedule.sequences}
     for computation in module.computations:
@@ -114,7 +114,7 @@ def _row(message: Any) -> str:
     return f"{{{' '.join(f'{f.name}={getattr(message, f.name)}' for f in fields)}}}"
 
 
-def _computation(computation: Any, whole: _Whole, order: list[int], *, is_entry: bool) -> str:
+def _computation(computation: Any, whole: _Numbered, order: list[int], *, is_entry: bool) -> str:
     """A computation, in the order of its schedule, if it has one."""
     known = {instr.id: instr for instr in computation.instructions}
     # Numbers of instructions are those of the module, or within the computation.
@@ -132,7 +132,7 @@ def _computation(computation: Any, whole: _Whole, order: list[int], *, is_entry:
     return "\n".join([*lines, f"}}{tail}", ""])
 
 
-def _instruction(instr: Any, known: dict[int, Any], whole: _Whole) -> str:
+def _instruction(instr: Any, known: dict[int, Any], whole: _Numbered) -> str:
     row = OPCODES.get(instr.opcode)
     if row is None:
         raise HloError("HLO201", f"the file has an opcode `{instr.opcode}`")

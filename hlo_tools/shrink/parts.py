@@ -40,7 +40,7 @@ _MOST_EVENTS = 2_000_000
 
 
 @dataclass
-class Values:
+class FirstValues:
     """The first value of each instruction of the computations that run, as far as there is room.
 
     Attributes
@@ -62,9 +62,9 @@ class Values:
             self.of[event.instr] = event.value
 
 
-def values_in(case: Case) -> Values:
+def values_in(case: Case) -> FirstValues:
     """The values in a run of a case, until it ends or fails."""
-    values = Values(room=available_bytes() // 2)
+    values = FirstValues(room=available_bytes() // 2)
     if case.arguments is not None:
         try:
             evaluate(case.module, *case.arguments, observe=values)
@@ -107,7 +107,7 @@ def is_fixed(instr: Instruction) -> bool:
     return "movement" in instr.row.traits and all(o.opcode == "constant" for o in instr.operands)
 
 
-def as_case(case: Case, values: Values, part: Sequence[Instruction]) -> Iterator[Case]:
+def as_case(case: Case, values: FirstValues, part: Sequence[Instruction]) -> Iterator[Case]:
     """A part as a module of its own; nothing if some value that it needs is not known."""
     inside = set(part)
     needed = dict.fromkeys(o for i in part for o in i.operands if o not in inside)
@@ -125,7 +125,7 @@ def as_case(case: Case, values: Values, part: Sequence[Instruction]) -> Iterator
     yield Case(module_of(entry, case.module.name), given)
 
 
-def inner(case: Case, values: Values) -> Iterator[Case]:
+def inner(case: Case, values: FirstValues) -> Iterator[Case]:
     """The computations that run inside, each as a module."""
     for computation in running(case.module):
         parameters = computation.parameters
@@ -135,7 +135,7 @@ def inner(case: Case, values: Values) -> Iterator[Case]:
             yield Case(module_of(computation, case.module.name), given).with_entry(computation)
 
 
-def chunks(case: Case, values: Values) -> Iterator[Case]:
+def chunks(case: Case, values: FirstValues) -> Iterator[Case]:
     """The case with an earlier result, or with many instructions cut out at once."""
     entry = case.module.entry
     instructions = entry.instructions
@@ -155,7 +155,7 @@ def chunks(case: Case, values: Values) -> Iterator[Case]:
 
 def without(
     case: Case,
-    values: Values,
+    values: FirstValues,
     chunk: Sequence[Instruction],
     using: dict[Instruction, list[Instruction]],
 ) -> Iterator[Case]:
@@ -180,5 +180,7 @@ def without(
 
 def alone(instr: Instruction) -> Module:
     """The module of one instruction, with a parameter for each of its operands."""
-    case = next(as_case(Case(module_of(Computation("main", (instr,), instr))), Values(), [instr]))
+    case = next(
+        as_case(Case(module_of(Computation("main", (instr,), instr))), FirstValues(), [instr])
+    )
     return case.module

@@ -6,7 +6,7 @@ import cmd
 from typing import IO, TYPE_CHECKING, Final
 
 from hlo.errors.error import HloError, did_you_mean
-from hlo_tools.step.shown import Line, Shown
+from hlo_tools.step.shown import Shown, StyledLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -94,7 +94,7 @@ class Console(cmd.Cmd):
             return bool(self.command(word)(rest.strip()))
         except HloError as error:
             self.failed = True
-            self.show(Shown([Line(text, "gone") for text in str(error).splitlines()]))
+            self.show(Shown([StyledLine(text, "gone") for text in str(error).splitlines()]))
             return False
 
     def command(self, word: str) -> Callable[[str], bool | None]:

@@ -12,7 +12,7 @@ from hlo.walk import users
 from hlo.wording import counted
 from hlo.write.print import print_instruction
 from hlo_tools.show import spell
-from hlo_tools.step.shown import Line
+from hlo_tools.step.shown import StyledLine
 from hlo_tools.trace.changes import SHOWN
 from hlo_tools.trace.kernels import KernelStop
 from hlo_tools.trace.rules import all_rules, test_status
@@ -32,28 +32,34 @@ if TYPE_CHECKING:
 _STYLE = {"-": "gone", "+": "came", " ": ""}
 
 
-def head(stop: Stop, run: PassRun, total: int) -> list[Line]:
+def head(stop: Stop, run: PassRun, total: int) -> list[StyledLine]:
     """The lines above a change: its number, pass, rule and promise."""
     lines = [
-        Line(f"rewrite {stop.number} of {total}: {'.'.join(run.path[1:] or run.path)}", "head")
+        StyledLine(
+            f"rewrite {stop.number} of {total}: {'.'.join(run.path[1:] or run.path)}", "head"
+        )
     ]
     if stop.event is None:
-        return [*lines, Line("  the pass reports no single rewrites", "dim")]
+        return [*lines, StyledLine("  the pass reports no single rewrites", "dim")]
     event = stop.event
     shown = f"  {'rule' if isinstance(event.by, Rule) else 'step'} {event.rule}"
     if isinstance(event.by, Rule) and event.by.where is not None:
         shown += f" where {event.by.where}"
-    lines.append(Line(shown))
+    lines.append(StyledLine(shown))
     status = test_status(event)
-    lines.append(Line(f"  promise {run.promise(event)}{f' ({status})' if status else ''}", "dim"))
+    lines.append(
+        StyledLine(f"  promise {run.promise(event)}{f' ({status})' if status else ''}", "dim")
+    )
     return lines
 
 
-def kernel_head(stop: KernelStop, number: int, total: int) -> list[Line]:
+def kernel_head(stop: KernelStop, number: int, total: int) -> list[StyledLine]:
     """The lines above a change of a kernel."""
     return [
-        Line(f"change {number} of {total}: kernel of %{stop.kernel}, pass {stop.pass_}", "head"),
-        Line(f"  {stop.why}", "dim"),
+        StyledLine(
+            f"change {number} of {total}: kernel of %{stop.kernel}, pass {stop.pass_}", "head"
+        ),
+        StyledLine(f"  {stop.why}", "dim"),
     ]
 
 
@@ -62,12 +68,12 @@ def group(stop: Stop | KernelStop) -> tuple[object, ...]:
     return ("kernel", stop.pass_) if isinstance(stop, KernelStop) else ("run", stop.run)
 
 
-def marked(each: Marked) -> Line:
+def marked(each: Marked) -> StyledLine:
     """A line of a comparison."""
-    return Line(f"{each.mark} {each.row.text}", _STYLE[each.mark])
+    return StyledLine(f"{each.mark} {each.row.text}", _STYLE[each.mark])
 
 
-def changed_lines(rows: Sequence[Marked]) -> list[Line]:
+def changed_lines(rows: Sequence[Marked]) -> list[StyledLine]:
     """The lines that went and came; where several computations change, under their names.
 
     Lines that only moved are counted.
@@ -80,43 +86,43 @@ def changed_lines(rows: Sequence[Marked]) -> list[Line]:
     moved = gone & came
     changed = [each for each in changed if (each.row.computation, each.row.text) not in moved]
     several = len({each.row.computation for each in changed}) > 1
-    lines: list[Line] = []
+    lines: list[StyledLine] = []
     last = ""
     for each in changed:
         if several and each.row.computation != last:
             last = each.row.computation
-            lines.append(Line(f"  in %{last}:", "dim"))
+            lines.append(StyledLine(f"  in %{last}:", "dim"))
         lines.append(marked(each))
     if moved:
-        lines.append(Line(f"  {counted(len(moved), 'line')} moved", "dim"))
+        lines.append(StyledLine(f"  {counted(len(moved), 'line')} moved", "dim"))
     return lines
 
 
-def besides(changed: Sequence[Line], stop: Stop) -> list[Line]:
+def besides(changed: Sequence[StyledLine], stop: Stop) -> list[StyledLine]:
     """What to say where no line changes."""
     if changed:
         return []
     event = stop.event
     what = f" (%{event.old.name})" if event else ""
-    return [Line(f"  no line changes, only order, metadata or the header{what}", "dim")]
+    return [StyledLine(f"  no line changes, only order, metadata or the header{what}", "dim")]
 
 
-def text_difference(before: Sequence[str], after: Sequence[str]) -> list[Line]:
+def text_difference(before: Sequence[str], after: Sequence[str]) -> list[StyledLine]:
     """Lines of C, with marks at those that went and came."""
-    lines: list[Line] = []
+    lines: list[StyledLine] = []
     for kind, i, k, j, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind == "equal":
-            lines += [Line(f"  {text}") for text in before[i:k]]
+            lines += [StyledLine(f"  {text}") for text in before[i:k]]
         else:
-            lines += [Line(f"- {text}", "gone") for text in before[i:k]]
-            lines += [Line(f"+ {text}", "came") for text in after[j:m]]
+            lines += [StyledLine(f"- {text}", "gone") for text in before[i:k]]
+            lines += [StyledLine(f"+ {text}", "came") for text in after[j:m]]
     return lines
 
 
-def where(stops: Stops, at: int, kernels: Sequence[KernelStop]) -> list[Line]:
+def where(stops: Stops, at: int, kernels: Sequence[KernelStop]) -> list[StyledLine]:
     """A line a pass that changes something, with an arrow where the stepper is."""
     total = len(stops) + len(kernels)
-    lines = [Line(f"{at} of {total} changes done", "head")]
+    lines = [StyledLine(f"{at} of {total} changes done", "head")]
     first = 1
     idle = False
     for number, run in enumerate(stops.recording.passes):
@@ -134,29 +140,32 @@ def where(stops: Stops, at: int, kernels: Sequence[KernelStop]) -> list[Line]:
         here = first <= at < first + len(names)
         lines.append(_pass_line(here, at >= first, f"kernel of %{kernel}", ", ".join(names)))
         first += len(names)
-    return [*lines, Line("   the other passes changed nothing", "dim")] if idle else lines
+    return [*lines, StyledLine("   the other passes changed nothing", "dim")] if idle else lines
 
 
-def _pass_line(here: bool, begun: bool, name: str, told: str) -> Line:
+def _pass_line(here: bool, begun: bool, name: str, told: str) -> StyledLine:
     style = "mark" if here else "" if begun else "dim"
-    return Line(f"{'->' if here else '  '} {name}: {told}", style)
+    return StyledLine(f"{'->' if here else '  '} {name}: {told}", style)
 
 
-def source(place: SourceLine, *, whole: bool) -> list[Line]:
+def source(place: SourceLine, *, whole: bool) -> list[StyledLine]:
     """The lines at a place; of a pass, the line that was asked for is marked."""
     found = source_of(place, whole=whole)
     if found is None:
-        return [Line(f"{place.file}:{place.line} cannot be read", "dim")]
+        return [StyledLine(f"{place.file}:{place.line} cannot be read", "dim")]
     name, *lines = str(found).splitlines()
     return [
-        Line(name, "head"),
-        *(Line(line, "mark" if line.startswith("->") and not whole else "") for line in lines),
+        StyledLine(name, "head"),
+        *(
+            StyledLine(line, "mark" if line.startswith("->") and not whole else "")
+            for line in lines
+        ),
     ]
 
 
-def variables(event: Event) -> list[Line]:
+def variables(event: Event) -> list[StyledLine]:
     """A line a variable of a rule."""
-    return [Line(f"  {name} = {bound(value)}") for name, value in event.bindings.items()]
+    return [StyledLine(f"  {name} = {bound(value)}") for name, value in event.bindings.items()]
 
 
 def bound(value: Any) -> str:
@@ -172,42 +181,48 @@ def bound(value: Any) -> str:
     return str(cast("object", value))
 
 
-def values(name: str, old: tuple[Any, ...] | None, new: tuple[Any, ...] | None) -> list[Line]:
+def values(name: str, old: tuple[Any, ...] | None, new: tuple[Any, ...] | None) -> list[StyledLine]:
     """An instruction's value before and after a change."""
     if old and new and compare(new[0], old[0], BITS) is None:
         return [
-            Line(f"%{name} = {text}" if not i else text) for i, text in enumerate(spell(new[0]))
+            StyledLine(f"%{name} = {text}" if not i else text)
+            for i, text in enumerate(spell(new[0]))
         ]
     lines = [*_side("before", "gone", name, old), *_side("after", "came", name, new)]
     if old and new and (difference := compare(new[0], old[0], BITS)):
-        lines.append(Line(str(difference), "mark"))
+        lines.append(StyledLine(str(difference), "mark"))
     return lines
 
 
-def _side(word: str, style: str, name: str, value: tuple[Any, ...] | None) -> list[Line]:
+def _side(word: str, style: str, name: str, value: tuple[Any, ...] | None) -> list[StyledLine]:
     if value is None:
-        return [Line(f"{word}: there is no %{name}", "dim")]
+        return [StyledLine(f"{word}: there is no %{name}", "dim")]
     if not value:
-        return [Line(f"{word}: %{name} was not computed", "dim")]
+        return [StyledLine(f"{word}: %{name} was not computed", "dim")]
     first, *others = spell(value[0])
-    return [Line(f"{word}: %{name} = {first}", style), *(Line(text, style) for text in others)]
+    return [
+        StyledLine(f"{word}: %{name} = {first}", style),
+        *(StyledLine(text, style) for text in others),
+    ]
 
 
-def instruction(module: Module, instr: Instruction, computation: Computation) -> list[Line]:
+def instruction(module: Module, instr: Instruction, computation: Computation) -> list[StyledLine]:
     """All that is known of an instruction."""
     using = ", ".join(f"%{user.name}" for user in users(computation).get(instr, []))
     root = " (root)" if instr is computation.root else ""
     place = source_place(module, instr)
     metadata = instr.annotations.metadata
     lines = [
-        Line(print_instruction(instr, SHOWN), "head"),
-        Line(f"  {instr.opcode}: {instr.row.summary}"),
-        Line(f"  {instr.shape}, {counted(instr.shape.bytes, 'byte')}, in %{computation.name}"),
-        Line(f"  used by {using or 'nobody'}{root}"),
+        StyledLine(print_instruction(instr, SHOWN), "head"),
+        StyledLine(f"  {instr.opcode}: {instr.row.summary}"),
+        StyledLine(
+            f"  {instr.shape}, {counted(instr.shape.bytes, 'byte')}, in %{computation.name}"
+        ),
+        StyledLine(f"  used by {using or 'nobody'}{root}"),
     ]
     if place or (metadata and metadata.op_name):
         named = f" {metadata.op_name}" if metadata and metadata.op_name else ""
-        lines.append(Line(f"  from{named}{f' at {place}' if place else ''}"))
+        lines.append(StyledLine(f"  from{named}{f' at {place}' if place else ''}"))
     return lines
 
 
@@ -228,11 +243,13 @@ def rules_named(word: str, events: Iterable[Event | None]) -> list[Rule]:
     return found
 
 
-def reasons(rules: Sequence[Rule], instr: Instruction, computation: Computation) -> list[Line]:
+def reasons(
+    rules: Sequence[Rule], instr: Instruction, computation: Computation
+) -> list[StyledLine]:
     """Why rules do not rewrite an instruction; of several, those that begin with its opcode."""
     fitting = [rule for rule in rules if instr.opcode in rule.left.opcodes]
     uses = {used: len(by) for used, by in users(computation).items()}
-    lines: list[Line] = []
+    lines: list[StyledLine] = []
     for rule in fitting or rules[:1]:
-        lines += [Line(str(rule)), Line(f"    {why_not(rule, instr, uses)}", "mark")]
+        lines += [StyledLine(str(rule)), StyledLine(f"    {why_not(rule, instr, uses)}", "mark")]
     return lines

@@ -23,7 +23,7 @@ _CONTROL: Final = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 1
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StyledLine:
     """A line and what it is: a key of `STYLES`."""
 
     text: str
@@ -33,14 +33,14 @@ class Line:
 class Shown:
     """Some lines. `str` gives them plain; a notebook shows them with colours."""
 
-    def __init__(self, lines: Iterable[Line | str] = ()) -> None:
+    def __init__(self, lines: Iterable[StyledLine | str] = ()) -> None:
         self.lines = tuple(part for line in lines for part in _parts(line))
 
     def __add__(self, other: Shown) -> Shown:
         """Both, one below the other."""
         return Shown([*self.lines, *other.lines])
 
-    def __iter__(self) -> Iterator[Line]:
+    def __iter__(self) -> Iterator[StyledLine]:
         """The lines."""
         return iter(self.lines)
 
@@ -68,8 +68,8 @@ class Shown:
         return f'<pre style="line-height:1.35">{lines}</pre>'
 
 
-def _parts(line: Line | str) -> list[Line]:
-    return [Line(text) for text in line.split("\n")] if isinstance(line, str) else [line]
+def _parts(line: StyledLine | str) -> list[StyledLine]:
+    return [StyledLine(text) for text in line.split("\n")] if isinstance(line, str) else [line]
 
 
 def safe(text: str) -> str:
@@ -77,16 +77,16 @@ def safe(text: str) -> str:
     return text.translate(_CONTROL)
 
 
-def _coloured(line: Line) -> str:
+def _coloured(line: StyledLine) -> str:
     code = STYLES[line.style][0]
     return f"\x1b[{code}m{safe(line.text)}\x1b[0m" if code and line.text else safe(line.text)
 
 
-def folded(lines: list[Line], keep: int = 2) -> list[Line]:
+def folded(lines: list[StyledLine], keep: int = 2) -> list[StyledLine]:
     """Lines whose long unmarked runs are left out, but for some beside what is marked."""
     marked = [i for i, line in enumerate(lines) if line.style]
     near = {j for i in marked for j in range(i - keep, i + keep + 1)}
-    shown: list[Line] = []
+    shown: list[StyledLine] = []
     left_out = 0
     for i, line in enumerate(lines):
         if i in near:
@@ -98,5 +98,5 @@ def folded(lines: list[Line], keep: int = 2) -> list[Line]:
     return shown + _count(left_out)
 
 
-def _count(left_out: int) -> list[Line]:
-    return [Line(f"    ... {left_out} more", "dim")] if left_out else []
+def _count(left_out: int) -> list[StyledLine]:
+    return [StyledLine(f"    ... {left_out} more", "dim")] if left_out else []

@@ -21,9 +21,9 @@ from hlo.wording import counted
 from hlo_tools.own_passes import find_pass
 from hlo_tools.step import describe
 from hlo_tools.step.breakpoints import Breakpoint, Here, breakpoint_at
-from hlo_tools.step.shown import Line, Shown, folded
+from hlo_tools.step.shown import Shown, StyledLine, folded
 from hlo_tools.trace.bisection import Search
-from hlo_tools.trace.changes import Marked, Printer, Row, compared
+from hlo_tools.trace.changes import Marked, ModuleLine, Printer, compared
 from hlo_tools.trace.kernels import KernelStop, kernel_stops
 from hlo_tools.trace.recording import record
 from hlo_tools.trace.stops import Stop, Stops
@@ -119,7 +119,7 @@ class Stepper:
         name, count = self.recording.module.name, len(self.stops)
         changing = sum(run.changed for run in self.recording.passes)
         told = f"{name}: {counted(count, 'rewrite')} by {counted(changing, 'run')} of passes"
-        return Shown([Line(told, "head"), "n does the next one, h lists the commands"])
+        return Shown([StyledLine(told, "head"), "n does the next one, h lists the commands"])
 
     def next(self, count: int = 1) -> Shown:
         """Do the next change, or some more; shows the last of them."""
@@ -133,7 +133,7 @@ class Stepper:
         if not self.at:
             return Shown(["nothing is done yet"])
         self.at = max(self.at - count, 0)
-        return self.change() if self.at else Shown([Line("back at the beginning", "head")])
+        return self.change() if self.at else Shown([StyledLine("back at the beginning", "head")])
 
     def go(self, number: int) -> Shown:
         """Go to a change by its number; 0 is the beginning.
@@ -147,7 +147,7 @@ class Stepper:
             last = len(self.stops) + len(self.kernels)
             raise HloError("HLO204", f"there is no change {number}", notes=[f"the last is {last}"])
         self.at = number
-        return self.change() if number else Shown([Line("back at the beginning", "head")])
+        return self.change() if number else Shown([StyledLine("back at the beginning", "head")])
 
     def cont(self) -> Shown:
         """Go on to the next breakpoint; with none set, to the end of the next pass."""
@@ -179,14 +179,17 @@ class Stepper:
             here = Here(self._stop(self.at), self.at, self.stops, self.values)
             for number, each in enumerate(self.breakpoints, 1):
                 if reason := each.reason(here):
-                    return Shown([Line(f"breakpoint {number}: {reason}", "mark")]) + self.change()
+                    return (
+                        Shown([StyledLine(f"breakpoint {number}: {reason}", "mark")])
+                        + self.change()
+                    )
         return Shown(["no breakpoint was met"]) + self._end()
 
     def _end(self) -> Shown:
         total = len(self.stops) + len(self.kernels)
-        shown = Shown([Line(f"the end: {counted(total, 'change')} done", "head")])
+        shown = Shown([StyledLine(f"the end: {counted(total, 'change')} done", "head")])
         if self.recording.fault is not None:
-            shown += Shown([Line(str(self.recording.fault), "gone")])
+            shown += Shown([StyledLine(str(self.recording.fault), "gone")])
         return shown
 
     # ----------------------------------------------------------------------------------- showing
@@ -324,13 +327,15 @@ class Stepper:
         search = Search(self.recording.module, self.recording.pipeline, self.values.inputs)
         blamed = search.blamed(tolerance)
         kept = [
-            Line(f"{each.title}: it keeps its promise, {each.promise}", "dim")
+            StyledLine(f"{each.title}: it keeps its promise, {each.promise}", "dim")
             for each in search.kept
         ]
         if blamed is None:
             told = "no rewrite breaks its promise" if kept else "the result is equal"
             return Shown([*kept, f"{told} after {counted(len(search.events), 'rewrite')}"])
-        wrong = Line(f"rewrite {blamed.event.number} makes it wrong: {blamed.difference}", "mark")
+        wrong = StyledLine(
+            f"rewrite {blamed.event.number} makes it wrong: {blamed.difference}", "mark"
+        )
         for stop in self.stops.stops:
             if stop.event is not None and stop.event.number == blamed.event.number:
                 self.at = stop.number
@@ -383,7 +388,7 @@ class Stepper:
         return f"<stepper of {self.recording.module.name}, {done}>"
 
 
-def named(row: Row) -> str:
+def named(row: ModuleLine) -> str:
     """The name of a row's instruction; "" for a line of the computation itself."""
     return row.instr.name if row.instr else ""
 

@@ -20,7 +20,7 @@ SHOWN = Options(print_large_constants=False, print_metadata=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ModuleLine:
     """A line of a module.
 
     Attributes
@@ -47,18 +47,18 @@ class Printer:
             found = self._texts[instr] = print_instruction(instr, SHOWN)
         return found
 
-    def rows(self, module: Module) -> list[Row]:
+    def rows(self, module: Module) -> list[ModuleLine]:
         """The lines of a module, in the order in which XLA prints them."""
-        made: list[Row] = []
+        made: list[ModuleLine] = []
         fused = fused_computations(module)
         for computation in computation_order(module):
             name = computation.name
             entry = "ENTRY " if computation is module.entry else ""
-            made.append(Row(name, None, f"{entry}%{name} {{"))
+            made.append(ModuleLine(name, None, f"{entry}%{name} {{"))
             for instr in ordered(module, computation, fused):
                 root = "ROOT " if instr is computation.root else ""
-                made.append(Row(name, instr, f"  {root}{self.text(instr)}"))
-            made.append(Row(name, None, "}"))
+                made.append(ModuleLine(name, instr, f"  {root}{self.text(instr)}"))
+            made.append(ModuleLine(name, None, "}"))
         return made
 
 
@@ -127,10 +127,10 @@ class Marked:
     """A row of a comparison: `-` where it went, `+` where it came, " " where it stays."""
 
     mark: str
-    row: Row
+    row: ModuleLine
 
 
-def compared(before: Sequence[Row], after: Sequence[Row]) -> list[Marked]:
+def compared(before: Sequence[ModuleLine], after: Sequence[ModuleLine]) -> list[Marked]:
     """Two modules as one list of rows, what went above what came in its place."""
     old = [(row.computation, row.text) for row in before]
     new = [(row.computation, row.text) for row in after]

@@ -26,14 +26,14 @@ class CodeLine:
 
 
 @dataclass(frozen=True)
-class Section:
+class CodeSection:
     """A part of the file: what stands before all kernels, a kernel, or what calls them."""
 
     title: str
     lines: tuple[CodeLine, ...]
 
 
-def c_sections(module: Module) -> list[Section]:
+def c_sections(module: Module) -> list[CodeSection]:
     """The C of a module.
 
     Raises
@@ -54,14 +54,14 @@ def c_sections(module: Module) -> list[Section]:
     start = source.find(first)
     head = source[:start].split("\n\n", 1)[-1]  # without the module, which has its own pane
     calls = _agreeing([meant for name, meant in program.meant.items() if name not in kernels])
-    sections = [Section("prelude", tuple(linked(head, {}, known)))]
+    sections = [CodeSection("prelude", tuple(linked(head, {}, known)))]
     for name, text in kernels.items():
-        sections.append(Section(name, tuple(linked(text, program.meant.get(name, {}), known))))
-    sections.append(Section("calls", tuple(linked(functions, calls, known))))
+        sections.append(CodeSection(name, tuple(linked(text, program.meant.get(name, {}), known))))
+    sections.append(CodeSection("calls", tuple(linked(functions, calls, known))))
     return sections
 
 
-def cuda_sections(module: Module) -> list[Section]:
+def cuda_sections(module: Module) -> list[CodeSection]:
     """The CUDA C of a module.
 
     Raises
@@ -79,10 +79,10 @@ def cuda_sections(module: Module) -> list[Section]:
     first = next(iter(kernels.texts.values()), "")
     source = kernels.source("")
     head = source[: source.find(first)] if first else source
-    sections = [Section("prelude", tuple(linked(head.lstrip("\n"), {}, known)))]
+    sections = [CodeSection("prelude", tuple(linked(head.lstrip("\n"), {}, known)))]
     for name, text in kernels.texts.items():
-        sections.append(Section(name, tuple(linked(text, kernels.meant[name], known))))
-    return [*sections, Section("steps", tuple(_step_lines(program.steps, known)))]
+        sections.append(CodeSection(name, tuple(linked(text, kernels.meant[name], known))))
+    return [*sections, CodeSection("steps", tuple(_step_lines(program.steps, known)))]
 
 
 def _step_lines(steps: Iterable[Any], known: set[str], depth: int = 0) -> Iterator[CodeLine]:
@@ -135,7 +135,7 @@ def linked(text: str, meant: Mapping[str, str], known: set[str]) -> Iterator[Cod
 
 
 # Who writes the code of a module that is optimized for a target, by language.
-LANGUAGES: Final[dict[str, dict[str, Callable[[Module], list[Section]]]]] = {
+LANGUAGES: Final[dict[str, dict[str, Callable[[Module], list[CodeSection]]]]] = {
     "cpu": {"C": c_sections},
     "gpu": {"CUDA": cuda_sections},
 }

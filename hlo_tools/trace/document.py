@@ -16,7 +16,7 @@ from hlo_tools.trace.code import LANGUAGES
 from hlo_tools.trace.kernels import kernel_states
 from hlo_tools.trace.memory import memory
 from hlo_tools.trace.replay import is_exact, steps
-from hlo_tools.trace.rows import Rows, Strings
+from hlo_tools.trace.rows import RowTable, Strings
 from hlo_tools.trace.rules import described
 from hlo_tools.trace.source import shown_path
 from hlo_tools.trace.stops import Stops
@@ -53,7 +53,7 @@ class Document:
     ) -> None:
         self.recording, self.values, self.target = recording, values, target
         self.stops = Stops(recording)
-        self.rows = Rows(recording.module)
+        self.rows = RowTable(recording.module)
         self.rules: dict[tuple[object, ...], int] = {}
         self.rule_data: list[dict[str, Any]] = []
         self.texts = Strings()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Instruction, Module
     from hlo_tools.trace.recording import PassRun
-    from hlo_tools.trace.rows import Rows
+    from hlo_tools.trace.rows import RowTable
     from hlo_tools.trace.stops import Stops
     from optimizer.log import Event
 
@@ -49,7 +49,7 @@ def is_exact(run: PassRun) -> bool:
     return len(run.rewrites) * sum(1 for _ in run.before.instructions()) <= EXACT
 
 
-def steps(stops: Stops, number: int, rows: Rows) -> Iterator[list[Splice]]:
+def steps(stops: Stops, number: int, rows: RowTable) -> Iterator[list[Splice]]:
     """The edits of each change of a pass.
 
     Parameters
@@ -74,7 +74,7 @@ def steps(stops: Stops, number: int, rows: Rows) -> Iterator[list[Splice]]:
 class Replay:
     """A list of rows to which rewrites are done as their events tell them."""
 
-    def __init__(self, module: Module, rows: Sequence[int], table: Rows) -> None:
+    def __init__(self, module: Module, rows: Sequence[int], table: RowTable) -> None:
         self.rows, self.table = list(rows), table
         self.instrs = {instr.name: instr for instr in module.instructions()}
         self.roots = {c.root.name for c in module.computations}

@@ -30,7 +30,7 @@ class Strings:
         return list(self.numbers)
 
 
-class Rows:
+class RowTable:
     """Distinct rows; a row is an instruction's line, or the first or last of a computation.
 
     Parameters

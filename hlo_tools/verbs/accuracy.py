@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from hlo_tools.arguments import Parser
-    from hlo_tools.exact import Row, Stop
+    from hlo_tools.exact import InstructionError, PassError
 
 
 def add_arguments(parser: Parser) -> None:
@@ -67,7 +67,7 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def instruction_table(rows: Sequence[Row], most: int) -> Table:
+def instruction_table(rows: Sequence[InstructionError], most: int) -> Table:
     """The instructions that are furthest from f64, those that add most themselves first."""
     made = table_of(("instruction", ""), ("own ulps", "whole ulps", "relative"))
     worst = sorted(rows, key=lambda r: (-(r.own.ulps if r.own else 0), -r.whole.ulps))
@@ -79,7 +79,7 @@ def instruction_table(rows: Sequence[Row], most: int) -> Table:
     return made
 
 
-def pass_table(stops: Sequence[Stop]) -> Table:
+def pass_table(stops: Sequence[PassError]) -> Table:
     """The result after each pass that changed something."""
     made = table_of(("result after",), ("ulps", "relative"))
     for stop in stops:

@@ -38,7 +38,7 @@ OPTIONAL = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class InstalledPart:
     """One thing that was looked at.
 
     Attributes
@@ -85,25 +85,25 @@ def run(arguments: Namespace) -> int:
     return 2 if any(f.needed and not f.found for f in findings) else 0
 
 
-def examine() -> Iterator[Finding]:
+def examine() -> Iterator[InstalledPart]:
     """Look at everything, the needed things first."""
     wanted = ".".join(map(str, OLDEST_PYTHON))
     fresh = platform.python_version() if sys.version_info >= OLDEST_PYTHON else ""
-    yield Finding("Python", fresh, f"install Python {wanted} or newer", needed=True)
+    yield InstalledPart("Python", fresh, f"install Python {wanted} or newer", needed=True)
     blocked = in_the_way()
     advice = told(blocked) if blocked else ""
-    yield Finding("own packages", "" if blocked else str(HOME), advice, needed=True)
+    yield InstalledPart("own packages", "" if blocked else str(HOME), advice, needed=True)
     for name in required_packages():
         yield package(name, f"pip install {name}", needed=True)
     try:
-        yield Finding("C compiler", c_compiler())
+        yield InstalledPart("C compiler", c_compiler())
     except HloError as error:
-        yield Finding("C compiler", "", f"compiles what emit_c writes; {error.message}")
+        yield InstalledPart("C compiler", "", f"compiles what emit_c writes; {error.message}")
     try:
-        yield Finding("C++ compiler", cpp_compiler())
+        yield InstalledPart("C++ compiler", cpp_compiler())
     except HloError as error:
-        yield Finding("C++ compiler", "", f"runs CUDA C on the processor; {error.message}")
-    yield Finding(
+        yield InstalledPart("C++ compiler", "", f"runs CUDA C on the processor; {error.message}")
+    yield InstalledPart(
         "Python.h",
         python_header(),
         "calls of compiled modules take some microseconds more without it: install Python's "
@@ -113,7 +113,7 @@ def examine() -> Iterator[Finding]:
         yield package(name, f"{purpose}: pip install 'pyhlo[{extra}]'")
     kept = cache()
     why = f"{kept.root or 'the cache'} is not used: {kept.refused}; or set XDG_CACHE_HOME"
-    yield Finding("cache", "" if kept.refused else str(kept.root), why)
+    yield InstalledPart("cache", "" if kept.refused else str(kept.root), why)
 
 
 def required_packages() -> list[str]:
@@ -126,15 +126,15 @@ def required_packages() -> list[str]:
     return [line.split(">")[0].split("=")[0].strip() for line in plain]
 
 
-def package(name: str, advice: str, *, needed: bool = False) -> Finding:
+def package(name: str, advice: str, *, needed: bool = False) -> InstalledPart:
     """Whether a distribution is installed and its files can be found."""
     try:
         found = version(name)
     except PackageNotFoundError:
-        return Finding(name, "", advice, needed)
+        return InstalledPart(name, "", advice, needed)
     module = find_spec(name.replace("-", "_"))
     where = Path(module.origin).parent if module and module.origin else ""
-    return Finding(name, f"{found} {where}".strip(), advice, needed)
+    return InstalledPart(name, f"{found} {where}".strip(), advice, needed)
 
 
 def c_compiler() -> str:

@@ -19,13 +19,13 @@ from hlo.errors.error import HloError
 from hlo_tools.arguments import at_least
 from hlo_tools.exercises import apart
 from hlo_tools.exercises.catalogue import EXERCISES, find_exercise
-from hlo_tools.exercises.exercise import Effort
+from hlo_tools.exercises.exercise import SearchEffort
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from hlo_tools.arguments import Parser
-    from hlo_tools.exercises.apart import Report
+    from hlo_tools.exercises.apart import GradedAnswer
     from hlo_tools.exercises.exercise import Exercise
 
 RIGHT, WRONG = 0, 1
@@ -90,7 +90,7 @@ def described(exercise: Exercise) -> str:
     )
 
 
-def told(exercise: Exercise, report: Report, file: str) -> str:
+def told(exercise: Exercise, report: GradedAnswer, file: str) -> str:
     """What came of an answer."""
     if report.is_right:
         return f"{report.message}: {exercise.title}"
@@ -104,7 +104,7 @@ def told(exercise: Exercise, report: Report, file: str) -> str:
 
 def debug(exercise: Exercise, path: Path, examples: int) -> int:
     """Stop a debugger in a student's function, on the smallest case on which it is wrong."""
-    found = exercise.find(exercise.read(path), Effort(examples))
+    found = exercise.find(exercise.read(path), SearchEffort(examples))
     if found is None:
         print(f"exercise {exercise.number} is right: {exercise.title}")
         return RIGHT

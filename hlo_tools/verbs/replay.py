@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
 from hlo_tools.bug_report import (
-    Report,
+    BugReport,
     read_report,
     refuse_code,
     run_words,
@@ -85,7 +85,7 @@ def _content(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def differing_versions(report: Report) -> Iterator[str]:
+def differing_versions(report: BugReport) -> Iterator[str]:
     """A line for each version that is another one here."""
     here = versions()
     for name, there in report.versions.items():

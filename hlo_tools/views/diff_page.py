@@ -43,7 +43,7 @@ _WORD = re.compile(r"[\w.\-]+|\s+|.")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DiffRow:
     """A line on the left, on the right, or on both sides."""
 
     before: str | None
@@ -87,26 +87,26 @@ def rows_of(
     before: Module,
     after: Module,
     options: Options,
-) -> list[Row]:
+) -> list[DiffRow]:
     """The lines of a computation in both modules beside each other, in the order of the second."""
     olds, news = lines_of(old, before, options), lines_of(new, after, options)
     old_names, new_names = list(olds), list(news)
-    rows: list[Row] = []
+    rows: list[DiffRow] = []
     matcher = SequenceMatcher(None, old_names, new_names, autojunk=False)
     for _, first, last, start, end in matcher.get_opcodes():
         # What stands elsewhere on the right is shown there.
-        rows += [Row(olds[n], None) for n in old_names[first:last] if n not in news]
-        rows += [Row(olds.get(n), news[n]) for n in new_names[start:end]]
+        rows += [DiffRow(olds[n], None) for n in old_names[first:last] if n not in news]
+        rows += [DiffRow(olds.get(n), news[n]) for n in new_names[start:end]]
     return rows
 
 
-def section(name: str, rows: Sequence[Row]) -> str:
+def section(name: str, rows: Sequence[DiffRow]) -> str:
     """A computation as a table, unchanged lines folded."""
     lines = "".join(_folded(rows))
     return f"<section><h2>{escape('%' + name)}</h2>{lines}</section>"
 
 
-def _folded(rows: Sequence[Row]) -> Iterator[str]:
+def _folded(rows: Sequence[DiffRow]) -> Iterator[str]:
     near: set[int] = set()
     for number, row in enumerate(rows):
         if row.is_changed:
@@ -124,7 +124,7 @@ def _folded(rows: Sequence[Row]) -> Iterator[str]:
         start = end
 
 
-def _row(row: Row) -> str:
+def _row(row: DiffRow) -> str:
     if not row.is_changed:
         same = f"<td>{escape(row.after or '')}</td>"
         return f"<tr>{same}{same}</tr>"

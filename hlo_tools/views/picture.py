@@ -65,10 +65,10 @@ def picture(assignment: BufferAssignment) -> str:
 
     Colours tell what makes a value; pointing at a bar tells its name, shape, bytes and moments.
     """
-    return _Picture(assignment).drawn()
+    return _MemoryPicture(assignment).drawn()
 
 
-class _Picture:
+class _MemoryPicture:
     """One assignment on its way to a picture."""
 
     def __init__(self, assignment: BufferAssignment) -> None:

@@ -33,7 +33,7 @@ _STYLE = (
 )
 
 
-class Section(NamedTuple):
+class GrammarSection(NamedTuple):
     """A part of the grammar: its heading, the sentences below it, and the names of its rules."""
 
     title: str
@@ -46,12 +46,12 @@ class Section(NamedTuple):
         return re.sub(r"\W+", "-", re.split("[:,]", self.title.lower())[-1].strip()) + ".svg"
 
 
-def sections(text: str) -> list[Section]:
+def sections(text: str) -> list[GrammarSection]:
     """The sections of the grammar that have rules."""
-    found = [Section("", "", [])]
+    found = [GrammarSection("", "", [])]
     for line in text.splitlines():
         if heading := _HEADING.match(line):
-            found.append(Section(heading[1], "", []))
+            found.append(GrammarSection(heading[1], "", []))
         elif rule := _RULE.match(line):
             found[-1].rules.append(rule[1])
         elif line.startswith("// ") and not found[-1].rules:

@@ -274,7 +274,7 @@ def defined(node: ast.stmt) -> list[str]:
     return []
 
 
-def here(number: int, path: Path, _: apart.Limits) -> apart.Report:
+def here(number: int, path: Path, _: apart.Limits) -> apart.GradedAnswer:
     """Check an answer in this process: to start another one takes a second or two."""
     return apart.check_here(number, path, shrinking=5)
 

@@ -9,7 +9,7 @@ from course.blocks import COURSE, unspoilt
 from hlo_tools.cli import main
 from hlo_tools.exercises.apart import check_apart, check_here
 from hlo_tools.exercises.catalogue import EXERCISES
-from hlo_tools.exercises.exercise import Effort, Exercise
+from hlo_tools.exercises.exercise import Exercise, SearchEffort
 
 NUMBERS = list(EXERCISES)
 WRONG = [
@@ -34,7 +34,7 @@ def promised(path: Path) -> str:
 )
 def test_the_projects_own_is_right(number: int) -> None:
     exercise = EXERCISES[number]
-    found = exercise.find(exercise.own(), Effort(examples=30))
+    found = exercise.find(exercise.own(), SearchEffort(examples=30))
     assert found is None, str(found)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hlo
-from hlo_tools.influence import Influence, Source, influence
+from hlo_tools.influence import ArgumentElement, Influence, influence
 from hlo_tools.opcode_examples import example_of
 from hlo_tools.opcode_pictures import opcode_picture
 from interpreter import evaluate
@@ -29,7 +29,12 @@ def test_padding_comes_from_the_value() -> None:
     text = """ENTRY e { x = s32[2] parameter(0) v = s32[] parameter(1)
     ROOT y = s32[4] pad(x, v), padding=1_0_1 }"""
     what = found(text, np.int32([5, 6]), np.int32(9))
-    assert what.moved == (Source(1, 0), Source(0, 0), Source(1, 0), Source(0, 1))
+    assert what.moved == (
+        ArgumentElement(1, 0),
+        ArgumentElement(0, 0),
+        ArgumentElement(1, 0),
+        ArgumentElement(0, 1),
+    )
 
 
 def test_a_product_depends_on_a_row_and_a_column() -> None:
@@ -37,15 +42,20 @@ def test_a_product_depends_on_a_row_and_a_column() -> None:
     ROOT z = f32[2,2] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }"""
     what = found(text, np.float32([[1, 2], [3, 4]]), np.float32([[1, 2], [3, 4]]))
     assert not what.only_moves
-    assert what.sources[1] == {Source(0, 0), Source(0, 1), Source(1, 1), Source(1, 3)}
+    assert what.sources[1] == {
+        ArgumentElement(0, 0),
+        ArgumentElement(0, 1),
+        ArgumentElement(1, 1),
+        ArgumentElement(1, 3),
+    }
 
 
 def test_an_index_is_no_element_that_is_moved() -> None:
     text = """ENTRY e { x = s32[4] parameter(0) i = s32[] parameter(1)
     ROOT y = s32[2] dynamic-slice(x, i), dynamic_slice_sizes={2} }"""
     what = found(text, np.int32([10, 20, 30, 40]), np.int32(1))
-    assert what.moved == (Source(0, 1), Source(0, 2))
-    assert Source(1, 0) in what.sources[0]
+    assert what.moved == (ArgumentElement(0, 1), ArgumentElement(0, 2))
+    assert ArgumentElement(1, 0) in what.sources[0]
 
 
 def drawn(name: str) -> list[str]:

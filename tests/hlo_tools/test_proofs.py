@@ -13,7 +13,7 @@ from hlo_tools.generate.trials import WrongShapeError
 from hlo_tools.proofs import record as records
 from hlo_tools.proofs import solver
 from hlo_tools.proofs.evidence import gather_evidence
-from hlo_tools.proofs.findings import Finding
+from hlo_tools.proofs.findings import ProofFinding
 from hlo_tools.proofs.prove import QUICK, RefutedError, by_every_value, is_elementwise, prove
 from hlo_tools.proofs.record import Evidence, evidence_of, read_record, write_record
 from hlo_tools.proofs.tour import Tour, tours
@@ -227,7 +227,9 @@ def test_record_is_of_the_rules_as_they_are():
 
 def test_record_is_read_as_it_was_written(tmp_path):
     path = tmp_path / "record.json"
-    made = {"r": Evidence("0a", 3, "2026-01-01", [Finding("pred", "solver", True, ["pred"], 1)])}
+    made = {
+        "r": Evidence("0a", 3, "2026-01-01", [ProofFinding("pred", "solver", True, ["pred"], 1)])
+    }
     write_record(made, path)
     assert read_record(path) == made
     assert read_record(tmp_path / "none.json") == {}

@@ -18,7 +18,7 @@ import pytest
 
 from hlo_tools.step import Stepper
 from hlo_tools.step.console import Console
-from hlo_tools.step.shown import Line, Shown
+from hlo_tools.step.shown import Shown, StyledLine
 from hlo_tools.trace.stops import Stops
 
 SESSIONS = sorted((Path(__file__).parents[1] / "sessions").glob("*.txt"))
@@ -272,7 +272,7 @@ def test_notebook_escapes_names() -> None:
     stepper = Stepper(MEAN)
     assert "&lt;" not in stepper._repr_html_()
     assert "<pre" in stepper.next()._repr_html_()
-    hostile = Shown([Line("<b>\x1b[2J", "came")])
+    hostile = Shown([StyledLine("<b>\x1b[2J", "came")])
     assert "<b>" not in hostile._repr_html_()
     assert "\x1b[2J" not in str(hostile) + hostile.ansi()
 

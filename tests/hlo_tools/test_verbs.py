@@ -162,7 +162,7 @@ def test_doctor_finds_what_the_tests_need(hlo) -> None:
 
 
 def test_doctor_fails_if_something_needed_is_missing(hlo, monkeypatch) -> None:
-    missing = doctor.Finding("numpy", "", "pip install numpy", needed=True)
+    missing = doctor.InstalledPart("numpy", "", "pip install numpy", needed=True)
     monkeypatch.setattr(doctor, "examine", lambda: iter([missing]))
     result = hlo("doctor")
     assert result.status == 2
