@@ -140,6 +140,12 @@ WIDE_DIGITS: Final = 4096
 BUCKETS, MOST_CHUNKS = 1 << 16, 64
 """Tuned: length of a row whose words are put into buckets first, of which threads take some;
 and the chunks of it, each of at least half as many words."""
+IN_PARTS: Final = 1 << 24
+"""Chosen: length of a row of 32 bits each where memory is dearer than time. Are there elements that
+differ though their keys do not, it is sorted a quarter at a time."""
+FAR_APART, LOADED_AS_ONE = 32, 4
+"""Measured: how far apart rows of a power of two are from which gcc 12 puts two or three numbers of
+each together in more time than one by one takes; four are one vector of their own."""
 SHORT_TRANSFORM: Final = 64
 """Chosen: lines of a Fourier transform that are transformed in one go even if they do not fill the
 lanes."""

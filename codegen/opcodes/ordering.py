@@ -32,6 +32,7 @@ from codegen.kinds import Pointer
 from codegen.opcodes.bits import bits_of, from_bits
 from codegen.opcodes.comparators import SortKey, keys
 from codegen.opcodes.merging import write_merge_sort
+from codegen.opcodes.parts import sort_in_parts
 from codegen.opcodes.words import Words
 from codegen.statements import For, If, straight
 from hlo import attributes as a
@@ -197,7 +198,9 @@ def _write_alone(
         _write_counting_sort(body, instr, key, output)
         return 0
     exact = n > machine.INSERTED and _is_exact(key, shape.element_type)
-    words = Words(body, n, shape.size // n, in_chunks=in_chunks, kind="u32" if exact else "u64")
+    in_parts = in_chunks and n == shape.size >= machine.IN_PARTS and key.tells(shape.element_type)
+    kind = "u32" if exact or in_parts else "u64"
+    words = Words(body, n, shape.size // n, in_chunks=in_chunks, kind=kind)
     _write_single_sort(words, instr, key, output, exact=exact)
     return words.scratch_bytes
 
@@ -280,7 +283,10 @@ def _write_single_sort(
             body.add(*by_key)
             return
         with body.block() as by_both:
-            _sort_with_elements(words, element_type, key.bits, word, put)
+            if words.kind == "u32":
+                sort_in_parts(words, array, element_type, word)
+            else:
+                _sort_with_elements(words, element_type, key.bits, word, put)
         body.add(If(lost, tuple(by_both), tuple(by_key)))
 
 

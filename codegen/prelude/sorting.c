@@ -159,6 +159,18 @@ static void hlo_bucket_sort_$T($T *words, $T *spare, u32 *places, s64 n, s64 chu
   hlo_parallel(sort_buckets_$T, &given, n, 16384);
 }
 
+// The end of a part of sorted keys: of at most so many of them, none of which is in another part, or
+// else of equal ones.
+static s64 end_of_part(const u32 *sorted, s64 begin, s64 n, s64 most) {
+  if (n - begin <= most) return n;
+  s64 end = begin + most;
+  while (end > begin && sorted[end - 1] == sorted[end]) end--;
+  if (end == begin) {
+    while (end < n && sorted[end] == sorted[begin]) end++;
+  }
+  return end;
+}
+
 // Put the keys that are below the last of some sorted words among these, in place of the last one.
 // A word is a key, and below it the key's number; so of equal keys the first ones are kept.
 static void insert_least(u64 *words, s64 k, const u32 *keys, s64 n, s64 first) {

@@ -288,6 +288,36 @@ ROOT t = ({row}, {places}, {row}) tuple(v, w, s)
     assert ("bucket_sort_u32(" in source) == (ELEMENT_TYPES[element_type].bits <= 32)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("direction", ["LT", "GT"])
+@pytest.mark.parametrize("key", ["abs", "sign", "floor"])
+def test_a_row_that_is_dear_in_memory_is_sorted_in_parts(monkeypatch, key, direction, threads):
+    """Where elements differ though their keys do not; a key may have more of them than a part."""
+    monkeypatch.setattr(machine, "BUCKETS", 64)
+    monkeypatch.setattr(machine, "IN_PARTS", 64)
+    text = f"""before {{
+a = f32[] parameter(0)
+b = f32[] parameter(1)
+ka = f32[] {key}(a)
+kb = f32[] {key}(b)
+ROOT l = pred[] compare(ka, kb), direction={direction}
+}}
+ENTRY e {{
+x = f32[3001] parameter(0)
+ROOT s = f32[3001] sort(x), dimensions={{0}}, to_apply=before, is_stable=true
+}}"""
+    generator = np.random.default_rng(5)
+    array = (3 * generator.standard_normal(3001)).astype(np.float32)
+    array[generator.integers(0, 3001, 900)] = 0.25
+    array[generator.integers(0, 3001, 300)] = -0.0
+    before = set_threads(threads)
+    try:
+        source = agree(text, array)
+    finally:
+        set_threads(before)
+    assert "end_of_part(" in source
+
+
 @pytest.mark.parametrize("size", [300, 100_000])
 @pytest.mark.parametrize("special", [[], [-0.0, 0.0], [np.nan, -np.nan]])
 def test_keys_are_sorted_alone_if_they_tell_everything(size, special):
