@@ -225,6 +225,8 @@ def compile_table(texts: Sequence[str], only: str) -> None:
                 made.library.unlink()
                 del made
                 shutil.rmtree(Path(cache, "pyhlo", "built"))
+                for file in Path(cache).rglob("*.o"):
+                    file.unlink()
                 (cold, _), (cached, _) = (_timed(partial(emit_c.compile, module)) for _ in range(2))
         except Exception as error:  # as in run_table
             print(f"{work.name}: {type(error).__name__}: {str(error).splitlines()[0][:120]}")
