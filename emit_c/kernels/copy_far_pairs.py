@@ -14,8 +14,9 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Index, Load, Name, names_of
+from codegen.expressions import Group, Index, Literal, Load, Name, Op
 from codegen.statements import Assign, For, Forever, If, Let, Statement
+from codegen.walk import names_of
 from optimizer import machine
 
 if TYPE_CHECKING:
@@ -65,9 +66,25 @@ def _is_load(value: Expr) -> bool:
 
 def _row(load: Expr, places: set[str]) -> object:
     """What loads of one row have in common; None where rows do not lie a power of two apart."""
-    if not isinstance(load, Load) or not isinstance(load.index, Index):
-        return None
-    terms = load.index.sum.terms
-    stride = sum(factor for atom, factor in terms if atom.text in places)
+    assert isinstance(load, Load)
+    factors = _factors(load.index)
+    stride = sum(factor for name, factor in factors.items() if name in places)
     is_far = stride >= machine.FAR_APART and not stride & (stride - 1)
-    return (load.pointer, terms) if is_far else None
+    return (load.pointer, *factors.items()) if is_far else None
+
+
+def _factors(index: Expr) -> dict[str, int]:
+    """By how much an index grows with each name; without those of which it is not a multiple."""
+    match index:
+        case Name(name):
+            return {name: 1}
+        case Index(number):
+            return {atom.text: factor for atom, factor in number.terms}
+        case Op("*", (inside, Literal(int(factor)))):
+            return {name: each * factor for name, each in _factors(inside).items()}
+        case Op("+", (left, right)):
+            return {**_factors(left), **_factors(right)}
+        case Group(inside):
+            return _factors(inside)
+        case _:
+            return {}
