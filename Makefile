@@ -46,8 +46,10 @@ fuzz: .venv/tests
 	$(BIN)/python -m tests.fuzz --modules 50000 --sanitize
 
 # Every harness of JAX's own wheel, 5,594 functions of lax, on PyHLO and on XLA CPU.
+# `make harnesses ENGINE=c` compiles them, which takes longer.
+ENGINE ?= interpreter
 harnesses: .venv/tests
-	PYHLO_ALL_HARNESSES=1 $(BIN)/pytest -n 2 -q tests/hlo_jax/test_harnesses.py $(ARGS)
+	PYHLO_ALL_HARNESSES=1 PYHLO_HARNESSES_ENGINE=$(ENGINE) $(BIN)/pytest -n 2 -q tests/hlo_jax/test_harnesses.py $(ARGS)
 
 # PyHLO's tests of JAX with the last six releases of JAX, each installed in a folder of its own.
 releases: .venv/tests

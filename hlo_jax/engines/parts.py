@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hlo.instruction import Instruction, Module
-    from hlo.opcode import Opcode
     from hlo.types.shape import Shape
     from hlo_jax.engines.engine import Arrays, Engine
     from hlo_jax.programs.program import JaxProgram
@@ -117,11 +116,12 @@ def _is_of_device(instr: Instruction) -> bool:
     HloError
         HLO181 if it should, and can't.
     """
-    row: Opcode = instr.row
-    if not row.traits & {"collective", "device"}:
+    traits = instr.row.traits
+    if not traits & {"collective", "device"}:
         return False
-    if row.traits & {"async", "effect"} or row.name == "rng":
-        message = f"{instr.name}: on several devices, {row.name} is not C's"
+    # A device's number is a leaf. All else of a device is a state, such as a random generator's.
+    if traits & {"async", "effect"} or not traits & {"collective", "leaf"}:
+        message = f"{instr.name}: on several devices, {instr.opcode} is not C's"
         raise HloError("HLO181", message, instr.span)
     return True
 

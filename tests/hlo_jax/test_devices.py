@@ -5,7 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import hlo
 import hlo_jax
+from hlo.errors.error import HloError
+from hlo_jax.engines.parts import for_one_device
 
 NUMBERS = np.arange(32, dtype=np.float32).reshape(8, 4)
 
@@ -89,6 +92,17 @@ def test_explain_says_what_runs_on_several_devices(jax: Any, mesh: Any, engine: 
     (line,) = [s for s in hlo_jax.explain().splitlines() if "over_devices" in s]
     note = "collectives are calls of Python" if engine == "c" else ""
     assert line.split(maxsplit=4)[1:] == [engine, "5", "0", *filter(None, [note])]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["u64[2] rng-get-and-update-state(), delta=1", "f32[4] rng(x, x), distribution=rng_uniform"],
+)
+def test_a_device_s_own_random_numbers_are_the_interpreter_s(text: str) -> None:
+    body = f"x = f32[] parameter(0)\nROOT r = {text}"
+    module = hlo.parse(f"HloModule m, num_partitions=2\nENTRY e {{\n{body}\n}}")
+    with pytest.raises(HloError, match=r"HLO181.*: on several devices, rng.* is not C's"):
+        for_one_device(module)
 
 
 def test_programs_of_cuda_are_for_one_device(jax: Any, mesh: Any) -> None:

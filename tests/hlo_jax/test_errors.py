@@ -34,7 +34,9 @@ def test_an_engine_can_be_an_option(jax: Any) -> None:
 
 
 def test_analyses(jax: Any, jnp: Any) -> None:
-    compiled = jax.jit(lambda x: x @ x).lower(jnp.ones((4, 4))).compile()
-    assert compiled.cost_analysis()["flops"] == 128
+    compiled = jax.jit(lambda x: jnp.sin(x @ x) + x).lower(jnp.ones((4, 4))).compile()
+    assert compiled.cost_analysis()["flops"] == 128 + 16
     assert compiled.memory_analysis().argument_size_in_bytes == 64
-    assert "dot" in compiled.as_text()
+    text = compiled.as_text()
+    assert "dot(" in text
+    assert "fusion(" in text, "this is what PyHLO's optimizer made of it"

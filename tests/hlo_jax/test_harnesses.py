@@ -1,7 +1,8 @@
 """The harnesses in JAX's own wheel: functions of `lax` with arguments, on PyHLO and on XLA CPU.
 
 There are thousands, in groups by primitive. One of every fourth group runs always, one of each
-group among the slow tests, and all of them with PYHLO_ALL_HARNESSES=1.
+group among the slow tests, and all of them with PYHLO_ALL_HARNESSES=1. They run on the interpreter,
+or on the engine that PYHLO_HARNESSES_ENGINE names.
 """
 
 import os
@@ -35,7 +36,8 @@ def harnesses() -> Iterator[Any]:
 
 @pytest.mark.parametrize("harness", list(harnesses()))
 def test_harness(harness: Any, jax: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYHLO_JAX_ENGINE", "interpreter")
+    engine = os.environ.get("PYHLO_HARNESSES_ENGINE", "interpreter")
+    monkeypatch.setenv("PYHLO_JAX_ENGINE", engine)
     random = np.random.RandomState(0)
     arguments = harness.dyn_args_maker(random)
     try:
