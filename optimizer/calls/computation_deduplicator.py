@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.opcode import SEQUENTIAL
-from hlo.walk import rebuild, rebuild_module
 from optimizer.identity import Identity
 from optimizer.passes import register
+from optimizer.rewriting.sites import SiteRewrites, rewrite_sites
 
 if TYPE_CHECKING:
-    from hlo.instruction import Computation, Instruction, Module
+    from hlo.instruction import Computation, Module
     from optimizer.log import Log
 
 
@@ -36,14 +36,12 @@ class ComputationDeduplicator:
         def first(computation: Computation) -> Computation:
             return kept.setdefault(identity.of(computation), computation)
 
-        def change(computation: Computation) -> Computation:
-            plan: dict[Instruction, Instruction] = {}
+        def visit(computation: Computation, found: SiteRewrites) -> None:
             for instr in computation.instructions:
                 if not instr.called or instr.opcode in SEQUENTIAL or instr.opcode == "fusion":
                     continue
                 called = tuple([first(c) for c in instr.called])
-                if called != instr.called and log.rewrite("share", instr):
-                    plan[instr] = instr.with_(called=called)
-            return rebuild(computation, plan)
+                if called != instr.called:
+                    found.add("share", instr, plan={instr: instr.with_(called=called)})
 
-        return rebuild_module(module, change)
+        return rewrite_sites(module, log, visit)

@@ -19,7 +19,7 @@ from hlo.types.shape import array
 from hlo.walk import names_of
 from optimizer.passes import register
 from optimizer.rewriting.make import make
-from optimizer.rewriting.settle import replace_each
+from optimizer.rewriting.sites import replace_each
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module

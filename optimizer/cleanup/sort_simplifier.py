@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from hlo.attributes import GetTupleElement, ParameterNumber, Sort
 from hlo.types.shape import tuple_of
-from hlo.walk import Plan, callers, names_of, rebuild, rebuild_module, users
+from hlo.walk import Plan, callers, names_of, rebuild, users
 from optimizer.calls.clone import cloned
 from optimizer.effects import ordered, without, without_dead
 from optimizer.passes import register
 from optimizer.rewriting.make import make
+from optimizer.rewriting.sites import SiteRewrites, rewrite_sites
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,23 +41,21 @@ class SortSimplifier:
         names = names_of(module)
         shared = {c.name for c, found in callers(module).items() if len(found) > 1}
 
-        def change(computation: Computation) -> Computation:
+        def visit(computation: Computation, found: SiteRewrites) -> None:
             sorts = [i for i in computation.instructions if i.opcode == "sort"]
             if not sorts:
-                return computation
+                return
             users_of, tied = users(computation), ordered(computation)
-            plan: Plan = {}
             for instr in sorts:
                 if instr in tied:
                     continue
                 using = users_of[instr] if instr is not computation.root else None
                 changes = nothing_to_sort(instr, names)
                 changes = changes or unused_operands(instr, using, names, shared)
-                if changes and log.rewrite("simplify", instr, changes[instr]):
-                    plan |= changes
-            return without_dead(rebuild(computation, plan)) if plan else computation
+                if changes:
+                    found.add("simplify", instr, changes[instr], plan=changes)
 
-        return rebuild_module(module, change)
+        return rewrite_sites(module, log, visit, finish=without_dead)
 
 
 def nothing_to_sort(instr: Instruction, names: NameSupply) -> Plan:

@@ -13,45 +13,33 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from hlo.attributes.annotations import Annotations
 from hlo.support.memo import remembered
-from hlo.walk import Plan, callers, names_of, rebuild, rebuild_module, users_of
-from optimizer.calls.clone import cloned
+from hlo.walk import Plan, names_of, users_of
+from optimizer.calls.site import CallSite, shared_computations
 from optimizer.effects import ordered, without_dead
+from optimizer.rewriting.sites import SiteRewrites, rewrite_sites
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
-    from hlo.names import NameSupply
     from optimizer.log import Log
 
 
 @dataclass(frozen=True)
-class ConditionalSite:
+class ConditionalSite(CallSite):
     """A conditional and its surroundings.
 
     Attributes
     ----------
     users : the instructions that use its value.
     is_root : it is the value of its computation.
-    shared : gives the names of computations that are called more than once.
     """
 
-    instr: Instruction
     users: list[Instruction]
     is_root: bool
-    names: NameSupply
-    shared: Callable[[], set[str]]
 
-    def named(self, instr: Instruction) -> Instruction:
-        """A new instruction, with a name of its own and this one's place in the user's source."""
-        annotations = Annotations(metadata=self.instr.annotations.metadata)
-        name = self.names.unique(instr.name)
-        return instr.with_(name=name, annotations=annotations, span=self.instr.span)
-
-    def own(self) -> list[Computation]:
-        """The branches, to be changed for this place: copies of those that others call too."""
-        shared = self.shared()
-        return [cloned(c, self.names) if c.name in shared else c for c in self.instr.called]
+    def branches(self) -> list[Computation]:
+        """The branches, to be changed for this site."""
+        return [self.own(c) for c in self.instr.called]
 
 
 # What takes whose place; nothing if it does not apply.
@@ -66,22 +54,20 @@ def transformed(module: Module, transformation: Transformation, log: Log) -> Mod
     """
     if not any("conditional" in c.opcodes for c in module.computations):
         return module
-    names, shared = names_of(module), cache(lambda: _shared(module))
+    names, shared = names_of(module), cache(lambda: shared_computations(module))
     word = transformation.__name__.replace("_", "-")
 
-    def change(computation: Computation) -> Computation:
+    def visit(computation: Computation, found: SiteRewrites) -> None:
         if "conditional" not in computation.opcodes:
-            return computation
-        plan: Plan = {}
+            return
         for instr, using in _free_conditionals(computation):
             is_root = instr is computation.root
-            place = ConditionalSite(instr, using, is_root, names, shared)
+            place = ConditionalSite(instr, names, shared, using, is_root)
             changes = transformation(place)
-            if changes and log.rewrite(word, instr, changes[instr]):
-                plan |= changes
-        return without_dead(rebuild(computation, plan)) if plan else computation
+            if changes:
+                found.add(word, instr, changes[instr], plan=changes)
 
-    return rebuild_module(module, change)
+    return rewrite_sites(module, log, visit, finish=without_dead)
 
 
 @remembered
@@ -90,9 +76,3 @@ def _free_conditionals(computation: Computation) -> list[tuple[Instruction, list
     found = [i for i in computation.instructions if i.opcode == "conditional"]
     users, tied = users_of(computation, found), ordered(computation)
     return [(i, users[i]) for i in found if i not in tied and i.annotations.sharding is None]
-
-
-def _shared(module: Module) -> set[str]:
-    """The names of computations that are called more than once."""
-    found = callers(module).items()
-    return {c.name for c, calls in found if sum(i.called.count(c) for i in calls) > 1}

@@ -39,7 +39,7 @@ def tuple_form(place: ConditionalSite) -> Plan:
     instr = place.instr
     if instr.shape.is_tuple:
         return {}
-    branches = list(place.own())
+    branches = place.branches()
     for n, branch in enumerate(branches):
         root = place.named(make("tuple", branch.root))
         branches[n] = replace(branch, instructions=(*branch.instructions, root), root=root)

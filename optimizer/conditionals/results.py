@@ -71,7 +71,7 @@ def with_results(place: ConditionalSite, kept: Sequence[int], where: dict[int, i
     where : for each element that is used, its new place.
     """
     instr = place.instr
-    branches = [without_dead(yielding(place, branch, kept)) for branch in place.own()]
+    branches = [without_dead(yielding(place, branch, kept)) for branch in place.branches()]
     new = instr.with_(shape=branches[0].root.shape, called=tuple(branches))
     plan = {instr: new}
     for user in place.users:
@@ -104,7 +104,7 @@ def unused_operands(place: ConditionalSite) -> Plan:
     instr = place.instr
     if not any(wasted(branch) for branch in instr.called):
         return {}
-    operands, branches = [instr.operands[0]], list(place.own())
+    operands, branches = [instr.operands[0]], place.branches()
     for n, operand in enumerate(instr.operands[1:]):
         branch, narrower = branches[n], operand
         if wasted(branch):

@@ -17,7 +17,7 @@ from hlo.opcode import CONTROL
 from hlo.walk import called_first, callers
 from optimizer.origin import op_name, renamed, under
 from optimizer.passes import register
-from optimizer.rewriting.settle import replace_each
+from optimizer.rewriting.sites import replace_each
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module

@@ -24,11 +24,11 @@ from hlo.attributes.annotations import Annotations
 from hlo.instruction import Computation, Instruction
 from hlo.types.element_type import S32
 from hlo.types.shape import array
-from hlo.walk import names_of, post_order, rebuild, rebuild_module
+from hlo.walk import names_of, post_order, rebuild_module
 from interpreter.numbers.compare import BITS
 from optimizer.passes import register
 from optimizer.rewriting.make import make, splat
-from optimizer.rewriting.settle import rebuild_unfused
+from optimizer.rewriting.sites import SiteRewrites, rebuild_unfused, rewrite_sites
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -179,12 +179,10 @@ def expand(
     if all(c.opcodes.isdisjoint(expansions) for c in module.computations):
         return module
     names = names_of(module)
-    may = log.allow if mixed else log.rewrite
 
-    def change(computation: Computation) -> Computation:
-        plan: dict[Instruction, Instruction] = {}
+    def visit(computation: Computation, found: SiteRewrites) -> None:
         if computation.opcodes.isdisjoint(expansions):
-            return computation
+            return
         there = frozenset(computation.instructions)
         for instr in computation.instructions:
             expansion = expansions.get(instr.opcode)
@@ -199,11 +197,9 @@ def expand(
             if root in there and not _stands_for(root, instr):
                 root = make("copy", root, shape=instr.shape)
             new = adopted(root, instr, there, names)
-            if may(expansion.__name__, instr, *new, by=expansion):
-                plan[instr] = new[-1]
-        return rebuild(computation, plan)
+            found.add(expansion.__name__, instr, *new, by=expansion, mixed=mixed)
 
-    return (rebuild_module if always else rebuild_unfused)(module, change)
+    return rewrite_sites(module, log, visit, rebuild_module if always else rebuild_unfused)
 
 
 def _stands_for(root: Instruction, instr: Instruction) -> bool:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.opcode import having
-from hlo.walk import names_of, rebuild, rebuild_module
+from hlo.walk import names_of
 from optimizer.gpu.async_pairs import pair
 from optimizer.passes import register
+from optimizer.rewriting.sites import SiteRewrites, rewrite_sites
 
 if TYPE_CHECKING:
-    from hlo.instruction import Computation, Instruction, Module
+    from hlo.instruction import Computation, Module
     from optimizer.log import Log
 
 SPLIT = having("collective") - having("async")
@@ -29,16 +30,12 @@ class AsyncCollectiveCreator:
         """The module whose collectives are asynchronous."""
         names = names_of(module)
 
-        def change(computation: Computation) -> Computation:
+        def visit(computation: Computation, found: SiteRewrites) -> None:
             if len(computation.instructions) == len(computation.parameters) + 1:
                 # What an async-start runs; another one inside it would gain nothing.
-                return computation
-            plan: dict[Instruction, Instruction] = {}
+                return
             for instr in computation.instructions:
                 if instr.opcode in SPLIT:
-                    new = pair(instr, names)
-                    if log.rewrite("split", instr, *new):
-                        plan[instr] = new[-1]
-            return rebuild(computation, plan)
+                    found.add("split", instr, *pair(instr, names))
 
-        return rebuild_module(module, change)
+        return rewrite_sites(module, log, visit)

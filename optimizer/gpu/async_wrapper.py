@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.opcode import CONTROL, STARTS
-from hlo.walk import names_of, rebuild, rebuild_module
+from hlo.walk import names_of
 from optimizer.analysis.cost import cost
 from optimizer.gpu.async_pairs import pair
 from optimizer.gpu.device import A100, COMPUTE, lane, runs, seconds
 from optimizer.gpu.paths import needed_by, paths_to_end
 from optimizer.passes import register
+from optimizer.rewriting.sites import SiteRewrites, rewrite_sites
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
@@ -56,20 +57,17 @@ class AsyncWrapper:
         """The module with kernels on several streams."""
         names = names_of(module)
 
-        def change(computation: Computation) -> Computation:
+        def visit(computation: Computation, found: SiteRewrites) -> None:
             if computation.name not in parallel:
-                return computation
-            plan: dict[Instruction, Instruction] = {}
+                return
             for instr, stream in assigned(computation, self.streams, A100).items():
                 # The text of a pair has one place for a sharding, and it belongs to the pair.
                 if stream and instr.annotations.sharding is None:
                     new = pair(instr, names, f'{{"operation_queue_id":"{stream}"}}')
-                    if log.rewrite("wrap", instr, *new):
-                        plan[instr] = new[-1]
-            return rebuild(computation, plan)
+                    found.add("wrap", instr, *new)
 
         parallel = _sequences(module)
-        return rebuild_module(module, change)
+        return rewrite_sites(module, log, visit)
 
 
 def _sequences(module: Module) -> set[str]:

@@ -26,7 +26,7 @@ from optimizer.layout.orders import order_of, reshaped, same_memory
 from optimizer.layout.renumber import in_memory, renumbered
 from optimizer.passes import register
 from optimizer.rewriting.make import make
-from optimizer.rewriting.settle import rebuild_unfused
+from optimizer.rewriting.sites import rebuild_unfused
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +58,7 @@ class LayoutNormalization:
 
 @dataclass
 class Normalizer:
-    """Rewrites one computation.
+    """SiteRewrites one computation.
 
     Attributes
     ----------

@@ -16,13 +16,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hlo.walk import names_of, rebuild, users
+from hlo.walk import names_of, users
 from optimizer.effects import ordered, without_dead
 from optimizer.fusion.build import fused
 from optimizer.libraries.library import LIBRARIES, configuration
 from optimizer.passes import register
 from optimizer.rewriting.make import value_of
-from optimizer.rewriting.settle import rebuild_unfused
+from optimizer.rewriting.sites import SiteRewrites, rebuild_unfused, rewrite_sites
 from optimizer.rewriting.term import CONSTANT_OPCODES
 
 if TYPE_CHECKING:
@@ -53,8 +53,7 @@ class DotLibraryRewriter:
         """The module with library fusions."""
         library, names = LIBRARIES[self.target], names_of(module)
 
-        def change(computation: Computation) -> Computation:
-            plan: dict[Instruction, Instruction] = {}
+        def visit(computation: Computation, found: SiteRewrites) -> None:
             using, taken = users(computation), ordered(computation)
             for instr in computation.instructions:
                 if instr in taken or not library.decide(instr):
@@ -67,12 +66,10 @@ class DotLibraryRewriter:
                 origin = made.annotations.metadata or instr.annotations.metadata
                 annotations = replace(made.annotations, metadata=origin, backend_config=config)
                 new = made.with_(annotations=annotations)
-                if log.rewrite("library", members[-1], new):
-                    plan[members[-1]] = new
+                if found.add("library", members[-1], new):
                     taken |= set(alone)
-            return without_dead(rebuild(computation, plan)) if plan else computation
 
-        return rebuild_unfused(module, change)
+        return rewrite_sites(module, log, visit, rebuild_unfused, without_dead)
 
 
 @register

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from optimizer.analysis.cost import FREE, cost
 from optimizer.passes import register
-from optimizer.rewriting.settle import rebuild_unfused, replace_each
+from optimizer.rewriting.sites import rebuild_unfused, replace_each
 from optimizer.settings import settings
 
 if TYPE_CHECKING:

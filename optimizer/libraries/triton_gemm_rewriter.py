@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hlo.opcode import having
-from hlo.walk import names_of, rebuild, users
+from hlo.walk import names_of, users
 from optimizer.analysis.cost import TRANSCENDENTAL, operations
 from optimizer.effects import ordered, without_dead
 from optimizer.fusion.build import fused
@@ -24,7 +24,7 @@ from optimizer.gpu.device import A100
 from optimizer.libraries.dot_library_rewriter import epilogue
 from optimizer.libraries.library import GPU, configuration
 from optimizer.passes import register
-from optimizer.rewriting.settle import rebuild_unfused
+from optimizer.rewriting.sites import SiteRewrites, rebuild_unfused, rewrite_sites
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,8 +51,7 @@ class TritonGemmRewriter:
         """The module with fusions of products."""
         names = names_of(module)
 
-        def change(computation: Computation) -> Computation:
-            plan: dict[Instruction, Instruction] = {}
+        def visit(computation: Computation, found: SiteRewrites) -> None:
             using, taken = users(computation), ordered(computation)
             for instr in computation.instructions:
                 if instr.opcode != "dot" or instr in taken:
@@ -66,12 +65,10 @@ class TritonGemmRewriter:
                 made = fused(members, members[-1:], names, alone, "kCustom")
                 config = configuration("__triton_gemm")
                 new = made.with_(annotations=replace(made.annotations, backend_config=config))
-                if log.rewrite("prologue", members[-1], new):
-                    plan[members[-1]] = new
+                if found.add("prologue", members[-1], new):
                     taken |= set(alone)
-            return without_dead(rebuild(computation, plan)) if plan else computation
 
-        return rebuild_unfused(module, change)
+        return rewrite_sites(module, log, visit, rebuild_unfused, without_dead)
 
 
 def prologue(

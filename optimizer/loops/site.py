@@ -11,17 +11,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from hlo.attributes.annotations import Annotations
 from hlo.support.memo import remembered
-from hlo.walk import callers, names_of, rebuild, rebuild_module, users_of
-from optimizer.calls.clone import cloned
+from hlo.walk import names_of, users_of
+from optimizer.calls.site import CallSite, shared_computations
 from optimizer.effects import ordered, without_dead
 from optimizer.loops.state import element_of, elements_used, loop_of
 from optimizer.rewriting.make import make
+from optimizer.rewriting.sites import SiteRewrites, rewrite_sites
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
-    from hlo.names import NameSupply
     from optimizer.log import Log
     from optimizer.loops.state import Loop
 
@@ -29,19 +28,16 @@ Transformation = Callable[["LoopSite"], "Instruction | None"]
 
 
 @dataclass(frozen=True)
-class LoopSite:
+class LoopSite(CallSite):
     """A loop and its surroundings.
 
     Attributes
     ----------
     used : the elements of its state that are used after it.
-    shared : gives the names of computations that several instructions call.
     """
 
     loop: Loop
     used: set[int]
-    names: NameSupply
-    shared: Callable[[], set[str]]
 
     def initial(self, i: int) -> Instruction:
         """What an element of the state is at first."""
@@ -50,18 +46,6 @@ class LoopSite:
     def element(self, whole: Instruction, i: int) -> Instruction:
         """An element of a tuple that stands here."""
         return self.named(make("get-tuple-element", whole, index=i))
-
-    def named(self, instr: Instruction) -> Instruction:
-        """A new instruction, with a name of its own and the loop's place in the user's source."""
-        at = self.loop.instr
-        annotations = Annotations(metadata=at.annotations.metadata)
-        name = self.names.unique(instr.name)
-        return instr.with_(name=name, annotations=annotations, span=at.span)
-
-    def own(self, computation: Computation) -> Computation:
-        """A computation that may be changed for this loop: a copy if others call it too."""
-        shared = computation.name in self.shared()
-        return cloned(computation, self.names) if shared else computation
 
 
 def transformed(module: Module, transformation: Transformation, log: Log) -> Module:
@@ -74,18 +58,17 @@ def transformed(module: Module, transformation: Transformation, log: Log) -> Mod
     names, shared = names_of(module), cache(lambda: shared_computations(module))
     word = transformation.__name__.replace("_", "-")
 
-    def change(computation: Computation) -> Computation:
+    def visit(computation: Computation, found: SiteRewrites) -> None:
         if "while" not in computation.opcodes:
-            return computation
-        plan: dict[Instruction, Instruction] = {}
+            return
         for loop, using in free_loops(computation):
             used = elements_used(loop.instr, using, is_root=loop.instr is computation.root)
-            new = transformation(LoopSite(loop, used, names, shared))
-            if new is not None and log.rewrite(word, loop.instr, new, by=transformation):
-                plan |= replacing(loop.instr, new, using)
-        return without_dead(rebuild(computation, plan)) if plan else computation
+            new = transformation(LoopSite(loop.instr, names, shared, loop, used))
+            if new is not None:
+                plan = replacing(loop.instr, new, using)
+                found.add(word, loop.instr, new, plan=plan, by=transformation)
 
-    return rebuild_module(module, change)
+    return rewrite_sites(module, log, visit, finish=without_dead)
 
 
 @remembered
@@ -95,11 +78,6 @@ def free_loops(computation: Computation) -> list[tuple[Loop, list[Instruction]]]
     users, tied = users_of(computation, whiles), ordered(computation)
     loops = (loop_of(instr) for instr in whiles if instr not in tied)
     return [(loop, users[loop.instr]) for loop in loops if loop is not None]
-
-
-def shared_computations(module: Module) -> set[str]:
-    """The names of computations that several instructions call."""
-    return {c.name for c, found in callers(module).items() if len(found) > 1}
 
 
 def replacing(

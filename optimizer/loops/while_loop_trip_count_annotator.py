@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from optimizer.loops.state import loop_of
 from optimizer.loops.trip_count import counter_of, induction_index, trip_count
 from optimizer.passes import register
-from optimizer.rewriting.settle import replace_each
+from optimizer.rewriting.sites import replace_each
 from optimizer.settings import settings
 
 if TYPE_CHECKING:

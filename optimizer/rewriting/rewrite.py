@@ -30,7 +30,7 @@ from interpreter.numbers.compare import BITS
 from optimizer.effects import ordered, without_dead
 from optimizer.log import Settled
 from optimizer.rewriting.rule import touches_floats
-from optimizer.rewriting.settle import rebuild_unfused
+from optimizer.rewriting.sites import rebuild_unfused
 from optimizer.rewriting.term import CONSTANT_OPCODES
 
 if TYPE_CHECKING:

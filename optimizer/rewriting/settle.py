@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from hlo.walk import Plan, names_of, rebuild, rebuild_module, users
+from hlo.walk import names_of, users
 from optimizer.effects import without_dead
+from optimizer.rewriting.sites import SiteRewrites, rebuild_unfused, rewrite_sites
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,46 +29,6 @@ def settle(thing: Thing, change: Callable[[Thing], Thing]) -> Thing:
     return thing
 
 
-def rebuild_unfused(module: Module, change: Callable[[Computation], Computation]) -> Module:
-    """Change each computation, callees first, but none that is fused: those are kernels already."""
-    fused = {
-        callee.name
-        for computation in module.computations
-        if "fusion" in computation.opcodes
-        for instr in computation.instructions
-        if instr.opcode == "fusion"
-        for callee in instr.called
-    }
-    return rebuild_module(module, lambda c: c if c.name in fused else change(c))
-
-
-def replace_each(
-    module: Module,
-    log: Log,
-    word: str,
-    replacement: Callable[[Instruction], Instruction | None],
-    over: Callable[[Module, Callable[[Computation], Computation]], Module] = rebuild_module,
-) -> Module:
-    """A module in which instructions are replaced, each by itself.
-
-    Parameters
-    ----------
-    word : what a rewrite is called.
-    replacement : of an instruction, with its name and annotations; None leaves it alone.
-    over : which computations are changed: all, or with `rebuild_unfused` those that are no kernels.
-    """
-
-    def change(computation: Computation) -> Computation:
-        plan: Plan = {}
-        for instr in computation.instructions:
-            new = replacement(instr)
-            if new is not None and log.rewrite(word, instr, new, by=replacement):
-                plan[instr] = new
-        return rebuild(computation, plan)
-
-    return over(module, change)
-
-
 def exchange(module: Module, log: Log, word: str, exchanged: Exchange) -> Module:
     """A module in which instructions have changed places with their operands, as far as they go.
 
@@ -83,18 +44,16 @@ def exchange(module: Module, log: Log, word: str, exchanged: Exchange) -> Module
 def _exchanged_once(module: Module, log: Log, word: str, exchanged: Exchange) -> Module:
     names = names_of(module)
 
-    def change(computation: Computation) -> Computation:
-        plan: Plan = {}
+    def visit(computation: Computation, found: SiteRewrites) -> None:
         using = users(computation)
         awaited = {p for i in computation.instructions for p in i.control_predecessors}
         awaited.add(computation.root)
         alone = {i for i, found in using.items() if len(found) == 1 and i not in awaited}
         for instr in computation.instructions:
-            if instr.control_predecessors or any(o in plan for o in instr.operands):
+            if instr.control_predecessors or any(o in found.plan for o in instr.operands):
                 continue
             new = exchanged(instr, alone, names)
-            if new is not None and log.rewrite(word, instr, *new.operands, new):
-                plan[instr] = new
-        return without_dead(rebuild(computation, plan)) if plan else computation
+            if new is not None:
+                found.add(word, instr, *new.operands, new)
 
-    return rebuild_unfused(module, change)
+    return rewrite_sites(module, log, visit, rebuild_unfused, without_dead)

@@ -18,11 +18,12 @@ from hlo.errors.error import HloError
 from hlo.instruction import Computation
 from hlo.opcode import CONTROL, GIVEN, IDENTITIES, TUPLES
 from hlo.verify import trust
-from hlo.walk import names_of, post_order, rebuild, rebuild_module
+from hlo.walk import names_of, post_order
 from interpreter.engine.evaluate import evaluate
 from optimizer.effects import has_effect, ordered
 from optimizer.passes import register
 from optimizer.rewriting.make import constant
+from optimizer.rewriting.sites import SiteRewrites, rewrite_sites
 from optimizer.rewriting.term import CONSTANT_OPCODES
 
 if TYPE_CHECKING:
@@ -64,9 +65,8 @@ class ConstantFolding:
         """The module without arithmetic on constants."""
         names = names_of(module)
 
-        def change(computation: Computation) -> Computation:
+        def visit(computation: Computation, found: SiteRewrites) -> None:
             tied = ordered(computation)
-            plan: dict[Instruction, Instruction] = {}
             # Nearly no instruction is computed from nothing but these.
             given: set[Instruction] = set()
             for instr in computation.instructions:
@@ -74,18 +74,17 @@ class ConstantFolding:
                     given.add(instr)
                 if not given.issuperset(instr.operands):
                     continue
-                operands = [after(plan, o) for o in instr.operands]
+                operands = [after(found.plan, o) for o in instr.operands]
                 if not self.folds(instr, operands) or instr in tied or has_effect(instr):
                     continue
                 new = folded(instr, operands)
-                if new is not None and log.rewrite("fold", instr, new):
-                    plan[instr] = new.with_(
+                if new is not None and found.add("fold", instr, new):
+                    found.plan[instr] = new.with_(
                         name=names.unique("constant"), annotations=instr.annotations
                     )
                     given.add(instr)
-            return rebuild(computation, plan)
 
-        return rebuild_module(module, change)
+        return rewrite_sites(module, log, visit)
 
     def folds(self, instr: Instruction, operands: list[Instruction]) -> bool:
         """Whether an instruction is one that is folded."""

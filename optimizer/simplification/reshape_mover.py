@@ -21,7 +21,8 @@ from hlo.walk import Plan, names_of, rebuild, users_of
 from optimizer.effects import ordered, without_dead
 from optimizer.passes import register
 from optimizer.rewriting.make import value_of
-from optimizer.rewriting.settle import rebuild_unfused, settle
+from optimizer.rewriting.settle import settle
+from optimizer.rewriting.sites import rebuild_unfused
 from optimizer.simplification.rearrangement import (
     REARRANGEMENTS,
     Steps,

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from hlo.walk import Plan, names_of, rebuild
 from optimizer.effects import ordered, without_dead
 from optimizer.passes import register
-from optimizer.rewriting.settle import rebuild_unfused, settle
+from optimizer.rewriting.settle import settle
+from optimizer.rewriting.sites import rebuild_unfused
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module

@@ -16,7 +16,7 @@ from hlo.walk import names_of
 from optimizer.effects import has_effect
 from optimizer.passes import register
 from optimizer.rewriting.make import constant
-from optimizer.rewriting.settle import replace_each
+from optimizer.rewriting.sites import replace_each
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module

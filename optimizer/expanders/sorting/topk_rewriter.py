@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 from hlo import attributes as a
 from hlo.types.element_type import S32
 from hlo.types.values import SliceDim
-from hlo.walk import names_of, rebuild, rebuild_module, users
+from hlo.walk import names_of, users
 from optimizer.expanders.op_expander import element
 from optimizer.passes import register
 from optimizer.rewriting.make import make
+from optimizer.rewriting.sites import SiteRewrites, rewrite_sites
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
@@ -37,18 +38,16 @@ class TopkRewriter:
         """The module in which no sort is there for its first elements alone."""
         names = names_of(module)
 
-        def change(computation: Computation) -> Computation:
+        def visit(computation: Computation, found: SiteRewrites) -> None:
             if "sort" not in computation.opcodes:
-                return computation
-            plan: dict[Instruction, Instruction] = {}
+                return
             used = users(computation)
             for instr in computation.instructions:
                 slices = first_slices(instr, used, computation.root) if is_topk(instr) else []
-                pairs = replacements(instr, slices, names)
-                plan.update(pair for pair in pairs if log.rewrite("topk_of_sort", *pair))
-            return rebuild(computation, plan)
+                for old, new in replacements(instr, slices, names):
+                    found.add("topk_of_sort", old, new)
 
-        return rebuild_module(module, change)
+        return rewrite_sites(module, log, visit)
 
 
 def is_topk(instr: Instruction) -> bool:

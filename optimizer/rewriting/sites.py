@@ -1,0 +1,136 @@
+"""One driver for passes that rewrite at each site: plan what the log allows, then rebuild.
+
+    def visit(computation: Computation, found: SiteRewrites) -> None:
+        for instr in computation.instructions:
+            if (new := simpler(instr)) is not None:
+                found.add("simplify", instr, new)
+
+    return rewrite_sites(module, log, visit)
+
+A pass that looks at instructions alone needs but a function of one: `replace_each`. Rules are
+applied by an engine of their own, `optimizer.rewriting.rewrite`, again and again until none fits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hlo.walk import Plan, rebuild, rebuild_module
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hlo.instruction import Computation, Instruction, Module
+    from optimizer.log import Log
+
+    Change = Callable[[Computation], Computation]
+    Over = Callable[[Module, Change], Module]
+    Visit = Callable[[Computation, "SiteRewrites"], None]
+
+
+@dataclass
+class SiteRewrites:
+    """The rewrites of one computation that the log allows.
+
+    Attributes
+    ----------
+    plan : which instruction takes the place of which.
+    """
+
+    log: Log
+    plan: Plan = field(default_factory=dict[Any, Any])
+
+    def add(
+        self,
+        word: str,
+        old: Instruction,
+        *new: Instruction,
+        plan: Plan | None = None,
+        by: Callable[..., Any] | None = None,
+        mixed: bool = False,
+    ) -> bool:
+        """Plan a rewrite, if the log allows it.
+
+        Parameters
+        ----------
+        word : what the rewrite is called.
+        old, new, by : as of `Log.rewrite`.
+        plan : who takes whose place, if not just the last new instruction the old one's.
+        mixed : the rewrite also holds of an instruction that mixes floats of several precisions.
+
+        Returns
+        -------
+        bool
+            whether it is planned.
+        """
+        allowed = (self.log.allow if mixed else self.log.rewrite)(word, old, *new, by=by)
+        if allowed:
+            self.plan |= {old: new[-1]} if plan is None else plan
+        return allowed
+
+
+def rewrite_sites(
+    module: Module,
+    log: Log,
+    visit: Visit,
+    over: Over = rebuild_module,
+    finish: Change | None = None,
+) -> Module:
+    """A module with the rewrites that a visit of each computation finds.
+
+    Parameters
+    ----------
+    visit : adds the rewrites of a computation, whose callees are rewritten already.
+    over : which computations are visited: all, or with `rebuild_unfused` those that are no kernels.
+    finish : is done to each computation with rewrites; without it, dead instructions are left to
+        dead code elimination.
+    """
+
+    def change(computation: Computation) -> Computation:
+        found = SiteRewrites(log)
+        visit(computation, found)
+        if not found.plan:
+            return computation
+        made = rebuild(computation, found.plan)
+        return finish(made) if finish else made
+
+    return over(module, change)
+
+
+def replace_each(
+    module: Module,
+    log: Log,
+    word: str,
+    replacement: Callable[[Instruction], Instruction | None],
+    over: Over = rebuild_module,
+) -> Module:
+    """A module in which instructions are replaced, each by itself.
+
+    Parameters
+    ----------
+    word : what a rewrite is called.
+    replacement : of an instruction, with its name and annotations; None leaves it alone.
+    over : as of `rewrite_sites`.
+    """
+
+    def visit(computation: Computation, found: SiteRewrites) -> None:
+        for instr in computation.instructions:
+            new = replacement(instr)
+            if new is not None:
+                found.add(word, instr, new, by=replacement)
+
+    return rewrite_sites(module, log, visit, over)
+
+
+def rebuild_unfused(module: Module, change: Change) -> Module:
+    """Change each computation, callees first, but none that is fused: those are kernels already."""
+    fused = {
+        callee.name
+        for computation in module.computations
+        if "fusion" in computation.opcodes
+        for instr in computation.instructions
+        if instr.opcode == "fusion"
+        for callee in instr.called
+    }
+    return rebuild_module(module, lambda c: c if c.name in fused else change(c))
