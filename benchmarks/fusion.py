@@ -38,7 +38,7 @@ from optimizer import optimize
 from optimizer.analysis.cost import cost, kernels, module_cost
 from optimizer.calls.flatten_call_graph import SEQUENTIAL
 from optimizer.fusion.build import fused
-from optimizer.fusion.instruction_fusion import sequential_computations
+from optimizer.fusion.kernels import sequential_computations
 from optimizer.fusion.policy import ELEMENTWISE, FOLDS, MOVEMENT
 from optimizer.memory.buffer_assignment import assign
 

@@ -13,16 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hlo.opcode import SEQUENTIAL
-from hlo.walk import names_of, rebuild, rebuild_module
-from optimizer.effects import dead, without
+from hlo.walk import names_of
 from optimizer.fusion.build import fused
 from optimizer.fusion.groups import GroupPlanner
+from optimizer.fusion.kernels import NewKernel, with_kernels
 from optimizer.fusion.policy import POLICIES
 from optimizer.passes import register
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from hlo.instruction import Computation, Instruction, Module
     from optimizer.fusion.groups import FusionGroup
@@ -60,16 +59,11 @@ def fuse(module: Module, log: Log, groups_of: GroupsOf, target: str) -> Module:
     groups_of : the groups of a computation, by the instruction that is stored.
     """
     names = names_of(module)
-    sequential = {c.name for c in sequential_computations(module)}
 
-    def change(computation: Computation) -> Computation:
-        if computation.name not in sequential:
-            return computation
+    def kernels(computation: Computation) -> Iterator[NewKernel]:
         groups = groups_of(computation)
         order = {instr: n for n, instr in enumerate(computation.instructions)}
         homes = _homes(groups.values())
-        plan: dict[Instruction, Instruction] = {}
-        gone: set[str] = set()
         for root in sorted(groups, key=order.__getitem__):
             group = groups[root]
             if not group.worth_a_fusion:
@@ -77,12 +71,9 @@ def fuse(module: Module, log: Log, groups_of: GroupsOf, target: str) -> Module:
             members = sorted(group.members, key=order.__getitem__)
             own = {m for m in members if homes[m] == 1}
             made = fused(members, [root], names, own, _kind(group, target))
-            if log.rewrite("fuse", root, made):
-                plan[root] = made
-                gone.update(m.name for m in members)
-        return without_fused(rebuild(computation, plan), gone)
+            yield NewKernel(root, made, {root: made}, [m.name for m in members])
 
-    return rebuild_module(module, change)
+    return with_kernels(module, log, "fuse", kernels)
 
 
 def planned(module: Module, computation: Computation, policy: Policy) -> GroupPlanner:
@@ -91,19 +82,6 @@ def planned(module: Module, computation: Computation, policy: Policy) -> GroupPl
     return GroupPlanner(
         computation, policy, sharded=header.num_partitions * header.replica_count > 1
     )
-
-
-def sequential_computations(module: Module) -> list[Computation]:
-    """The computations whose instructions run one after the other, each with its own buffers."""
-    found: dict[Computation, None] = {}
-    stack = [module.entry]
-    while stack:
-        computation = stack.pop()
-        if computation not in found:
-            found[computation] = None
-            for instr in computation.instructions:
-                stack += instr.called if instr.opcode in SEQUENTIAL else ()
-    return list(found)
 
 
 def _homes(groups: Iterable[FusionGroup]) -> dict[Instruction, int]:
@@ -118,13 +96,3 @@ def _homes(groups: Iterable[FusionGroup]) -> dict[Instruction, int]:
 def _kind(group: FusionGroup, target: str) -> str:
     """A GPU emits loops over what a reduce reads in another way: kInput."""
     return "kInput" if target == "gpu" and group.root.opcode == "reduce" else "kLoop"
-
-
-def without_fused(computation: Computation, fused_names: Collection[str]) -> Computation:
-    """A computation without the instructions that now only fusions compute."""
-    gone = {i for i in dead(computation) if i.name in fused_names}
-    # Dead instructions that no fusion computes are not ours to remove, nor what they use.
-    for instr in reversed(computation.instructions):
-        if instr not in gone:
-            gone.difference_update(instr.operands, instr.control_predecessors)
-    return without(computation, gone)

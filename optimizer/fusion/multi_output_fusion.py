@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING
 
 from hlo.attributes import Fusion, GetTupleElement
 from hlo.instruction import Instruction
-from hlo.walk import names_of, rebuild, rebuild_module
+from hlo.walk import names_of
 from optimizer.fusion.build import fused
-from optimizer.fusion.instruction_fusion import sequential_computations, without_fused
+from optimizer.fusion.kernels import NewKernel, with_kernels
 from optimizer.fusion.merging import Merger
 from optimizer.fusion.policy import POLICIES
 from optimizer.passes import register
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from hlo.instruction import Computation, Module
     from hlo.names import NameSupply
@@ -51,24 +51,15 @@ class MultiOutputFusion:
     def run(self, module: Module, log: Log) -> Module:
         """The module with fewer and larger kernels."""
         names, policy = names_of(module), POLICIES[self.target]
-        sequential = {c.name for c in sequential_computations(module)}
         calls = Counter(c.name for instr in module.instructions() for c in instr.called)
 
-        def change(computation: Computation) -> Computation:
-            if computation.name not in sequential:
-                return computation
-            plan: dict[Instruction, Instruction] = {}
-            gone: set[str] = set()
+        def kernels(computation: Computation) -> Iterator[NewKernel]:
             for kernel in merged(module, computation, policy).kernels:
-                if kernel.count == 1:
-                    continue
-                made, values = as_fusion(kernel, names, own_names(kernel, calls))
-                if log.rewrite("merge", kernel.parts[0], made):
-                    plan.update(values)
-                    gone.update(replaced(kernel))
-            return without_fused(rebuild(computation, plan), gone)
+                if kernel.count > 1:
+                    made, values = as_fusion(kernel, names, own_names(kernel, calls))
+                    yield NewKernel(kernel.parts[0], made, values, replaced(kernel))
 
-        return rebuild_module(module, change)
+        return with_kernels(module, log, "merge", kernels)
 
 
 def merged(module: Module, computation: Computation, policy: Policy) -> Merger:

@@ -10,9 +10,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from hlo.instruction import Instruction
-from hlo.walk import names_of, rebuild, rebuild_module, users
+from hlo.walk import names_of, users
 from optimizer.fusion.contraction import Contraction
-from optimizer.fusion.instruction_fusion import sequential_computations, without_fused
+from optimizer.fusion.kernels import NewKernel, with_kernels
 from optimizer.fusion.merged import joined, mergeable
 from optimizer.fusion.multi_output_fusion import own_names, replaced
 from optimizer.fusion.policy import GPU
@@ -41,23 +41,15 @@ def fuse_side_by_side(module: Module, log: Log, kind: Kind, fuse: Fuse, most: in
     most : kernels that become one.
     """
     names = names_of(module)
-    sequential = {c.name for c in sequential_computations(module)} - _of_scalar_loops(module)
     calls = Counter(c.name for instr in module.instructions() for c in instr.called)
     sharded = module.header.num_partitions * module.header.replica_count > 1
 
-    def change(computation: Computation) -> Computation:
-        if computation.name not in sequential:
-            return computation
-        plan: dict[Instruction, Instruction] = {}
-        gone: set[str] = set()
+    def kernels(computation: Computation) -> Iterator[NewKernel]:
         for kernel in _found(computation, kind, most, sharded=sharded):
             made, values = fuse(kernel, names, own_names(kernel, calls))
-            if log.rewrite("side-by-side", kernel.parts[0], made):
-                plan.update(values)
-                gone.update(replaced(kernel))
-        return without_fused(rebuild(computation, plan), gone)
+            yield NewKernel(kernel.parts[0], made, values, replaced(kernel))
 
-    return rebuild_module(module, change)
+    return with_kernels(module, log, "side-by-side", kernels, _of_scalar_loops(module))
 
 
 def _of_scalar_loops(module: Module) -> set[str]:

@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING
 
 from hlo.attributes import GetTupleElement
 from hlo.instruction import Instruction
-from hlo.walk import names_of, rebuild, rebuild_module, users
+from hlo.walk import names_of, users
 from optimizer.effects import ordered
 from optimizer.fusion.build import fused
-from optimizer.fusion.instruction_fusion import sequential_computations, without_fused
+from optimizer.fusion.kernels import NewKernel, with_kernels
 from optimizer.fusion.policy import GPU
 from optimizer.fusion.rows import groups_of_rows, with_leaves
 from optimizer.passes import register
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
     from hlo.instruction import Computation, Module
@@ -48,13 +48,8 @@ class SoftmaxRewriterTriton:
     def run(self, module: Module, log: Log) -> Module:
         """The module with a fusion for each group of instructions that work row by row."""
         names = names_of(module)
-        sequential = {c.name for c in sequential_computations(module)}
 
-        def change(computation: Computation) -> Computation:
-            if computation.name not in sequential:
-                return computation
-            plan: dict[Instruction, Instruction] = {}
-            gone: set[str] = set()
+        def kernels(computation: Computation) -> Iterator[NewKernel]:
             groups = groups_of_rows(computation, ordered(computation))
             shared = _shared_leaves(groups, computation)
             for group in groups:
@@ -63,13 +58,11 @@ class SoftmaxRewriterTriton:
                     continue  # nobody needs it
                 kept = set(group).difference(shared)
                 made, values = _as_fusion(group, outputs, names, kept)
-                kernel = len(made.operands) + len(values) <= GPU.operands
-                if kernel and log.rewrite("rows", group[-1], made):
-                    plan |= values
-                    gone.update(member.name for member in with_leaves(group))
-            return without_fused(rebuild(computation, plan), gone) if plan else computation
+                if len(made.operands) + len(values) <= GPU.operands:
+                    gone = [member.name for member in with_leaves(group)]
+                    yield NewKernel(group[-1], made, values, gone)
 
-        return rebuild_module(module, change)
+        return with_kernels(module, log, "rows", kernels)
 
 
 def _shared_leaves(

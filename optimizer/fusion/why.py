@@ -6,11 +6,8 @@ from typing import TYPE_CHECKING
 
 from optimizer.asked import asked_for
 from optimizer.fusion.decision import FusionDecision
-from optimizer.fusion.instruction_fusion import (
-    InstructionFusion,
-    planned,
-    sequential_computations,
-)
+from optimizer.fusion.instruction_fusion import InstructionFusion, planned
+from optimizer.fusion.kernels import sequential_computations
 from optimizer.fusion.multi_output_fusion import merged
 from optimizer.fusion.policy import POLICIES
 from optimizer.fusion.priority_fusion import PriorityFusion, prioritized
