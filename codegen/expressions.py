@@ -177,7 +177,7 @@ class Cast(_Tree):
 
 @dataclass(frozen=True, slots=True)
 class Apply(_Tree):
-    """What a function gives."""
+    """A call of a function, as a value."""
 
     function: str
     args: tuple[Expr, ...]
@@ -232,7 +232,7 @@ def binary(op: str, x: Expr | _Tree | int, y: Expr | _Tree | int) -> Op:
 
 
 def apply(function: str, *args: Expr | int) -> Apply:
-    """What a function gives; integers among its arguments become literals."""
+    """A call of a function; integers among its arguments become literals."""
     return Apply(function, tuple(map(tree, args)))
 
 
@@ -287,7 +287,7 @@ def condition_of(parts: Iterable[Within]) -> Expr | None:
 
 
 def conditions_of(part: Within) -> list[Expr]:
-    """What is not certain about a sum; [NEVER] where it never lies in its range."""
+    """The open conditions of a sum; [NEVER] where it never lies in its range."""
     if part.is_impossible:
         return [NEVER]
     value, found = indexed(part.value), list[Expr]()

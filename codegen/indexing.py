@@ -60,7 +60,7 @@ class Quotient:
 
 @dataclass(frozen=True)
 class Remainder:
-    """What the division of a nonnegative sum leaves."""
+    """The remainder of a nonnegative sum, divided by a positive number."""
 
     dividend: Sum
     divisor: int
@@ -179,7 +179,7 @@ class Sum:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Those of the counters, each as often as it stands in the text."""
+        """The names of the counters, each as often as it stands in the text."""
         found: list[str] = []
         for atom, _ in self.terms:
             if isinstance(atom, Counter):
@@ -239,7 +239,7 @@ def unknown(name: str, low: int, high: int) -> Sum:
 
 
 def strides(dims: Sequence[int]) -> tuple[int, ...]:
-    """How many elements lie between neighbours of each dimension, in row-major order."""
+    """The strides of a row-major array, in elements."""
     found: list[int] = []
     step = 1
     for size in reversed(dims):
@@ -271,7 +271,7 @@ def delinear(number: Sum, dims: Sequence[int]) -> Index:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Whether a sum lies in a range, the upper bound excluded, and is divisible."""
+    """The condition that a sum lies in a half-open range, and is divisible."""
 
     value: Sum
     low: int

@@ -63,7 +63,7 @@ _UNARY_SIGNS = {"real": "__real__ ", "imag": "__imag__ "}
 
 
 def precedence(expr: Expr) -> int:
-    """How tightly the outermost operation of a tree binds."""
+    """The precedence of the outermost operation of a tree."""
     match expr:
         case Op(op, args):
             return PRECEDENCE[op] if len(args) == 2 else _UNARY
@@ -278,7 +278,7 @@ def head(function: Function) -> str:
 
 
 def above(function: Function) -> str:
-    """What stands above a function: the comment, and the record of its name if there is one."""
+    """The lines above a function: the comment, and the record of its name if there is one."""
     if function.record is None:
         return function.about
     fields = "".join(f"  {declared(each.kind, each.name)};\n" for each in function.record)

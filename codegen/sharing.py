@@ -1,4 +1,4 @@
-"""Whether two functions are the same but for the names of what they take and compute."""
+"""Equality of functions but for names."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def inverse(permutation: Sequence[int]) -> Dims:
 
 
 def without(items: Sequence[int], gone: Sequence[int]) -> Dims:
-    """What is left of the sizes when some dimensions are taken out."""
+    """The sizes without those of some dimensions."""
     return tuple(n for d, n in enumerate(items) if d not in gone)
 
 

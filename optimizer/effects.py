@@ -1,4 +1,4 @@
-"""Which instructions do more than compute their value, and what may therefore be removed.
+"""Side effects: instructions that do more than compute a value, and so must stay.
 
 References
 ----------

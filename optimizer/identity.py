@@ -1,4 +1,4 @@
-"""When two instructions, or two computations, are the same but for their names.
+"""Equality of instructions and computations but for names.
 
 Names, metadata and positions do not count; shapes, attributes, literals, shardings, a custom call's
 configuration and the order of operands do, save that a commutative opcode's operands may change
@@ -35,7 +35,7 @@ class Identity:
         self._numbers: dict[Any, int] = {}
 
     def key(self, instr: Instruction, operands: Mapping[Instruction, int]) -> Any:
-        """What makes an instruction what it is, as a value to compare and hash.
+        """The identity of an instruction, as a value to compare and hash.
 
         Parameters
         ----------

@@ -30,11 +30,11 @@ class SourceLine(NamedTuple):
 
 
 class HasSourceLine(Protocol):
-    """What knows the line of its definition, such as a rule."""
+    """An object that knows the line of its definition, such as a rule."""
 
     @property
     def place(self) -> SourceLine:
-        """Where it is written."""
+        """The line of the definition."""
         ...
 
 
@@ -84,7 +84,7 @@ class Pass(Protocol):
 
 
 class Observer(Protocol):
-    """Who watches passes run. `optimizer.observers` has the standard ones."""
+    """An observer of passes. `optimizer.observers` has the standard ones."""
 
     def before(self, pass_: Pass, module: Module, log: Log) -> None:
         """A pass is about to run."""
@@ -189,7 +189,7 @@ class Log:
         by: HasSourceLine | Callable[..., Any] | None = None,
         bindings: Mapping[str, Any] = NOTHING_BOUND,
     ) -> bool:
-        """As `rewrite`, also where the old instruction mixes precisions."""
+        """The same as `rewrite`, also where the old instruction mixes precisions."""
         spent = self.fuel is not None and self.fuel <= 0
         if spent or (rule, old.name) in self.denied:
             return False
@@ -240,7 +240,7 @@ class Log:
 
 
 def place_of(made_by: HasSourceLine | Callable[..., Any]) -> SourceLine:
-    """Where a rule or a function is written."""
+    """The line of a rule or a function."""
     place: SourceLine | None = getattr(made_by, "place", None)
     if place is not None:
         return place

@@ -28,7 +28,7 @@ FIXPOINT = "fix"
 
 @dataclass(frozen=True)
 class PassMaker:
-    """How a pass is made.
+    """A maker of a pass.
 
     Attributes
     ----------

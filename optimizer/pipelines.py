@@ -158,7 +158,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
 
 
 def preparation() -> Pipeline:
-    """What a module needs before code for one device is emitted, optimized or not.
+    """The passes that a module needs before code for one device is emitted.
 
     It leaves alone what `pipeline` has made for one device.
 
@@ -188,7 +188,7 @@ def _scattered(target: Target) -> tuple[str, ...]:
 
 
 def fusions(target: Target) -> tuple[Pass, ...]:
-    """What puts instructions together into kernels, and for a GPU into calls of its libraries."""
+    """The passes that make kernels, and for a GPU calls of its libraries."""
     if target == "cpu":
         return InstructionFusion(target), MultiOutputFusion(target), TupleSimplifier()
     return (

@@ -1,4 +1,4 @@
-"""What computation a reduction folds with, and which initial values it leaves out of account."""
+"""The operation of a reduction, and its neutral initial values."""
 
 from __future__ import annotations
 

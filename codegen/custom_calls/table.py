@@ -1,4 +1,4 @@
-"""Which custom calls have a kernel."""
+"""The table of custom calls that have a kernel."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ Place = tuple["Environment", "Instruction", "Index"]
 
 
 class Environment:
-    """What the instructions of one computation are bound to.
+    """The values to which the instructions of one computation are bound.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ class Body:
 
     @contextmanager
     def watched(self) -> Generator[AccessTrace]:
-        """What is read and asked meanwhile."""
+        """Trace the reads and the questions of index in the block."""
         before, trace = self.writer.trace, AccessTrace()
         self.writer.trace = trace
         try:
@@ -323,7 +323,7 @@ class Body:
         return (made,)
 
     def stored(self, element_type: ElementType, value: Expr) -> Expr:
-        """What is stored for a wide value: of one that was loaded, the very bits."""
+        """The stored form of a wide value: of a loaded one, the very bits."""
         kind, place = self.writer.raw.get(value, (None, value))
         return place if kind is element_type else store(element_type, value)
 

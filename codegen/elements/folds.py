@@ -21,7 +21,7 @@ SUM_OF_FLOATS = "sum_of_floats"
 
 
 def neutral(operation: str, kind: str) -> Expr | None:
-    """What an operation leaves any number as it is with; None where there is no such number."""
+    """The neutral element of an operation; None where it has none."""
     known = ELEMENT_TYPES.get(kind)
     integer = known if known is not None and known.is_integer else None
     is_float = kind in ("f32", "f64")

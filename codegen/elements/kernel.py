@@ -42,7 +42,7 @@ class Scope:
         self.arguments = dict(arguments or {})
 
     def tree(self, instr: Instruction) -> object:
-        """Where an instruction's value is; None if it is not in memory."""
+        """The pointer to an instruction's value; None if it is not in memory."""
         if instr in self.values:
             return self.values[instr]
         if self.outer and instr in self.arguments:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class AccessTrace:
-    """What the statements of one element read, and what they ask of the index.
+    """The loads of one element's statements, and the conditions on its index.
 
     Attributes
     ----------

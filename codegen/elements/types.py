@@ -1,4 +1,4 @@
-"""How each element type is stored and computed with in C and its relatives.
+"""The types in which C and its relatives store each element type, and compute with it.
 
 The names of the types are HLO's own: f32, s8, bf16. An element is stored as NumPy stores it, so
 arrays go in and out as they are: s4 takes a byte, with its high half zero. Types that C cannot
@@ -44,7 +44,7 @@ def load(element_type: ElementType, place: Expr) -> Expr:
 
 
 def store(element_type: ElementType, value: Expr) -> Expr:
-    """What is stored for a wide value that is already narrowed."""
+    """The stored form of a wide value that is already narrowed."""
     return Apply(f"store_{element_type}", (value,)) if is_narrow(element_type) else value
 
 
@@ -56,7 +56,7 @@ def narrowed(element_type: ElementType, value: Expr) -> Expr:
 
 
 def stored_narrowed(element_type: ElementType, narrow: Expr) -> Expr | None:
-    """What is stored for a call of `narrow_...`, without a way back; None for other expressions."""
+    """The stored form of a call of `narrow_...`; None for other expressions."""
     if isinstance(narrow, Apply) and narrow.function == f"narrow_{element_type}":
         return Apply(f"store_{element_type}", narrow.args)
     return None

@@ -1,4 +1,4 @@
-"""How each family of opcodes is emitted, beside the interpreter's files of the same families."""
+"""The emission of opcodes, in the families of the interpreter's files."""
 
 from importlib import import_module
 from pkgutil import iter_modules

@@ -42,7 +42,7 @@ class SortKey:
 
     @property
     def bits(self) -> int:
-        """How many bits the integer has that stands for the key."""
+        """The width in bits of the integer that stands for the key."""
         kind = self.element_type
         if not kind.is_floating:
             return kind.bits

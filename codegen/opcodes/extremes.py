@@ -93,7 +93,7 @@ def _signed(kind: str, number: Expr) -> Expr:
 
 
 def first_extreme(body: Body, instr: Instruction) -> Extreme | None:
-    """What a reduce looks for; None if it does something else."""
+    """The extreme that a reduce looks for; None if it does something else."""
     if len(instr.operands) != 4 or not _counts_up(body, instr):
         return None
     element_type = instr.operands[0].shape.element_type

@@ -124,7 +124,7 @@ class Fold:
 
     @property
     def results(self) -> Values:
-        """What the values were folded to."""
+        """The results of the reduction."""
         if self.ordered:
             return (self._from_key(),)
         if self.operation is not None:
@@ -267,7 +267,7 @@ def write_map(body: Body, instr: Instruction, index: Index) -> Values:
 def window_place(
     index: Index, offset: Index, dims: Sequence[int], window: Window
 ) -> tuple[Expr | None, Index]:
-    """Where in the array the element `offset` of the window at place `index` is, and if it is.
+    """The index of the element `offset` of the window at `index`, and conditions on it.
 
     Returns
     -------
@@ -284,7 +284,7 @@ def window_place(
 
 
 def window_step(place: Sum, step: Sum, n: int, window: WindowDim) -> tuple[Within, Sum]:
-    """Where in n elements the step of a window at a place is, and when it is at one of them."""
+    """The window's step that reaches an element, and the condition that one does."""
     position = place * window.stride + step * window.window_dilation + -window.pad_low
     apart = window.base_dilation
     return Within(position, 0, (n - 1) * apart + 1, apart), position // apart

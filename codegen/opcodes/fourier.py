@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LineLayout:
-    """How groups of lines lie in memory, in complex numbers.
+    """The memory layout of groups of lines, in complex numbers.
 
     Attributes
     ----------
@@ -65,14 +65,14 @@ class LineLayout:
     group: int
 
     def at(self, group: Sum, line: Sum, number: Sum | int = 0) -> Expr:
-        """Where a number of a line is."""
+        """The index of a number of a line."""
         place = (group * self.group + line * self.line + number) * 2
         return behind(self.pointer, place)
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """What is done to numbers besides the transform.
+    """The conversions around a transform.
 
     Attributes
     ----------

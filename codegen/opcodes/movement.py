@@ -388,7 +388,7 @@ def _moved(instr: Instruction, index: Index) -> tuple[Instruction, Index] | None
 def vector_index(
     batch: Sequence[Sum], vector_dim: int, indices: Instruction, element: int
 ) -> Index:
-    """Where element `element` of the index vector at a place of the batch stands."""
+    """The index of an element of the index vector at a place of the batch."""
     if vector_dim == indices.shape.rank:
         return tuple(batch)
     return (*batch[:vector_dim], unknown("", element, element), *batch[vector_dim:])

@@ -1,4 +1,4 @@
-"""What elementwise opcodes are in C: one line each, to be read beside the interpreter's lines.
+"""Elementwise opcodes as expressions: one line each, to be read beside the interpreter's lines.
 
 X, Y and Z are the operands' values. {T} is the operand's element type, {C} the type that holds its
 values, {f} the suffix of C's functions for it: `f` for f32, nothing for f64. Narrow floats are

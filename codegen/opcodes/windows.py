@@ -99,7 +99,7 @@ def _fold_in(body: Body, windows: ReduceWindow, fold: Fold, index: Index, offset
 
 
 def most_shown(window: WindowDim) -> int:
-    """How many elements a window can show at most, as far as this is easy to tell."""
+    """An upper bound of the elements that a window shows."""
     if window.window_dilation != 1:
         return window.size
     return -(-window.size // window.base_dilation)

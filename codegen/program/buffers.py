@@ -31,7 +31,7 @@ _PRODUCTS = frozenset({"dot", "convolution"})
 
 
 class Rules(AliasInfo):
-    """Which instructions need no memory, or may write into an operand's.
+    """The rules of aliasing: instructions without memory, or that may write into an operand's.
 
     Parameters
     ----------

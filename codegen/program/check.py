@@ -1,4 +1,4 @@
-"""What an emitter can't write, found before it writes anything."""
+"""Refuses modules that an emitter can't write, before it writes anything."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class Schedule:
     # ------------------------------------------------------------------ memory
 
     def tree(self, instr: Instruction) -> object:
-        """Where the arrays of an instruction's value lie; None if it has no memory."""
+        """The places of an instruction's value; None if it has no memory."""
         shown = self.memory.buffers.flow.at[instr]
         if any(isinstance(leaf, Several) for leaf in shown):
             return None

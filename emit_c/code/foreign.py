@@ -68,7 +68,7 @@ class Foreign:
 
     @property
     def called(self) -> list[str]:
-        """What the functions are called by in C."""
+        """The names of the functions in C."""
         return [_called(name) for name in self.declared]
 
     def text(self) -> str:

@@ -35,7 +35,7 @@ _MACROS = {
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """What the vectors of a processor are like.
+    """The vector registers of a processor.
 
     Attributes
     ----------

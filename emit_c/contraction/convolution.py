@@ -94,7 +94,7 @@ class _Input:
 
 
 class _ConvolutionPlan:
-    """What a convolution is, in numbers.
+    """The sizes of a convolution.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class _ConvolutionPlan:
         return min(self.tiling(source, part).share for part in product(*self.phases))
 
     def tiling(self, source: _Input, part: Sequence[Phase]) -> Tiling:
-        """How a part of the output is cut into tiles."""
+        """The cutting of a part of the output into tiles."""
         steps = [step for step, _ in self._contraction(source, part)]
         return Tiling(self._dims(source, part), steps, self.kind)
 
@@ -210,7 +210,7 @@ class _ConvolutionPlan:
     def packed_constant(
         self, body: Body, source: _Input, part: Sequence[Phase], tiling: Tiling
     ) -> Name | None:
-        """Where the kernel lies packed, if it is a constant; else None."""
+        """The packed kernel, if it is a constant; else None."""
         numbers = constant_numbers(body, self.rhs)
         if numbers is None or tiling.depth == 0:
             return None

@@ -152,7 +152,7 @@ def write_columns(
 def row_of(
     statements: Sequence[Statement], trace: AccessTrace, kind: ElementType, lane: str
 ) -> CopiedRow | None:
-    """What the statements of a loop read, if they do nothing but copy elements of a type.
+    """The source of a loop that only copies elements of a type; None of any other.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def column_of(
     lane: Sum,
     steps: Sequence[tuple[Sum, int]],
 ) -> Column | None:
-    """What statements read, if they do nothing but copy, and what they count lies side by side.
+    """The source of statements that only copy, with neighbours side by side.
 
     Parameters
     ----------

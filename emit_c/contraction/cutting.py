@@ -1,4 +1,4 @@
-"""How the outputs of a contraction are cut into register tiles, in numbers.
+"""The cutting of a contraction's outputs into register tiles, in numbers.
 
 Where a dimension is no multiple of a tile, the last tile begins earlier, and what it shares with
 the one before is computed twice, to the same bits. So all tiles of a contraction are the same
@@ -47,7 +47,7 @@ class TileRun:
 
 
 class Cutting:
-    """How an output is cut into tiles.
+    """The cutting of an output into tiles.
 
     Parameters
     ----------

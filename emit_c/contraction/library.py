@@ -37,7 +37,7 @@ def definitions(names: Iterable[str]) -> str:
 
 
 def declarations(names: Iterable[str]) -> str:
-    """What code must know of those that it calls, which are among some names."""
+    """The declarations of those among some names."""
     return "".join(f"{_head(name)};\n" for name in called(names))
 
 

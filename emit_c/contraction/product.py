@@ -150,7 +150,7 @@ class TiledProduct:
         return kernel.count if plain and there and own else None
 
     def kernel_at_hand(self) -> Expr | None:
-        """Where the kernel is read in place, or lies packed already; None if it must be packed."""
+        """The kernel in place, or packed already; None if it must be packed."""
         if self.tiling.in_place:
             return Cast(Pointer(self.kind.name, const=True), self.body.pointer(self.kernel.instr))
         numbers = constant_numbers(self.body, self.kernel.instr) if self.parts == 1 else None

@@ -123,7 +123,7 @@ class Quads(TiledProduct):
         return parts
 
     def kernel_at_hand(self) -> Expr | None:
-        """Where the kernel lies packed already; None if it must be packed."""
+        """The kernel that is packed already; None if it must be packed."""
         numbers, kernel = constant_numbers(self.body, self.kernel.instr), self.kernel
         if numbers is None:
             return None

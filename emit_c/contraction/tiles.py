@@ -42,7 +42,7 @@ _SIGNS = {f"{signs}8": signs for signs in ("us", "su", "ss", "uu")}
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """What a tile is; its name says it all.
+    """A register tile; its name says all about it.
 
     Attributes
     ----------

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Pointers:
-    """Where the input, memory for the packed kernel (if there is any), and the output begin."""
+    """Pointers to the input, the packed kernel (if there is any), and the output."""
 
     input: Expr
     packed: Expr | None

@@ -1,4 +1,4 @@
-"""Which custom calls have a kernel in C, beside those that all emitters know."""
+"""The table of custom calls with a kernel in C alone."""
 
 from __future__ import annotations
 

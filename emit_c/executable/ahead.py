@@ -106,7 +106,7 @@ class ArrayParameter:
 
     @property
     def size(self) -> int:
-        """How many elements it has."""
+        """The number of elements."""
         return self.shape.size
 
 
@@ -125,7 +125,7 @@ class FunctionSignature:
 
     @property
     def parameters(self) -> str:
-        """As C declares them."""
+        """The parameters as C declares them."""
         given = [f"const {a.type} *{a.name}" for a in self.inputs if a]
         taken = [f"{a.type} *{a.name}" for a in self.outputs if a]
         return ", ".join([*given, *taken, "void *workspace"])

@@ -89,7 +89,7 @@ def nesting(shape: Shape) -> Any:
 
 
 def failure(status: int) -> BaseException:
-    """What a module's status means, as an exception."""
+    """The exception that a module's status stands for."""
     if status == OUT_OF_MEMORY:
         return MemoryError("the compiled module found no memory")
     return foreign.failure() if status == foreign.FAILED else KeyboardInterrupt()

@@ -76,7 +76,7 @@ class Compilers:
 
     @property
     def folder(self) -> Path:
-        """Where its files are, until the context ends."""
+        """The folder of its files, until the context ends."""
         return Path(self._folder.name)
 
     def __enter__(self) -> Self:

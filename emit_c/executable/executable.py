@@ -38,7 +38,7 @@ class CallMemory:
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """How C calls a module.
+    """The entry of a compiled module.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Which kernel of a C file a line belongs to, and what that kernel computes."""
+"""The kernel of a C file to which a line belongs, and the HLO of that kernel."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class EmittedLine:
 
 
 def place(source: str, line: int) -> EmittedLine:
-    """What is known of a line, counted from 1.
+    """The kernel of a line, counted from 1.
 
     The functions that belong to a kernel come before it, so that the next comment above a kernel
     speaks of them as well.

@@ -1,4 +1,4 @@
-"""How long the kernels of a module take, and how long they would have to take at least.
+"""The times of a module's kernels, beside the roofline.
 
 The roofline of a kernel is the longer of two times: that of moving its bytes to and from memory,
 and that of its operations, at the best rates that this machine shows. Caches are faster than

@@ -80,7 +80,7 @@ def _versions() -> str:
 
 
 def recall(key: str) -> Built | None:
-    """What was built under a key; None where nothing was, or where files are gone or broken."""
+    """The library under a key; None where there is none, or where files are gone or broken."""
     folder = cache_folder("built")
     if folder is None:
         return None

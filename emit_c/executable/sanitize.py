@@ -66,7 +66,7 @@ class SanitizerFinding:
 
 @dataclass(frozen=True, slots=True)
 class SanitizerReport:
-    """What a watched run gave.
+    """The report of a run under sanitizers.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ def sanitize(module: Module, arguments: Sequence[Any], *, seconds: float = 600) 
 
 
 def findings(told: str, source: str) -> tuple[SanitizerFinding, ...]:
-    """What the sanitizers said, each place once."""
+    """The findings of the sanitizers, each place once."""
     made = [SanitizerFinding(m, place(source, int(line))) for line, m in _UNDEFINED.findall(told)]
     for error in _ADDRESS.finditer(told):
         frame = _FRAME.search(told, error.end())

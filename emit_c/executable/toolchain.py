@@ -40,7 +40,7 @@ LINKED_BY_GCC = ("-nostdlib", "-lm", "-lgcc")
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """What makes a library of C, and for what machine.
+    """A compiler of C, its flags, and the machine for which it compiles.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Toolchain:
 
 
 def toolchain() -> Toolchain:
-    """What makes a library of C here.
+    """The toolchain of this machine.
 
     Raises
     ------

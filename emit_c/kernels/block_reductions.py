@@ -61,14 +61,14 @@ class _BlockedFold:
 
     @property
     def start(self) -> Expr:
-        """What a part begins with."""
+        """The initial value of a block."""
         start = neutral(self.operation, number_of(self.variable.kind))
         assert start is not None
         return start
 
     @property
     def width(self) -> int:
-        """How many are folded side by side."""
+        """The number of values that are folded side by side."""
         return self.variable.size or 1
 
     def begin(self, block: str, column: str) -> list[Statement]:
@@ -90,7 +90,7 @@ class _BlockedFold:
         return []
 
     def whole_and_part(self, block: str, column: str) -> tuple[str, Expr, Expr]:
-        """How the part of a block is folded into the whole."""
+        """The statements that fold a block's result into the whole."""
         whole, parts = Name(self.variable.name), Name(self.parts)
         if self.variable.size is None:
             return self.operation, whole, Load(parts, Name(block))

@@ -81,7 +81,7 @@ class TraversalNest:
     cut: frozenset[int] = frozenset()
 
     def trace(self) -> AccessTrace:
-        """What an element anywhere in the array takes."""
+        """The trace of an element anywhere in the array."""
         return self.traced(self.index(self.ranges))
 
     def index(self, ranges: Sequence[Range]) -> Index:
@@ -94,7 +94,7 @@ class TraversalNest:
 
     @property
     def ranges(self) -> tuple[Range, ...]:
-        """Those of the whole array."""
+        """The ranges of the whole array."""
         return tuple((0, axis.size) for axis in self.axes)
 
 

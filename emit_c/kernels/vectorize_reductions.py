@@ -154,7 +154,7 @@ def _kind_of_lanes(kind: str, loaded: Collection[int], iterations: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _LanePart:
-    """What is folded in one variable, and the lanes in which that is done."""
+    """An accumulator, and the lanes into which it is split."""
 
     operation: str
     kind: str

@@ -69,7 +69,7 @@ def _tree_work(tree: Expr) -> int:
 
 
 def trip_count(loop: For) -> int:
-    """How many iterations a loop has, as far as its bounds say."""
+    """The trip count of a loop, as far as its bounds say."""
     if loop.trip_count is not None:
         return loop.trip_count
     start, stop, step = loop.start, loop.stop, loop.step

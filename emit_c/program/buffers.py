@@ -1,4 +1,4 @@
-"""Where the arrays of a module lie in C."""
+"""The buffer assignment of a module in C."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Memory", "Rules"]
 
 
 class Rules(buffers.Rules):
-    """Which instructions need no memory in C, or may write into an operand's."""
+    """The rules of aliasing in C."""
 
     def __init__(self, module: Module) -> None:
         super().__init__(module, emits_c)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What an instruction computes.
+    """The computation of a kernel, without names.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class KnownCalls:
-    """How an instruction was computed.
+    """The calls by which instructions were computed.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class KernelReuse:
         self._identity = Identity(is_layout_sensitive=True)
 
     def work(self, scope: Scope, instr: Instruction) -> Work:
-        """What an instruction computes from values in memory.
+        """The computation of an instruction on values in memory.
 
         Those that are not in memory are computed along with it. A constant is one of its own, for
         kernels may know its numbers.

@@ -36,7 +36,7 @@ class KernelSite:
 
 
 def site(kernel: str, instr: Instruction, computed: Iterable[Instruction]) -> KernelSite:
-    """What a call of a kernel has to do.
+    """The work of a call of a kernel.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ _VARIABLES = {"seed_random_state", "advance_random_state"}
 
 @dataclass(frozen=True, slots=True)
 class CallingUnit:
-    """What calls the kernels, the entry among them.
+    """The functions that call kernels, the entry among them.
 
     Attributes
     ----------

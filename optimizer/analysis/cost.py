@@ -35,7 +35,7 @@ _SLICING = having("slicing")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one run of an instruction takes.
+    """The cost of one run of an instruction.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ def computation_cost(computation: Computation) -> Cost:
 
 
 def module_cost(module: Module) -> Cost:
-    """What one run of a module takes; each loop counts as one iteration."""
+    """The cost of one run of a module; each loop counts as one iteration."""
     return computation_cost(module.entry)
 
 
@@ -245,7 +245,7 @@ def traffic(
 
 
 def kernels(module: Module) -> int:
-    """How many instructions of a module's sequential computations need a kernel or a library call.
+    """The number of kernels and library calls of a module.
 
     Control flow has none itself; what it runs has.
     """

@@ -21,7 +21,7 @@ Span = tuple[int, int]
 
 
 def last_iteration(timeline: Timeline, made: int, moment: Moment) -> Moment:
-    """When a value that is read at a moment is no longer needed.
+    """The end of the live range of a value that is read at a moment.
 
     A loop around the reader that is not around the maker reads the value in every iteration, so
     until it ends.

@@ -1,4 +1,4 @@
-"""Which instructions of a computation need which others, at any distance.
+"""Reachability: the instructions of a computation that others need, at any distance.
 
 References
 ----------

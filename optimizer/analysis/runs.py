@@ -1,4 +1,4 @@
-"""How often each computation of a module runs, as far as the notes at its loops say."""
+"""The number of runs of each computation, by the notes at loops."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNKNOWN_TRIPS = 16
 
 
 def runs(module: Module) -> dict[Computation, int]:
-    """How often each computation runs in one run of the module, callers before callees.
+    """The runs of each computation in one run of the module, callers before callees.
 
     The branches of a conditional count as if each ran, and a loop's condition as its body.
 

@@ -21,7 +21,7 @@ def inlined(
     after: tuple[Instruction, ...] = (),
     path: str = "",
 ) -> Instruction:
-    """What a computation computes, with arguments in place of its parameters.
+    """The root of a computation, with arguments in place of its parameters.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ def repetitions(
     identity: Identity,
     log: Log,
 ) -> dict[Instruction, Instruction]:
-    """Which instructions are equal to earlier ones, and to which.
+    """For each instruction that repeats an earlier one, the earlier one.
 
     Parameters
     ----------

@@ -111,5 +111,5 @@ def with_parameters(body: Computation, kept: Sequence[int]) -> Computation:
 
 
 def number(parameter: Instruction) -> int:
-    """Which parameter it is."""
+    """The number of a parameter."""
     return ParameterNumber.of(parameter).number

@@ -55,7 +55,7 @@ class ModuleDce:
 
 
 def elements_taken(value: Instruction, used: list[Instruction], root: Instruction) -> set[int]:
-    """Which elements of a tuple its users take; all if anybody takes the whole."""
+    """The elements of a tuple that its users take; all if one takes the whole."""
     if value is root or any(user.opcode != "get-tuple-element" for user in used):
         return set(range(len(value.shape.elements)))
     return {element_index(user) for user in used}
@@ -114,5 +114,5 @@ def passes(element: Instruction, state: Instruction, index: int) -> bool:
 
 
 def element_index(instr: Instruction) -> int:
-    """Which element a get-tuple-element takes."""
+    """The index of a get-tuple-element."""
     return GetTupleElement.of(instr).index

@@ -125,5 +125,5 @@ def narrow_comparator(comparator: Computation, kept: Sequence[int]) -> Computati
 
 
 def number(parameter: Instruction) -> int:
-    """Which parameter it is."""
+    """The number of a parameter."""
     return ParameterNumber.of(parameter).number

@@ -120,7 +120,7 @@ def _yielded(tree: Tree, shape: Shape) -> Instruction:
 
 
 def padded(instr: Instruction, operands: Sequence[Tree]) -> Tree:
-    """What an instruction makes of its operands' values."""
+    """The padded value of an instruction, from its operands'."""
     if instr.annotations.sharding is not None:
         # It is of the arrays that the instruction had, and one device runs what is made of it.
         instr = instr.with_(annotations=replace(instr.annotations, sharding=None))

@@ -1,4 +1,4 @@
-"""What each opcode makes of values with run-time sizes.
+"""The dynamic padder's rule for each opcode.
 
 A rule is a function of the instruction and its operands' values. Opcodes without a rule take only
 values of which all elements count.

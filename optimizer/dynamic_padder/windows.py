@@ -105,7 +105,7 @@ def moving(operand: Padded, window: Window) -> list[int]:
 
 
 def extent(w: WindowDim) -> int:
-    """How many elements a window covers, holes included."""
+    """The number of elements that a window covers, holes included."""
     return (w.size - 1) * w.window_dilation + 1
 
 

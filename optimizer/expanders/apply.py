@@ -23,7 +23,7 @@ def is_elementwise(body: Computation) -> bool:
 
 
 def applied(body: Computation, operands: Sequence[Instruction]) -> list[Instruction]:
-    """What an elementwise computation yields on arrays of the same dimensions."""
+    """The results of an elementwise computation on arrays of the same dimensions."""
     dims = operands[0].shape.dims
     became = dict(zip(body.parameters, operands, strict=True))
     for scalar in body.instructions:

@@ -234,7 +234,7 @@ def adopted(
 
 
 def new_below(root: Instruction, there: Container[Instruction]) -> list[Instruction]:
-    """What an instruction needs, itself included, that is not there yet; operands first."""
+    """The new instructions that an instruction needs, itself included; operands first."""
     order: dict[Instruction, None] = {}
     stack = [root]
     while stack:

@@ -103,15 +103,15 @@ def folded(
 
 
 def less(x: Instruction, y: Instruction | Number) -> Instruction:
-    """Where x < y."""
+    """The comparison x < y."""
     return make("compare", x, y, direction="LT")
 
 
 def equal(x: Instruction, y: Instruction | Number) -> Instruction:
-    """Where x == y."""
+    """The comparison x == y."""
     return make("compare", x, y, direction="EQ")
 
 
 def size_of(dims: Sequence[int]) -> int:
-    """How many elements an array has."""
+    """The number of elements of an array."""
     return prod(dims)

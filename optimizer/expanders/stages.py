@@ -1,4 +1,4 @@
-"""Where in the standard pipelines the expanders stand, by name: XLA's places for them.
+"""The stages of the standard pipelines at which expanders run, by name, as in XLA.
 
 Some of XLA's are not among them, though they are passes here too:
 

@@ -56,7 +56,7 @@ class Contraction:
                 self._at.append(node)
 
     def node(self, instr: Instruction) -> Hashable:
-        """What stands for an instruction."""
+        """The node of an instruction."""
         return self._node[instr]
 
     def number(self, node: Hashable) -> int:
@@ -79,7 +79,7 @@ class Contraction:
         return near is None or second in self.following(first)
 
     def between(self, first: Hashable, second: Hashable) -> set[Hashable] | None:
-        """What needs `first` and comes before `second`; None if `second` needs any of that."""
+        """The nodes before `second` that need `first`; None if `second` needs one."""
         last = self._number[second]
         stack = [n for n in self.following(first) if n is not second]
         found: set[Hashable] = set()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FusionDecision:
-    """Whether an instruction is computed in the kernels of its users.
+    """The decision to compute an instruction in the kernels of its users.
 
     Attributes
     ----------

@@ -50,7 +50,7 @@ class Digits:
         return tuple(made)
 
     def size(self, digit: int) -> int:
-        """How far a digit counts."""
+        """The size of a digit."""
         return self._sizes[digit]
 
     def resolve(self, place: Place) -> Place:
@@ -121,7 +121,7 @@ class Digits:
         return groups
 
     def operand(self, user: Instruction, number: int, place: Place) -> Place | None:
-        """Where an instruction that is asked at a place asks for an operand; None if unknown.
+        """The place at which an instruction asks for an operand; None if unknown.
 
         Not for the arrays that a reduce folds, which have digits of their own.
         """

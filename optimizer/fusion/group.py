@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class FusionGroup:
-    """What one kernel computes.
+    """The members of one kernel.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class FusionGroup:
     iterations: float = 1
 
     def on_the_way(self, instr: Instruction) -> Iterator[Instruction]:
-        """What computes the result from a value, element by element or by moving them."""
+        """The members between a value and the result."""
         found = {instr}
         # Users were fused before their operands.
         for member in reversed(self.members):
@@ -59,7 +59,7 @@ class FusionGroup:
 
 @dataclass
 class GroupDemand:
-    """How the groups of its users ask for a value.
+    """The demand of the users' groups for a value.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class GroupDemand:
 
 @dataclass(frozen=True)
 class Setting:
-    """What the rules may look at beside the instruction.
+    """The surroundings of an instruction that rules may look at.
 
     Attributes
     ----------

@@ -77,7 +77,7 @@ def fuse(module: Module, log: Log, groups_of: GroupsOf, target: str) -> Module:
 
 
 def planned(module: Module, computation: Computation, policy: Policy) -> GroupPlanner:
-    """What to fuse in one computation of a module."""
+    """The fusion groups of one computation of a module."""
     header = module.header
     return GroupPlanner(
         computation, policy, sharded=header.num_partitions * header.replica_count > 1

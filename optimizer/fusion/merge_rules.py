@@ -42,7 +42,7 @@ class Merge:
 
     @cached_property
     def kernel(self) -> MergedKernel:
-        """What they would become."""
+        """The kernel that both would become."""
         return joined(self.first, self.second, self.needed)
 
     @cached_property

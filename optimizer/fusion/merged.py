@@ -49,13 +49,13 @@ class MergedKernel:
 
     @cached_property
     def operands(self) -> dict[Instruction, None]:
-        """What it reads."""
+        """The operands of the kernel."""
         inside = set(self.members)
         return dict.fromkeys(o for m in self.members for o in m.operands if o not in inside)
 
     @cached_property
     def folds(self) -> frozenset[tuple[int, int]]:
-        """How many elements its folds read and yield."""
+        """The number of elements that its folds read and yield."""
         return frozenset(
             [(m.operands[0].shape.size, m.shape.size) for m in self.members if m.opcode == "reduce"]
         )

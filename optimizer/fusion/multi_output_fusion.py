@@ -63,7 +63,7 @@ class MultiOutputFusion:
 
 
 def merged(module: Module, computation: Computation, policy: Policy) -> Merger:
-    """What to merge in one computation of a module."""
+    """The merged kernels of one computation of a module."""
     header = module.header
     return Merger(computation, policy, sharded=header.num_partitions * header.replica_count > 1)
 

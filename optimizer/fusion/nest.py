@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LoopNest:
-    """How a kernel's values lie in its loops.
+    """The loops of a kernel, and the place of its values in them.
 
     Attributes
     ----------
@@ -62,16 +62,16 @@ class LoopNest:
 
     @property
     def sweeps(self) -> int:
-        """How often a row is gone through."""
+        """The number of sweeps over a row."""
         whole = [o for o in self.outputs if self.place[o] == self.order]
         return 1 + max((self.sweep[i] for i in (*self.folds, *whole)), default=0)
 
     def count(self, place: Place) -> int:
-        """How many iterations the loops of some digits have."""
+        """The number of iterations of the loops of some digits."""
         return prod(self.digits.size(d) for d in place)
 
     def row_bytes(self) -> int:
-        """What has to stay in the cache while a row is gone through several times."""
+        """The bytes that the sweeps over a row keep in the cache."""
         computed = set(self.members) - set(self.outputs)
         whole = {
             value: value.shape.bytes

@@ -41,7 +41,7 @@ class PlaceNumbers:
         return self._numbers.setdefault((user, number, place), len(self._numbers) + SCALAR + 1)
 
     def asked(self, user: Instruction, number: int, places: Places) -> Places:
-        """Where and how often an operand is asked for, by a user that itself is asked."""
+        """The places and evaluations of an operand, from those of its user."""
         operand = user.operands[number]
         found: Places = {}
         for place, times in places.items():

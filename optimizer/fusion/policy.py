@@ -1,4 +1,4 @@
-"""What may be fused, as a small table of numbers and predicates for each target.
+"""The limits of fusion, as a small table of numbers and predicates for each target.
 
 References
 ----------
@@ -29,7 +29,7 @@ FOLDS = opcode.having("reduction") | {"map"}
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """When to fuse for one target.
+    """The limits of fusion for one target.
 
     Attributes
     ----------

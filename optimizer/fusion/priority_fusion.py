@@ -33,7 +33,7 @@ class PriorityFusion:
 
 
 def prioritized(module: Module, computation: Computation) -> PriorityPlanner:
-    """What to fuse in one computation of a module."""
+    """The fusion groups of one computation, by priority."""
     header = module.header
     sharded = header.num_partitions * header.replica_count > 1
     return PriorityPlanner(computation, POLICIES["gpu"], sharded=sharded)

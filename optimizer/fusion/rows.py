@@ -42,7 +42,7 @@ class Rows:
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return prod(self.kept)
 
     @property

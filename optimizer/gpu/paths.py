@@ -1,4 +1,4 @@
-"""How long it takes from an instruction to the end of its computation, at the least."""
+"""Critical paths: the least time from an instruction to the end of its computation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def needed_by(computation: Computation) -> dict[Instruction, list[Instruction]]:
-    """Who must wait for each instruction, as a user or because a control dependency says so."""
+    """The instructions that wait for each one, as users or by control dependencies."""
     found: dict[Instruction, list[Instruction]] = {i: [] for i in computation.instructions}
     for instr in computation.instructions:
         for needed in dict.fromkeys((*instr.operands, *instr.control_predecessors)):

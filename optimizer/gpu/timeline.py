@@ -40,7 +40,7 @@ class TimeSpan:
 
 
 class Clock:
-    """What time it is in each lane while instructions are issued one by one.
+    """The time of each lane while instructions are issued one by one.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ def stream_of(instr: Instruction) -> int:
 
 
 def simulate(order: Iterable[Instruction], device: DeviceRates) -> list[TimeSpan]:
-    """When each instruction of a computation runs if they are issued in this order."""
+    """The time span of each instruction, issued in the computation's order."""
     clock = Clock(device)
     for instr in order:
         clock.issue(instr)

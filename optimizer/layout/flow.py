@@ -1,4 +1,4 @@
-"""How layouts pass through instructions: from operands to the result and back.
+"""The flow of layouts through instructions: from operands to the result and back.
 
 Three kinds of opcodes. Some *carry* the order of an operand to their result: elementwise ones and
 all that treat dimensions alike keep it, transposes and reshapes take one for which no byte moves.

@@ -86,7 +86,7 @@ class Normalizer:
         return replace(self.computation, instructions=tuple(self.order), root=root)
 
     def settled(self, instr: Instruction) -> Instruction:
-        """What an instruction becomes, put into the order."""
+        """The replacement of an instruction, put into the order."""
         if self.is_rewritten(instr):
             marks = len(self.order), len(self.views)
             new = self.rewritten(instr)

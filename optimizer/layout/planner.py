@@ -1,4 +1,4 @@
-"""Which layout each array of one computation gets.
+"""The choice of a layout for each array of a computation.
 
 Two sweeps. Downwards, each array is *offered* the order in which its operands would hand it on for
 free. Upwards, each user *votes* for the order that it wants, and the order is chosen for which the
@@ -67,7 +67,7 @@ class LayoutChoice:
 
 @dataclass(frozen=True)
 class Borders:
-    """What is settled outside of a computation, or by the text.
+    """The layouts that the callers or the text settle.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Which layouts contractions want, as a small table of facts for each target.
+"""The layouts that contractions want, as a small table for each target.
 
 References
 ----------
@@ -24,7 +24,7 @@ OPERANDS = ("input", "kernel")
 
 @dataclass(frozen=True, slots=True)
 class LayoutPolicy:
-    """What a target's library wants.
+    """The layouts that a target's library wants.
 
     Attributes
     ----------

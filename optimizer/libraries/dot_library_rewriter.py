@@ -89,7 +89,7 @@ def epilogue(
     library: TargetLibrary,
     taken: AbstractSet[Instruction],
 ) -> list[Instruction]:
-    """What the library does to a product before it stores it, each after its operands.
+    """The epilogue of a product: the steps before it is stored, each after its operands.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LibraryDecision:
-    """Whether a library computes an instruction, or a kernel of our own.
+    """The choice between a library and a kernel for an instruction.
 
     Attributes
     ----------

@@ -66,7 +66,7 @@ class ParallelTaskAssigner:
 
 
 def parallelism(instr: Instruction, threads: int) -> int:
-    """How many threads an instruction is worth."""
+    """The number of threads that an instruction is worth."""
     if instr.opcode in WHOLE or not instr.shape.is_array or instr.shape.is_dynamic:
         return 1
     if instr.row.traits & {"async", "collective", "effect"}:

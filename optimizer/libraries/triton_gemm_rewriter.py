@@ -76,7 +76,7 @@ def prologue(
     using: Mapping[Instruction, Sequence[Instruction]],
     taken: AbstractSet[Instruction],
 ) -> list[Instruction]:
-    """What is done to the operands of a product alone, each after its own operands.
+    """The prologue of a product: the steps on its operands alone, operands first.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def trivial_compares(site: LoopSite) -> Instruction | None:
 
 
 def always(instr: Instruction, state: Instruction, counter: InductionVariable) -> bool | None:
-    """What a comparison of the counter with a constant gives, if the same in every iteration."""
+    """The value of a comparison of the counter, if it is the same in every iteration."""
     if instr.opcode != "compare":
         return None
     (left, right), direction = instr.operands, Compare.of(instr).direction

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Affine:
-    """What is always `factor` times another element plus `offset`, of the same integer type.
+    """An affine function of another element, `factor` times it plus `offset`, of its type.
 
     The factor is not 1 or the offset not 0; otherwise the number of the other element says it.
     """

@@ -40,7 +40,7 @@ class LoopSite(CallSite):
     used: set[int]
 
     def initial(self, i: int) -> Instruction:
-        """What an element of the state is at first."""
+        """The initial value of an element of the state."""
         return self.loop.initial(i) or self.element(self.loop.instr.operands[0], i)
 
     def element(self, whole: Instruction, i: int) -> Instruction:

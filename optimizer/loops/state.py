@@ -37,7 +37,7 @@ class Loop:
 
     @property
     def condition(self) -> Computation:
-        """Whether to go on, from the state."""
+        """The condition of the loop."""
         return self.instr.called[0]
 
     @property
@@ -47,11 +47,11 @@ class Loop:
 
     @property
     def size(self) -> int:
-        """How many elements the state has."""
+        """The number of elements of the state."""
         return len(self.next)
 
     def initial(self, i: int) -> Instruction | None:
-        """What an element is at first; None if the initial state is not put together here."""
+        """The initial value of an element; None if no tuple here has it."""
         init = self.instr.operands[0]
         return init.operands[i] if init.opcode == "tuple" else None
 
@@ -80,7 +80,7 @@ def is_taken_apart(computation: Computation) -> bool:
 
 
 def element_of(instr: Instruction, whole: Instruction) -> int | None:
-    """Which element of a tuple an instruction takes; None if it does something else."""
+    """The element of a tuple that an instruction takes; None if it does something else."""
     if instr.opcode != "get-tuple-element" or instr.operands[0] is not whole:
         return None
     return GetTupleElement.of(instr).index

@@ -1,4 +1,4 @@
-"""How often a loop runs, where that can be known.
+"""Trip counts of loops, where they can be known.
 
     i = s32[] get-tuple-element(state), index=0        next = s32[] add(i, s32[] constant(2))
     ROOT go = pred[] compare(i, s32[] constant(9)), direction=LT
@@ -74,7 +74,7 @@ class InductionVariable:
         return trips if trips is not None and self.low <= self.value(trips) <= self.high else None
 
     def value(self, k: int) -> int:
-        """What it is before iteration k."""
+        """The value before iteration k."""
         return self.init + k * self.step
 
 
@@ -137,7 +137,7 @@ def step_of(loop: Loop, index: int) -> int | None:
 
 
 def bound_of(condition: Computation, index: int) -> tuple[str, int] | None:
-    """How, and with what, a condition compares an element, if with a constant."""
+    """The comparison of an element with a constant by a condition; None of any other."""
     state, (left, right) = condition.parameters[0], condition.root.operands
     direction = Compare.of(condition.root).direction
     if element_of(right, state) == index:
@@ -147,7 +147,7 @@ def bound_of(condition: Computation, index: int) -> tuple[str, int] | None:
 
 
 def trip_count(loop: Loop, max_iterations: int = MAX_ITERATIONS) -> int | None:
-    """How often a loop's body runs.
+    """The trip count of a loop.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def trip_count(loop: Loop, max_iterations: int = MAX_ITERATIONS) -> int | None:
 
 
 def followed(loop: Loop, max_iterations: int) -> int | None:
-    """How often a loop runs, found by running nothing but its induction variable."""
+    """The trip count of a loop, found by running its induction variable alone."""
     index = induction_index(loop)
     first = None if index is None else loop.initial(index)
     value = None if first is None or first.shape.dims else value_of(first)

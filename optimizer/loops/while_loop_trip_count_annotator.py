@@ -49,7 +49,7 @@ class WhileLoopTripCountAnnotator:
 
 
 def known_facts(loop: Loop) -> dict[str, Any]:
-    """What is known of a loop, in the form of XLA's `WhileLoopBackendConfig`, which is JSON.
+    """The facts of a loop, as XLA's `WhileLoopBackendConfig` in JSON.
 
     As in every JSON form of a protocol buffer, 64-bit integers are strings.
     """

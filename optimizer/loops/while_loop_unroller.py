@@ -105,7 +105,7 @@ def by_factor(site: LoopSite, trips: int, factor: int) -> Instruction:
 
 
 def iteration(body: Computation, values: list[Instruction], site: LoopSite) -> list[Instruction]:
-    """What the elements of the state are after one more iteration."""
+    """The elements of the state after one more iteration."""
     state, taken = body.parameters[0], elements_taken(body)
     became = {instr: values[i] for instr, i in taken.items()}
     for instr in body.instructions:

@@ -76,7 +76,7 @@ class AllocationSlice:
 
 @shown_in_notebooks
 class BufferAssignment:
-    """Where every array of a module lies.
+    """The buffer assignment: an allocation and an offset for every array of a module.
 
     Attributes
     ----------
@@ -94,12 +94,12 @@ class BufferAssignment:
         self._allocate(scratch or {})
 
     def slice(self, instr: Instruction, leaf: int = 0) -> AllocationSlice | None:
-        """Where a leaf of an instruction's value lies; None for tokens."""
+        """The allocation slice of a leaf of an instruction's value; None for tokens."""
         value = self.buffers.flow.at[instr][leaf]
         return self._of[self.buffers.of[value]] if isinstance(value, Value) else None
 
     def place(self, buffer: Buffer) -> AllocationSlice:
-        """Where a buffer lies."""
+        """The allocation slice of a buffer."""
         return self._of[buffer]
 
     @property
@@ -213,7 +213,7 @@ def as_few_as_may_be(buffers: Buffers) -> Buffers:
 
 
 def block(buffer: Buffer) -> Block:
-    """When a buffer is needed, for packing."""
+    """The live range and size of a buffer, for packing."""
     spans: list[tuple[int, int]] = []
     for first, last, _ in buffer.stays:
         if spans and first <= spans[-1][1]:

@@ -1,4 +1,4 @@
-"""Which values live in the same buffer.
+"""Buffers: sets of values that share memory.
 
 Every value begins with a buffer of its own. Then buffers are united, the most important wishes
 first: an output of the module with the parameter that was donated for it, an instruction that

@@ -20,7 +20,7 @@ class MarkedBytes(NamedTuple):
 
 
 class MarkedMemory:
-    """What lies in each allocation."""
+    """The contents of each allocation, as marks."""
 
     def __init__(self, pieces: dict[Allocation, list[MarkedBytes]] | None = None) -> None:
         self.pieces = pieces or {}

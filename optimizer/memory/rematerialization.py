@@ -41,7 +41,7 @@ _TRANSCENDENTAL = 10
 
 @dataclass(frozen=True, slots=True)
 class RematDecision:
-    """Whether a value may be computed again behind the peak.
+    """The decision to compute a value again behind the peak.
 
     Attributes
     ----------
@@ -82,13 +82,13 @@ class Peak:
         return f"the peak of {self.bytes} bytes of temporaries and results, moment {self.moment}"
 
     def candidates(self) -> list[tuple[RematDecision, Instruction]]:
-        """What may be computed again, the least work for a byte first."""
+        """The candidates of rematerialization, the least work for a byte first."""
         judged = [(self.judge(i), i) for i in self.flow.timeline.order]
         found = [(d, i) for d, i in judged if d.allowed]
         return sorted(found, key=lambda pair: pair[0].work / pair[0].saved)
 
     def judge(self, instr: Instruction) -> RematDecision:
-        """Whether an instruction's value may be computed again behind the peak."""
+        """The decision about an instruction's value."""
         (shown, *others) = self.flow.at[instr] or (None,)
         refused = self._of_a_kind_that_stays(instr)
         if refused or others or not isinstance(shown, Value) or shown.instruction is not instr:

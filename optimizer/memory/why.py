@@ -30,7 +30,7 @@ _TARGETS = {
 
 @dataclass(frozen=True, slots=True)
 class CopyDecision:
-    """Whether a value must be copied.
+    """The decision to copy a value.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class CopyDecision:
 
 
 def why_copied(module: Module, name: str, target: str = "cpu") -> CopyDecision:  # noqa: ARG001
-    """What keeps a value and what it becomes apart.
+    """The reason why a value and its copy are apart.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ class Application(Term):
 
     @property
     def depth(self) -> int:
-        """How many levels of instructions it names; itself is the first."""
+        """The number of levels of instructions that it names; itself is the first."""
         inner = [o.depth if isinstance(o, Application) else 1 for o in self.operands]
         return 1 + max(inner, default=0)
 

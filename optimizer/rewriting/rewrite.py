@@ -188,7 +188,7 @@ class Sweep:
 
     @cached_property
     def uses(self) -> dict[Instruction, int]:
-        """How many instructions use each one; being the root counts as a use."""
+        """The number of uses of each instruction; being the root counts as one."""
         users = self.computation.instructions
         return Counter(chain([self.computation.root], *[set(i.operands) for i in users]))
 
@@ -237,7 +237,7 @@ class Sweep:
         return all((uses.get(named[n], 1) == 1) is once for n, once in asked.items())
 
     def levels_alike(self, instr: Instruction, before: Instruction, most: float) -> float:
-        """How many levels of an instruction and its operands are like those of a former one.
+        """The number of levels at which an instruction is like a former one.
 
         Parameters
         ----------
@@ -281,7 +281,7 @@ class Sweep:
         return new
 
     def rewritten(self, instr: Instruction) -> Instruction:
-        """What the first rule that applies makes of an instruction; itself if none does."""
+        """The replacement by the first rule that applies; the instruction itself if none does."""
         asked: dict[str, bool] = {}
         found = self.rewriter.replacement(instr, self.uses, self.is_known, asked)
         if found is None:

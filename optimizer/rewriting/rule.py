@@ -104,14 +104,14 @@ class Rule:
 
     @property
     def reach(self) -> float:
-        """How many levels of instructions it sees; the root is the first.
+        """The number of levels of instructions that it sees; the root is the first.
 
         Guards and right sides look at the operands of what variables stand for; few look further.
         """
         return inf if self.where is not None and self.where.far else self.left.depth + 1
 
     def replacement(self, match: Match) -> Instruction | None:
-        """What takes the place of a match; None where the rule does not apply after all."""
+        """The replacement of a match; None where the rule does not apply after all."""
         if self.where is not None and not self.where.holds(match):
             return None
         if not callable(self.right):
@@ -285,7 +285,7 @@ def _may_be(side: Term, opcode: str) -> bool:
 
 
 def explain(pattern: Application, instr: Instruction) -> str:
-    """Why a pattern does not match an instruction; "it matches" if it does.
+    """The reason why a pattern does not match an instruction; "it matches" if it does.
 
     Of the orders of commutative operands, the one that comes furthest gives the reason.
 
@@ -308,7 +308,7 @@ def explain(pattern: Application, instr: Instruction) -> str:
 
 
 def why_not(rule: Rule, instr: Instruction, uses: Mapping[Instruction, int]) -> str:
-    """Why a rule does not rewrite an instruction; "it applies" if it does."""
+    """The reason why a rule does not rewrite an instruction; "it applies" if it does."""
     reason = explain(rule.left, instr)
     for _, match, _ in RuleSet([rule]).matches(instr, uses):
         if rule.where is not None and not rule.where.holds(match):

@@ -21,7 +21,7 @@ Thing = TypeVar("Thing")
 
 
 def settle(thing: Thing, change: Callable[[Thing], Thing]) -> Thing:
-    """What becomes of something when it is changed until that gives back the same object."""
+    """The fixpoint of a change, which gives back the same object there."""
     before = None
     while thing is not before:
         before = thing

@@ -40,7 +40,7 @@ class Term:
         raise NotImplementedError
 
     def reason(self, instr: Instruction, found: Bindings) -> str:
-        """Why this very term does not match."""
+        """The reason why this very term does not match."""
         raise NotImplementedError
 
 
@@ -151,7 +151,7 @@ class ConstantVariable(Arithmetic):
 
 @dataclass(frozen=True, slots=True)
 class Folded(Arithmetic):
-    """What an elementwise opcode makes of constants, computed when the rule is applied.
+    """An elementwise opcode of constants, computed when the rule is applied.
 
     Python's signs make some: `c1 + c2`; any other is written out: `Folded("maximum", (c1, c2))`.
     """

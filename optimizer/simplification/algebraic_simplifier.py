@@ -35,7 +35,7 @@ class AlgebraicSimplifier:
 
     @property
     def promise(self) -> Promise:
-        """How exactly values are kept."""
+        """The promise: how exactly values are kept."""
         return BITS if self.strict else ROUNDING
 
     def run(self, module: Module, log: Log) -> Module:

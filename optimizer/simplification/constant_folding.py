@@ -106,7 +106,7 @@ class ConstantFolding:
 
 
 def after(plan: dict[Instruction, Instruction], operand: Instruction) -> Instruction:
-    """What an operand is once what is planned is done, to it or to what it spreads."""
+    """An operand, with the plan carried out for it and for what it broadcasts."""
     operand = plan.get(operand, operand)
     if operand.opcode != "broadcast":
         return operand

@@ -45,7 +45,7 @@ def is_rearrangement(instr: Instruction) -> bool:
 
 
 def step_of(rearrangement: Instruction) -> Rearrangement:
-    """What a reshape or transpose does."""
+    """The step of a reshape or transpose."""
     is_transpose = rearrangement.opcode == "transpose"
     order = Dimensions.of(rearrangement).dimensions if is_transpose else ()
     return Rearrangement(order, rearrangement.operands[0].shape.dims, rearrangement.shape.dims)

@@ -130,5 +130,5 @@ def set_threads(number: int) -> int:
 
 
 def slots() -> int:
-    """How many parts of a loop may run at the same time."""
+    """The number of parts of a loop that may run at the same time."""
     return _threads().hlo_slots()

@@ -123,7 +123,7 @@ def parts_of_groups(site: ExpansionSite) -> Instruction:
 def group_mask(
     site: ExpansionSite, sizes: Instruction, lhs: Instruction, order: tuple[int, ...]
 ) -> Instruction:
-    """Which places of the ragged dimension belong to each group.
+    """A mask, for each group, of its part of the ragged dimension.
 
     Returns
     -------

@@ -62,7 +62,7 @@ def fold_into_dot(site: ExpansionSite) -> Instruction | None:
 
 
 def untransposed(x: Instruction) -> tuple[Instruction, tuple[int, ...]]:
-    """What is transposed, and the order into which its dimensions are brought; () if nothing is.
+    """The operand of a transpose, and its permutation; () if nothing is transposed.
 
     After the transpose, a reshape may drop dimensions of size 1: then they are dropped before.
     """

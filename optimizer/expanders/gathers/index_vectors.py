@@ -55,7 +55,7 @@ def with_batch_places(
 
 
 def starts_of(row: Instruction, index_map: Sequence[int], rank: int) -> list[Instruction]:
-    """Where a window starts in each dimension, as scalars.
+    """The start of a window in each dimension, as scalars.
 
     Parameters
     ----------

@@ -133,7 +133,7 @@ def numbered(rows: Instruction, bounds: list[int]) -> Instruction | None:
 
 
 def sorted_order(site: ExpansionSite, places: Instruction) -> Instruction:
-    """Which comes first, second, ... when places are sorted; equal ones stay in order."""
+    """The permutation that sorts the indices. when places are sorted; equal ones stay in order."""
 
     def before(one: Instruction, other: Instruction, *_: Instruction) -> Instruction:
         return less(one, other)
@@ -173,6 +173,6 @@ def combined_in_runs(body: Computation, places: Instruction, news: Instruction) 
 
 
 def is_last(places: Instruction) -> Instruction:
-    """Where another place follows, or none."""
+    """A mask of the last update of each place."""
     following = padded(cut(places, 0, 1, places.shape.dims[0]), number(-1), 0, 0, 1)
     return make("compare", places, following, direction="NE")

@@ -84,7 +84,7 @@ def updates_in_rows(updates: Instruction, attrs: Scatter, count: int) -> Instruc
 
 
 def inside(starts: Sequence[Instruction], limits: Sequence[tuple[int, int]]) -> Instruction:
-    """Whether a start is in range in each of some dimensions."""
+    """The condition that a start is in range in each of some dimensions."""
     conditions: list[Instruction] = []
     for d, limit in limits:
         narrow = starts[d].shape.element_type.bits < 32

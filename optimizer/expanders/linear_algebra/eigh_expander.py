@@ -88,7 +88,7 @@ def rotated_away(site: ExpansionSite) -> Instruction:
 
 
 def diagonal_of(matrix: Instruction) -> Instruction:
-    """Where a matrix has its diagonal."""
+    """A mask of the diagonal of matrices."""
     dims, rank = matrix.shape.dims, matrix.shape.rank
     rows, columns = (counting(S32, dims, d) for d in (rank - 2, rank - 1))
     return make("compare", rows, columns, direction="EQ")
@@ -139,7 +139,7 @@ def columns_turned(
     sine: Instruction,
     phase: Instruction,
 ) -> Instruction:
-    """Columns p and q of matrices, replaced by c p - s q and s p + c q after q got its phase."""
+    """Columns p and q of matrices, rotated into c p - s q and s p + c q."""
     n = x.shape.dims[-2]
     c, s, iteration = (repeated(number, n) for number in (cosine, sine, phase))
     one = block(x, 0, p, n, 1)

@@ -70,6 +70,6 @@ def with_block(
 
 
 def corner(x: Instruction, row: Instruction | int, column: Instruction | int) -> list[Instruction]:
-    """Where a part of each matrix starts."""
+    """The start indices of a part of each matrix."""
     ends = [i if not isinstance(i, int) else number(i) for i in (row, column)]
     return [*[number(0)] * (x.shape.rank - 2), *ends]

@@ -113,7 +113,7 @@ def philox_steps(dims: tuple[int, ...], width: int) -> int:
 def threefry_bits(
     key: Instruction, low: Instruction, dims: tuple[int, ...], width: int
 ) -> Instruction:
-    """As `philox_bits`; but a counter gives 64 bits, and two words of 32 go to two neighbours."""
+    """Bits as of `philox_bits`, but a counter gives 64, whose halves go to two neighbours."""
     half = dims if width == 64 else halved(dims)[0]
     number = make("add", spread(low, (size_of(half),)), counting(U64, (size_of(half),), 0))
     words = threefry(key, *split(number))
