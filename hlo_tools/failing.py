@@ -198,7 +198,8 @@ class Command:
         if not done.returncode or self.says not in output:
             return None
         last = next((line for line in reversed(output.splitlines()) if line.strip()), "")
-        return f"{done.returncode}: exit status {done.returncode}: {last.strip()}"
+        told = f": {last.strip()}" if last.strip() else ""
+        return f"{done.returncode}: exit status {done.returncode}{told}"
 
     def is_same(self, first: str, other: str) -> bool:
         """Whether the exit status is the same."""

@@ -21,7 +21,7 @@ from optimizer.passes import Fixpoint, Pipeline
 from optimizer.pipelines import pipeline, prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from rich.table import Table
 
@@ -58,7 +58,7 @@ def ways(
     Parameters
     ----------
     mode : "compiled" or "eager"; the latter is shown first, beside the former.
-    ablated : names of passes, each to be left out once.
+    ablated : names of passes, each to be left out once; several between commas together.
 
     Raises
     ------
@@ -66,13 +66,13 @@ def ways(
         HLO151 if the standard pipeline has no such pass; else what compiling the module raises.
     """
     whole = pipeline("cpu")
-    left_out = [pass_in(whole, name) for name in ablated]
+    left_out = [[pass_in(whole, name) for name in names.split(",")] for names in ablated]
     found = [way("eager", module, arguments)] if mode == "eager" else []
     found.append(way("compiled", optimizer.optimize(module), arguments))
-    for name in left_out:
-        title = f"without {name}"
+    for names in left_out:
+        title = f"without {', '.join(names)}"
         try:
-            made = Log([Verify()]).run(without(whole, name), module)
+            made = Log([Verify()]).run(without(whole, names), module)
             found.append(way(title, made, arguments))
         except HloError as error:
             # Later passes, or the emitter, may rely on what it does.
@@ -97,17 +97,17 @@ def way(title: str, module: Module, arguments: Sequence[Any]) -> ModeRun:
     )
 
 
-def without(passes: Pipeline, name: str) -> Pipeline:
-    """A pipeline that leaves out a pass, wherever it stands in it."""
-    return replace(passes, passes=_without(passes.passes, name))
+def without(passes: Pipeline, names: Collection[str]) -> Pipeline:
+    """A pipeline that leaves out some passes, wherever they stand in it."""
+    return replace(passes, passes=_without(passes.passes, names))
 
 
-def _without(passes: Sequence[Pass], name: str) -> tuple[Pass, ...]:
+def _without(passes: Sequence[Pass], names: Collection[str]) -> tuple[Pass, ...]:
     kept: list[Pass] = []
     for each in passes:
-        if isinstance(each, Pipeline | Fixpoint) and each.name != name:
-            kept.append(replace(each, passes=_without(each.passes, name)))
-        elif each.name != name:
+        if isinstance(each, Pipeline | Fixpoint) and each.name not in names:
+            kept.append(replace(each, passes=_without(each.passes, names)))
+        elif each.name not in names:
             kept.append(each)
     return tuple(kept)
 

@@ -9,11 +9,12 @@ from hlo.errors.error import HloError, did_you_mean
 from hlo.instruction import Instruction
 from hlo.opcode import OPCODES
 from hlo_tools.trace.kernels import KernelStop
+from hlo_tools.trace.rules import all_rules
 from hlo_tools.trace.values import has_nan
 from interpreter.numbers.compare import BITS, compare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from hlo.instruction import Module
     from hlo_tools.trace.stops import Stop, Stops
@@ -83,7 +84,8 @@ class Breakpoint:
         if self.kind in CONDITIONS:
             return getattr(self, f"_{self.kind}")(here)
         if self.kind == "pass":
-            return str(self) if event is not None and self.word in event.path else ""
+            path = event.path if event is not None else here.stops.run(here.stop).path
+            return str(self) if self.word in path else ""
         if event is None:
             return ""
         fits = {
@@ -120,35 +122,56 @@ def touched(event: Event) -> list[Instruction]:
     return [event.old, *event.new, *bound]
 
 
-def breakpoint_at(words: str, stops: Iterable[Stop], modules: Iterable[Module]) -> Breakpoint:
+def breakpoint_at(
+    words: str, stops: Stops, modules: Iterable[Module], kernel_passes: Iterable[str] = ()
+) -> Breakpoint:
     """The condition that some words name.
+
+    Parameters
+    ----------
+    modules : whose instructions have names.
+    kernel_passes : names of passes over kernels, which may come after the rewrites.
 
     Raises
     ------
     HloError
-        HLO204 if nothing has the name.
+        HLO204 if nothing has the name, or what has it changes nothing here.
     """
-    word, _, rest = words.partition(" ")
-    if word in CONDITIONS:
-        return Breakpoint(word, rest.strip().removeprefix("%") if word == "change" else "")
-    if words in OPCODES:
-        return Breakpoint("opcode", words)
-    events = [stop.event for stop in stops if stop.event is not None]
-    passes = {name for event in events for name in event.path}
-    if words in passes:
-        return Breakpoint("pass", words)
+    events = [stop.event for stop in stops.stops if stop.event is not None]
     names = {i.name for module in modules for i in module.instructions()}
     names.update(i.name for event in events for i in touched(event))
+    word, _, rest = words.partition(" ")
+    if word in CONDITIONS:
+        return _condition(word, rest.strip().removeprefix("%"), names)
+    if words in OPCODES:
+        return Breakpoint("opcode", words)
+    passes = {name for event in events for name in event.path}
+    passes.update(name for stop in stops.stops for name in stops.run(stop).path)
+    passes.update(kernel_passes)
+    if words in passes:
+        return Breakpoint("pass", words)
     if (name := words.removeprefix("%")) in names:
         return Breakpoint("instruction", name)
     rules = list(dict.fromkeys(event.rule for event in events))
     found = [r for r in rules if r == words] or [r for r in rules if words in r]
     if len(found) == 1:
         return Breakpoint("rule", found[0])
-    message = (
-        f"{len(found)} rules have `{words}` in their names"
-        if found
-        else f"nothing is called `{words}`"
-    )
-    known = [*CONDITIONS, *OPCODES, *passes, *names, *rules]
-    raise HloError("HLO204", message, notes=found or did_you_mean(words, known))
+    if found:
+        message = f"{len(found)} rules have `{words}` in their names"
+        raise HloError("HLO204", message, notes=found)
+    idle = {name for run in stops.recording.passes for name in run.path}
+    if words in idle or any(words == rule.name for rule in all_rules()):
+        raise HloError("HLO204", f"`{words}` changes nothing in this module")
+    known = [*CONDITIONS, *OPCODES, *passes, *idle, *names, *rules]
+    message = f"nothing is called `{words}`"
+    raise HloError("HLO204", message, notes=did_you_mean(words, known))
+
+
+def _condition(word: str, name: str, names: Collection[str]) -> Breakpoint:
+    """A condition on values; only a change may be that of one instruction."""
+    if name and word != "change":
+        raise HloError("HLO204", f"`{word}` takes no name, and got `{name}`")
+    if name and name not in names:
+        notes = did_you_mean(name, names)
+        raise HloError("HLO204", f"there is no instruction `{name}`", notes=notes)
+    return Breakpoint(word, name)

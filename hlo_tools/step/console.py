@@ -139,26 +139,29 @@ class Console(cmd.Cmd):
 
     def do_next(self, words: str) -> None:
         """n(ext) [COUNT]: do the next change, a single rewrite or a pass over a kernel."""
-        self.show(self.stepper.next(number(words, 1)))
+        self.show(self.stepper.next(number(words, 1, least=1)))
 
     def do_undo(self, words: str) -> None:
         """u(ndo) [COUNT]: take back the last change."""
-        self.show(self.stepper.back(number(words, 1)))
+        self.show(self.stepper.back(number(words, 1, least=1)))
 
-    def do_continue(self, _: str) -> None:
+    def do_continue(self, words: str) -> None:
         """c(ontinue): go to the next breakpoint; where none is set, to the end of the next pass."""
+        nothing("continue", words)
         self.show(self.stepper.cont())
 
-    def do_return(self, _: str) -> None:
+    def do_return(self, words: str) -> None:
         """r(eturn): do the rest of what this pass does."""
+        nothing("return", words)
         self.show(self.stepper.finish())
 
     def do_jump(self, words: str) -> None:
         """j(ump) NUMBER: go to a change, forwards or backwards; 0 is the beginning."""
         self.show(self.stepper.go(number(words)))
 
-    def do_bisect(self, _: str) -> None:
-        """Go to the first rewrite that makes the result wrong by itself (no arguments)."""
+    def do_bisect(self, words: str) -> None:
+        """Bisect: go to the first rewrite that makes the result wrong by itself."""
+        nothing("bisect", words)
         self.show(self.stepper.bisect())
 
     # ----------------------------------------------------------------------------- breakpoints
@@ -166,32 +169,35 @@ class Console(cmd.Cmd):
     def do_break(self, words: str) -> None:
         """b(reak) RULE | PASS | %INSTR | OPCODE | nan | divergence | change [%INSTR]: stop there.
 
-        Without words, list the breakpoints. `nan` stops where the first NaN arises, `divergence`
-        where the result is not what it was at first, `change` where any instruction's value
-        changes.
+        Without words, list the breakpoints. A pass may be one over kernels. `nan` stops where the
+        first NaN arises, `divergence` where the result is not what it was at first, `change` where
+        any instruction's value changes.
         """
         self.show(self.stepper.breakpoint(words))
 
     def do_clear(self, words: str) -> None:
         """cl(ear) [NUMBER]: take away a breakpoint, or all of them."""
-        self.show(self.stepper.clear(number(words, 0)))
+        self.show(self.stepper.clear(number(words, least=1) if words else 0))
 
     # ---------------------------------------------------------------------------------- looking
 
-    def do_where(self, _: str) -> None:
+    def do_where(self, words: str) -> None:
         """w(here): the passes that change something, with an arrow at the one that runs."""
+        nothing("where", words)
         self.show(self.stepper.where())
 
     def do_list(self, words: str) -> None:
         """l(ist) [NAME]: the computation, `-` and `+` before lines of the last change."""
         self.show(self.stepper.list(words))
 
-    def do_longlist(self, _: str) -> None:
+    def do_longlist(self, words: str) -> None:
         """ll: the whole module."""
+        nothing("ll", words)
         self.show(self.stepper.list(whole=True))
 
-    def do_diff(self, _: str) -> None:
+    def do_diff(self, words: str) -> None:
         """d(iff): the last change again."""
+        nothing("diff", words)
         self.show(self.stepper.change())
 
     def do_print(self, words: str) -> None:
@@ -202,8 +208,9 @@ class Console(cmd.Cmd):
         """Whatis INSTR: its shape, opcode, users, and where it comes from."""
         self.show(self.stepper.what_is(one("whatis INSTR", words)))
 
-    def do_args(self, _: str) -> None:
+    def do_args(self, words: str) -> None:
         """a(rgs): what the variables of the last rule stand for."""
+        nothing("args", words)
         self.show(self.stepper.variables())
 
     def do_source(self, words: str) -> None:
@@ -222,15 +229,18 @@ class Console(cmd.Cmd):
         known = sorted(n.removeprefix("do_") for n in self.get_names() if n.startswith("do_"))
         for name in [arg] if arg else known:
             lines = [line.strip() for line in (self.command(name).__doc__ or "").splitlines()]
+            # A command is written small, and a sentence begins with a capital.
+            lines[0] = lines[0][:1].lower() + lines[0][1:]
             self.stdout.write(("\n".join(lines) if arg else lines[0]).rstrip() + "\n")
 
-    def do_quit(self, _: str) -> bool:
+    def do_quit(self, words: str) -> bool:
         """q(uit): end, as Ctrl-D does."""
+        nothing("quit", words)
         return True
 
 
-def number(words: str, default: int | None = None) -> int:
-    """A whole number from 0 on.
+def number(words: str, default: int | None = None, *, least: int = 0) -> int:
+    """A whole number that is not less than another.
 
     Raises
     ------
@@ -239,9 +249,21 @@ def number(words: str, default: int | None = None) -> int:
     """
     if not words and default is not None:
         return default
-    if not words.isdecimal():
-        raise HloError("HLO204", f"`{words}` is no whole number from 0 on")
+    if not words.isdecimal() or int(words) < least:
+        raise HloError("HLO204", f"`{words}` is no whole number from {least} on")
     return int(words)
+
+
+def nothing(command: str, words: str) -> None:
+    """Refuse words behind a command that takes none.
+
+    Raises
+    ------
+    HloError
+        HLO204 if there are any.
+    """
+    if words:
+        raise HloError("HLO204", f"`{command}` takes no words, and got `{words}`")
 
 
 def one(usage: str, words: str) -> str:

@@ -119,10 +119,18 @@ def text_difference(before: Sequence[str], after: Sequence[str]) -> list[StyledL
     return lines
 
 
-def where(stops: Stops, at: int, kernels: Sequence[KernelStop]) -> list[StyledLine]:
-    """A line a pass that changes something, with an arrow where the stepper is."""
+def where(
+    stops: Stops, at: int, kernels: Sequence[KernelStop], *, to_come: bool = False
+) -> list[StyledLine]:
+    """A line a pass that changes something, with an arrow where the stepper is.
+
+    Parameters
+    ----------
+    to_come : whether kernels are made when the rewrites are done, so that nobody knows them yet.
+    """
     total = len(stops) + len(kernels)
-    lines = [StyledLine(f"{at} of {total} changes done", "head")]
+    told = "rewrites done; passes over kernels follow" if to_come else "changes done"
+    lines = [StyledLine(f"{at} of {total} {told}", "head")]
     first = 1
     idle = False
     for number, run in enumerate(stops.recording.passes):

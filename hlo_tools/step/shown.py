@@ -87,16 +87,18 @@ def folded(lines: list[StyledLine], keep: int = 2) -> list[StyledLine]:
     marked = [i for i, line in enumerate(lines) if line.style]
     near = {j for i in marked for j in range(i - keep, i + keep + 1)}
     shown: list[StyledLine] = []
-    left_out = 0
+    left_out: list[StyledLine] = []
     for i, line in enumerate(lines):
         if i in near:
-            shown += _count(left_out)
-            left_out = 0
-            shown.append(line)
+            shown += [*_counted(left_out), line]
+            left_out = []
         else:
-            left_out += 1
-    return shown + _count(left_out)
+            left_out.append(line)
+    return shown + _counted(left_out)
 
 
-def _count(left_out: int) -> list[StyledLine]:
-    return [StyledLine(f"    ... {left_out} more", "dim")] if left_out else []
+def _counted(left_out: list[StyledLine]) -> list[StyledLine]:
+    """How many lines were left out; a single one is shown, as it takes no more room."""
+    if len(left_out) < 2:
+        return left_out
+    return [StyledLine(f"    ... {len(left_out)} more", "dim")]

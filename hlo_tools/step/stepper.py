@@ -23,8 +23,8 @@ from hlo_tools.step import describe
 from hlo_tools.step.breakpoints import Breakpoint, Here, breakpoint_at
 from hlo_tools.step.shown import Shown, StyledLine, folded
 from hlo_tools.trace.bisection import Search
-from hlo_tools.trace.changes import Marked, ModuleLine, Printer, compared
-from hlo_tools.trace.kernels import KernelStop, kernel_stops
+from hlo_tools.trace.changes import Marked, Printer, compared
+from hlo_tools.trace.kernels import KernelStop, kernel_stops, pass_names
 from hlo_tools.trace.recording import record
 from hlo_tools.trace.stops import Stop, Stops
 from hlo_tools.trace.values import Inputs, Values, random_inputs
@@ -77,6 +77,7 @@ class Stepper:
         self.printer = Printer()
         self.breakpoints: list[Breakpoint] = []
         self.at = 0
+        self._refused: HloError | None = None
 
     # ------------------------------------------------------------------------------- where it is
 
@@ -87,7 +88,8 @@ class Stepper:
             return []
         try:
             return kernel_stops(self.recording.last, self.target)
-        except HloError:
+        except HloError as error:
+            self._refused = error
             return []
 
     @property
@@ -165,8 +167,12 @@ class Stepper:
         """Do the rest of what this pass does."""
         if not self.at:
             return self.next_pass()
+        begun = self.at
         self._finish()
-        return self.change()
+        if self.at > begun:
+            return self.change()
+        told = self.change() + Shown(["that was the pass's last change"])
+        return told if self._has(self.at + 1) else told + self._end()
 
     def _finish(self) -> None:
         here = describe.group(self._stop(self.at))
@@ -188,8 +194,9 @@ class Stepper:
     def _end(self) -> Shown:
         total = len(self.stops) + len(self.kernels)
         shown = Shown([StyledLine(f"the end: {counted(total, 'change')} done", "head")])
-        if self.recording.fault is not None:
-            shown += Shown([StyledLine(str(self.recording.fault), "gone")])
+        for error in (self.recording.fault, self._refused):
+            if error is not None:
+                shown += Shown([StyledLine(str(error), "gone")])
         return shown
 
     # ----------------------------------------------------------------------------------- showing
@@ -239,13 +246,10 @@ class Stepper:
     def _computations(self, rows: list[Marked], name: str) -> set[str]:
         if name:
             wanted = name.removeprefix("%")
-            found = {
-                each.row.computation
-                for each in rows
-                if wanted in (each.row.computation, named(each.row))
-            }
+            rows_of = [each for each in rows if wanted in (each.row.computation, each.row.name)]
+            found = {each.row.computation for each in rows_of}
             if not found:
-                names = [named(each.row) or each.row.computation for each in rows]
+                names = [each.row.name or each.row.computation for each in rows]
                 raise HloError(
                     "HLO204", f"nothing is called `{wanted}`", notes=did_you_mean(wanted, names)
                 )
@@ -255,12 +259,10 @@ class Stepper:
 
     def where(self) -> Shown:
         """Which passes have run, how many changes each made, and which one runs."""
-        return Shown(
-            describe.where(self.stops, self.at, self.kernels if self._past_rewrites() else [])
-        )
-
-    def _past_rewrites(self) -> bool:
-        return self.at >= len(self.stops)
+        past = self.at >= len(self.stops)
+        to_come = self.has_kernels and self.recording.fault is None and not past
+        kernels = self.kernels if past else []
+        return Shown(describe.where(self.stops, self.at, kernels, to_come=to_come))
 
     def source(self, word: str = "") -> Shown:
         """The lines of the rule or pass that made the last change, or of a rule by its name."""
@@ -352,7 +354,8 @@ class Stepper:
             self.recording.module,
             *(run.after for run in self.recording.passes if run.changed),
         ]
-        found = breakpoint_at(words, self.stops.stops, modules)
+        kernel_passes = pass_names(self.target) if self.has_kernels else []
+        found = breakpoint_at(words, self.stops, modules, kernel_passes)
         self.breakpoints.append(found)
         return Shown([f"breakpoint {len(self.breakpoints)}: {found}"])
 
@@ -386,11 +389,6 @@ class Stepper:
         """How far it is."""
         done = f"{self.at} of {len(self.stops)} rewrites done"
         return f"<stepper of {self.recording.module.name}, {done}>"
-
-
-def named(row: ModuleLine) -> str:
-    """The name of a row's instruction; "" for a line of the computation itself."""
-    return row.instr.name if row.instr else ""
 
 
 def _module(given: Module | str | Path) -> Module:

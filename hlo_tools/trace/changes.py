@@ -33,6 +33,11 @@ class ModuleLine:
     instr: Instruction | None
     text: str
 
+    @property
+    def name(self) -> str:
+        """The name of its instruction; "" for a line of the computation itself."""
+        return self.instr.name if self.instr else ""
+
 
 class Printer:
     """Prints modules that share most of their instructions, each of these once."""

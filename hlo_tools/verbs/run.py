@@ -106,7 +106,8 @@ def add_arguments(parser: Parser) -> None:
         "--ablate",
         metavar="PASS",
         action="append",
-        help="beside it, the module without this pass; may be given again",
+        help="beside it, the module without this pass, or without several: PASS,PASS; may be given "
+        "again",
     )
     parser.add_argument(
         "--checked",

@@ -307,4 +307,9 @@ def test_modes_are_shown_side_by_side(hlo, softmax: Path) -> None:
     assert rows[""][:3] == ["kernels", "launches", "bytes"]
     assert int(rows["eager"][0]) > int(rows["compiled"][0])
     assert "without fusion" in rows
+    both = "fusion,multi-output-fusion"
+    result = hlo("run", softmax, "--platform", "c", "--ablate", both, "--quiet")
+    rows = [line.split() for line in result.out.splitlines()]
+    assert "without fusion, multi-output-fusion" in result.out
+    assert int(rows[2][3]) > int(rows[1][1])
     assert "error[HLO151]" in hlo("run", softmax, "--platform", "c", "--ablate", "fussion").err

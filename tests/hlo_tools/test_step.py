@@ -75,6 +75,37 @@ def test_kernel_passes_follow_the_rewrites() -> None:
     assert "kernel of" not in str(stepper.go(3))
 
 
+def test_breakpoints_stop_at_passes_without_rewrites_and_over_kernels() -> None:
+    stepper = Stepper(MEAN)
+    assert "rewrites done; passes over kernels follow" in str(stepper.where())
+    stepper.breakpoint("vectorize-reductions")
+    stepper.breakpoint("hlo-memory-scheduler")
+    assert "breakpoint 2: pass hlo-memory-scheduler" in str(stepper.cont())
+    assert "breakpoint 1: pass vectorize-reductions" in str(stepper.cont())
+    assert "changes done" in str(stepper.where())
+    stepper.go(len(stepper.stops) + len(stepper.kernels))
+    assert "that was the pass's last change\nthe end: " in str(stepper.finish())
+
+
+def test_kernels_that_cannot_be_made_are_told_of() -> None:
+    stepper = Stepper(
+        "ENTRY e {\nx = f32[] parameter(0) ROOT r = f32[] custom-call(x), "
+        'custom_call_target="nobody" }',
+        "dce",
+    )
+    assert "nobody" in str(stepper.next())
+
+
+def test_every_command_is_explained_under_its_name(hlo, tmp_path) -> None:
+    script = tmp_path / "script"
+    script.write_text("help")
+    lines = hlo("step", MEAN, "--script", script).out.splitlines()[1:]
+    commands = [name.removeprefix("do_") for name in dir(Console) if name.startswith("do_")]
+    assert [line.replace("(", "").replace(")", "").split()[0].rstrip(":") for line in lines] == [
+        {"longlist": "ll"}.get(name, name) for name in sorted(commands)
+    ]
+
+
 def test_kernels_become_cuda_step_by_step() -> None:
     stepper = Stepper(MEAN, "priority-fusion", target="gpu")
     stepper.go(len(stepper.stops))
@@ -201,6 +232,14 @@ def test_what_makes_no_sense_is_told(hlo, tmp_path) -> None:
         "source qq",
         "why qq mul.4",
         "l qq",
+        "n 0",
+        "u 0",
+        "cl 0",
+        "b nan mul.4",
+        "b change qq",
+        "b transpose-folding",
+        "b transpose_of_transpose",
+        *(f"{command} 5" for command in ("c", "r", "bisect", "w", "ll", "d", "a", "q")),
     )
     script.write_text("\n".join(wrong))
     result = hlo("step", MEAN, "--script", script)
@@ -250,7 +289,7 @@ def test_terminal_session() -> None:
         os.write(primary, b"\n")  # a signal that comes too early for readline waits for a line
         wait_for("interrupted; q quits")
         os.write(primary, b"w\n")
-        wait_for("changes done")
+        wait_for("rewrites done")
         wait_for("(hlo) ")
         os.write(primary, b"q\n")
         assert process.wait(timeout=30) == 0
