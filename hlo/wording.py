@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+_PLURALS = {"branch": "branches", "carry": "carries", "pass": "passes"}
+
 
 def counted(number: int, noun: str) -> str:
     """A number of things: `1 rule`, `2 rules`."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+    return f"{number:,} {noun if number == 1 else _PLURALS.get(noun, f'{noun}s')}"
 
 
 def with_article(noun: str) -> str:

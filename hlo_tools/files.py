@@ -12,6 +12,7 @@ from hlo.frontends import stablehlo
 from hlo.read.load import decoded, read_bytes
 from hlo.read.other_language import is_stablehlo
 from hlo.verify import verify
+from hlo.wording import counted
 from hlo_tools.protobuf.reading import is_message, read_message
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def module_in(folder: str) -> str:
         raise HloError("HLO200", message, notes=[note])
     raise HloError(
         "HLO200",
-        f"{folder} has {len(modules)} modules",
+        f"{folder} has {counted(len(modules), 'module')}",
         notes=[f"name one: {n}" for n in modules.values()],
     )
 

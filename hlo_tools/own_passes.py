@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hlo.errors.error import HloError, Source, Span, did_you_mean
 from hlo.instruction import Module
+from hlo.wording import counted
 from interpreter.numbers.compare import PROMISES, Promise
 from optimizer.observers import promise_of
 from optimizer.passes import PASSES, Pipeline
@@ -271,7 +272,7 @@ def only_name(path: str, loaded: dict[str, Any]) -> str:
     names = [n for n in own_names(path, loaded) if is_rules(loaded[n]) or has_run(loaded[n])]
     if len(names) != 1:
         there = f"there are: {', '.join(names)}" if names else EXAMPLE
-        found = f"{len(names)} passes" if names else "no pass"
+        found = f"{counted(len(names), 'pass')}" if names else "no pass"
         note = f"say which one: {path}:{names[0] if names else 'MyPass'}"
         raise HloError("HLO204", f"{path} has {found}", notes=(there, note))
     return names[0]

@@ -18,10 +18,10 @@ from hlo.infer import (
     run_time,
     window,
 )
-from hlo.infer.checks import plural
 from hlo.infer.size import expect_bounded
 from hlo.infer.table import infers
 from hlo.types.shape import tuple_of
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
@@ -85,13 +85,14 @@ def _expect_arity(instr: Instruction) -> None:
     """HLO024 unless there are as many operands as the opcode takes, HLO044 for computations."""
     row = instr.row
     if row.arity is not None and len(instr.operands) != row.arity:
-        raise HloError("HLO024", f"takes {plural(row.arity, 'operand')}, not {len(instr.operands)}")
+        wanted = counted(row.arity, "operand")
+        raise HloError("HLO024", f"takes {wanted}, not {len(instr.operands)}")
     least = _LEAST_OPERANDS.get(instr.opcode, 0)
     if len(instr.operands) < least:
-        raise HloError("HLO024", f"takes at least {plural(least, 'operand')}")
+        raise HloError("HLO024", f"takes at least {counted(least, 'operand')}")
     # How many branches a conditional has, or computations a custom-call, is up to it.
     if not any(key.endswith("*") for key in row.called) and len(instr.called) != len(row.called):
         raise HloError(
             "HLO044",
-            f"calls {plural(len(row.called), 'computation')}, not {len(instr.called)}",
+            f"calls {counted(len(row.called), 'computation')}, not {len(instr.called)}",
         )

@@ -15,6 +15,7 @@ import ml_dtypes
 from hlo.errors.error import HloError
 from hlo.types.element_type import TUPLE, ElementType
 from hlo.types.shape import UNBOUNDED, Shape, array
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,11 +29,6 @@ KINDS = {
     "float": "floating-point",
     "complex": "complex",
 }
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 operand`, `2 operands`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def show(shape: Shape) -> str:
@@ -75,7 +71,7 @@ def expect_rank(shape: Shape, rank: int, what: str) -> None:
     """HLO028 unless the array has so many dimensions."""
     expect_array(shape)
     if shape.rank != rank:
-        raise HloError("HLO028", f"{what} must have {plural(rank, 'dimension')}: {show(shape)}")
+        raise HloError("HLO028", f"{what} must have {counted(rank, 'dimension')}: {show(shape)}")
 
 
 def expect_lengths(shape: Shape, name: str, count: int) -> None:
@@ -230,7 +226,7 @@ def expect_parameters(computation: Computation, count: int) -> tuple[Shape, ...]
     if len(parameters) != count:
         raise HloError(
             "HLO040",
-            f"{computation.name} must take {plural(count, 'parameter')}, "
+            f"{computation.name} must take {counted(count, 'parameter')}, "
             f"but takes {len(parameters)}",
         )
     return tuple(parameter.shape for parameter in parameters)

@@ -16,13 +16,13 @@ from hlo.infer.checks import (
     expect_kinds,
     expect_rank,
     higher_type,
-    plural,
     show,
     sizes_agree,
 )
 from hlo.infer.table import infers
 from hlo.infer.window import expect_window, window_positions
 from hlo.types.shape import UNBOUNDED, Shape, array
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -226,7 +226,7 @@ def _expect_labels(labels: ConvDims) -> None:
         ),
     ):
         if len(dims) != rank:
-            raise HloError("HLO028", f"dim_labels: {len(dims)} dimensions of the {name}")
+            raise HloError("HLO028", f"dim_labels: {counted(len(dims), 'dimension')} of the {name}")
         expect_dimensions(f"dim_labels of the {name}", dims, rank + len(unknown))
 
 
@@ -245,7 +245,7 @@ def _expect_groups(attrs: a.Convolution, lhs: Shape, rhs: Shape) -> None:
         raise HloError(
             "HLO038",
             f"{features} input features, but the kernel has {inputs} "
-            f"for each of {plural(groups, 'group')}",
+            f"for each of {counted(groups, 'group')}",
         )
     if outputs != UNBOUNDED and (outputs % groups or outputs % batch_groups):
         raise HloError(

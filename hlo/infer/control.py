@@ -19,6 +19,7 @@ from hlo.infer.checks import (
 from hlo.infer.table import infers
 from hlo.types.element_type import PRED, S32, U32
 from hlo.types.shape import Shape, array, tuple_of
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from hlo import attributes as a
@@ -75,14 +76,11 @@ def infer_conditional(
     branches = instr.called
     if selector.element_type not in (PRED, S32):
         raise HloError("HLO022", f"the selector must be pred or s32, not {show(selector)}")
+    choices = counted(len(branches), "branch")
     if not branches or (selector.element_type is PRED and len(branches) != 2):
-        raise HloError(
-            "HLO044", f"cannot choose among {len(branches)} branches by a {show(selector)}"
-        )
+        raise HloError("HLO044", f"cannot choose among {choices} by a {show(selector)}")
     if len(operands) != len(branches):
-        raise HloError(
-            "HLO024", f"takes an operand for each of {len(branches)} branches, not {len(operands)}"
-        )
+        raise HloError("HLO024", f"takes an operand for each of {choices}, not {len(operands)}")
     first = branches[0].root.shape
     for branch, operand in zip(branches, operands, strict=True):
         expect_arguments(branch, [operand])

@@ -26,6 +26,7 @@ from hlo.infer.checks import (
 from hlo.infer.reducer import expect_reducer
 from hlo.infer.table import infers
 from hlo.types.shape import UNBOUNDED, Shape, array
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from hlo import attributes as a
@@ -52,7 +53,8 @@ def _expect_index_map(
     if not sizes_agree(len(index_map), vector_size):
         raise HloError(
             "HLO037",
-            f"{name} names {len(index_map)} dimensions for index vectors of {vector_size}",
+            f"{name} names {counted(len(index_map), 'dimension')} "
+            f"for index vectors of {vector_size}",
         )
     expect_dimensions(name, index_map, operand.rank)
 

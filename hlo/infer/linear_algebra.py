@@ -9,6 +9,7 @@ from hlo.infer.checks import bad_value, expect_kinds, expect_rank, expect_same_t
 from hlo.infer.table import infers
 from hlo.types.element_type import C64, C128, F32, F64
 from hlo.types.shape import Shape, array
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from hlo import attributes as a
@@ -56,7 +57,7 @@ def infer_fft(_instr: Instruction, attrs: a.Fft, operand: Shape) -> Shape:
     if not 1 <= len(length) <= 3:
         raise HloError("HLO028", f"transforms 1 to 3 dimensions, not {len(length)}")
     if operand.rank < len(length):
-        raise HloError("HLO028", f"{len(length)} dimensions of {show(operand)}")
+        raise HloError("HLO028", f"{counted(len(length), 'dimension')} of {show(operand)}")
     if attrs.fft_type in ("FFT", "IFFT"):
         expect_kinds(operand, "complex")
         if 0 not in (*length, *operand.dims):

@@ -17,7 +17,6 @@ from hlo.infer.checks import (
     expect_same_type,
     expect_scalar,
     higher_type,
-    plural,
     show,
     sizes_agree,
     types_agree,
@@ -25,6 +24,7 @@ from hlo.infer.checks import (
 from hlo.infer.table import infers
 from hlo.types.element_type import S32
 from hlo.types.shape import UNBOUNDED, Layout, Shape, array
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from hlo import attributes as a
@@ -68,7 +68,7 @@ def infer_dynamic_reshape(
     if len(sizes) != instr.shape.rank:
         raise HloError(
             "HLO024",
-            f"takes {plural(instr.shape.rank, 'size')} for {show(instr.shape)}, not {len(sizes)}",
+            f"takes {counted(instr.shape.rank, 'size')} for {show(instr.shape)}, not {len(sizes)}",
         )
     for size in sizes:
         expect_scalar(size, "each size")
@@ -248,6 +248,6 @@ def _expect_same_size(operand: Shape, result: Shape) -> None:
     if UNBOUNDED not in (*operand.dims, *result.dims) and prod(operand.dims) != prod(result.dims):
         raise HloError(
             "HLO035",
-            f"{show(operand)} has {plural(operand.size, 'element')}, "
+            f"{show(operand)} has {counted(operand.size, 'element')}, "
             f"{show(result)} has {result.size}",
         )

@@ -24,6 +24,7 @@ from hlo.infer.reducer import arrays_and_initials, expect_reducer
 from hlo.infer.table import infers
 from hlo.types.element_type import PRED, S32
 from hlo.types.shape import UNBOUNDED, Shape, array, tuple_of
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,7 +106,7 @@ def _expect_carried(body: Computation, slices: list[Shape], carries: Sequence[Sh
     parameters = expect_parameters(body, count + len(carries))
     results = _results(body)
     if len(results) < len(carries):
-        raise HloError("HLO041", f"{body.name} must yield {len(carries)} carries")
+        raise HloError("HLO041", f"{body.name} must yield {counted(len(carries), 'carry')}")
     for i, (parameter, given) in enumerate(zip(parameters, (*slices, *carries), strict=True)):
         if not compatible(parameter, given, precision=False):
             raise HloError(

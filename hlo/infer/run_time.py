@@ -16,13 +16,13 @@ from hlo.infer.checks import (
     expect_lengths,
     expect_same_type,
     expect_scalar,
-    plural,
     show,
     sizes_agree,
 )
 from hlo.infer.table import infers
 from hlo.types.element_type import BUFFER, S32
 from hlo.types.shape import UNBOUNDED, Shape, array
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from hlo import attributes as a
@@ -82,7 +82,7 @@ def _expect_starts(operand: Shape, starts: tuple[Shape, ...]) -> None:
             raise HloError("HLO028", f"{show(starts[0])} cannot index {show(operand)}")
         return
     if len(starts) != operand.rank:
-        raise HloError("HLO024", f"takes {plural(operand.rank, 'start index')}, not {len(starts)}")
+        raise HloError("HLO024", f"takes {counted(operand.rank, 'start')}, not {len(starts)}")
     for start in starts:
         expect_scalar(start, "each start index")
         if start.element_type is not starts[0].element_type:

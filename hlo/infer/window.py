@@ -18,6 +18,7 @@ from hlo.infer.reducer import arrays_and_initials, expect_reducer
 from hlo.infer.table import infers
 from hlo.types.element_type import PRED, ElementType
 from hlo.types.shape import UNBOUNDED, Shape, array, tuple_of
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from hlo import attributes as a
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 def expect_window(window: Window, rank: int) -> None:
     """HLO028 unless the window has a dimension for each of the array's, HLO032 if one is empty."""
     if len(window) != rank:
-        raise HloError("HLO028", f"a window of {len(window)} dimensions over an array of {rank}")
+        raise HloError(
+            "HLO028", f"a window of {counted(len(window), 'dimension')} over an array of {rank}"
+        )
     for dim in window:
         for name in ("size", "stride", "base_dilation", "window_dilation"):
             if getattr(dim, name) < 1:

@@ -15,6 +15,7 @@ from hlo.read.called_text import read_called
 from hlo.read.completion import complete, with_inferred_shape
 from hlo.read.metadata_text import is_seen
 from hlo.read.operand_text import OperandText
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from hlo.read.scope import TextScope
@@ -121,8 +122,7 @@ class InstructionText:
 
 def wrong_arity(row: Opcode, operands: tuple[Instruction, ...], span: Span) -> HloError:
     """The error of an opcode that has too many operands, or too few."""
-    plural = "" if row.arity == 1 else "s"
-    message = f"{row.name} takes {row.arity} operand{plural}, not {len(operands)}"
+    message = f"{row.name} takes {counted(row.arity, 'operand')}, not {len(operands)}"
     return HloError("HLO008", message, span)
 
 

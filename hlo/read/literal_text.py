@@ -22,6 +22,7 @@ from hlo.types.element_type import F8E8M0FNU
 from hlo.types.literal import Literal
 from hlo.types.nan_text import nan_bits
 from hlo.types.shape import Shape, tuple_of
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -156,7 +157,9 @@ def _tuple(shape: Shape, text: str) -> Literal:
     except HloError as error:
         raise _BadLiteralError(error.message) from None
     if len(pieces) != len(shape.elements):
-        raise _BadLiteralError(f"{len(pieces)} elements for a tuple of {len(shape.elements)}")
+        raise _BadLiteralError(
+            f"{counted(len(pieces), 'element')} for a tuple of {len(shape.elements)}"
+        )
     elements = tuple(_literal(s, p) for s, p in zip(shape.elements, pieces, strict=True))
     return Literal(shape, elements=elements)
 

@@ -14,6 +14,7 @@ import numpy as np
 from hlo.errors.error import HloError
 from hlo.types.element_type import element_type_of
 from hlo.types.shape import TOKEN_SHAPE, Shape, array, tuple_of
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,7 +89,7 @@ def literal(value: Value, shape: Shape | None = None) -> Literal:
     if isinstance(value, tuple):
         values = cast("tuple[Value, ...]", value)
         if shape is not None and len(values) != len(shape.elements):
-            raise HloError("HLO011", f"a tuple of {len(values)} values is no {shape}")
+            raise HloError("HLO011", f"a tuple of {counted(len(values), 'value')} is no {shape}")
         shapes = shape.elements if shape else (None,) * len(values)
         elements = tuple(literal(v, s) for v, s in zip(values, shapes, strict=True))
         return Literal(shape or tuple_of(*(e.shape for e in elements)), elements=elements)

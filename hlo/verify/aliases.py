@@ -12,6 +12,7 @@ from hlo.errors.error import HloError
 from hlo.infer.checks import compatible, show
 from hlo.types.element_type import BUFFER
 from hlo.verify.scope import refuse
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,7 +147,7 @@ def verify_entry_layout(module: Module) -> None:
     if len(layout.parameters) != len(parameters):
         raise HloError(
             "HLO077",
-            f"entry_computation_layout has {len(layout.parameters)} parameters, "
+            f"entry_computation_layout has {counted(len(layout.parameters), 'parameter')}, "
             f"the entry {len(parameters)}",
             module.span,
         )

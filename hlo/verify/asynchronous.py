@@ -16,6 +16,7 @@ from hlo.types.shape import tuple_of
 from hlo.verify.aliases import verify_output_aliases
 from hlo.verify.scope import refuse
 from hlo.verify.table import verifies
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction
@@ -173,7 +174,7 @@ def verify_async_done(_scope: VerifiedScope, instr: Instruction, _attrs: a.Attrs
         refuse(
             instr,
             "HLO071",
-            f"{computation.name} takes {len(computation.parameters)} operands, "
+            f"{computation.name} takes {counted(len(computation.parameters), 'operand')}, "
             f"but only {len(bound.elements)} were given",
         )
     if not compatible(instr.shape, computation.root.shape):

@@ -14,6 +14,7 @@ from hlo.types.shape import array
 from hlo.verify.aliases import verify_output_aliases
 from hlo.verify.scope import refuse
 from hlo.verify.table import verifies
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +92,8 @@ def verify_custom_call(_scope: VerifiedScope, instr: Instruction, attrs: a.Custo
             refuse(
                 instr,
                 "HLO085",
-                f"operand_layout_constraints has {len(wanted)} shapes for {len(shapes)} operands",
+                f"operand_layout_constraints has {counted(len(wanted), 'shape')} "
+                f"for {counted(len(shapes), 'operand')}",
             )
         for i, (said, shape) in enumerate(zip(wanted, shapes, strict=True)):
             if not compatible(said, shape):

@@ -26,6 +26,7 @@ from hlo.errors.error import HloError
 from hlo.infer.devices import shard_count
 from hlo.verify.scope import refuse
 from hlo.verify.table import verifies
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
@@ -60,7 +61,7 @@ def _groups(instr: Instruction, attrs: a.Collective) -> tuple[tuple[int, ...], .
     if said.tiles:
         count = max(prod(said.tiles.dims), prod(said.tiles.reshape))
     if count > _MOST_DEVICES:
-        refuse(instr, "HLO065", f"replica_groups name {count} devices")
+        refuse(instr, "HLO065", f"replica_groups name {counted(count, 'device')}")
     try:
         return said.groups()
     except (ValueError, KeyError, ZeroDivisionError):

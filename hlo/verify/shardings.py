@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.verify.scope import refuse
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
@@ -41,7 +42,7 @@ def verify_sharding(instr: Instruction, partitions: int) -> None:
         refuse(
             instr,
             "HLO079",
-            f"{len(sharding.elements)} shardings for {len(leaves)} arrays",
+            f"{counted(len(sharding.elements), 'sharding')} for {counted(len(leaves), 'array')}",
         )
     for leaf, element in zip(leaves, sharding.elements, strict=False):
         _verify_one(instr, leaf, element, partitions)

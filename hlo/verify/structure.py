@@ -12,6 +12,7 @@ from hlo.attributes import ParameterNumber
 from hlo.errors.error import HloError
 from hlo.opcode import SEQUENTIAL
 from hlo.verify.scope import refuse
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
@@ -116,6 +117,6 @@ def _verify_parameters(computation: Computation) -> None:
             refuse(
                 instr,
                 "HLO053",
-                f"number {number}, but {computation.name} has {len(found)} parameters",
+                f"number {number}, but {computation.name} has {counted(len(found), 'parameter')}",
                 "parameters are numbered 0, 1, 2, ... without a gap",
             )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import hlo
 from hlo.errors.error import HloError
 from hlo.verify import verify
+from hlo.wording import counted
 from hlo_tools.assignments.assignment import read_folder
 from hlo_tools.assignments.bugs import all_bugs
 from hlo_tools.exercises.apart import GradedAnswer, check_apart, run_apart
@@ -85,7 +86,7 @@ def judge(name: str, path: Path) -> GradedAnswer:
         return GradedAnswer(0, "wrong", "the suspect is right on this module")
     count = sum(1 for _ in module.instructions())
     status = "right" if count <= SMALL else "large"
-    return GradedAnswer(0, status, f"found, by {count} instructions")
+    return GradedAnswer(0, status, f"found, by {counted(count, 'instruction')}")
 
 
 def as_text(marks: Sequence[Mark]) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hlo.attributes import attribute_specs
 from hlo.errors.error import HloError
 from hlo.opcode import OPCODES, Opcode
+from hlo.wording import counted
 from hlo.write.literal_print import print_literal
 from hlo_tools.protobuf.attributes import attribute_text
 from hlo_tools.protobuf.origins import origin_text, recovery_text, statistics_text
@@ -201,7 +202,7 @@ def _called(instr: Any, row: Opcode, operands: list[Any], called: list[str]) -> 
     if keys[-1].endswith("*"):
         return f", {keys[-1].rstrip('*')}={{{', '.join(f'%{name}' for name in called)}}}"
     if len(keys) < len(called):
-        message = f"%{instr.name} calls {len(called)} computations, not {len(keys)}"
+        message = f"%{instr.name} calls {counted(len(called), 'computation')}, not {len(keys)}"
         raise HloError("HLO201", message)
     return "".join(f", {key}=%{name}" for key, name in zip(keys, called, strict=False))
 

@@ -387,7 +387,7 @@ class Stepper:
 
     def __repr__(self) -> str:
         """How far it is."""
-        done = f"{self.at} of {len(self.stops)} rewrites done"
+        done = f"{self.at} of {counted(len(self.stops), 'rewrite')} done"
         return f"<stepper of {self.recording.module.name}, {done}>"
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.errors.error import HloError
+from hlo.wording import counted
 from hlo_tools.arrays import leaves, random_array, tree
 from hlo_tools.show import printable
 from interpreter import evaluate
@@ -75,7 +76,7 @@ class Values:
                 nonlocal count
                 count += 1
                 if count == self._most:
-                    message = f"a run evaluates more than {count:,} instructions"
+                    message = f"a run evaluates more than {counted(count, 'instruction')}"
                     raise HloError("HLO124", message, event.instr.span)
                 if event.device.number == 0:
                     found[event.instr.name] = event.value

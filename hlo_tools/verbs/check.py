@@ -16,6 +16,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from hlo.wording import counted
 from hlo_tools.arguments import at_least
 from hlo_tools.checking.search import Tally, search, smallest
 from hlo_tools.console import console
@@ -143,8 +144,3 @@ def applied(tally: Tally, every: bool) -> Iterator[str]:
         yield f"          ... and {len(rules) - len(shown)} more (--rules shows all)"
     if every:
         yield from (f"       0  {name}" for name in tally.never)
-
-
-def counted(count: int, noun: str) -> str:
-    """A number with its noun."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

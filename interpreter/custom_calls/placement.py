@@ -9,6 +9,7 @@ import numpy as np
 from hlo.errors.error import HloError
 from hlo.infer.checks import compatible, show
 from hlo.types.element_type import BUFFER, S32
+from hlo.wording import counted
 from interpreter.custom_calls.registry import custom_call
 from interpreter.custom_calls.signatures import checked
 
@@ -165,7 +166,7 @@ def check_reshard(instr: Instruction, _options: Options | None) -> str:
     """What is wrong with the types and ranks of `reshard`, which looks at sizes itself."""
     results = instr.shape.elements if instr.shape.is_tuple else (instr.shape,)
     if len(results) != len(instr.operands):
-        return f"gives {len(instr.operands)} arrays, not {len(results)}"
+        return f"gives {counted(len(instr.operands), 'array')}, not {len(results)}"
     for operand, result in zip(instr.operands, results, strict=True):
         shape = operand.shape
         if shape.element_type is not result.element_type or shape.rank != result.rank:

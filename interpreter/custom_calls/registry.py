@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from hlo.errors.error import HloError, did_you_mean
+from hlo.wording import counted
 from interpreter.custom_calls.signatures import check_call
 from interpreter.table import evaluates
 
@@ -75,7 +76,7 @@ def _misfit(value: Value, shape: Shape) -> str | None:
     if shape.is_tuple:
         parts = cast("tuple[Value, ...]", value) if isinstance(value, tuple) else (value,)
         if len(parts) != len(shape.elements):
-            return f"{len(parts)} values"
+            return f"{counted(len(parts), 'value')}"
         wrong = (
             _misfit(part, element) for part, element in zip(parts, shape.elements, strict=True)
         )

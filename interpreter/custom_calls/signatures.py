@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from hlo.attributes import CustomCall
 from hlo.errors.error import HloError
 from hlo.types.element_type import ELEMENT_TYPES
+from hlo.wording import counted
 from interpreter.custom_calls.options import config
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Signature:
     ) -> str:  # fmt: skip
         """What is wrong with shapes and options; "" if nothing is."""
         if len(operands) != len(self.operands):
-            return f"takes {len(self.operands)} arrays, not {len(operands)}"
+            return f"takes {counted(len(self.operands), 'array')}, not {len(operands)}"
         least = sum(not optional for *_, optional in self.results)
         if len(results) < least or not (self.more or len(results) <= len(self.results)):
             return f"gives {len(self.results)} arrays, not {len(results)}"

@@ -12,6 +12,7 @@ import numpy as np
 
 from hlo.errors.error import HloError
 from hlo.types.element_type import element_type_of
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,7 @@ def checked_arguments(entry: Computation, arguments: Sequence[Any]) -> list[Valu
         wanted = ", ".join(f"%{p.name}: {p.shape.text_without_layout}" for p in parameters)
         raise HloError(
             "HLO110",
-            f"{len(arguments)} arguments for {len(parameters)} parameters",
+            f"{counted(len(arguments), 'argument')} for {counted(len(parameters), 'parameter')}",
             entry.span,
             [f"the parameters are {wanted}" if wanted else "there are no parameters"],
         )

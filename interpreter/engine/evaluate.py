@@ -9,6 +9,7 @@ import numpy as np
 
 from hlo.errors.error import HloError
 from hlo.verify import verify_once
+from hlo.wording import counted
 from interpreter.engine.arguments import checked_arguments
 from interpreter.engine.device import Device
 from interpreter.engine.elided import warn_of_elided
@@ -65,7 +66,7 @@ def evaluate(
     refuse_too_large(module, len(all_arguments))
     running = list(devices) if devices is not None else [Device() for _ in all_arguments]
     if len(running) != len(all_arguments):
-        message = f"{len(running)} devices and arguments for {len(all_arguments)}"
+        message = f"{counted(len(running), 'device')} and arguments for {len(all_arguments)}"
         raise HloError("HLO116", message, module.span)
     bodies: list[Callable[[], Value]] = []
     for number, (device, own) in enumerate(zip(running, all_arguments, strict=True)):

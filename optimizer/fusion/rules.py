@@ -119,7 +119,7 @@ def branches(setting: Setting, asked: GroupDemand) -> str | None:
     most = setting.policy.concatenated
     for instr in (asked.instr, *(g.root for g in asked.places)):
         if instr.opcode == "concatenate" and len(instr.operands) > most:
-            return f"%{instr.name} has {len(instr.operands)} operands; at most {most}"
+            return f"%{instr.name} has {counted(len(instr.operands), 'operand')}; at most {most}"
     return None
 
 

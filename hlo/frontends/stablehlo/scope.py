@@ -13,6 +13,7 @@ from hlo.instruction import Instruction
 from hlo.names import sanitize
 from hlo.read.value_text import read
 from hlo.types.shape import tuple_of
+from hlo.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -158,7 +159,7 @@ class RegionScope:
     def _check(self, op: Operation, values: Sequence[Instruction]) -> None:
         """What is made is of the types that the text says."""
         if not len(values) == len(op.result_shapes) == len(op.results):
-            raise HloError("HLO012", f"{op.name} gives {len(values)} values", op.span)
+            raise HloError("HLO012", f"{op.name} gives {counted(len(values), 'value')}", op.span)
         for value, shape in zip(values, op.result_shapes, strict=True):
             if not _alike(value.shape, shape):
                 message = f"{op.name} gives {value.shape}, not {shape}"

@@ -264,7 +264,7 @@ func.func @f() -> tensor<f32> {
         (body(f"%r = stablehlo.iota dim = 9 : {F}"), None, (3, 5), "iota"),
         (body(f"%r = stablehlo.constant dense<[1, 2]> : {F}"), "HLO013", (3, 5), "dense"),
         (body(f"%r = sdy.sharding_constraint %x <@m, []> : {F}"), "HLO013", (3, 5), "sdy"),
-        (body(f"%r, %s = stablehlo.tanh %x : {F}"), "HLO012", (3, 5), "gives 1 values"),
+        (body(f"%r, %s = stablehlo.tanh %x : {F}"), "HLO012", (3, 5), "gives 1 value"),
         (body("%r = stablehlo.tanh %x : f32"), "HLO012", (3, 30), "tensor<f32>"),
         (body("").replace("@m", "@m attributes {mhlo.num_replicas = 0 : i32}", 1)
          .replace("%r", "%x"), "HLO012", (1, 1), "num_replicas"),
