@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_PLURALS = {"branch": "branches", "carry": "carries", "pass": "passes"}
+_PLURALS = {"branch": "branches", "carry": "carries", "entry": "entries", "pass": "passes"}
 
 
 def counted(number: int, noun: str) -> str:

@@ -21,6 +21,13 @@ FFI = (
     ", api_version=API_VERSION_TYPED_FFI, "
     "backend_config={diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}"
 )
+ADD = """f {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT z = f32[] add(x, y)
+}
+
+"""
 KEPT = "a {\n  x = f32[] parameter(0)\n  ROOT y = f32[] parameter(1)\n}\n\n"
 SEVEN = "i = s32[8,1] constant({{7},{7},{7},{7},{7},{7},{7},{7}})"
 
@@ -180,6 +187,23 @@ KEEPS = {
         "d = f32[4] divide(p, b)",
         "ROOT r = bf16[4] reverse(d), dimensions={0}",
     ),
+    "a selection among two halves": entry(
+        "a = bf16[4] parameter(0)",
+        "b = f16[4] parameter(1)",
+        "p = pred[4] compare(a, a), direction=NE",
+        "ROOT r = bf16[4] select(p, a, b)",
+    ),
+    "a concatenation of two precisions": entry(
+        "a = bf16[4] parameter(0)",
+        "b = f8e5m2[4] parameter(1)",
+        "ROOT r = bf16[8] concatenate(a, b), dimensions={0}",
+    ),
+    "windows of another precision than their start": entry(
+        "x = bf16[8] parameter(0)",
+        "y = f32[] parameter(1)",
+        "ROOT c = f32[7] reduce-window(x, y), window={size=2}, to_apply=f",
+        before=ADD,
+    ),
     "padding between all elements": entry(
         "x = f32[125] parameter(0)",
         "z = f32[] constant(0)",
@@ -201,3 +225,30 @@ def test_interpreter_optimizer_and_c_agree(text: str, optimize: bool) -> None:
         emit_c.compile(module, optimize=optimize)(*given),
     ):
         np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("run", [interpreter.evaluate, lambda m, x: emit_c.compile(m)(x)])
+@pytest.mark.parametrize("direction", ["NE", "LE"])
+def test_what_is_sorted_by_no_order_is_still_all_there(direction: str, run: Any) -> None:
+    body = ADD.replace("f32[] add(x, y)", f"pred[] compare(x, y), direction={direction}")
+    text = entry(
+        "x = f32[9] parameter(0)",
+        "ROOT r = f32[9] sort(x), dimensions={0}, to_apply=f",
+        before=body,
+    )
+    given = np.float32([3, 1, 2, 1, np.inf, -1, 3, 0, 5])
+    assert sorted(run(hlo.parse(text), given)) == sorted(given)
+
+
+@pytest.mark.filterwarnings("ignore:m stays dynamic")
+def test_a_sparse_convolution_of_run_time_size_is_refused() -> None:
+    text = entry(
+        "x = f32[1,8] parameter(0)",
+        "v = f32[<=2,1] parameter(1)",
+        "i = s32[<=2,1] parameter(2)",
+        "k = (f32[<=2,1], s32[<=2,1]) tuple(v, i)",
+        "ROOT c = f32[1,1] convolution(x, k), dim_labels=bf_io->bf, "
+        "sparsity_config={ rhs={sparsity=1x4 dimension=0 stride=1} }",
+    )
+    with pytest.raises(hlo.HloError, match="sparsity_config"):
+        emit_c.compile(hlo.parse(text))

@@ -77,7 +77,7 @@ def expect_rank(shape: Shape, rank: int, what: str) -> None:
 def expect_lengths(shape: Shape, name: str, count: int) -> None:
     """HLO028 unless an attribute lists one entry a dimension."""
     if count != shape.rank:
-        raise HloError("HLO028", f"{name} has {count} entries for {show(shape)}")
+        raise HloError("HLO028", f"{name} has {counted(count, 'entry')} for {show(shape)}")
 
 
 def expect_dimensions(name: str, dims: Iterable[int], rank: int) -> None:

@@ -119,7 +119,8 @@ def verify_parameter(_scope: VerifiedScope, instr: Instruction, attrs: a.Paramet
         refuse(
             instr,
             "HLO043",
-            f"parameter_replication has {len(said)} entries for {len(leaves)} arrays",
+            f"parameter_replication has {counted(len(said), 'entry')} "
+            f"for {counted(len(leaves), 'array')}",
         )
 
 

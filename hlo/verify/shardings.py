@@ -60,7 +60,7 @@ def _verify_one(instr: Instruction, shape: Shape, sharding: Sharding, partitions
         refuse(
             instr,
             "HLO079",
-            f"a sharding of {rank} dimensions for {shape.text_without_layout}",
+            f"a sharding of {counted(rank, 'dimension')} for {shape.text_without_layout}",
         )
 
 

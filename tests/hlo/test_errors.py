@@ -44,6 +44,13 @@ def test_text_provokes_the_error_that_its_comment_says(path: Path) -> None:
     assert path.stem.startswith(error.code)
 
 
+def test_messages_are_english() -> None:
+    wrong = re.compile(r"(?<![-\w])(1 (?!is |has )[a-z]+s|an? [a-z]+\(s\)|a [aeio]\w+)\b")
+    for path in TEXTS:
+        said = [line for line in path.read_text().splitlines() if line.startswith("// ")]
+        assert not [found[0] for line in said if (found := wrong.search(line))], path.name
+
+
 def test_every_code_has_a_text() -> None:
     written = {path.stem[:6] for path in TEXTS}
     assert {*TEXT_CODES, *VERIFIER_CODES} - written == NOT_FROM_TEXT
