@@ -7,7 +7,7 @@ from itertools import permutations, product
 from typing import TYPE_CHECKING, Any
 
 from hlo.opcode import OPCODES
-from hlo.wording import with_article
+from hlo.wording import counted, with_article
 from optimizer.rewriting.term import Bindings, Mismatch, Term, Variable, python_name
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class Application(Term):
             return f"%{instr.name} is {with_article(instr.opcode)}, not {wanted}"
         count = len(instr.operands)
         if not self.rest and count != len(self.operands):
-            return f"%{instr.name} has {count} operands, not {len(self.operands)}"
+            return f"%{instr.name} has {counted(count, 'operand')}, not {len(self.operands)}"
         rest = instr.operands[len(self.operands) - 1 :]
         if self.rest and found.get(self.rest) != rest:
             return f"%{instr.name} has other operands than *{self.rest} already stands for"
