@@ -122,7 +122,7 @@ class InstructionText:
 
 def wrong_arity(row: Opcode, operands: tuple[Instruction, ...], span: Span) -> HloError:
     """The error of an opcode that has too many operands, or too few."""
-    message = f"{row.name} takes {counted(row.arity, 'operand')}, not {len(operands)}"
+    message = f"{row.name} takes {counted(row.arity or 0, 'operand')}, not {len(operands)}"
     return HloError("HLO008", message, span)
 
 
