@@ -15,13 +15,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import optimizer
-from emit_cuda.executable import DynamicExecutable, Executable
+from emit_cuda.executable import CudaExecutable, DynamicCudaExecutable
 from emit_cuda.gpu.device import GpuDevice
 from emit_cuda.host.bounds import refuse_too_much
 from emit_cuda.host.device import HostDevice
 from emit_cuda.libraries import Libraries
 from emit_cuda.libraries import libraries as find_libraries
-from emit_cuda.program.emit import Program, emit
+from emit_cuda.program.emit import CudaProgram, emit
 from emit_cuda.table import emits_cuda
 from hlo.errors.error import HloError
 from hlo.support.dlpack import CUDA
@@ -34,22 +34,30 @@ from optimizer.dynamic_padder.padding import is_dynamic
 from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
-    from emit_cuda.devices import Device
+    from emit_cuda.devices import CudaDevice
     from hlo.instruction import Instruction, Module
 
-__all__ = ["Executable", "Program", "compile", "device_named", "emit", "emits_cuda", "optimized"]
+__all__ = [
+    "CudaExecutable",
+    "CudaProgram",
+    "compile",
+    "device_named",
+    "emit",
+    "emits_cuda",
+    "optimized",
+]
 
 
 @no_collection()
 def compile(  # noqa: A001 - so it is named
     module: Module,
-    device: Literal["gpu", "host"] | Device = "gpu",
+    device: Literal["gpu", "host"] | CudaDevice = "gpu",
     *,
     optimize: bool = True,
     checked: bool = False,
     donate: bool = False,
     libraries: Libraries | bool = True,
-) -> Executable:
+) -> CudaExecutable:
     """Verify, optimize, emit and compile a module, and load it on a device.
 
     Parameters
@@ -84,11 +92,11 @@ def compile(  # noqa: A001 - so it is named
         static = to_static(optimized(precise, sound) if optimize else precise)
         _refuse_too_much(static.module, runs_on)
         program = emit(prepare(static.module), libraries=libraries)
-        return DynamicExecutable(module, static, program, runs_on, libraries)
+        return DynamicCudaExecutable(module, static, program, runs_on, libraries)
     made = prepare(optimized(module, sound) if optimize else module)
     _refuse_too_much(made, runs_on)
     program = emit(trust(made), libraries=libraries)
-    return Executable(module.entry, program, runs_on, libraries=libraries)
+    return CudaExecutable(module.entry, program, runs_on, libraries=libraries)
 
 
 def optimized(module: Module, sound: set[Instruction] | None = None) -> Module:
@@ -98,12 +106,12 @@ def optimized(module: Module, sound: set[Instruction] | None = None) -> Module:
     return made
 
 
-def _refuse_too_much(module: Module, device: Device) -> None:
+def _refuse_too_much(module: Module, device: CudaDevice) -> None:
     if isinstance(device, HostDevice):
         refuse_too_much(module, checked=device.checked)
 
 
-def device_named(device: str | Device, *, checked: bool = False) -> Device:
+def device_named(device: str | CudaDevice, *, checked: bool = False) -> CudaDevice:
     """A device, by `compile`'s name of it.
 
     Raises

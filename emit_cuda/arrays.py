@@ -22,7 +22,7 @@ from hlo.support.dlpack import CUDA, Tensor, from_capsule, in_order, to_capsule
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from emit_cuda.devices import Device
+    from emit_cuda.devices import CudaDevice
 
 # The stream that all libraries share, as they number it.
 _SHARED = 1
@@ -56,7 +56,7 @@ class DeviceArray:
     """
 
     def __init__(
-        self, device: Device, address: int, shape: tuple[int, ...], dtype: np.dtype[Any],
+        self, device: CudaDevice, address: int, shape: tuple[int, ...], dtype: np.dtype[Any],
         owner: Any = None,
     ) -> None:  # fmt: skip
         self.device, self._address, self.shape, self.dtype = device, address, shape, dtype
@@ -137,7 +137,7 @@ class DeviceArray:
             self.device.free(self._address)
 
 
-def lent(device: Device, argument: Any) -> Lent | None:
+def lent(device: CudaDevice, argument: Any) -> Lent | None:
     """An argument's memory, if it is on the device; None if it has to be copied there.
 
     The device waits for what another library still writes to it.
@@ -165,7 +165,7 @@ def lent(device: Device, argument: Any) -> Lent | None:
     return None
 
 
-def _by_interface(device: Device, interface: dict[str, Any], owner: Any) -> Lent:
+def _by_interface(device: CudaDevice, interface: dict[str, Any], owner: Any) -> Lent:
     dims, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
     strides = interface.get("strides")
     if strides is not None and tuple(strides) != in_order(dims, dtype.itemsize) and 0 not in dims:

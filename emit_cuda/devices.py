@@ -27,7 +27,7 @@ Dim3 = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class NamedMemory:
     """A stretch of memory that a kernel may use.
 
     Attributes
@@ -52,7 +52,7 @@ class Purpose:
     """
 
     instruction: str = ""
-    memory: Sequence[Memory] | None = None
+    memory: Sequence[NamedMemory] | None = None
 
 
 # Of a launch of which nothing is told.
@@ -81,7 +81,7 @@ class Kernels(Protocol):
         grid, block : how many blocks, and how many threads in each, along x, y and z.
         shared_bytes : of `extern __shared__` memory.
         arguments : Python integers are addresses; scalars are NumPy's, of the parameter's type.
-        stream : its number; streams run side by side, but for what `Device.wait` says.
+        stream : its number; streams run side by side, but for what `CudaDevice.wait` says.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Kernels(Protocol):
         ...
 
 
-class Graph(Protocol):
+class RecordedGraph(Protocol):
     """Launches and copies that were recorded."""
 
     def close(self) -> None:
@@ -99,7 +99,7 @@ class Graph(Protocol):
         ...
 
 
-class Device(Protocol):
+class CudaDevice(Protocol):
     """Where kernels run, with a memory of its own.
 
     Attributes
@@ -183,7 +183,7 @@ class Device(Protocol):
         """The seconds of what is asked of a stream by a function; waits for it."""
         ...
 
-    def capture(self) -> AbstractContextManager[Graph]:
+    def capture(self) -> AbstractContextManager[RecordedGraph]:
         """Record what this thread launches inside of a `with`, instead of letting it run."""
         ...
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from emit_cuda.devices import Device, Kernels
+    from emit_cuda.devices import CudaDevice, Kernels
     from emit_cuda.libraries import Libraries
-    from emit_cuda.program.emit import Program
+    from emit_cuda.program.emit import CudaProgram
     from emit_cuda.program.runner import Addresses
     from hlo.instruction import Computation, Module
     from hlo.types.shape import Shape
@@ -38,7 +38,7 @@ _NOWHERE = np.zeros(16, np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class DeviceBytes:
     """Bytes on the device that a call takes."""
 
     arguments: int
@@ -47,7 +47,7 @@ class Memory:
     constants: int
 
 
-class Executable:
+class CudaExecutable:
     """A module as a function of its arguments, which runs on a device.
 
     Its memory for arguments, results and temporary arrays stays on the device from call to call, so
@@ -69,8 +69,8 @@ class Executable:
     def __init__(
         self,
         entry: Computation,
-        program: Program,
-        device: Device,
+        program: CudaProgram,
+        device: CudaDevice,
         kernels: Kernels | None = None,
         libraries: Libraries = NONE,
         *,
@@ -80,7 +80,7 @@ class Executable:
         self.program, self.device, self._entry = program, device, entry
         self._given = [s for p in entry.parameters for _, s in p.shape.leaves()]
         self._made = [s for _, s in entry.root.shape.leaves()]
-        self.memory = Memory(
+        self.memory = DeviceBytes(
             arguments=sum(map(_bytes, self._given)),
             results=sum(map(_bytes, self._made)),
             temporaries=program.arena_bytes,
@@ -277,7 +277,7 @@ class Executable:
         return found
 
 
-class DynamicExecutable(Executable):
+class DynamicCudaExecutable(CudaExecutable):
     """A module with run-time sizes as a function of its arguments.
 
     Parameters
@@ -290,8 +290,8 @@ class DynamicExecutable(Executable):
         self,
         module: Module,
         static: Static,
-        program: Program,
-        device: Device,
+        program: CudaProgram,
+        device: CudaDevice,
         libraries: Libraries = NONE,
     ) -> None:
         super().__init__(static.module.entry, program, device, libraries=libraries)

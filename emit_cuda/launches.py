@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from emit_cuda.kernels.accesses import Access
     from emit_cuda.nvrtc.compiling import Usage
     from emit_cuda.nvrtc.occupancy import Occupancy
-    from emit_cuda.program.emit import Program
+    from emit_cuda.program.emit import CudaProgram
     from emit_cuda.program.steps import Step, Work
     from optimizer.gpu.device import DeviceRates
 
@@ -85,7 +85,7 @@ def device_named(name: str) -> DeviceRates:
     )
 
 
-def asked(program: Program, device: DeviceRates = A100) -> list[Asked]:
+def asked(program: CudaProgram, device: DeviceRates = A100) -> list[Asked]:
     """What launches and copies ask of a GPU; loops count one iteration, conditionals all branches.
 
     Raises
@@ -146,7 +146,7 @@ def _flat(steps: Sequence[Step]) -> Iterator[Work | HostCall]:
                 yield step
 
 
-def explained(program: Program, device: DeviceRates = A100) -> str:
+def explained(program: CudaProgram, device: DeviceRates = A100) -> str:
     """A paragraph for each launch: its size, its memory, its accesses and its least time."""
     rows = asked(program, device)
     lines = [line for row in rows for line in (*_lines(row, device), "")]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from emit_cuda.devices import UNKNOWN
-from emit_cuda.executable import Executable
+from emit_cuda.executable import CudaExecutable
 from emit_cuda.launches import asked
 from emit_cuda.program.emit import emit
 from emit_cuda.program.steps import Launch
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from emit_cuda.devices import Device, Dim3, Kernels, Purpose
+    from emit_cuda.devices import CudaDevice, Dim3, Kernels, Purpose
     from hlo.instruction import Module
     from optimizer.gpu.device import DeviceRates
 
@@ -39,7 +39,7 @@ class Timed:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class KernelTimes:
     """All launches of a kernel for an instruction.
 
     Attributes
@@ -63,7 +63,7 @@ class Row:
 class TimedKernels:
     """Kernels of which every launch is timed."""
 
-    device: Device
+    device: CudaDevice
     kernels: Kernels
     times: list[Timed] = field(default_factory=list[Timed])
 
@@ -90,7 +90,7 @@ class TimedKernels:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class CudaProfile:
     """A run of a module.
 
     Attributes
@@ -106,16 +106,18 @@ class Profile:
     least: dict[tuple[str, str], tuple[str, float, int, str]]
     gpu: DeviceRates
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[KernelTimes]:
         """The launches by kernel and instruction, the longest first."""
         found: dict[tuple[str, str], list[float]] = {}
         for each in self.times:
             found.setdefault((each.kernel, each.about), []).append(each.seconds)
-        rows: list[Row] = []
+        rows: list[KernelTimes] = []
         for (kernel, about), seconds in found.items():
             kind, least, moved, bound = self.least.get((kernel, about), ("", 0.0, 0, ""))
             n = len(seconds)
-            rows.append(Row(kernel, kind, about, n, sum(seconds), n * least, n * moved, bound))
+            rows.append(
+                KernelTimes(kernel, kind, about, n, sum(seconds), n * least, n * moved, bound)
+            )
         return sorted(rows, key=lambda row: -row.seconds)
 
     def trace(self) -> str:
@@ -140,8 +142,8 @@ class Profile:
 
 
 def profile(
-    module: Module, arguments: Sequence[Any], device: Device, gpu: DeviceRates = A100
-) -> Profile:
+    module: Module, arguments: Sequence[Any], device: CudaDevice, gpu: DeviceRates = A100
+) -> CudaProfile:
     """Run an optimized module twice, and take the times of the second run.
 
     Raises
@@ -151,7 +153,7 @@ def profile(
     """
     program = emit(prepare(module))
     kernels = TimedKernels(device, device.load(program.source))
-    executable = Executable(module.entry, program, device, kernels, graphs=False)
+    executable = CudaExecutable(module.entry, program, device, kernels, graphs=False)
     executable(*arguments)
     kernels.times.clear()
     value = executable(*arguments)
@@ -160,4 +162,4 @@ def profile(
         for row in reversed(asked(program, gpu))
         if isinstance(row.step, Launch)
     }
-    return Profile(value, tuple(kernels.times), least, gpu)
+    return CudaProfile(value, tuple(kernels.times), least, gpu)

@@ -7,7 +7,7 @@ import pytest
 import emit_cuda
 import interpreter
 from emit_cuda.code.names import Names
-from emit_cuda.executable import Executable
+from emit_cuda.executable import CudaExecutable
 from emit_cuda.host.device import HostDevice
 from emit_cuda.kernels.file import KernelFile
 from hlo.errors.error import HloError
@@ -48,7 +48,7 @@ class Batch:
         device, found = HostDevice(checked=checked), []
         kernels = device.load(self.kernels.source(""))
         for module, arguments, expected, program in self.cases:
-            executable = Executable(module.entry, program, device, kernels)
+            executable = CudaExecutable(module.entry, program, device, kernels)
             difference = compare(executable(*arguments), expected, promise)
             if difference is not None:
                 found.append(f"{difference}\n{module}")

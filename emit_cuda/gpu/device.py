@@ -24,7 +24,7 @@ import numpy as np
 
 from emit_cuda import nvrtc
 from emit_cuda.devices import UNKNOWN
-from emit_cuda.gpu.graphs import Graph, capturing, order, ordinal_of
+from emit_cuda.gpu.graphs import DriverGraph, capturing, order, ordinal_of
 from emit_cuda.gpu.staging import Staging
 from hlo.errors.error import HloError
 from hlo.support.dlpack import CUDA
@@ -70,7 +70,7 @@ def _nvrtc(source: str, architecture: str, name: str) -> Compiled:
     return nvrtc.compile(source, architecture, name=name)
 
 
-class _Recording(local):
+class _StreamCapture(local):
     """The streams and the kernels of the graph that a thread records; None while there is none."""
 
     streams: list[Any] | None = None
@@ -117,7 +117,7 @@ class GpuDevice:
         self.place: tuple[int, int] = (CUDA, ordinal)
         self._allocated: dict[int, Any] = {}
         self._launched: deque[str] = deque(maxlen=16)
-        self._recording = _Recording()
+        self._recording = _StreamCapture()
         self._lock = RLock()
 
     captures = True
@@ -248,13 +248,13 @@ class GpuDevice:
             self._staging.forget()
 
     @contextmanager
-    def capture(self) -> Generator[Graph]:
+    def capture(self) -> Generator[DriverGraph]:
         """Record what this thread launches and copies inside of a `with`, as a graph.
 
         Nothing inside may wait or take memory. Addresses are those of the recording.
         """
         with self.current(), self._errors("recording a graph"):
-            graph = Graph()
+            graph = DriverGraph()
             streams = [self._new_stream()]
             self._recording.streams, self._recording.kernels = streams, graph.kernels
             try:
@@ -263,7 +263,7 @@ class GpuDevice:
             finally:
                 self._recording.streams = self._recording.kernels = None
 
-    def replay(self, graph: Graph) -> None:
+    def replay(self, graph: DriverGraph) -> None:
         """Run a graph, after what was asked for before."""
         with self.current(), self._errors("a graph"):
             self._launched += graph.kernels

@@ -36,7 +36,7 @@ def _call(function: str, *arguments: object) -> None:
         raise HloError("HLO192", f"the driver's {function} gives status {status}")
 
 
-class Graph:
+class DriverGraph:
     """Launches and copies that were recorded; empty until the recording ends.
 
     Attributes
@@ -82,7 +82,7 @@ class Graph:
 
 
 @contextmanager
-def capturing(handle: int, graph: Graph) -> Generator[None]:
+def capturing(handle: int, graph: DriverGraph) -> Generator[None]:
     """Record what is asked of a stream inside of a `with`, and of those that wait for it there."""
     stream = ctypes.c_void_p(handle)
     _call("cuStreamBeginCapture_v2", stream, ctypes.c_int(_RELAXED))

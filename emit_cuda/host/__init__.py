@@ -8,10 +8,10 @@ granted), `threads.cpp` (how it runs), `checker.cpp` (what checked mode looks at
 `findings`, `library`, `device` (the same verbs as a GPU has).
 """
 
-from emit_cuda.devices import Memory
+from emit_cuda.devices import NamedMemory
 from emit_cuda.host.device import HostDevice, HostKernels, raise_findings
 from emit_cuda.host.findings import FAULTS, Finding, Spot
-from emit_cuda.host.library import Library
+from emit_cuda.host.library import HostLibrary
 from emit_cuda.host.library import load as compile  # noqa: A004 - so it is named
 
 __all__ = [
@@ -19,8 +19,8 @@ __all__ = [
     "Finding",
     "HostDevice",
     "HostKernels",
-    "Library",
-    "Memory",
+    "HostLibrary",
+    "NamedMemory",
     "Spot",
     "compile",
     "raise_findings",

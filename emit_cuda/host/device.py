@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
-from emit_cuda.devices import UNKNOWN, Memory
-from emit_cuda.host.library import Library, load
+from emit_cuda.devices import UNKNOWN, NamedMemory
+from emit_cuda.host.library import HostLibrary, load
 from hlo.errors.error import HloError
 from hlo.support.dlpack import CPU
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from emit_cuda.devices import Dim3, Graph, Purpose
+    from emit_cuda.devices import Dim3, Purpose, RecordedGraph
     from emit_cuda.host.findings import Finding
 
 # As of a GPU; and as many bytes around each allocation belong to nobody.
@@ -130,17 +130,19 @@ class HostDevice:
         """There are no graphs here: `captures` says so."""
         raise NotImplementedError
 
-    def replay(self, graph: Graph) -> Never:
+    def replay(self, graph: RecordedGraph) -> Never:
         """There are no graphs here: `captures` says so."""
         raise NotImplementedError
 
     def synchronize(self) -> None:
         """Return at once: every launch here has ended when it returns."""
 
-    def memory(self) -> list[Memory]:
+    def memory(self) -> list[NamedMemory]:
         """All that kernels may use, where nothing more is known of a launch."""
         sizes = ((address, size) for address, (_, size) in self._allocated.items())
-        return [Memory(address, size, f"an allocation of {size} bytes") for address, size in sizes]
+        return [
+            NamedMemory(address, size, f"an allocation of {size} bytes") for address, size in sizes
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,7 @@ class HostKernels:
     """The kernels of a file, on the processor."""
 
     device: HostDevice
-    library: Library
+    library: HostLibrary
 
     def launch(
         self,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from emit_cuda.devices import Dim3, Memory
+    from emit_cuda.devices import Dim3, NamedMemory
     from emit_cuda.host.findings import Finding
 
 # CUDA's limits, of every processor since 2012; of shared memory those of an H100.
@@ -40,7 +40,7 @@ FEW_THREADS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class KernelParameter:
     """A parameter of a kernel.
 
     Attributes
@@ -52,30 +52,30 @@ class Parameter:
     kind: str
 
 
-class _Parameter(ctypes.Structure):
+class _CParameter(ctypes.Structure):
     bytes: int
     kind: int
     _fields_ = (("bytes", ctypes.c_int), ("kind", ctypes.c_int))
 
 
-class _Kernel(ctypes.Structure):
+class _CKernel(ctypes.Structure):
     name: bytes | None
     run: int
-    parameters: Sequence[_Parameter]
+    parameters: Sequence[_CParameter]
     count: int
     _fields_ = (
         ("name", ctypes.c_char_p),
         ("run", ctypes.c_void_p),
-        ("parameters", ctypes.POINTER(_Parameter)),
+        ("parameters", ctypes.POINTER(_CParameter)),
         ("count", ctypes.c_int),
     )
 
 
-class _Region(ctypes.Structure):
+class _CRegion(ctypes.Structure):
     _fields_ = (("address", ctypes.c_uint64), ("bytes", ctypes.c_uint64))
 
 
-class _Launch(ctypes.Structure):
+class _CLaunch(ctypes.Structure):
     _fields_ = (
         ("run", ctypes.c_void_p),
         ("arguments", ctypes.POINTER(ctypes.c_void_p)),
@@ -87,7 +87,7 @@ class _Launch(ctypes.Structure):
         ("capacity", ctypes.c_int),
         ("found", ctypes.c_int),
         ("region_count", ctypes.c_int),
-        ("regions", ctypes.POINTER(_Region)),
+        ("regions", ctypes.POINTER(_CRegion)),
         ("findings", ctypes.POINTER(CFinding)),
     )
 
@@ -108,7 +108,7 @@ def _loaded(path: Path) -> ctypes.CDLL:
     return functions
 
 
-class Library:
+class HostLibrary:
     """The kernels of a file, which can be launched.
 
     Attributes
@@ -126,15 +126,15 @@ class Library:
         self._functions = _loaded(path)
         weakref.finalize(self, _ctypes.dlclose, self._functions._handle)  # noqa: SLF001
         self._alone = Lock()
-        self._kernels: dict[str, _Kernel] = {}
-        self.kernels: dict[str, tuple[Parameter, ...]] = {}
-        for row in (_Kernel * (1 << 16)).in_dll(self._functions, "cuda_on_host_kernels"):
+        self._kernels: dict[str, _CKernel] = {}
+        self.kernels: dict[str, tuple[KernelParameter, ...]] = {}
+        for row in (_CKernel * (1 << 16)).in_dll(self._functions, "cuda_on_host_kernels"):
             if not row.name:
                 break
-            given: list[_Parameter] = [row.parameters[k] for k in range(row.count)]
+            given: list[_CParameter] = [row.parameters[k] for k in range(row.count)]
             name = row.name.decode()
             self._kernels[name] = row
-            self.kernels[name] = tuple(Parameter(p.bytes, KINDS[p.kind]) for p in given)
+            self.kernels[name] = tuple(KernelParameter(p.bytes, KINDS[p.kind]) for p in given)
         # Sums of atomics depend on the order of blocks, which one processor thread keeps.
         self._keeps_order = "atomic" in file.text
 
@@ -146,7 +146,7 @@ class Library:
         shared_bytes: int = 0,
         arguments: Sequence[int | np.generic] = (),
         *,
-        memory: Sequence[Memory] = (),
+        memory: Sequence[NamedMemory] = (),
         seed: int = 0,
     ) -> tuple[Finding, ...]:
         """Run a kernel to its end.
@@ -175,11 +175,11 @@ class Library:
         _check_dims(kernel, grid, block, shared_bytes)
         values = _values(kernel, self.kernels[kernel], arguments)
         pointers = (ctypes.c_void_p * max(1, len(values)))(*(value.ctypes.data for value in values))
-        regions = (_Region * max(1, len(memory)))(*((m.address, m.size) for m in memory))
+        regions = (_CRegion * max(1, len(memory)))(*((m.address, m.size) for m in memory))
         found = (CFinding * MOST_FINDINGS)()
         threads = int(np.prod(grid, dtype=object) * np.prod(block))
         alone = self.checked or self._keeps_order or threads < FEW_THREADS
-        launch = _Launch(
+        launch = _CLaunch(
             row.run,
             pointers,
             (ctypes.c_uint * 3)(*grid),
@@ -206,7 +206,7 @@ class Library:
             raise HloError("HLO192", f"kernel {kernel}: {made[0].detail}", notes=[str(made[0])])
         return made
 
-    def _row(self, kernel: str) -> _Kernel:
+    def _row(self, kernel: str) -> _CKernel:
         if kernel not in self._kernels:
             known = ", ".join(self._kernels) or "no kernel"
             message = f"{self.file.name} has no kernel {kernel!r}; it has {known}"
@@ -236,7 +236,7 @@ def _check_dims(kernel: str, grid: Dim3, block: Dim3, shared_bytes: int) -> None
 
 
 def _values(
-    kernel: str, parameters: Sequence[Parameter], arguments: Sequence[int | np.generic]
+    kernel: str, parameters: Sequence[KernelParameter], arguments: Sequence[int | np.generic]
 ) -> list[np.ndarray[Any, Any]]:
     """The values of the arguments, each where the kernel can take it from."""
     if len(parameters) != len(arguments):
@@ -258,7 +258,7 @@ def _values(
 
 def load(
     source: str, *, name: str = "kernels.cu", checked: bool = False, kernels: Sequence[str] = ()
-) -> Library:
+) -> HostLibrary:
     """Compile a file of CUDA C for the processor, or find it in the cache.
 
     Parameters
@@ -274,4 +274,4 @@ def load(
     """
     file = CudaFile(source, name)
     named = (*file.kernels, *kernels)
-    return Library(file, compiled(file, named, checked=checked), checked=checked)
+    return HostLibrary(file, compiled(file, named, checked=checked), checked=checked)

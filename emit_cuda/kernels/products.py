@@ -87,7 +87,7 @@ class Product(ABC):
         return converted(total, self.type, target)
 
 
-class Dot(Product):
+class DotProduct(Product):
     """A dot product as one of matrices."""
 
     def __init__(self, body: Body, dot: Instruction) -> None:
@@ -126,7 +126,7 @@ def _free(dims: Sequence[int], *used: Sequence[int]) -> list[int]:
     return [d for d in range(len(dims)) if not any(d in each for each in used)]
 
 
-class Convolution(Product):
+class ConvolutionProduct(Product):
     """A convolution as a product of matrices, one for each group.
 
     The contraction goes through the kernel as it lies in memory.
@@ -196,6 +196,6 @@ class Convolution(Product):
 
 # What can be computed in tiles, by opcode.
 PRODUCTS: dict[str, Callable[[Body, Instruction], Product]] = {
-    "convolution": Convolution,
-    "dot": Dot,
+    "convolution": ConvolutionProduct,
+    "dot": DotProduct,
 }

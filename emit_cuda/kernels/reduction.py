@@ -64,7 +64,7 @@ def reduction_stages(
         fold = shared_fold(kernel.body, instr)
     if fold is None:
         return None
-    return (_Rows if by_rows else _Columns)(kernel, fold, count, outputs).launches()
+    return (_RowReduction if by_rows else _ColumnReduction)(kernel, fold, count, outputs).launches()
 
 
 def threads_for(row: int) -> int:
@@ -189,7 +189,7 @@ class _Reduction(ABC):
         return self.fold.join_block(group // WARP) if group > WARP else ()
 
 
-class _Rows(_Reduction):
+class _RowReduction(_Reduction):
     """A group of threads for each row, or several blocks."""
 
     kind = "row reduction"
@@ -232,7 +232,7 @@ class _Rows(_Reduction):
         return Stage((), (self.rows * self.parts, 1, 1), (group, 1, 1), shared)
 
 
-class _Columns(_Reduction):
+class _ColumnReduction(_Reduction):
     """A block of 32 x 32 threads for 32 neighbouring columns, or several blocks."""
 
     kind = "column reduction"

@@ -42,7 +42,7 @@ MOST_KEPT = 96
 
 
 @dataclass(frozen=True)
-class Passes:
+class RowPasses:
     """When a computation's values are computed.
 
     Attributes
@@ -61,7 +61,7 @@ class Passes:
     kept: dict[Instruction, int]
 
 
-def passes_of(rows: Rows, computation: Computation, results: Sequence[Instruction]) -> Passes:
+def passes_of(rows: Rows, computation: Computation, results: Sequence[Instruction]) -> RowPasses:
     """When what is computed: each value in the first pass that can."""
     first: dict[Instruction, int] = {}
     for instr in computation.instructions:
@@ -70,7 +70,7 @@ def passes_of(rows: Rows, computation: Computation, results: Sequence[Instructio
     count = 1 + max(first.values())
     folds = [i for i in computation.instructions if rows.folds(i)]
     wides = [r for r in dict.fromkeys(results) if rows.is_wide(r)]
-    made = Passes(
+    made = RowPasses(
         tuple(tuple(f for f in folds if first[f] == p + 1) for p in range(count)),
         tuple(tuple(w for w in wides if first[w] == p) for p in range(count)),
         tuple(p for p in computation.parameters if rows.is_wide(p)),
@@ -111,21 +111,23 @@ def row_stage(
         if any(shared_fold(kernel.body, fold) is None for fold in folds):
             return None
     with kernel.body.block() as statements:
-        row = _Row(kernel, rows, passes_of(rows, computation, [r for r, _ in outputs]), outputs)
+        row = _RowKernel(
+            kernel, rows, passes_of(rows, computation, [r for r, _ in outputs]), outputs
+        )
         row.write()
     grid = -(-rows.count // row.packed), 1, 1
     block = row.packed * row.group, 1, 1
     return Stage(live(statements), grid, block, row.shared, kind="rows")
 
 
-class _Row:
+class _RowKernel:
     """Writes what a group of threads does with its row."""
 
     def __init__(
         self,
         kernel: Kernel,
         rows: Rows,
-        passes: Passes,
+        passes: RowPasses,
         outputs: Outputs,
     ) -> None:
         body = self.body = kernel.body

@@ -59,7 +59,7 @@ def scan_stages(
         fold = shared_fold(kernel.body, instr)
     if fold is None or len(fold.variables) != 1:
         return [_columns(kernel, instr, outputs, axis, forwards=forwards)]
-    return _Scan(kernel, instr, fold, axis, forwards=forwards).launches(outputs[0])
+    return _RunningFold(kernel, instr, fold, axis, forwards=forwards).launches(outputs[0])
 
 
 def running(window: Window, dims: Sequence[int]) -> tuple[int, bool] | None:
@@ -104,7 +104,7 @@ def _at(others: Index, axis: int, i: Sum, dims: Sequence[int], *, forwards: bool
     return (*others[:axis], step, *others[axis:])
 
 
-class _Scan:
+class _RunningFold:
     """Writes the launches of a running fold."""
 
     def __init__(

@@ -74,7 +74,7 @@ def sort_stages(
     tiles = -(-n // size)
     rooms = [kernel.room(o.shape.element_type.name, "sorted", prod(dims)) for o in instr.operands]
     with kernel.body.block() as statements:
-        row = _Row(kernel, instr, axis, size)
+        row = _SortedTile(kernel, instr, axis, size)
         row.read()
         row.sort()
         row.write(outputs if tiles == 1 else rooms)
@@ -166,7 +166,7 @@ def _others(dims: Sequence[int], axis: int) -> list[int]:
     return [n for d, n in enumerate(dims) if d != axis]
 
 
-class _Row:
+class _SortedTile:
     """Writes what a block does with its row, or with a tile of it.
 
     Attributes

@@ -51,13 +51,13 @@ def transpose_stage(kernel: Kernel, instr: Instruction, outputs: Sequence[Name])
     with body.block() as statements:
         block = body.let("s64", "block", Name("blockIdx.x"))
         *outer, down, across = delinear(counter(block.name, prod(grid)), grid)
-        tiles = _Tiles(body, instr, sides, tuple(outer), (down, across))
+        tiles = _TransposedTiles(body, instr, sides, tuple(outer), (down, across))
         tiles.write(outputs[0])
     shared = ((instr.shape.element_type.name, tiles.tile.name, WARP * (WARP + 1)),)
     return Stage(tuple(statements), (prod(grid), 1, 1), (WARP, ROWS, 1), shared, kind="transpose")
 
 
-class _Tiles:
+class _TransposedTiles:
     """Writes what a block does.
 
     Parameters

@@ -11,7 +11,7 @@ import ctypes
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from emit_cuda.libraries.calls import Fft, Gemm
+from emit_cuda.libraries.calls import LibraryFft, LibraryGemm
 from emit_cuda.libraries.cublas import Cublas
 from emit_cuda.libraries.cufft import Cufft
 from emit_cuda.nvrtc.library import libraries_named
@@ -37,7 +37,7 @@ class Libraries:
 
     def has(self, call: LibraryFunction) -> bool:
         """Whether the library of a call is there."""
-        return (self.cublas if isinstance(call, Gemm) else self.cufft) is not None
+        return (self.cublas if isinstance(call, LibraryGemm) else self.cufft) is not None
 
     def run(self, call: LibraryFunction, addresses: Sequence[int], stream: int) -> None:
         """Let a library compute, on a stream of the current context.
@@ -47,7 +47,7 @@ class Libraries:
         HloError
             HLO192 if the library refuses.
         """
-        if isinstance(call, Fft):
+        if isinstance(call, LibraryFft):
             assert self.cufft is not None
             self.cufft.run(call, addresses, stream)
         else:

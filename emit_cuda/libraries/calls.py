@@ -1,7 +1,7 @@
 """What a library computes: products of matrices with an epilogue, and Fourier transforms.
 
     fused { d = dot(x, w)  b = broadcast(bias)  a = add(d, b)  ROOT r = maximum(a, zeros) }
-        =>  Gemm(batch=1, rows, columns, depth, ..., bias=True, relu=True) of x, w, bias
+        =>  LibraryGemm(batch=1, rows, columns, depth, ..., bias=True, relu=True) of x, w, bias
 
 References
 ----------
@@ -32,7 +32,7 @@ _CONFIGURATION = configuration(GPU.kinds["dot"])
 
 
 @dataclass(frozen=True, slots=True)
-class Gemm:
+class LibraryGemm:
     """`relu(alpha * left @ right + bias)`, of which bias and relu may be missing.
 
     Attributes
@@ -56,7 +56,7 @@ class Gemm:
 
 
 @dataclass(frozen=True, slots=True)
-class Fft:
+class LibraryFft:
     """Fourier transforms of the last dimensions, which are not divided by their lengths.
 
     Attributes
@@ -72,10 +72,10 @@ class Fft:
     lengths: tuple[int, ...]
 
 
-LibraryFunction = Gemm | Fft
+LibraryFunction = LibraryGemm | LibraryFft
 
 
-def gemm_of(instr: Instruction) -> tuple[Gemm, tuple[Instruction, ...]] | None:
+def gemm_of(instr: Instruction) -> tuple[LibraryGemm, tuple[Instruction, ...]] | None:
     """The product that a fusion of `gemm-rewriter` is, and its operands; None for all others."""
     if instr.opcode != "fusion" or instr.annotations.backend_config != _CONFIGURATION:
         return None
@@ -106,7 +106,7 @@ def _row(operand: Instruction) -> Instruction | None:
     return operand.operands[0] if attrs.dimensions == (operand.shape.rank - 1,) else None
 
 
-def _plain(dot: Instruction) -> Gemm | None:
+def _plain(dot: Instruction) -> LibraryGemm | None:
     """A product whose matrices lie in memory as the library takes them."""
     attrs = a.DotDims.of(dot)
     left, right = (o.shape for o in dot.operands)
@@ -130,7 +130,9 @@ def _plain(dot: Instruction) -> Gemm | None:
     rows, columns = (s.size // max(batch * depth, 1) for s in (left, right))
     if 0 in (batch, depth, rows, columns):
         return None
-    return Gemm(*types, batch, rows, columns, depth, cast("tuple[bool, bool]", tuple(orders)))
+    return LibraryGemm(
+        *types, batch, rows, columns, depth, cast("tuple[bool, bool]", tuple(orders))
+    )
 
 
 def _deep_last(rank: int, batches: int, contracting: Sequence[int]) -> bool | None:
@@ -141,7 +143,7 @@ def _deep_last(rank: int, batches: int, contracting: Sequence[int]) -> bool | No
     return False if tuple(contracting) == first else None
 
 
-def fft_of(instr: Instruction) -> Fft | None:
+def fft_of(instr: Instruction) -> LibraryFft | None:
     """The transform that an instruction is; None for all others."""
     if instr.opcode != "fft":
         return None
@@ -151,4 +153,4 @@ def fft_of(instr: Instruction) -> Fft | None:
         return None
     double = operand.element_type.name in ("f64", "c128")
     batch = prod(operand.dims[: operand.rank - len(lengths)])
-    return Fft(attrs.fft_type, double, batch, tuple(lengths))
+    return LibraryFft(attrs.fft_type, double, batch, tuple(lengths))

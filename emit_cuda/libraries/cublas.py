@@ -20,7 +20,7 @@ from hlo.errors.error import HloError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_cuda.libraries.calls import Gemm
+    from emit_cuda.libraries.calls import LibraryGemm
 
 WORKSPACE = 4 << 20
 # cudaDataType and cublasComputeType_t.
@@ -34,7 +34,7 @@ _MOST_WORKSPACE = 1
 _PLAIN, _RELU, _BIAS = 1, 2, 4
 
 
-class _Algorithm(ctypes.Structure):
+class _GemmAlgorithm(ctypes.Structure):
     """cublasLtMatmulHeuristicResult_t."""
 
     _fields_ = (
@@ -47,10 +47,10 @@ class _Algorithm(ctypes.Structure):
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _GemmPlan:
     operation: ctypes.c_void_p
     layouts: tuple[ctypes.c_void_p, ...]
-    algorithm: _Algorithm
+    algorithm: _GemmAlgorithm
     scalar: Any
 
 
@@ -65,9 +65,9 @@ class Cublas:
     def __init__(self, functions: Any) -> None:
         self._functions = functions
         self._handle: ctypes.c_void_p | None = None
-        self._plans: dict[Gemm, _Plan] = {}
+        self._plans: dict[LibraryGemm, _GemmPlan] = {}
 
-    def run(self, call: Gemm, addresses: Sequence[int], stream: int) -> None:
+    def run(self, call: LibraryGemm, addresses: Sequence[int], stream: int) -> None:
         """Let the library compute a product, on a stream of the current context.
 
         Parameters
@@ -95,7 +95,7 @@ class Cublas:
             ctypes.c_void_p(stream),
         )  # fmt: skip
 
-    def _planned(self, call: Gemm) -> _Plan:
+    def _planned(self, call: LibraryGemm) -> _GemmPlan:
         if self._handle is None:
             self._handle = self._made("Create")
         wide = call.operands == "f64"
@@ -116,7 +116,7 @@ class Cublas:
         preference = self._made("MatmulPreferenceCreate")
         most = ctypes.c_uint64(WORKSPACE)
         self._set("MatmulPreference", preference, _MOST_WORKSPACE, most)
-        found, count = _Algorithm(), ctypes.c_int()
+        found, count = _GemmAlgorithm(), ctypes.c_int()
         self._call(
             "MatmulAlgoGetHeuristic", self._handle, operation, *layouts, layouts[2], preference,
             ctypes.c_int(1), ctypes.byref(found), ctypes.byref(count),
@@ -124,7 +124,7 @@ class Cublas:
         self._call("MatmulPreferenceDestroy", preference)
         if not count.value:
             raise HloError("HLO192", f"cuBLASLt knows no way to compute {call}")
-        return _Plan(operation, layouts, found, ctypes.c_double if wide else ctypes.c_float)
+        return _GemmPlan(operation, layouts, found, ctypes.c_double if wide else ctypes.c_float)
 
     def _layout(self, kind: str, rows: int, columns: int, batch: int) -> ctypes.c_void_p:
         """A matrix whose columns lie one after the other."""

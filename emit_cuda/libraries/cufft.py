@@ -15,7 +15,7 @@ from hlo.errors.error import HloError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_cuda.libraries.calls import Fft
+    from emit_cuda.libraries.calls import LibraryFft
 
 # Of each kind: cufftType of 32 and of 64 bits, and the functions that execute it.
 _KINDS = {
@@ -37,9 +37,9 @@ class Cufft:
 
     def __init__(self, functions: Any) -> None:
         self._functions = functions
-        self._plans: dict[Fft, int] = {}
+        self._plans: dict[LibraryFft, int] = {}
 
-    def run(self, call: Fft, addresses: Sequence[int], stream: int) -> None:
+    def run(self, call: LibraryFft, addresses: Sequence[int], stream: int) -> None:
         """Let the library compute transforms, on a stream of the current context.
 
         Parameters
@@ -61,7 +61,7 @@ class Cufft:
             given.append(ctypes.c_int(_FORWARD if call.kind == "FFT" else _INVERSE))
         self._call(f"Exec{name}", *given)
 
-    def _planned(self, call: Fft) -> int:
+    def _planned(self, call: LibraryFft) -> int:
         plan, size = ctypes.c_int(), ctypes.c_size_t()
         self._call("Create", ctypes.byref(plan))
         rank, number = len(call.lengths), ctypes.c_longlong

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from codegen.program.schedule import Control
-    from emit_cuda.program.module import ModuleWriter
+    from emit_cuda.program.module import CudaModuleWriter
     from emit_cuda.program.steps import Step
     from hlo.instruction import Computation, Instruction
 
@@ -61,6 +61,6 @@ class _Controlled(CudaSchedule):
     }
 
 
-def write_steps(module: ModuleWriter, computation: Computation) -> tuple[Step, ...]:
+def write_steps(module: CudaModuleWriter, computation: Computation) -> tuple[Step, ...]:
     """What a computation does, on memory that is not placed yet."""
     return _Controlled(module, computation).finished()

@@ -16,7 +16,7 @@ from emit_cuda.code.names import Names
 from emit_cuda.kernels.file import KernelFile
 from emit_cuda.libraries import Libraries
 from emit_cuda.program.control import write_steps
-from emit_cuda.program.module import ModuleWriter
+from emit_cuda.program.module import CudaModuleWriter
 from emit_cuda.program.random import seed_random_state
 from emit_cuda.program.rules import Rules
 from emit_cuda.table import custom_calls, emits_cuda
@@ -38,7 +38,7 @@ NONE = Libraries()
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class CudaProgram:
     """A module as CUDA C.
 
     Attributes
@@ -70,7 +70,7 @@ class Program:
 
 def emit(
     module: Module, kernels: KernelFile | None = None, libraries: Libraries | None = None
-) -> Program:
+) -> CudaProgram:
     """Write a module as CUDA C, as it is: `optimizer.optimize` or `optimizer.prepare` made it.
 
     Only copies are added, where the rules of CUDA's kernels ask for more than the optimizer's do.
@@ -93,12 +93,12 @@ def emit(
     check(module, emits_cuda, custom_calls, "CUDA")
     file, called = kernels or KernelFile(Names()), libraries or NONE
     module, writer = with_own_copies(
-        module, Rules, lambda m: ModuleWriter(m, write_steps, file, called)
+        module, Rules, lambda m: CudaModuleWriter(m, write_steps, file, called)
     )
     seeds = seed_random_state(writer, module)
     steps = (*seeds, *writer.steps_of(module.entry))
     writer.memory.settle()
-    return Program(
+    return CudaProgram(
         writer.kernels.source(head(module)),
         writer.placed(steps),
         tuple(writer.constants.arrays.values()),

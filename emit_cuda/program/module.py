@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from emit_cuda.libraries import Libraries
     from hlo.instruction import Computation, Module
 
-    Write = Callable[["ModuleWriter", Computation], tuple[Step, ...]]
+    Write = Callable[["CudaModuleWriter", Computation], tuple[Step, ...]]
 
 
-class ModuleWriter:
+class CudaModuleWriter:
     """The parts of a program in the making.
 
     Parameters

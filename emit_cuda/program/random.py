@@ -11,11 +11,11 @@ from emit_cuda.kernels.stages import alone
 from emit_cuda.program.steps import Launch
 
 if TYPE_CHECKING:
-    from emit_cuda.program.module import ModuleWriter
+    from emit_cuda.program.module import CudaModuleWriter
     from hlo.instruction import Module
 
 
-def seed_random_state(writer: ModuleWriter, module: Module) -> tuple[Launch, ...]:
+def seed_random_state(writer: CudaModuleWriter, module: Module) -> tuple[Launch, ...]:
     """The launch that sets the state; nothing where nobody asks for it."""
     if not any(i.opcode == "rng-get-and-update-state" for i in module.instructions()):
         return ()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from emit_cuda.devices import Memory, Purpose
+from emit_cuda.devices import NamedMemory, Purpose
 from emit_cuda.program.host_calls import alone
 from emit_cuda.program.steps import Copy, HostCall, Launch, LibraryCall, Place
 from emit_cuda.program.streams import Choice, Iterations, Segment
@@ -17,7 +17,7 @@ from interpreter.engine.evaluate import evaluate
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from emit_cuda.devices import Device, Graph, Kernels
+    from emit_cuda.devices import CudaDevice, Kernels, RecordedGraph
     from emit_cuda.libraries import Libraries
     from emit_cuda.program.steps import Where, Work
     from emit_cuda.program.streams import Part
@@ -32,9 +32,9 @@ class Graphs:
     """The segments that were recorded, each on some addresses; the oldest are given up."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[Any, ...], Graph | None] = OrderedDict()
+        self._kept: OrderedDict[tuple[Any, ...], RecordedGraph | None] = OrderedDict()
 
-    def get(self, key: tuple[Any, ...]) -> Graph | None:
+    def get(self, key: tuple[Any, ...]) -> RecordedGraph | None:
         """What was recorded; None if nothing was."""
         return self._kept.get(key)
 
@@ -46,7 +46,7 @@ class Graphs:
         self.keep(key, None)
         return True
 
-    def keep(self, key: tuple[Any, ...], graph: Graph | None) -> None:
+    def keep(self, key: tuple[Any, ...], graph: RecordedGraph | None) -> None:
         """Keep what was recorded."""
         self._kept[key] = graph
         if len(self._kept) > MOST_GRAPHS:
@@ -75,7 +75,7 @@ class Runner:
         memory for the second time is recorded, and from then on costs one call of the driver.
     """
 
-    device: Device
+    device: CudaDevice
     kernels: Kernels | None
     addresses: Addresses
     libraries: Libraries
@@ -171,11 +171,11 @@ class Runner:
             if value.size:
                 self.device.write(place, np.ascontiguousarray(value))
 
-    def _memory(self, step: Launch) -> list[Memory]:
+    def _memory(self, step: Launch) -> list[NamedMemory]:
         """All that a kernel may use: its arguments, each with its name."""
         places: Mapping[Where, None] = dict.fromkeys(step.arguments)
         return [
-            Memory(self._address(p), p.size, f"{p.name}, {p.size} bytes")
+            NamedMemory(self._address(p), p.size, f"{p.name}, {p.size} bytes")
             for p in places
             if isinstance(p, Place)
         ]

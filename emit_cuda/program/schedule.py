@@ -24,7 +24,7 @@ from emit_cuda.kernels.scan import scan_stages
 from emit_cuda.kernels.sorting import sort_stages
 from emit_cuda.kernels.stages import CopyStage, Stage, each_thread, stages
 from emit_cuda.kernels.transposing import transpose_stage
-from emit_cuda.libraries.calls import Fft, Gemm, fft_of, gemm_of
+from emit_cuda.libraries.calls import LibraryFft, LibraryGemm, fft_of, gemm_of
 from emit_cuda.libraries.cublas import WORKSPACE
 from emit_cuda.program.host_calls import host_call
 from emit_cuda.program.steps import Copy, Launch, LibraryCall
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from codegen.program.schedule import Pointers
     from codegen.statements import Statement
     from emit_cuda.kernels.stages import Launches
-    from emit_cuda.program.module import ModuleWriter
+    from emit_cuda.program.module import CudaModuleWriter
     from emit_cuda.program.steps import Step
     from hlo.instruction import Computation, Instruction
 
@@ -65,7 +65,7 @@ class CudaSchedule(Schedule):
 
     table = emits_cuda
 
-    def __init__(self, module: ModuleWriter, computation: Computation) -> None:
+    def __init__(self, module: CudaModuleWriter, computation: Computation) -> None:
         super().__init__(module.memory, module.constants, module.pointers, computation)
         self.module = module
 
@@ -134,7 +134,7 @@ class CudaSchedule(Schedule):
         operands = product[1] if product else instr.operands
         given = [str(scope.tree(operand)) for operand in operands]
         target = str(scope.targets[instr])
-        if isinstance(function, Gemm):
+        if isinstance(function, LibraryGemm):
             given += [target, self.local(WORKSPACE, "workspace")]
             writes = (*(False for _ in operands), True, True)
         else:
@@ -147,7 +147,7 @@ class CudaSchedule(Schedule):
             given, writes = [*given, target], (function.kind == "IRFFT", True)
         call = LibraryCall(function, tuple(given), writes, instr.name)
         self.step(call, uses=given)
-        if isinstance(function, Fft) and function.kind in ("IFFT", "IRFFT"):
+        if isinstance(function, LibraryFft) and function.kind in ("IFFT", "IRFFT"):
             self._divide(scope, instr, target, prod(function.lengths))
         scope.values[instr] = scope.targets[instr]
         return True

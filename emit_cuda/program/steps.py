@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from emit_cuda.libraries.calls import LibraryFunction
     from hlo.instruction import Instruction
 
-Memory = Literal["argument", "result", "arena", "constant"]
+MemoryKind = Literal["argument", "result", "arena", "constant"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Place:
     name : of the array, for messages.
     """
 
-    memory: Memory
+    memory: MemoryKind
     number: int = 0
     offset: int = 0
     size: int = 0

@@ -124,13 +124,13 @@ def check_kernel(
 
 
 def run_launch(
-    library: host.Library, name: str, launch: KernelCall, want: Callable[..., Array]
+    library: host.HostLibrary, name: str, launch: KernelCall, want: Callable[..., Array]
 ) -> tuple[Mistake | None, Array]:
     """What is wrong with one call, and its result."""
     arrays = [shared(x) for x in launch.inputs]
     result = shared_array(launch.result, np.dtype(np.float32))
     memory = [
-        host.Memory(a.ctypes.data, a.nbytes, f"argument {n + 1}")
+        host.NamedMemory(a.ctypes.data, a.nbytes, f"argument {n + 1}")
         for n, a in enumerate([*arrays, result])
     ]
     given: list[Any] = [a.ctypes.data for a in [*arrays, result]]

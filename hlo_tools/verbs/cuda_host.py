@@ -117,7 +117,7 @@ def run(arguments: Namespace) -> int:
         else:
             given.append(value)
     memory = [
-        host.Memory(array.ctypes.data, array.nbytes, f"argument {k + 1}, {arguments.arg[k]}")
+        host.NamedMemory(array.ctypes.data, array.nbytes, f"argument {k + 1}, {arguments.arg[k]}")
         for k, array in arrays.items()
     ]
     found = apart(
@@ -172,7 +172,7 @@ def _instances(kernel: str | None) -> Sequence[str]:
     return [kernel] if kernel and "<" in kernel else []
 
 
-def _only(library: host.Library, name: str) -> str:
+def _only(library: host.HostLibrary, name: str) -> str:
     kernels = list(library.kernels)
     if len(kernels) != 1:
         told = f"the kernels {', '.join(kernels)}" if kernels else "no kernel"

@@ -39,7 +39,7 @@ def launch(path, seed):
             continue
         arrays.append(array(kind, dims(shape)))
         arguments.append(arrays[-1].ctypes.data)
-        memory.append(host.Memory(arguments[-1], arrays[-1].nbytes, f"{kind}[{shape}]"))
+        memory.append(host.NamedMemory(arguments[-1], arrays[-1].nbytes, f"{kind}[{shape}]"))
     (kernel,) = library.kernels
     return library.launch(
         kernel, dims(grid), dims(block), int(shared), arguments, memory=memory, seed=seed

@@ -16,7 +16,9 @@ from emit_cuda.devices import Purpose
 def launch(source, kernel, grid, block, arrays, scalars=(), shared=0, **options):
     """Run a kernel on arrays, which it changes, and on scalars; gives the findings."""
     library = host.compile(source, **options)
-    memory = [host.Memory(a.ctypes.data, a.nbytes, f"argument {k}") for k, a in enumerate(arrays)]
+    memory = [
+        host.NamedMemory(a.ctypes.data, a.nbytes, f"argument {k}") for k, a in enumerate(arrays)
+    ]
     grid, block = ((*dims, 1, 1)[:3] for dims in (grid, block))
     arguments = [*(a.ctypes.data for a in arrays), *scalars]
     return library.launch(kernel, grid, block, shared, arguments, memory=memory)
@@ -89,7 +91,7 @@ def test_a_device_has_the_verbs_of_a_gpu(checked):
 def test_a_buffer_inside_of_an_allocation_has_its_own_bounds():
     device = host.HostDevice(checked=True)
     arena = device.allocate(8192)
-    memory = [host.Memory(arena, 1024, "x"), host.Memory(arena + 4096, 8, "sums")]
+    memory = [host.NamedMemory(arena, 1024, "x"), host.NamedMemory(arena + 4096, 8, "sums")]
     with pytest.raises(hlo.HloError, match="out of bounds") as caught:
         device.load(BLOCK_SUM).launch(
             *("block_sum", (2, 1, 1), (256, 1, 1), 0, (arena, arena + 4096, np.int32(512))),
@@ -120,7 +122,7 @@ def test_threads_may_launch_at_once():
 
     def call(_):
         sums = np.empty(1, np.float32)
-        memory = [host.Memory(a.ctypes.data, a.nbytes, "array") for a in (x, sums)]
+        memory = [host.NamedMemory(a.ctypes.data, a.nbytes, "array") for a in (x, sums)]
         given = (x.ctypes.data, sums.ctypes.data, np.int32(256))
         found = library.launch("block_sum", (1, 1, 1), (256, 1, 1), 0, given, memory=memory)
         return found == () and sums[0] == 256

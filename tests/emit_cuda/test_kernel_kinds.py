@@ -322,5 +322,5 @@ def test_a_missing_barrier_behind_tensor_cores_is_found():
     line = next(n for n, text in enumerate(broken.splitlines(), 1) if "f32 sum = sums" in text)
     device = HostDevice(checked=True)
     with pytest.raises(hlo.HloError) as caught:
-        emit_cuda.Executable(module.entry, program, device, device.load(broken))(*arguments)
+        emit_cuda.CudaExecutable(module.entry, program, device, device.load(broken))(*arguments)
     assert f":{line}" in "\n".join(caught.value.notes)

@@ -24,7 +24,7 @@ def run(source, grid, block, *arguments, shared=0, checked=False, seed=0, kernel
     assert nvrtc.missing() or nvrtc.compile(source)
     library = host.compile(source, checked=checked, **options)
     arrays = [a for a in arguments if isinstance(a, np.ndarray)]
-    memory = [host.Memory(a.ctypes.data, a.nbytes, f"array {k}") for k, a in enumerate(arrays)]
+    memory = [host.NamedMemory(a.ctypes.data, a.nbytes, f"array {k}") for k, a in enumerate(arrays)]
     given = [a.ctypes.data if isinstance(a, np.ndarray) else np.int32(a) for a in arguments]
     name = kernel or next(iter(library.kernels))
     grid, block = ((*np.atleast_1d(dims).tolist(), 1, 1)[:3] for dims in (grid, block))

@@ -126,7 +126,7 @@ def test_a_missing_barrier_between_passes_is_found():
     line = next(n for n, text in enumerate(broken.splitlines(), 1) if "= warps[" in text)
     device = HostDevice(checked=True)
     with pytest.raises(hlo.HloError) as caught:
-        emit_cuda.Executable(module.entry, program, device, device.load(broken))(*arguments)
+        emit_cuda.CudaExecutable(module.entry, program, device, device.load(broken))(*arguments)
     assert f":{line}" in str(caught.value), caught.value
 
 

@@ -32,7 +32,7 @@ def values(module, seeds):
     found = set()
     for seed in seeds:
         device = HostDevice(checked=True, seed=seed)
-        value = emit_cuda.Executable(module.entry, made, device)(*ARGUMENTS)
+        value = emit_cuda.CudaExecutable(module.entry, made, device)(*ARGUMENTS)
         found.add(value.tobytes())
         np.testing.assert_allclose(value, interpreter.evaluate(module, *ARGUMENTS), rtol=1e-5)
     return found, made

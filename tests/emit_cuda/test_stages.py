@@ -170,7 +170,7 @@ def test_a_missing_barrier_of_a_running_fold_is_found(monkeypatch, number, kind,
     line = next(n for n, text in enumerate(broken.splitlines(), 1) if where in text)
     device = HostDevice(checked=True)
     with pytest.raises(hlo.HloError) as caught:
-        emit_cuda.Executable(module.entry, program, device, device.load(broken))(*arguments)
+        emit_cuda.CudaExecutable(module.entry, program, device, device.load(broken))(*arguments)
     told = "\n".join(caught.value.notes)
     assert kind in told
     assert f":{line}" in told

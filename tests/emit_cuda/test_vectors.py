@@ -105,7 +105,7 @@ def test_a_vector_that_begins_between_two_is_found():
     line = next(n for n, text in enumerate(source.splitlines(), 1) if "(x + 1)" in text)
     device = HostDevice(checked=True)
     with pytest.raises(hlo.HloError, match="misaligned") as caught:
-        emit_cuda.Executable(module.entry, program, device, device.load(source))(*arguments)
+        emit_cuda.CudaExecutable(module.entry, program, device, device.load(source))(*arguments)
     assert f":{line}" in str(caught.value)
 
 
