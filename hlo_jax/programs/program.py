@@ -128,16 +128,21 @@ def read_program(source: SentProgram, options: CompileOptions) -> JaxProgram:
         for alias in header.input_output_alias
     }
     donated = {*donors.values(), *(donor.parameter for donor in header.buffer_donor)}
-    taken = _results(module.entry.root)
+    shapes = _results(module.entry.root)
     # To read MLIR takes milliseconds, so that is done only where there may be something to find.
     said = any(word in source.code for word in (_LAYOUT.encode(), _MEMORY.encode()))
-    given, taken_as = attributes_of_mlir(source.code) if is_mlir and said else _NOTHING_SAID
+    given, taken = attributes_of_mlir(source.code) if is_mlir and said else _NOTHING_SAID
+    if options.num_partitions > 1 and any(one.get(_LAYOUT) == "auto" for one in taken):
+        # The partitioner makes new instructions, which all have the default layout.
+        whole = hlo.parse(text_of_hlo(hlo_of_mlir(source.code)))
+        pairs = zip(shapes, _results(whole.entry.root), strict=True)
+        shapes = [replace(own, layout=shape.layout) for own, shape in pairs]
     parameters = tuple(
         _value(p.shape, given[k : k + 1], donated=k in donated)
         for k, p in enumerate(module.entry.parameters)
     )
     results = tuple(
-        _value(s, taken_as[k : k + 1], donor=donors.get(k, -1)) for k, s in enumerate(taken)
+        _value(s, taken[k : k + 1], donor=donors.get(k, -1)) for k, s in enumerate(shapes)
     )
     # A HloModuleProto does not say for how many devices it is: that is one of the options.
     counts = {"replica_count": options.num_replicas, "num_partitions": options.num_partitions}

@@ -115,16 +115,19 @@ def test_layouts(jax: Any) -> None:
     np.testing.assert_array_equal(jax.jit(lambda a: a + a)(x), numbers * 2)
 
 
+@pytest.mark.parametrize("devices", [1, 4])
 @pytest.mark.usefixtures("engine")
-def test_layouts_that_are_left_to_the_compiler(jax: Any) -> None:
+def test_layouts_that_are_left_to_the_compiler(jax: Any, devices: int) -> None:
     layouts = pytest.importorskip("jax.experimental.layout")
     auto = layouts.Format(layouts.Layout.AUTO)
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:devices]), ("x",))
+    rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
     x = np.arange(32, dtype=np.float32).reshape(4, 8)
     turn = jax.jit(lambda a: (a.T, a + 1), in_shardings=auto, out_shardings=auto)
-    compiled = turn.lower(jax.ShapeDtypeStruct(x.shape, x.dtype)).compile()
+    compiled = turn.lower(jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=rows)).compile()
     orders = [made.layout.major_to_minor for made in compiled.output_formats]
     assert orders == [(1, 0), (0, 1)], "a transpose turns the layout, and moves nothing"
-    turned, more = compiled(x)
+    turned, more = compiled(jax.device_put(x, rows))
     np.testing.assert_array_equal(turned, x.T)
     np.testing.assert_array_equal(more, x + 1)
 
