@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _MOST_DIGITS = 18
 # For so many roots names are looked through; for more, all are taken apart.
@@ -73,18 +73,32 @@ class NameSupply:
     def _look_at(self, root: str) -> None:
         """Find the numbers of a root that are taken from the beginning."""
         if len(self._taken) < _FEW:
-            alike = [name for name in self._names if name.startswith(root)]
-            numbers = [number for other, number, _ in map(_parts, alike) if other == root]
+            numbers = list(self._found(root))
         else:
             numbers = self._numbers.get(root, [])
         self._taken[root] = set()
         for number in numbers:
             self._take(root, number)
 
+    def _found(self, root: str) -> Iterator[int]:
+        """The numbers of a root, by a search through all names, which takes little for each."""
+        begin = self._text.find(f"\n{root}")
+        while begin >= 0:
+            end = self._text.index("\n", begin + 1)
+            other, number, _ = _parts(self._text[begin + 1 : end])
+            if other == root:
+                yield number
+            begin = self._text.find(f"\n{root}", end)
+
     @cached_property
     def _names(self) -> list[str]:
         """The names that are taken from the beginning."""
         return list(self._given)
+
+    @cached_property
+    def _text(self) -> str:
+        """The same, a line each."""
+        return "\n".join(["", *self._names, ""])
 
     @cached_property
     def _numbers(self) -> dict[str, list[int]]:
