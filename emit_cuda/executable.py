@@ -81,8 +81,8 @@ class CudaExecutable:
         self._given = [s for p in entry.parameters for _, s in p.shape.leaves()]
         self._made = [s for _, s in entry.root.shape.leaves()]
         self.memory = DeviceBytes(
-            arguments=sum(map(_bytes, self._given)),
-            results=sum(map(_bytes, self._made)),
+            arguments=sum(s.unpacked_bytes for s in self._given),
+            results=sum(s.unpacked_bytes for s in self._made),
             temporaries=program.arena_bytes,
             constants=sum(c.nbytes for c in program.constants),
         )
@@ -119,7 +119,7 @@ class CudaExecutable:
             checked mode finds a mistake.
         """
         with self._turn:
-            results = [self._room("result", k, _bytes(s)) for k, s in enumerate(self._made)]
+            results = [self._room("result", k, s.unpacked_bytes) for k, s in enumerate(self._made)]
             self._run(arguments, results)
             found = [self._taken(s, a) for s, a in zip(self._made, results, strict=True)]
             if not self._captures:
@@ -181,7 +181,7 @@ class CudaExecutable:
         dtype = shape.element_type.dtype
         if donor is not None:
             return DeviceArray(self.device, donor.address, shape.dims, dtype, donor)
-        address = self.device.allocate(max(_bytes(shape), 1))
+        address = self.device.allocate(max(shape.unpacked_bytes, 1))
         return DeviceArray(self.device, address, shape.dims, dtype)
 
     def release(self) -> None:
@@ -202,7 +202,7 @@ class CudaExecutable:
                 given.append(0)
             elif isinstance(leaf, Lent):
                 self.device.keep(leaf.owner)
-                given.append(self._aligned(number, leaf, _bytes(shape), into.get(number)))
+                given.append(self._aligned(number, leaf, shape.unpacked_bytes, into.get(number)))
             elif number in into:
                 self.device.write(into[number], leaf)
                 given.append(into[number])
@@ -300,10 +300,6 @@ class DynamicCudaExecutable(CudaExecutable):
     def __call__(self, *arguments: Any) -> Value:
         """The value of the module for some arguments, as `interpreter.evaluate` gives it."""
         return call_with_sizes(self._whole, self._static, super().__call__, arguments)
-
-
-def _bytes(shape: Shape) -> int:
-    return shape.size * shape.element_type.bytes if shape.is_array else 0
 
 
 def _flat(values: Any) -> list[Any]:

@@ -8,13 +8,13 @@ computes its own result from that. See `interpreter.groups` for who is in a grou
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hlo.errors.error import HloError
 from interpreter.groups import find_group, group_of, permute_pairs
-from interpreter.lift import lifted
+from interpreter.lift import as_tuple, lifted
 from interpreter.plumbing import CONTEXT
 from interpreter.table import evaluates
 
@@ -282,7 +282,7 @@ def _permute_slices(
     HloError
         HLO123 if a slice does not lie in its buffer.
     """
-    outputs = [np.array(x) for x in _buffers(operands[1])]
+    outputs = [np.array(x) for x in as_tuple(operands[1])]
     sources: dict[int, int] = {}
     for source, target in pairs:
         number = sources[source] = sources.get(source, -1) + 1
@@ -291,7 +291,7 @@ def _permute_slices(
         inputs, _, reads, writes = brought[source]
         sizes = iter(attrs.slice_sizes)
         starts = zip(_starts(operands[0], reads), _starts(operands[1], writes), strict=True)
-        for array, output, (read, write) in zip(_buffers(inputs), outputs, starts, strict=True):
+        for array, output, (read, write) in zip(as_tuple(inputs), outputs, starts, strict=True):
             for k, (start, place) in enumerate(zip(read, write, strict=True)):
                 size = next(sizes)
                 if k == number or len(read) == 1:
@@ -308,10 +308,6 @@ def _expect_inside(
         if not 0 <= first <= whole - n:
             message = f"{instr.name}: a slice of {n} from {first} on, of a dimension of {whole}"
             raise HloError("HLO123", message, instr.span)
-
-
-def _buffers(value: Value) -> tuple[Array, ...]:
-    return cast("tuple[Array, ...]", value) if isinstance(value, tuple) else (value,)
 
 
 def _starts(buffers: Value, starts: tuple[Any, ...]) -> list[list[tuple[Array, ...]]]:

@@ -46,10 +46,3 @@ def without(items: Sequence[int], gone: Sequence[int]) -> Dims:
 def picked(items: Sequence[int], dims: Sequence[int]) -> Dims:
     """The sizes of some dimensions."""
     return tuple(items[d] for d in dims)
-
-
-def is_splat_of(instr: Instruction, scalar: Instruction) -> bool:
-    """Whether an instruction repeats a scalar everywhere, or is that scalar."""
-    if instr is scalar:
-        return True
-    return instr.opcode == "broadcast" and instr.operands[0] is scalar and not scalar.shape.dims

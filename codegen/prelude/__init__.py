@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.types import is_narrow, wide
 from codegen.prelude.conversions import OTHERS, conversions
-from codegen.prelude.paragraph import filled, paragraphs_of
+from codegen.prelude.paragraph import filled, paragraphs_of, without_comments, words
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
     from hlo.types.element_type import ElementType
 
 HERE = Path(__file__).parent
@@ -69,6 +71,33 @@ class Prelude:
         """Names that emitted identifiers must not take."""
         names = {name.removesuffix("_$T") for name in self.paragraphs} | set(ELEMENT_TYPES)
         return frozenset(names)
+
+
+def definitions_of(
+    names: Iterable[str],
+    definition: Callable[[str], tuple[str, str] | None],
+    begun: Iterable[str] = (),
+) -> dict[str, str]:
+    """The definitions of some names by paragraph, each after those that it needs itself.
+
+    Parameters
+    ----------
+    definition : the name of the paragraph that defines a word, and the paragraph; None for others.
+    begun : paragraphs that are left out.
+    """
+    return dict(_definitions(names, definition, set(begun)))
+
+
+def _definitions(
+    names: Iterable[str], definition: Callable[[str], tuple[str, str] | None], begun: set[str]
+) -> Iterator[tuple[str, str]]:
+    """Recurse, as definitions nest a few levels deep; one calls itself."""
+    for name in names:
+        found = definition(name)
+        if found and found[0] not in begun:
+            begun.add(found[0])
+            yield from _definitions(words(without_comments(found[1])), definition, begun)
+            yield found
 
 
 def typedefs_of_others(used: set[str]) -> str:

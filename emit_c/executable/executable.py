@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from emit_c.executable.built import Built
     from hlo.instruction import Computation
-    from hlo.types.shape import Shape
 
 Value = Any  # an array, None for a token, or a tuple of values
 
@@ -105,8 +104,8 @@ class Executable:
         self.library, self._library, self._written = built.library, _load(built), written
         leaves = [s for p in entry.parameters for _, s in p.shape.leaves()]
         self.memory = CallMemory(
-            arguments=sum(map(_bytes, leaves)),
-            results=sum(_bytes(s) for _, s in entry.root.shape.leaves()),
+            arguments=sum(s.unpacked_bytes for s in leaves),
+            results=entry.root.shape.unpacked_bytes,
             temporaries=built.arena_bytes,
             constants=sum(c.nbytes for c in built.constants),
         )
@@ -117,7 +116,7 @@ class Executable:
         self._signature = f"({parameters}) -> {entry.root.shape}"
         self._call = caller(run, built.arena_bytes, entry, built.donated, built.views)
         made = [s for k, (_, s) in enumerate(entry.root.shape.leaves()) if k not in built.donated]
-        needed = sum(map(_bytes, made)) + built.arena_bytes
+        needed = sum(s.unpacked_bytes for s in made) + built.arena_bytes
         if needed > ALWAYS_THERE:
             self._call = partial(self._first_call, entry, needed, self._call)
 
@@ -159,7 +158,3 @@ def _watched(entry: Computation, needed: int, call: Callable[..., Value], *argum
     except MemoryError:
         message = f"{entry.name}: no memory for the {needed:,} bytes of a call"
         raise HloError("HLO114", message, entry.span) from None
-
-
-def _bytes(shape: Shape) -> int:
-    return shape.size * shape.element_type.bytes if shape.is_array else 0

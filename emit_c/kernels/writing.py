@@ -129,14 +129,14 @@ def write_loops(
     plain : a loop for each dimension, in the order of memory.
     """
     body = kernel.body
-    shape = _leaf(results[0][0])
+    shape = results[0][0].shape.first_leaf
     flat = all(is_flat(body, instr) for instr, _ in results)
 
     def write(index: Index) -> None:
         with body.block() as statements:
             made: list[tuple[Instruction, Sequence[Name | None], Values]] = []
             for instr, pointers in results:
-                here = _renumbered(index, shape, _leaf(instr))
+                here = _renumbered(index, shape, instr.shape.first_leaf)
                 made.append((instr, pointers, body.elements(instr, here)))
             number = linear(index, shape.dims)
             for instr, pointers, values in made:
@@ -167,8 +167,8 @@ def _traced(
     probe.writer.trace = trace = AccessTrace()
     with probe.body.block() as statements:
         for instr, _ in results:
-            shape = _leaf(results[0][0])
-            probe.body.elements(instr, _renumbered(index, shape, _leaf(instr)))
+            shape = results[0][0].shape.first_leaf
+            probe.body.elements(instr, _renumbered(index, shape, instr.shape.first_leaf))
     trace.statements = len(statements)
     trace.straight = not any(isinstance(s, For) for s in statements)
     return trace
@@ -181,13 +181,9 @@ def _renumbered(index: Index, shape: Shape, wanted: Shape) -> Index:
     return delinear(linear(index, shape.dims), wanted.dims)
 
 
-def _leaf(instr: Instruction) -> Shape:
-    return next(s for _, s in instr.shape.leaves())
-
-
 def is_flat(body: Body, root: Instruction) -> bool:
     """Whether elements are computed from those with the same row-major number, or from scalars."""
-    size = _leaf(root).size
+    size = root.shape.first_leaf.size
     stack, seen = [(body, root)], {root}
     while stack:
         here, instr = stack.pop()

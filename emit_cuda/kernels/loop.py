@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from codegen.elements.kernel import Kernel
     from codegen.statements import Statement
     from hlo.instruction import Instruction
-    from hlo.types.shape import Shape
 
 Results = Sequence[tuple["Instruction", Sequence["Name"]]]
 
@@ -33,7 +32,7 @@ def loop_stage(kernel: Kernel, results: Results) -> Stage:
     ----------
     results : instructions, each with the kernel's pointers to the arrays of its value.
     """
-    count, name = _leaf(results[0][0]).size, "thread"
+    count, name = results[0][0].shape.first_leaf.size, "thread"
     if count >= vectors.FILLS:
         made = _in_vectors(kernel, results, count)
         if made is not None:
@@ -46,7 +45,7 @@ def _computed(kernel: Kernel, results: Results, number: Sum) -> tuple[Statement,
     """Statements that compute and store one element of each result."""
     body = kernel.body
     with body.block() as statements:
-        index = delinear(number, _leaf(results[0][0]).dims)
+        index = delinear(number, results[0][0].shape.first_leaf.dims)
         made: list[tuple[Instruction, Sequence[Name], Values]] = [
             (instr, pointers, body.elements(instr, index)) for instr, pointers in results
         ]
@@ -77,7 +76,3 @@ def _in_vectors(kernel: Kernel, results: Results, count: int) -> Stage | None:
     tail = For(one, count, rest, start=groups * width)
     both = If(binary("<", Name(name), groups), tuple(made), (tail,))
     return replace(each_thread(name, groups + 1, [both]), kind=f"loop of {width}")
-
-
-def _leaf(instr: Instruction) -> Shape:
-    return next(s for _, s in instr.shape.leaves())

@@ -153,6 +153,11 @@ class Shape:
         """How many shapes in it are not tuples: 1, unless it is a tuple itself."""
         return sum(e.leaf_count for e in self.elements) if self.is_tuple else 1
 
+    @property
+    def first_leaf(self) -> Shape:
+        """The shape itself, or the first leaf of a tuple; of an empty tuple, the tuple."""
+        return next((shape for _, shape in self.leaves()), self)
+
     @cached_property
     def depth(self) -> int:
         """How deep tuples are nested in it: 0 for what holds no other shape."""

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 import hlo_tools.generate.structured  # pyright: ignore[reportUnusedImport]  # noqa: F401  it fills the table
-from hlo.attributes import ParameterNumber
 from hlo.build import Builder, instruction, module
 from hlo.errors.error import HloError
 from hlo.instruction import Computation, Instruction, Module
@@ -207,9 +206,3 @@ def instance(
 def arguments(made: Module, random: Random, values: Any = nasty) -> list[Any]:
     """Random arguments for the entry computation."""
     return [values(p.shape, random) for p in made.entry.parameters]
-
-
-def variable_of(parameter: Instruction) -> str:
-    """The variable that a parameter of an instance stands for."""
-    assert isinstance(parameter.attrs, ParameterNumber)
-    return parameter.name

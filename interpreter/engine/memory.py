@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hlo.instruction import Computation, Instruction, Module
-    from hlo.types.shape import Shape
 
 # NumPy gives a view of the operand's memory, whose elements may not lie one after the other.
 _VIEWS = VIEWS - {"copy", "bitcast", "reshape"}
@@ -66,13 +65,9 @@ def _computation_peak(computation: Computation, peaks: dict[Computation, int]) -
 
 
 def _own_bytes(instr: Instruction) -> int:
-    own = 0 if instr.opcode in _NO_MEMORY and not is_elided(instr) else _numpy_bytes(instr.shape)
+    own = 0 if instr.opcode in _NO_MEMORY and not is_elided(instr) else instr.shape.unpacked_bytes
     copied = [o for o in instr.operands if o.opcode in _VIEWS] if instr.opcode in _COPYING else []
-    return own + sum(_numpy_bytes(o.shape) for o in copied)
-
-
-def _numpy_bytes(shape: Shape) -> int:
-    return sum(s.size * s.element_type.bytes for _, s in shape.leaves() if s.is_array)
+    return own + sum(o.shape.unpacked_bytes for o in copied)
 
 
 def available_bytes() -> int:
@@ -117,7 +112,7 @@ def refuse_elided(module: Module) -> None:
     HloError
         HLO113, as `refuse_too_large`.
     """
-    needed = sum(_numpy_bytes(i.shape) for i in module.instructions() if is_elided(i))
+    needed = sum(i.shape.unpacked_bytes for i in module.instructions() if is_elided(i))
     refuse_bytes(module.name, module.instructions(), needed)
 
 
@@ -135,8 +130,8 @@ def refuse_bytes(name: str, instructions: Iterable[Instruction], needed: int) ->
         HLO113, as `refuse_too_large`.
     """
     if needed > ALWAYS_THERE and needed > (available := available_bytes()):
-        largest = max(instructions, key=lambda instr: _numpy_bytes(instr.shape))
-        size = f"{_numpy_bytes(largest.shape):,} bytes of {largest.shape}"
+        largest = max(instructions, key=lambda instr: instr.shape.unpacked_bytes)
+        size = f"{largest.shape.unpacked_bytes:,} bytes of {largest.shape}"
         raise HloError(
             "HLO113",
             f"{name} needs about {needed:,} bytes, and {available:,} are available",

@@ -17,7 +17,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
-from optimizer.fusion.places import leaf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,7 +128,7 @@ class Digits:
         if operand.size == 1:
             return ()
         if user.row.elementwise or user.opcode in _SAME_NUMBER:
-            return place if operand.size == leaf(user.shape).size else None
+            return place if operand.size == user.shape.first_leaf.size else None
         if user.opcode not in ("broadcast", "transpose"):
             return None
         groups = self.grouped(place, user.shape.dims)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hlo.walk import users
 from optimizer.fusion.decision import FusionDecision
 from optimizer.fusion.group import FusionGroup, GroupDemand, Setting
-from optimizer.fusion.places import RESULT, PlaceNumbers, Places, leaf
+from optimizer.fusion.places import RESULT, PlaceNumbers, Places
 from optimizer.fusion.rules import RULES
 from optimizer.fusion.sources import least_bytes
 
@@ -75,7 +75,7 @@ class GroupPlanner:
         """Begin a group."""
         # Only the update is computed; the rest is there already.
         made = instr.operands[1] if instr.opcode == "dynamic-update-slice" else instr
-        places: Places = {RESULT: leaf(made.shape).size}
+        places: Places = {RESULT: made.shape.first_leaf.size}
         operands = dict.fromkeys(instr.operands)
         group = FusionGroup(instr, {instr: places}, operands, int(instr.opcode == "reduce"))
         group.iterations = max(1, *places.values())

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 from hlo import attributes as a
 from optimizer import machine
 from optimizer.fusion.digits import Digits
-from optimizer.fusion.places import leaf
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -135,7 +134,7 @@ class _Places:
         self.folded: dict[Instruction, Place] = {}
         self._place: dict[Instruction, Place | None] = {}
         for space, output in enumerate(outputs):
-            self._ask(output, self.digits.new(leaf(output.shape).dims, space))
+            self._ask(output, self.digits.new(output.shape.first_leaf.dims, space))
         self._spaces = len(outputs)
         for member in reversed(members):
             self._pass_on(member)
@@ -166,7 +165,7 @@ class _Places:
     def _folded(self, member: Instruction, place: Place) -> Place | None:
         """The place at which a reduce that is asked for at a place asks for what it folds."""
         attrs = a.Dimensions.of(member)
-        groups = self.digits.grouped(place, leaf(member.shape).dims)
+        groups = self.digits.grouped(place, member.shape.first_leaf.dims)
         if groups is None:
             self._place[member] = None
             return None

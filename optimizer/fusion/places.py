@@ -22,7 +22,6 @@ from hlo import attributes as a
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
-    from hlo.types.shape import Shape
 
 # From a place to the number of evaluations at it.
 Places = dict[int, float]
@@ -55,16 +54,9 @@ class PlaceNumbers:
         return found
 
 
-def leaf(shape: Shape) -> Shape:
-    """The array, or the first one of a tuple."""
-    if not shape.is_tuple:
-        return shape
-    return next((s for _, s in shape.leaves()), shape)
-
-
 def _evaluations(user: Instruction, number: int) -> float:
     """How many elements of an operand one element of the result needs, on average."""
-    operand, size = user.operands[number].shape, max(leaf(user.shape).size, 1)
+    operand, size = user.operands[number].shape, max(user.shape.first_leaf.size, 1)
     if user.opcode == "reduce" and number < len(user.operands) // 2:
         return operand.size / size
     if user.opcode == "reduce-window" and number < len(user.operands) // 2:

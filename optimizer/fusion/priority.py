@@ -15,7 +15,7 @@ from hlo.walk import users
 from optimizer.analysis.cost import operations, traffic
 from optimizer.fusion.decision import Priority
 from optimizer.fusion.group import FusionGroup, GroupDemand, Setting
-from optimizer.fusion.places import RESULT, PlaceNumbers, Places, leaf
+from optimizer.fusion.places import RESULT, PlaceNumbers, Places
 from optimizer.fusion.rules import RULES
 from optimizer.gpu.device import A100
 
@@ -166,7 +166,7 @@ class PriorityPlanner:
         """What a kernel is that computes some instructions and stores the value of one."""
         # Of an update only what is new is computed; the rest is there already.
         made = root.operands[1] if root.opcode == "dynamic-update-slice" else root
-        asked: dict[Instruction, Places] = {root: {RESULT: leaf(made.shape).size}}
+        asked: dict[Instruction, Places] = {root: {RESULT: made.shape.first_leaf.size}}
         group = FusionGroup(root, {}, {})
         for member in sorted(members, key=self._order.__getitem__, reverse=True):
             places = group.members[member] = asked.pop(member)
@@ -184,7 +184,7 @@ class PriorityPlanner:
         if group not in self._seconds:
             flops = hard = 0.0
             for member, places in group.members.items():
-                share = sum(places.values()) / max(leaf(member.shape).size, 1)
+                share = sum(places.values()) / max(member.shape.first_leaf.size, 1)
                 spent = operations(member)
                 flops, hard = flops + share * spent[0], hard + share * spent[1]
             read, written = traffic(reversed(group.members), [group.root])

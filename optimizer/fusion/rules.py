@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.wording import counted, with_article
-from optimizer.fusion.places import leaf
 from optimizer.fusion.policy import MOVEMENT, is_large_window
 from optimizer.fusion.sources import origin
 
@@ -100,7 +99,7 @@ def consumer(setting: Setting, asked: GroupDemand) -> str | None:
         if root.opcode not in setting.policy.roots or is_large_window(root):
             kind = with_article(root.opcode)
             return f"%{root.name}, which needs it, is {kind}, which reads it from memory"
-        if leaf(root.shape).size == 0:
+        if root.shape.first_leaf.size == 0:
             return f"%{root.name}, which needs it, is empty"
     return None
 

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from codegen.prelude import HERE, Prelude, typedefs_of_others
-from codegen.prelude.paragraph import is_static, number_function, without_comments, words
+from codegen.prelude import HERE, Prelude, definitions_of, typedefs_of_others
+from codegen.prelude.paragraph import is_static, number_function, words
 from hlo.support.compiler import calls_with_vectors
 
 if TYPE_CHECKING:
@@ -87,18 +87,7 @@ def prelude(names: Iterable[str], *, whole: bool = True) -> str:
     names : of functions and types that code mentions, as they come; others are left alone.
     whole : whether functions are among them that are compiled apart.
     """
-    given, done = tuple(names), dict[str, str]()
-    _collect(given, done, set() if whole else {name for name in given if apart(name)})
+    given = tuple(names)
+    done = definitions_of(given, _definition, () if whole else filter(apart, given))
     needed = "".join(f"\n{text}" for text in done.values())
     return TYPEDEFS + typedefs_of_others({*given, *words(needed)}) + needed
-
-
-def _collect(names: Iterable[str], done: dict[str, str], begun: set[str]) -> None:
-    """Add what some names need; definitions nest a few levels deep, and one calls itself."""
-    for name in names:
-        found = _definition(name)
-        if found and found[0] not in begun:
-            paragraph, text = found
-            begun.add(paragraph)
-            _collect(words(without_comments(text)), done, begun)
-            done[paragraph] = text

@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from codegen.prelude import HERE, Prelude, typedefs_of_others
-from codegen.prelude.paragraph import without_comments, words
+from codegen.prelude import HERE, Prelude, definitions_of, typedefs_of_others
+from codegen.prelude.paragraph import words
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
@@ -105,18 +105,7 @@ def _definition(name: str) -> tuple[str, str] | None:
 
 def prelude(used: Iterable[str]) -> str:
     """The definitions of some words, each after those that it needs itself."""
-    done: dict[str, str] = {}
     given = list(used)
-    _collect(given, done, set())
+    done = definitions_of(given, _definition)
     needed = "".join(f"\n{text}" for text in done.values())
     return TYPEDEFS + typedefs_of_others({*given, *words(needed)}) + needed
-
-
-def _collect(wanted: Iterable[str], done: dict[str, str], begun: set[str]) -> None:
-    for word in wanted:
-        found = _definition(word)
-        if found and found[0] not in begun:
-            name, text = found
-            begun.add(name)
-            _collect(words(without_comments(text)), done, begun)
-            done[name] = text
