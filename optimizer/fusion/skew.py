@@ -14,15 +14,15 @@ every element, and does so one by one.
 from __future__ import annotations
 
 from itertools import accumulate
-from math import prod
 from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlo import attributes as a
+from hlo.types.grouping import groups_of_many
 from hlo.walk import users
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from hlo.instruction import Computation, Instruction
 
@@ -72,7 +72,7 @@ def _is_reshape(instr: Instruction) -> bool:
 def _skews(reshape: Instruction, known: Users) -> bool:
     """Whether a reshape, or what takes its result apart, cuts rows anew."""
     dims = reshape.operands[0].shape.dims
-    for before, after in _parts(dims, reshape.shape.dims):
+    for before, after in groups_of_many(dims, reshape.shape.dims):
         old, new = _lengths([dims[d] for d in before]), [reshape.shape.dims[d] for d in after]
         if not all(_even(n, m) for n in old for m in _lengths(new)):
             return True
@@ -81,22 +81,6 @@ def _skews(reshape: Instruction, known: Users) -> bool:
             if _is_cut_anew(row, known):
                 return True
     return False
-
-
-def _parts(
-    dims: Sequence[int], others: Sequence[int]
-) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
-    """The dimensions of two shapes of one size, by which of them have as many elements together."""
-    one = [d for d, n in enumerate(dims) if n != 1]
-    other = [d for d, n in enumerate(others) if n != 1]
-    while one:
-        i = j = 1
-        while (left := prod(dims[d] for d in one[:i])) != (
-            right := prod(others[d] for d in other[:j])
-        ):
-            i, j = i + (left < right), j + (left > right)
-        yield one[:i], other[:j]
-        one, other = one[i:], other[j:]
 
 
 def _lengths(dims: Sequence[int]) -> tuple[int, ...]:
@@ -131,7 +115,7 @@ def _is_cut_anew(row: _JoinedRow, known: Users) -> bool:
 def _cuts(row: _JoinedRow, reshape: Instruction) -> bool:
     """Whether a reshape cuts rows elsewhere than where they were joined."""
     dims = reshape.shape.dims
-    for before, after in _parts(row.value.shape.dims, dims):
+    for before, after in groups_of_many(row.value.shape.dims, dims):
         if row.dimension in before:
             cuts = _lengths([dims[d] for d in after])
             if len(before) > 1 or not cuts:
