@@ -43,7 +43,7 @@ class NamedMemory:
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """Why a kernel is launched, for messages.
+    """The purpose of a launch, for messages.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class RecordedGraph(Protocol):
 
 
 class CudaDevice(Protocol):
-    """Where kernels run, with a memory of its own.
+    """A device: it runs kernels, and has a memory of its own.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class CudaDevice(Protocol):
         ...
 
     def handle(self, stream: int) -> int:
-        """What libraries of CUDA take for a stream; 0 where there are none."""
+        """The handle of the stream for CUDA's libraries; 0 where there is none."""
         ...
 
     def keep(self, thing: object) -> None:

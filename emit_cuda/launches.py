@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a launch or a copy asks of a GPU.
+    """The demands of a launch or a copy on a GPU.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ def device_named(name: str) -> DeviceRates:
 
 
 def asked(program: CudaProgram, device: DeviceRates = A100) -> list[Asked]:
-    """What launches and copies ask of a GPU; loops count one iteration, conditionals all branches.
+    """The demands of launches and copies; loops count one iteration, conditionals all branches.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How long the launches of a module took, beside the least time that a GPU would need for each.
+"""The times of a module's launches, beside the least time that a GPU needs for each.
 
 On a GPU each launch stands between two events of its stream, and no graph is recorded. On the
 processor it is the model of threads that takes the time, which tells nothing of a GPU; the least

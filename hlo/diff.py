@@ -1,4 +1,4 @@
-"""What differs between two modules, found by name.
+"""The differences between two modules, found by name.
 
 Passes keep the names of what they leave alone and rebuild, so an instruction of one module belongs
 to the one of the same name in the other, and no search for the best match is needed. Two
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of one line: `before` is None for an added one, `after` for a removed one."""
+    """The change of one line: `before` is None for an added one, `after` for a removed one."""
 
     before: str | None
     after: str | None

@@ -78,7 +78,7 @@ class Instruction(Operators):
 
     @property
     def row(self) -> Opcode:
-        """What the opcode table says of the opcode."""
+        """The row of the opcode table."""
         return OPCODES[self.opcode]
 
     def with_(
@@ -212,7 +212,7 @@ class Computation:
 
     @cached_property
     def opcodes(self) -> frozenset[str]:
-        """Those that occur in it, so that a pass sees at once whether it has anything to do."""
+        """The opcodes in it, by which a pass sees at once whether it has anything to do."""
         return frozenset([i.opcode for i in self.instructions])
 
     def __copy__(self) -> Self:
@@ -244,7 +244,7 @@ class StackFrames:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the `HloModule` line says beside the name.
+    """The `HloModule` line, without the name.
 
     Attributes
     ----------
@@ -313,7 +313,7 @@ class Module:
 
 
 def module_of(given: object) -> Module:
-    """What is given, if it is a module.
+    """The object itself, if it is a module.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which instruction of one module is which of another, found by structure and not by name.
+"""The correspondence of two modules' instructions, by structure and not by name.
 
 The same program has other names and numbers when it comes out of another compiler run. So two
 instructions are taken for the same one, in this order: if they compute the same, down to the
@@ -31,7 +31,7 @@ _MOST_LEFT = 2000
 
 @dataclass
 class Matching:
-    """What belongs to what.
+    """Pairs of corresponding instructions and computations.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Matching:
 
     @property
     def renamed(self) -> int:
-        """How many instructions have another name in the second module."""
+        """The number of instructions with another name in the second module."""
         return sum(old.name != new.name for old, new in self.instructions.items())
 
 
@@ -144,7 +144,7 @@ class _Pairs:
     def left(
         self, key: Callable[[Instruction], Hashable]
     ) -> tuple[dict[Hashable, list[Instruction]], dict[Hashable, list[Instruction]]]:
-        """Those without a partner, by their key."""
+        """The instructions without a partner, by their key."""
         olds: dict[Hashable, list[Instruction]] = defaultdict(list)
         news: dict[Hashable, list[Instruction]] = defaultdict(list)
         for instr in self.old.instructions:

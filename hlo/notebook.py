@@ -1,4 +1,4 @@
-"""How notebooks show modules, passes, rules and buffers.
+"""The display of modules, passes, rules and buffers in notebooks.
 
 A notebook asks an object for `_repr_html_` or `_repr_svg_`. Pictures are drawn far from here, by
 packages that know the language and not the other way round, so whoever draws says so in the
@@ -26,7 +26,7 @@ def _drawers(form: str) -> tuple[Callable[[object], str | None], ...]:
 
 
 def picture(thing: object, form: str) -> str | None:
-    """What a notebook shows of an object; None if nobody draws such.
+    """The picture of an object in a notebook; None if nobody draws such.
 
     Parameters
     ----------

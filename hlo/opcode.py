@@ -46,7 +46,7 @@ TRAITS: Final = {
 
 @dataclass(frozen=True)
 class Opcode:
-    """What the language knows of one opcode.
+    """The row of one opcode in the language's table.
 
     Attributes
     ----------

@@ -72,7 +72,7 @@ def stats(module: Module, largest: int = 5) -> Stats:
 
 
 def depth(computation: Computation) -> int:
-    """How many instructions the longest chain of operands has."""
+    """The number of instructions of the longest chain of operands."""
     below: dict[Instruction, int] = {}
     for instr in computation.instructions:
         below[instr] = 1 + max((below[operand] for operand in instr.operands), default=0)

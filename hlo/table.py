@@ -21,7 +21,7 @@ Specific = TypeVar("Specific")
 
 
 class OpTable(Generic[Entry]):
-    """What one package knows of each opcode.
+    """A package's table of opcodes.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ def called_first(*starts: Computation) -> list[Computation]:
 
 
 def callers(module: Module) -> dict[Computation, list[Instruction]]:
-    """Which instructions call each computation of a module, in order."""
+    """The callers of each computation of a module, in order."""
     found: dict[Computation, list[Instruction]] = {c: [] for c in module.computations}
     for computation in module.computations:
         for instr in computation.instructions if computation.callees else ():
@@ -158,7 +158,7 @@ def rebuild(
 
 
 class _Rebuilding:
-    """What stands for each instruction from now on, and the new order.
+    """The replacement of each instruction, and the new order.
 
     Attributes
     ----------

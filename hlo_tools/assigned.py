@@ -20,7 +20,7 @@ _NOT_EMITTED = ("HLO181", "HLO115")
 
 
 class Assigned(NamedTuple):
-    """Where the arrays of a module lie in its C.
+    """The buffer assignment of a module's C.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Assigned(NamedTuple):
 
 
 def assigned(module: Module) -> Assigned:
-    """Where the arrays of a module lie in its C; for a module without C, where they could lie."""
+    """The buffer assignment of a module's C, or of the optimizer for a module without C."""
     # It takes as long to import as all the rest.
     from emit_c.program.emit import emit  # noqa: PLC0415
 

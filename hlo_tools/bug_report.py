@@ -40,7 +40,7 @@ _MOST_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class BugReport:
-    """What was run, and what came of it.
+    """A run, and its outcome.
 
     Attributes
     ----------

@@ -41,7 +41,7 @@ class ArgumentElement(NamedTuple):
 
 @dataclass(frozen=True)
 class Influence:
-    """What the elements of a result come from.
+    """The sources of each element of a result.
 
     Attributes
     ----------

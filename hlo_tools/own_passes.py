@@ -70,12 +70,12 @@ class Own:
 
     @property
     def name(self) -> str:
-        """That of the pass."""
+        """The same as of the pass."""
         return self.inner.name
 
     @property
     def promise(self) -> Promise:
-        """That of the pass."""
+        """The same as of the pass."""
         return promise_of(self.inner)
 
     def run(self, module: Module, log: Log) -> Module:
@@ -125,7 +125,7 @@ def find_pipeline(text: str) -> Pipeline:
 
 
 def named_pass(name: str) -> PassMaker:
-    """What the name of a pass stands for: `FILE.py:NAME`, a pass of the optimizer, or another's."""
+    """The pass of a name: `FILE.py:NAME`, a pass of the optimizer, or another's."""
     if ".py:" in name or name.endswith(".py"):
         return own_pass(name)
     installed = entry_points(group=GROUP, name=name) if name not in PASSES else ()

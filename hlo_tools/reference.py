@@ -74,7 +74,7 @@ def opcode_files(name: str) -> dict[str, str]:
 
 
 def opcode_page(name: str, example: Example, picture: Picture) -> str:
-    """What the tables know of an opcode, and an example that was run."""
+    """The page of an opcode: the tables' rows, and an example that was run."""
     row = OPCODES[name]
     parts = [f"# {name}\n\n{MADE}{name}: {row.summary}."]
     parts.append(f"![{name}, drawn](pictures/{name}.svg)\n\n{picture.legend}")
@@ -89,7 +89,7 @@ def opcode_page(name: str, example: Example, picture: Picture) -> str:
 
 
 def value_text(name: str) -> str:
-    """What an opcode gives, and how the interpreter computes it.
+    """The meaning of an opcode, and the interpreter's code for it.
 
     That is a line for each kind of numbers where an opcode works on each, or else a function.
     """
@@ -142,7 +142,7 @@ def formulas_of(name: str) -> Iterator[str]:
 
 
 def docstring(entry: Any) -> str:
-    """What a function says of itself, up to its sections."""
+    """The docstring of a function, up to its sections."""
     text = inspect.getdoc(entry) or ""
     return (
         text.partition("\n\nParameters\n")[0]

@@ -77,7 +77,7 @@ def run(
     most: int = MOST_EVENTS,
     devices: int | None = None,
 ) -> Value:
-    """What a module gives, on as many devices as it names, with each other's arguments turned.
+    """The values of a module on as many devices as it names, with each other's arguments turned.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def leaves(value: Value) -> list[Any]:
 def run_shaken(
     module: Module, arguments: Sequence[Value], promise: Promise, random: Random
 ) -> Value:
-    """What a module gives on one device if every computed float is as wrong as a promise allows."""
+    """The value of a module if every computed float is as wrong as a promise allows."""
     frame = ShakenFrame(module, promise, random)
     with quiet():
         return frame.call(module.entry, *checked_arguments(module.entry, list(arguments)))

@@ -52,7 +52,7 @@ USUAL_SHARED = 48 << 10
 
 
 def missing() -> str:
-    """Why there is no GPU to run on; empty if there is one."""
+    """The reason why there is no GPU to run on; empty if there is one."""
     try:
         driver = import_module("pycuda.driver")
     except ImportError as error:

@@ -36,7 +36,7 @@ def shared_array(shape: Sequence[int], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def apart(launch: Callable[[], tuple[Finding, ...]]) -> tuple[Finding, ...]:
-    """What a launch finds, in a process of its own where the system can start one.
+    """The findings of a launch, in a process of its own where the system can start one.
 
     Raises
     ------

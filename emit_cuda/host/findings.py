@@ -33,7 +33,7 @@ _SHARED, _DYNAMIC, _NOWHERE = -1, -2, -3
 
 
 class CSpot(ctypes.Structure):
-    """Where a thread was."""
+    """The position of a thread."""
 
     thread: ctypes.Array[ctypes.c_uint]
     block: ctypes.Array[ctypes.c_uint]

@@ -50,7 +50,7 @@ _PARTS = {"float": 4, "double": 8, "int": 4, "uint": 4, "ushort": 2, "short": 2,
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What the threads of a warp load or store together.
+    """One load or store by the threads of a warp.
 
     Attributes
     ----------

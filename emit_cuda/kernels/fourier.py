@@ -126,7 +126,7 @@ class _Fourier:
         self.found: list[Stage] = []
 
     def launches(self, lengths: dict[int, int]) -> list[Stage]:
-        """Those of all dimensions; of real results the last dimension comes last."""
+        """The launches of all dimensions; of real results the last dimension comes last."""
         axes = sorted(lengths, reverse=True)
         if self.type == "IRFFT":
             axes = [*axes[1:], axes[0]]

@@ -64,7 +64,7 @@ def writer_of(stage: Stage) -> Callable[..., Any]:
 
 
 def launch_text(stage: Stage) -> str:
-    """What each thread of a launch does, as C, under its kind, its grid and its block."""
+    """The C of a launch's threads, under its kind, its grid and its block."""
     grid, block = (",".join(map(str, each)) for each in (stage.grid, stage.block))
     shared = "".join(f"  shared {kind} {name}[{size}];\n" for kind, name, size in stage.shared)
     return f"// {stage.kind}: grid ({grid}), block ({block})\n{shared}{text(stage.statements)}"

@@ -63,7 +63,7 @@ class Product(ABC):
 
     @abstractmethod
     def operand(self, side: int, batch: Sum, free: Sum, deep: Sum) -> tuple[Expr | None, Index]:
-        """Where an element of a matrix is in an operand, and the condition that it is there.
+        """The index of a matrix's element in an operand, and the condition that it is there.
 
         Returns
         -------
@@ -109,7 +109,7 @@ class DotProduct(Product):
         return self.dot.operands[side].shape.rank - 1 in self.sides[side][1]
 
     def operand(self, side: int, batch: Sum, free: Sum, deep: Sum) -> tuple[None, Index]:
-        """Where an element of a matrix is in an operand."""
+        """The index of a matrix's element in an operand."""
         batches, contracting, frees = self.sides[side]
         at = dict(zip(batches, place(batch, self.batches), strict=True))
         at |= dict(zip(contracting, place(deep, self.depths), strict=True))
@@ -159,7 +159,7 @@ class ConvolutionProduct(Product):
         return last == self.labels.input_feature and self.contracted[-1] == feature
 
     def operand(self, side: int, batch: Sum, free: Sum, deep: Sum) -> tuple[Expr | None, Index]:
-        """Where an element of a matrix is in the input or the kernel; zero is in neither."""
+        """The index of a matrix's element in the input or the kernel; a zero is in neither."""
         labels, kernel = self.labels, self.dot.operands[1].shape.dims
         inside = dict(zip(self.contracted, place(deep, self.depths), strict=True))
         if side == 1:

@@ -118,7 +118,7 @@ class _Reduction(ABC):
 
     @abstractmethod
     def blocks(self) -> int:
-        """How many blocks there are, if each folds all that belongs together."""
+        """The number of blocks, if each folds all that belongs together."""
 
     @abstractmethod
     def first(self) -> Stage:

@@ -88,7 +88,7 @@ def thread_number(block: int, kind: str = "s64") -> Expr:
 
 
 def block_for(threads: int) -> int:
-    """How many threads a block has of so many."""
+    """The block size for so many threads."""
     return min(BLOCK, -(-threads // WARP) * WARP)
 
 

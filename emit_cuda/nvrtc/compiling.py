@@ -41,7 +41,7 @@ _USAGE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a kernel takes of a multiprocessor.
+    """The resources of a multiprocessor that a kernel takes.
 
     Attributes
     ----------

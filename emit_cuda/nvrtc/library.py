@@ -58,7 +58,7 @@ class Nvrtc:
 
 
 def missing() -> str:
-    """Why nothing can be compiled by NVRTC; empty if it can."""
+    """The reason why NVRTC compiles nothing; empty if it does."""
     return "" if any(_libraries()) else f"NVRTC is not installed: {ADVICE}"
 
 

@@ -1,4 +1,4 @@
-"""How many blocks of a kernel a multiprocessor holds at once, and what limits them.
+"""Occupancy: the blocks of a kernel that a multiprocessor holds at once, and their limit.
 
 References
 ----------
@@ -20,7 +20,7 @@ WARP = 32
 
 @dataclass(frozen=True, slots=True)
 class Multiprocessor:
-    """What a multiprocessor has for its blocks.
+    """The resources of a multiprocessor.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ MULTIPROCESSORS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """How full a multiprocessor is.
+    """The occupancy of a multiprocessor.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Occupancy:
 def occupancy(
     usage: Usage, threads: int, shared_bytes: int = 0, architecture: str = "sm_90"
 ) -> Occupancy:
-    """How many blocks of a kernel a multiprocessor holds at once.
+    """The number of blocks of a kernel that a multiprocessor holds at once.
 
     Parameters
     ----------

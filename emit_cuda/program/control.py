@@ -62,5 +62,5 @@ class _Controlled(CudaSchedule):
 
 
 def write_steps(module: CudaModuleWriter, computation: Computation) -> tuple[Step, ...]:
-    """What a computation does, on memory that is not placed yet."""
+    """The steps of a computation, on memory that is not placed yet."""
     return _Controlled(module, computation).finished()

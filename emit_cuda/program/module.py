@@ -57,7 +57,7 @@ class CudaModuleWriter:
         self._steps: dict[Computation, tuple[Step, ...]] = {}
 
     def steps_of(self, computation: Computation) -> tuple[Step, ...]:
-        """What a computation does, on memory that is not placed yet."""
+        """The steps of a computation, on memory that is not placed yet."""
         if computation not in self._steps:
             self._steps[computation] = self.write(self, computation)
         return self._steps[computation]

@@ -1,4 +1,4 @@
-"""Which values of a module share memory on a GPU."""
+"""The aliasing of values on a GPU."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Rules(buffers.Rules):
-    """Which instructions need no memory on a GPU, or may write into an operand's."""
+    """The rules of aliasing on a GPU."""
 
     def __init__(self, module: Module) -> None:
         super().__init__(module, emits_cuda)

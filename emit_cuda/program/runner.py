@@ -35,7 +35,7 @@ class Graphs:
         self._kept: OrderedDict[tuple[Any, ...], RecordedGraph | None] = OrderedDict()
 
     def get(self, key: tuple[Any, ...]) -> RecordedGraph | None:
-        """What was recorded; None if nothing was."""
+        """The recorded graph; None if there is none."""
         return self._kept.get(key)
 
     def is_new(self, key: tuple[Any, ...]) -> bool:

@@ -232,7 +232,7 @@ class CudaSchedule(Schedule):
 
 
 def pointed(kernel: shared.Kernel, used: Sequence[str]) -> tuple[tuple[str, ...], tuple[bool, ...]]:
-    """What a launch points to, and which of it the kernel may write to."""
+    """The arrays of a launch, and those of them that the kernel may write to."""
     return tuple(used), tuple(not is_const(kernel.arguments[p].kind) for p in used)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Where an instruction came from in the user's program.
+    """The origin of an instruction in the user's program.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What opcodes that call computations, or take values out of tuples, are told."""
+"""Attributes of opcodes that call computations, or take values out of tuples."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ API_VERSIONS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetTupleElement(Attrs):
-    """Which element."""
+    """The index of the element."""
 
     index: int = required("int")
 

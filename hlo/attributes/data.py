@@ -1,4 +1,4 @@
-"""What opcodes that make, move or transform elements one by one are told."""
+"""Attributes of opcodes that make, move or transform elements one by one."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class RngGetAndUpdateState(Attrs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accuracy(Attrs):
-    """How exact a transcendental function must be."""
+    """The accuracy of a transcendental function."""
 
     result_accuracy: ResultAccuracy | None = optional("result_accuracy", None)
 
@@ -129,7 +129,7 @@ class DynamicSlice(Attrs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gather(Attrs):
-    """Which dimensions of operand, indices and result play which role."""
+    """The roles of the dimensions of operand, indices and result."""
 
     offset_dims: tuple[int, ...] = required("ints")
     collapsed_slice_dims: tuple[int, ...] = required("ints")
@@ -143,7 +143,7 @@ class Gather(Attrs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scatter(Attrs):
-    """Which dimensions of operand, indices and updates play which role."""
+    """The roles of the dimensions of operand, indices and updates."""
 
     update_window_dims: tuple[int, ...] = required("ints")
     inserted_window_dims: tuple[int, ...] = required("ints")

@@ -1,4 +1,4 @@
-"""What opcodes that speak to other devices, or to the host, are told."""
+"""Attributes of opcodes that speak to other devices, or to the host."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class Kind(NamedTuple):
 
 
 def wrong_value(spec: AttributeSpec, value: Any) -> str | None:
-    """Why an attribute can't have a value, as the end of a sentence; None if it can.
+    """The reason why an attribute can't have a value, to end a sentence; None if it can.
 
     Of kinds that are rarely built by hand, every value is taken: what reads it will tell.
     """

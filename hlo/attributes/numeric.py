@@ -1,4 +1,4 @@
-"""What opcodes that combine elements are told: products, windows, order, linear algebra."""
+"""Attributes of opcodes that combine elements: products, windows, order, linear algebra."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TRANSPOSES = ("TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DotDims(Attrs):
-    """Which dimensions are batch and which are summed over."""
+    """The batch dimensions, and those that are summed over."""
 
     lhs_batch_dims: tuple[int, ...] = optional("ints", ())
     lhs_contracting_dims: tuple[int, ...] = optional("ints", (), always=True)
@@ -81,7 +81,7 @@ class Sort(Attrs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopK(Attrs):
-    """How many extremes of the last dimension, and which."""
+    """The number of extremes of the last dimension, and their kind."""
 
     k: int = required("int")
     largest: bool = optional("bool", default=True, always=True)
@@ -100,7 +100,7 @@ class Scan(Attrs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cholesky(Attrs):
-    """Which triangle is read and written."""
+    """The triangle that is read and written."""
 
     lower: bool = optional("bool", default=False)
 

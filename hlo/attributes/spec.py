@@ -1,4 +1,4 @@
-"""How an attribute is declared: everything that parser, printer and `hlo ops` know of it."""
+"""Declarations of attributes: everything that parser, printer and `hlo ops` know of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self, cast
 
 @dataclass(frozen=True, slots=True)
 class AttributeSpec:
-    """What parser and printer know of one attribute.
+    """The declaration of one attribute, for parser and printer.
 
     Attributes
     ----------
@@ -51,11 +51,11 @@ def optional(
 
 
 class Attributed(Protocol):
-    """What has attributes: an instruction."""
+    """An object with attributes: an instruction."""
 
     @property
     def attrs(self) -> Attrs:
-        """Those of its opcode."""
+        """The attributes of its opcode."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""What an error code is."""
+"""Error codes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What one error code means.
+    """The meaning of an error code.
 
     Attributes
     ----------

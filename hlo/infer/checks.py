@@ -190,7 +190,7 @@ def compatible(a: Shape, b: Shape, *, precision: bool = True) -> bool:
 
 
 def dynamic_flags(shape: Shape) -> tuple[bool, ...]:
-    """Which dimensions have a run-time size, one flag a dimension."""
+    """A flag for each dimension: whether its size is known at run time only."""
     return shape.dynamic or (False,) * shape.rank
 
 

@@ -1,4 +1,4 @@
-"""How large a value may be: its bytes must be countable in 64 bits, as XLA counts them."""
+"""The limits of the size of a value: its bytes must be countable in 64 bits, as XLA counts them."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def expect_window(window: Window, rank: int) -> None:
 
 
 def window_positions(window: Window, dims: tuple[int, ...]) -> tuple[int, ...]:
-    """How many places the window takes along each dimension."""
+    """The number of places of the window along each dimension."""
     return tuple(
         UNBOUNDED if size == UNBOUNDED else dim.positions(size)
         for dim, size in zip(window, dims, strict=True)

@@ -39,7 +39,7 @@ _ALIASING = {"custom-call", "fusion"}
 
 
 class ComputationReader(Protocol):
-    """What reads the instructions of a computation, as far as it is needed here."""
+    """A reader of a computation's instructions, as far as it is needed here."""
 
     scope: TextScope
     operands: OperandText

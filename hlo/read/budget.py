@@ -1,4 +1,4 @@
-"""How much more a text may stand for than it says.
+"""The limit of how much more a text may stand for than it says.
 
 A shape that is left out is worked out from the operands, and twenty tuples of tuples hold a million
 arrays; `constant(1)` is as many bytes as its shape says. What a text writes out, it may have; what

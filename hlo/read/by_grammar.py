@@ -127,7 +127,7 @@ class GrammarReader:
         return read(kind, piece.text, self.span(piece))
 
     def span(self, piece: Piece) -> Span:
-        """Where a piece stands in the source."""
+        """The span of a piece in the source."""
         return Span(self.source, piece.start, piece.end)
 
     def error(self, message: str, piece: Piece, *notes: str) -> HloError:

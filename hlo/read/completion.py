@@ -1,4 +1,4 @@
-"""What XLA's parser works out by itself, whatever the text says or leaves open.
+"""The facts that XLA's parser works out by itself, whatever the text says or leaves open.
 
 A short text leaves out shapes that follow from the operands; and some facts XLA never reads from
 the text at all, such as the shape of a send. Everything here is applied to an instruction as soon

@@ -89,14 +89,14 @@ def _shaped_literal(split: ShapedLiteral, span: Span | None) -> Literal:
 
 
 class _BadLiteralError(Exception):
-    """Why a text is no literal of its shape; `word` is what is wrong in it, if known."""
+    """The reason why a text is no literal of its shape; `word` is the wrong one, if known."""
 
     def __init__(self, message: str, word: str = "") -> None:
         super().__init__(message)
         self.word = word
 
     def place(self, text: str, span: Span) -> Span:
-        """Where the word stands in a text that fills a span."""
+        """The span of the word in a text that fills a span."""
         found = re.search(rf"(?<![^\s{{}},(]){re.escape(self.word)}(?![^\s{{}},)])", text)
         return span.part(*found.span()) if found and self.word else span
 

@@ -25,7 +25,7 @@ def load(path: str | PathLike[str]) -> Module:
 
 
 def read_bytes(path: str | PathLike[str]) -> bytes:
-    """What is in a file.
+    """The bytes of a file.
 
     Raises
     ------

@@ -141,7 +141,7 @@ class _ModuleReader:
         return made
 
     def instruction_text(self, scope: TextScope) -> InstructionText:
-        """What reads the instructions of a computation."""
+        """The reader of a computation's instructions."""
         return InstructionText(scope)
 
     def inline(self, body: Sequence[InstructionSyntax], start: int) -> Computation:
@@ -186,5 +186,5 @@ class _FastModuleText(_ModuleReader):
     """A module that is read by short cuts."""
 
     def instruction_text(self, scope: TextScope) -> InstructionText:
-        """What reads the instructions of a computation."""
+        """The reader of a computation's instructions."""
         return FastInstructions(scope)

@@ -1,4 +1,4 @@
-"""What the methods behind the rules of `hlo.lark` have in common."""
+"""Functions that the methods behind the rules of `hlo.lark` share."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def integers(tokens: Any) -> tuple[int, ...]:
 
 
 def present(items: Any) -> tuple[Any, ...]:
-    """What is there, of a list in which absent parts are None."""
+    """The present parts of a list in which absent ones are None."""
     return tuple(item for item in items if item is not None)
 
 

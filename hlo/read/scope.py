@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class InstructionReader(Protocol):
-    """What reads the instructions of a computation into a scope."""
+    """A reader of a computation's instructions into a scope."""
 
     def read(self, syntax: Any) -> None:
         """Read an instruction, or some of them."""
@@ -28,7 +28,7 @@ class InstructionReader(Protocol):
 
 
 class ModuleText(Protocol):
-    """What the reader of a computation needs to know of the module around it."""
+    """The module around a computation, for the reader of the latter."""
 
     reader: GrammarReader
     computations: dict[str, Computation]
@@ -43,7 +43,7 @@ class ModuleText(Protocol):
         ...
 
     def instruction_text(self, scope: TextScope) -> InstructionReader:
-        """What reads the instructions of a computation into a scope."""
+        """A reader of a computation's instructions into a scope."""
         ...
 
 

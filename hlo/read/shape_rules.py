@@ -1,4 +1,4 @@
-"""What the rules of `hlo.lark` for shapes and layouts build.
+"""The rules of `hlo.lark` for shapes and layouts, and the objects that they build.
 
 A method a rule. Each gets what its rule matched: tokens, results of inner rules, and None for
 parts in brackets that were absent.

@@ -103,7 +103,7 @@ class FrameTables:
 
 
 def source_place(module: Module, instr: Instruction) -> str:
-    """Where the user wrote an instruction, as `model.py:42`; "" where the text does not say.
+    """The user's line of an instruction, as `model.py:42`; "" where the text has none.
 
     The metadata says so itself, or names a row of the module's tables that does.
     """

@@ -59,7 +59,7 @@ _WORD = re.compile(r"%?[\w.\-]+|.", re.DOTALL)
 
 
 def syntax_error(error: UnexpectedInput, rule: str, source: Source, piece: Piece) -> HloError:
-    """What Lark finds wrong with a piece of a text.
+    """The error that Lark finds in a piece of a text.
 
     Parameters
     ----------

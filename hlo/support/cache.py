@@ -1,4 +1,4 @@
-"""Where PyHLO keeps on disk what is slow to make and can be made again at any time.
+"""The cache on disk, for files that are slow to make and can be made again.
 
 What others could write to is not used: a library in the cache is loaded, and so is run. Every file
 ends with a digest of what stands before it, which is looked at before anything else is done with
@@ -105,7 +105,7 @@ def sealed(data: Data) -> bytes:
 
 
 def read_sealed(path: Path) -> bytes | None:
-    """What a sealed file holds; None if there is none, or none that fits, which is removed."""
+    """The content of a sealed file; None if there is none, or none that fits, which is removed."""
     try:
         data = path.read_bytes()
     except OSError:
@@ -133,7 +133,7 @@ def write_sealed(path: Path, data: Data) -> bool:
 
 
 def remains(folder: Path) -> Iterator[Path]:
-    """What killed processes left unfinished in a folder."""
+    """The unfinished files of killed processes in a folder."""
     oldest = time.time() - _UNFINISHED_SECONDS
     for pattern in _UNFINISHED:
         for path in folder.glob(pattern):

@@ -1,4 +1,4 @@
-"""Which compilers of C and C++ the system has, and what it understands."""
+"""The system's compilers of C and C++, and the flags that they understand."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def macros(command: tuple[str, ...]) -> frozenset[str]:
 
 @cache
 def described() -> str:
-    """What the system tells of the processor, for the key of a cache that machines may share."""
+    """The description of the processor, for the key of a cache that machines may share."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

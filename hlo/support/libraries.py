@@ -58,7 +58,7 @@ def find_library(name: str) -> Path | None:
 
 
 def libraries_folder() -> Path:
-    """Where libraries are kept."""
+    """The folder of compiled libraries."""
     return cache_folder("libraries") or own_folder()
 
 

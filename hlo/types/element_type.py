@@ -20,7 +20,7 @@ Kind = Literal["pred", "signed", "unsigned", "float", "complex", "none"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ElementType:
-    """What one element of an array is.
+    """The type of the elements of an array.
 
     Compared by identity: there is one object a type, in `ELEMENT_TYPES`.
 

@@ -1,4 +1,4 @@
-"""How a reshape groups dimensions: which neighbours before hold the elements of which after."""
+"""Groups of dimensions of a reshape: neighbours before, and those after with their elements."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def common_factors(before: Sequence[int], after: Sequence[int]) -> Iterator[tupl
 
 
 def reshaped_groups(before: Dims, after: Dims) -> list[tuple[Dims, Dims]]:
-    """Which neighbouring dimensions a reshape turns into which, in the smallest groups.
+    """The smallest groups of neighbouring dimensions, before and after a reshape.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def reshaped_groups(before: Dims, after: Dims) -> list[tuple[Dims, Dims]]:
 
 
 def _leading_ones(dims: Dims, sizes: Dims) -> int:
-    """How many dimensions of size 1 come before a larger one; 0 where none does."""
+    """The number of dimensions of size 1 before a larger one; 0 where there is none."""
     return next((i for i, d in enumerate(dims) if sizes[d] != 1), 0)
 
 

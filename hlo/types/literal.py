@@ -44,7 +44,7 @@ class Literal:
 
     @property
     def words(self) -> int:
-        """How many whole words of 32 bits its elements fill."""
+        """The number of whole words of 32 bits that its elements fill."""
         own = self.array.nbytes // 4 if self.array is not None else 0
         return own + sum(element.words for element in self.elements)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def mantissa_bits(element_type: ElementType) -> int:
-    """How many bits of a floating-point type hold its mantissa, the hidden one not counted."""
+    """The width in bits of a floating-point type's mantissa, without the hidden bit."""
     finfo: Any = ml_dtypes.finfo
     return int(finfo(element_type.dtype).nmant)
 

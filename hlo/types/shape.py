@@ -102,7 +102,7 @@ class Shape:
     # Passes ask these of every instruction, again and again.
     @cached_property
     def rank(self) -> int:
-        """How many dimensions there are."""
+        """The number of dimensions."""
         return len(self.dims)
 
     @cached_property
@@ -132,7 +132,7 @@ class Shape:
 
     @cached_property
     def size(self) -> int:
-        """How many elements an array has (at most, if dynamic); 0 for what is not an array."""
+        """The number of elements of an array (at most, if dynamic); 0 of anything else."""
         return prod(self.dims) if self.is_array else 0
 
     @cached_property
@@ -241,16 +241,16 @@ class Shape:
 
     @cached_property
     def text(self) -> str:
-        """As HLO text spells it, with layouts."""
+        """The shape as HLO text spells it, with layouts."""
         return self._spell(layouts=True)
 
     @cached_property
     def text_without_layout(self) -> str:
-        """As HLO text spells it, without layouts."""
+        """The shape as HLO text spells it, without layouts."""
         return self._spell(layouts=False)
 
     def __str__(self) -> str:
-        """As HLO text spells it, with layouts."""
+        """The shape as HLO text spells it, with layouts."""
         return self.text
 
     def __repr__(self) -> str:

@@ -143,7 +143,7 @@ class Mesh:
 
 @dataclass(frozen=True, slots=True)
 class NamedDim:
-    """How one dimension is split over mesh axes; `open` dimensions may be split further."""
+    """The split of one dimension over mesh axes; `open` dimensions may be split further."""
 
     axes: tuple[SubAxis, ...] = ()
     open: bool = False
@@ -164,7 +164,7 @@ class NamedSharding:
 
 @dataclass(frozen=True, slots=True)
 class Sharding:
-    """How a value is spread over devices.
+    """The distribution of a value over devices.
 
     Attributes
     ----------

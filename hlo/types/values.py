@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WindowDim:
-    """How a window moves along one dimension.
+    """The movement of a window along one dimension.
 
     All counts are in elements. `pad_low` and `pad_high` may be negative, which crops. Dilation by
     d puts d - 1 holes between neighbours: of the base (the array) or of the window itself.
@@ -142,7 +142,7 @@ class Sparsity:
 
 @dataclass(frozen=True, slots=True)
 class SparsityConfig:
-    """Which operands of a convolution are sparse."""
+    """The sparse operands of a convolution."""
 
     lhs: Sparsity | None = None
     rhs: Sparsity | None = None

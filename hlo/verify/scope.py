@@ -1,4 +1,4 @@
-"""What a rule of the verifier may look at besides the instruction itself."""
+"""The surroundings of an instruction, for the rules of the verifier."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ModuleScope:
 
     @cached_property
     def callers(self) -> dict[Computation, list[Instruction]]:
-        """Which instructions call each computation."""
+        """The callers of each computation."""
         return callers(self.module)
 
     @property

@@ -26,7 +26,7 @@ LARGE_CONSTANT = 10
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to print, named as in XLA's HloPrintOptions.
+    """The options of printing, named as in XLA's HloPrintOptions.
 
     Attributes
     ----------
@@ -275,7 +275,7 @@ def _async_form(instr: Instruction) -> tuple[str, Instruction | None]:
 
 
 def wrapped_instruction(start: Instruction) -> Instruction | None:
-    """What an async-start runs, if it is one instruction applied to the operands, in order.
+    """The instruction that an async-start runs on its operands, if it is just one.
 
     XLA asks only that there is nothing else but parameters, and so loses in print which of them
     the instruction uses. Nor does it mind that `copy-start` is an opcode of its own, as which it

@@ -44,7 +44,7 @@ USUAL = frozenset({"parameter", "constant", "tuple", "get-tuple-element"})
 
 @dataclass
 class Aim:
-    """What a pass looks for.
+    """The aim of a pass: the opcodes and shapes that it looks for.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ def _common() -> Counter[str]:
 
 
 def aim_of(pass_: Pass) -> Aim:
-    """What a pass, or all passes of a pipeline, look for."""
+    """The aim of a pass, or of all passes of a pipeline."""
     aim = Aim()
     for each in members(pass_):
         PassReader(aim, each).read()

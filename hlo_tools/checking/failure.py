@@ -50,7 +50,7 @@ class Failure:
 
     @property
     def instructions(self) -> int:
-        """How many instructions the module has, parameters and called computations included."""
+        """The number of instructions of the module, parameters and called computations included."""
         return sum(1 for _ in self.before.instructions())
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ class Failure:
 
 @dataclass
 class Outcome:
-    """What came of one module.
+    """The outcome of a pass on one module.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ def find_failure(
     most: int = MOST_EVENTS,
     most_after: int = MOST_EVENTS_AFTER,
 ) -> Failure | None:
-    """What is wrong with a pass on one module; None if nothing is.
+    """The failure of a pass on one module; None if there is none.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def runs(module: Module, arguments: Arguments) -> bool:
 
 
 def malformed(after: Any) -> str | None:
-    """What keeps a result from being a sound module."""
+    """The reason why a result is no sound module."""
     if not isinstance(after, Module):
         return f"its result is no module, but {after!r}"
     try:

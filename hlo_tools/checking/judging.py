@@ -1,4 +1,4 @@
-"""Whether two modules give the same for the same arguments, as far as a promise goes."""
+"""Equality of two modules' values for the same arguments, as far as a promise goes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def difference(
     want: Value,
     got: Value,
 ) -> Difference | None:
-    """How the value of a module differs from that of another by more than a promise explains.
+    """The difference of two modules' values beyond a promise.
 
     Parameters
     ----------

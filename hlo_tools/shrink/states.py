@@ -126,7 +126,7 @@ def _start(
 
 
 def _index(instr: Instruction) -> int | None:
-    """Which element of a tuple an instruction takes; None if it does something else."""
+    """The element of a tuple that an instruction takes; None if it does something else."""
     return instr.attrs.index if isinstance(instr.attrs, GetTupleElement) else None
 
 

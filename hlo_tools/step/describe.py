@@ -64,7 +64,7 @@ def kernel_head(stop: KernelStop, number: int, total: int) -> list[StyledLine]:
 
 
 def group(stop: Stop | KernelStop) -> tuple[object, ...]:
-    """What changes of one pass have in common."""
+    """The common description of a pass's changes."""
     return ("kernel", stop.pass_) if isinstance(stop, KernelStop) else ("run", stop.run)
 
 
@@ -177,7 +177,7 @@ def variables(event: Event) -> list[StyledLine]:
 
 
 def bound(value: Any) -> str:
-    """What a variable stands for."""
+    """The value of a rule's variable, in words."""
     if isinstance(value, Instruction):
         return repr(value)
     if isinstance(value, Computation):

@@ -284,7 +284,7 @@ class Stepper:
         return Shown(describe.source(stop.event.place, whole=stop.event.by is not None))
 
     def variables(self) -> Shown:
-        """What the variables of the rule stand for that made the last change."""
+        """The bindings of the last change's rule."""
         stop = self.stop
         event = stop.event if isinstance(stop, Stop) else None
         if event is None or not event.bindings:
@@ -292,7 +292,7 @@ class Stepper:
         return Shown(describe.variables(event))
 
     def value(self, name: str) -> Shown:
-        """What an instruction computes before and after the last change.
+        """The values of an instruction before and after the last change.
 
         Raises
         ------
@@ -320,7 +320,7 @@ class Stepper:
         return Shown(describe.instruction(self.module, instr, computation))
 
     def why(self, rule: str, name: str) -> Shown:
-        """Why a rule does not rewrite an instruction as it is now, or that it does."""
+        """The reason why a rule does not rewrite an instruction as it is now, or that it does."""
         instr, computation = self._instruction(name)
         return Shown(describe.reasons(self._rules(rule), instr, computation))
 

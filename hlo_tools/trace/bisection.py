@@ -122,7 +122,7 @@ def first_values(module: Module, name: str, inputs: Inputs) -> list[Any]:
 def first_difference(
     module: Module, inputs: Inputs, want: Any, tolerance: Promise
 ) -> Difference | None:
-    """How a module's value differs from another one."""
+    """The first difference of two modules' values."""
     for got, expected in zip(evaluate(module, per_device=inputs), want, strict=True):
         if difference := compare(got, expected, tolerance):
             return difference

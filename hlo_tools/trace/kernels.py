@@ -58,7 +58,7 @@ class KernelState:
 
 
 def kernel_stops(module: Module, target: str = "cpu") -> list[KernelStop]:
-    """What each pass over kernels changed, kernel by kernel.
+    """The changes of each pass over kernels, kernel by kernel.
 
     Parameters
     ----------

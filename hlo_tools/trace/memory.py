@@ -1,4 +1,4 @@
-"""Where the arrays of a module lie, and from when to when, as data for a picture."""
+"""The buffer assignment and live ranges of a module, as data for a picture."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def memory(module: Module) -> dict[str, Any]:
 
 
 def kind_of(allocation: Allocation) -> str:
-    """What an allocation is for."""
+    """The kind of an allocation."""
     if allocation.parameter is not None:
         return "parameter"
     if allocation.constant:

@@ -51,7 +51,7 @@ class PassRun:
 
     @property
     def place(self) -> SourceLine:
-        """Where it is written."""
+        """The line of the definition."""
         return place_of(type(innermost(self.pass_)).run)
 
     @property
@@ -83,7 +83,7 @@ class Recording:
 
     @property
     def last(self) -> Module:
-        """What the last pass made."""
+        """The module after the last pass."""
         return self.passes[-1].after if self.passes else self.module
 
 

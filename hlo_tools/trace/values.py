@@ -1,4 +1,4 @@
-"""What instructions compute on an input, evaluated when it is asked for."""
+"""The values of instructions on an input, evaluated when they are asked for."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def failure_of(arguments: Namespace, folder: Path) -> Failing:
 
 
 def count(case: Case) -> str:
-    """How large a case is."""
+    """The size of a case."""
     return counted(sum(1 for _ in case.module.instructions()), "instruction")
 
 

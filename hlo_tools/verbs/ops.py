@@ -66,7 +66,7 @@ def mark(table: OpTable[Any], opcode: str) -> str:
 
 
 def count(table: OpTable[Any]) -> int:
-    """How many opcodes a table knows."""
+    """The number of opcodes that a table knows."""
     return sum(opcode in table for opcode in OPCODES)
 
 

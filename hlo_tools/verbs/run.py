@@ -186,7 +186,7 @@ def run(arguments: Namespace) -> int:
 def chosen_runner(
     arguments: Namespace,
 ) -> Callable[[Module, Sequence[Sequence[Any]]], list[Value]]:
-    """What runs a module on the inputs of each device, watched as the options ask for."""
+    """The runner of a module on the inputs of each device, watched as the options ask for."""
     observed = bool(arguments.trace or arguments.stop_at_nan or arguments.stop_at_inf)
     runs = runner(arguments.platform, observed=observed, max_iterations=arguments.max_iterations)
     way = watched_runner(arguments)
@@ -271,7 +271,7 @@ def tell_of_elided(module: Module) -> None:
 def watched_runner(
     arguments: Namespace,
 ) -> Callable[[Module, Sequence[Sequence[Any]]], list[Value]] | None:
-    """What runs a module for a profile, or with sanitizers or checks; None if none is asked for."""
+    """The runner for a profile, sanitizers or checks; None if none is asked for."""
     profiles = arguments.profile or arguments.profile_trace
     others = arguments.sanitize or arguments.checked or arguments.no_library
     if not profiles and not others:

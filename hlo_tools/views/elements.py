@@ -134,7 +134,7 @@ def cell(x: float, y: float, width: float, value: Any, colours: Sequence[str]) -
 
 
 def width_of(array: Array) -> float:
-    """How wide the cells of an array must be."""
+    """The width of an array's cells."""
     return max([CELL, *(8 + LETTER * len(number(value)) for value in array.ravel())])
 
 

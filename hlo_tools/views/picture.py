@@ -56,7 +56,7 @@ class Panel:
         return sum(allocation.size for allocation in self.base)
 
     def up(self, address: float) -> float:
-        """Where an address is."""
+        """The height of an address in the picture."""
         return self.top + self.height * (1 - address / max(self.size, 1))
 
 
@@ -167,7 +167,7 @@ class _MemoryPicture:
         yield text(LEFT - 8, base, "in use", "end")
 
     def legend(self) -> Iterator[str]:
-        """What the colours mean."""
+        """The legend of the colours."""
         bottom = self.height - FOOT
         yield text(LEFT, bottom + 22, "instructions in the order in which they run", "small")
         x = LEFT

@@ -32,7 +32,7 @@ def library() -> ctypes.CDLL:
 
 
 def library_file() -> Path:
-    """Where the shared library is."""
+    """The path of the shared library."""
     folder = Path(scipy_openblas32.get_lib_dir())
     files = sorted(folder.glob(f"*{scipy_openblas32.get_library()}*"))
     return next(f for f in files if f.suffix in (".so", ".dylib", ".dll"))

@@ -1,4 +1,4 @@
-"""What JAX calls LAPACK's routines, and what it hands to them.
+"""JAX's names of LAPACK's routines, and their arguments.
 
 References
 ----------

@@ -44,7 +44,7 @@ _MOST = 2**31  # LAPACK counts in s32
 
 @dataclass(frozen=True)
 class Signature:
-    """What a custom call takes and gives.
+    """The operands and results of a custom call.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Signature:
         self, operands: list[Shape], results: list[Shape], types: tuple[str, ...],
         options: Options | None,
     ) -> str:  # fmt: skip
-        """What is wrong with shapes and options; "" if nothing is."""
+        """The fault of shapes and options; "" if there is none."""
         if len(operands) != len(self.operands):
             return f"takes {counted(len(self.operands), 'array')}, not {len(operands)}"
         least = sum(not optional for *_, optional in self.results)

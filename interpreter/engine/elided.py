@@ -40,7 +40,7 @@ def warn_of_elided(module: Module) -> None:
 
 
 def elided_text(module: Module) -> str:
-    """What to say of constants that the text leaves out; "" if there are none."""
+    """The warning about constants that the text leaves out; "" if there are none."""
     elided = [instr for instr in module.instructions() if is_elided(instr)]
     if not elided:
         return ""

@@ -33,7 +33,7 @@ def evaluate(
     observe: Callable[[Event], None] | None = None,
     max_iterations: int | None = None,
 ) -> Value:
-    """What a module's entry computation gives for some arguments.
+    """The value of a module's entry computation for some arguments.
 
     Parameters
     ----------

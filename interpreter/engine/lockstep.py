@@ -60,11 +60,11 @@ class Lockstep:
 
     @property
     def devices(self) -> int:
-        """How many devices there are."""
+        """The number of devices."""
         return self.replicas * self.partitions
 
     def run(self, bodies: Sequence[Callable[[], Any]]) -> list[Any]:
-        """What each device's function returns; the first error of any of them is raised."""
+        """The result of each device's function; the first error of any of them is raised."""
         results: list[Any] = [None] * len(bodies)
 
         def run_device(device: int) -> None:

@@ -1,4 +1,4 @@
-"""How much memory an evaluation will take, asked before any of it is taken.
+"""The memory of an evaluation, estimated before any of it is taken.
 
 HLO text is short and its shapes are not: a hundred bytes can ask for a petabyte.
 """

@@ -1,4 +1,4 @@
-"""Whether two results are equal, at the strength that a rewrite promised.
+"""Equality of two results, at the strength that a rewrite promised.
 
 A rule of the optimizer, a pass and a backend each promise how little they change: nothing at all
 (`BITS`), the signs of zeros (`ZERO_SIGN`), also what NaN and infinities become (`FINITE`), also
@@ -118,7 +118,7 @@ PROMISES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where a result breaks a promise.
+    """The first element at which a result breaks a promise.
 
     Attributes
     ----------

@@ -51,7 +51,7 @@ class Whole(Protocol):
         ...
 
     def translation_of(self, op: Operation) -> Callable[..., Instruction | Sequence[Instruction]]:
-        """How an operation becomes instructions."""
+        """The translation of an operation."""
         ...
 
 
@@ -93,7 +93,7 @@ class RegionScope:
         return self.unpacked(self.add(opcode, *operands, **rest), count)
 
     def annotations(self, op: Operation, backend_config: str = "") -> Annotations:
-        """What an operation says beside its meaning."""
+        """The annotations of an operation."""
         metadata = metadata_of(op.place, self.whole.program.places)
         sharding = sharding_of(op.attributes, op)
         if not (metadata or sharding or backend_config):
@@ -110,7 +110,7 @@ class RegionScope:
         return values[0] if len(values) == 1 else self.add("tuple", *values)
 
     def unpacked(self, value: Instruction, count: int) -> list[Instruction]:
-        """What `packed` has made one value of."""
+        """The values that `packed` has made one of."""
         return [value] if count == 1 else self.elements(value)
 
     def parameters(self, arguments: Iterable[BlockArgument]) -> None:

@@ -41,7 +41,7 @@ def translates(*names: str) -> Callable[[Translate], Translate]:
 
 
 def translation_of(op: Operation) -> Translate:
-    """How an operation becomes instructions.
+    """The translation of an operation.
 
     Raises
     ------

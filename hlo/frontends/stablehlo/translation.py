@@ -71,7 +71,7 @@ class Translation:
         return self._made[name]
 
     def translation_of(self, op: Operation) -> Translate:
-        """How an operation becomes instructions."""
+        """The translation of an operation."""
         return translation_of(op)
 
     def _header(self, entry: FuncOp, made: Computation) -> Header:

@@ -1,1 +1,1 @@
-"""What each operation of StableHLO becomes, by families."""
+"""Translations of StableHLO's operations, by families."""
