@@ -24,7 +24,7 @@ import numpy as np
 
 from emit_cuda import nvrtc
 from emit_cuda.devices import UNKNOWN
-from emit_cuda.gpu.graphs import DriverGraph, capturing, order, ordinal_of
+from emit_cuda.gpu.graphs import DriverGraph, capturing, let_wait, ordinal_of
 from emit_cuda.gpu.staging import Staging
 from hlo.errors.error import HloError
 from hlo.support.dlpack import CUDA
@@ -233,7 +233,7 @@ class GpuDevice:
     def order(self, before: int, after: int) -> None:
         """Let a stream wait for another one; both by handles, of which others may own one."""
         with self.current():
-            order(before, after)
+            let_wait(before, after)
 
     def synchronize(self) -> None:
         """Wait for all that was asked for.

@@ -95,7 +95,7 @@ def capturing(handle: int, graph: DriverGraph) -> Generator[None]:
     graph.record(stream)
 
 
-def order(before: int, after: int) -> None:
+def let_wait(before: int, after: int) -> None:
     """Let what a stream is asked from now on wait for all that another was asked until now.
 
     Parameters

@@ -111,7 +111,7 @@ class SharedFold:
         lane, warp = Name("threadIdx.x") % WARP, Name("threadIdx.x") / WARP
         pairs = list(zip(arrays, self.variables, strict=True))
         first = [Assign(item(Name(a), warp), Name(v)) for (_, a, _), (_, v) in pairs]
-        when(body, binary("==", lane, 0), first)
+        add_if(body, binary("==", lane, 0), first)
         body.add(BARRIER)
         with body.block() as last:
             for (_, array, _), (_, name) in pairs:
@@ -120,7 +120,7 @@ class SharedFold:
         if everywhere:
             body.add(*last)
         else:
-            when(body, binary("<", Name("threadIdx.x"), WARP), last)
+            add_if(body, binary("<", Name("threadIdx.x"), WARP), last)
         return tuple(arrays)
 
     def finish(self) -> list[Expr]:
@@ -167,7 +167,7 @@ def shared_fold(body: Body, instr: Instruction) -> SharedFold | None:
     return found if known and whole and neutrals else None
 
 
-def when(body: Body, condition: Expr, statements: Sequence[Statement]) -> None:
+def add_if(body: Body, condition: Expr, statements: Sequence[Statement]) -> None:
     """Run statements if a condition holds."""
     body.add(If(condition, tuple(statements)))
 

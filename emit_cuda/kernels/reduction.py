@@ -26,7 +26,7 @@ from codegen.expressions import Choose, Literal, Name, binary, conjoined, indexe
 from codegen.indexing import Sum, counter, linear
 from codegen.statements import For, live
 from emit_cuda.kernels import vectors
-from emit_cuda.kernels.folding import BARRIER, WARP, place, shared_fold, when
+from emit_cuda.kernels.folding import BARRIER, WARP, add_if, place, shared_fold
 from emit_cuda.kernels.stages import Stage
 from hlo import attributes as a
 
@@ -180,7 +180,7 @@ class _Reduction(ABC):
         if ragged:
             real = Name("blockIdx.x") * packed + x / group
             mine.append(binary("<", real, rows))
-        when(body, conjoined(mine), stored)
+        add_if(body, conjoined(mine), stored)
         return Stage((), (-(-rows // packed), 1, 1), (block, 1, 1), shared)
 
     def _join(self, group: int) -> Shared:
@@ -228,7 +228,7 @@ class _RowReduction(_Reduction):
         shared = self._join(group)
         with body.block() as kept:
             self.keep(Name("blockIdx.x"))
-        when(body, binary("==", Name("threadIdx.x"), 0), kept)
+        add_if(body, binary("==", Name("threadIdx.x"), 0), kept)
         return Stage((), (self.rows * self.parts, 1, 1), (group, 1, 1), shared)
 
 
@@ -277,7 +277,7 @@ class _ColumnReduction(_Reduction):
             else:
                 fold.store(self.outputs, at)
         mine = [binary("==", x, 0), *([binary("<", theirs, columns)] if columns % WARP else [])]
-        when(body, conjoined(mine), stored)
+        add_if(body, conjoined(mine), stored)
         grid = others * tiles * self.parts, 1, 1
         return Stage((), grid, (WARP, WARP, 1), tuple(arrays))
 

@@ -21,7 +21,7 @@ from codegen.expressions import Choose, Literal, Name, binary, indexed, item
 from codegen.indexing import Counter, Sum, counter, linear
 from codegen.statements import For, live
 from emit_cuda.kernels import vectors
-from emit_cuda.kernels.folding import WARP, place, shared_fold, when
+from emit_cuda.kernels.folding import WARP, add_if, place, shared_fold
 from emit_cuda.kernels.reduction import PACKED, threads_for
 from emit_cuda.kernels.stages import Stage
 from optimizer.fusion.rows import LEAVES
@@ -177,7 +177,7 @@ class _RowKernel:
                     body.assign(item(pointer, self.number), value)
         if stored:
             with body.when(self.mine):
-                when(body, binary("==", self.lane, 0), stored)
+                add_if(body, binary("==", self.lane, 0), stored)
         for instr in [*self.kept, *(f for folds in self.passes.folds for f in folds)]:
             scalars.pop(instr, None)
 
@@ -221,7 +221,7 @@ class _RowKernel:
             if width > 1:
                 made = tuple(vectors.Pack(self.kernel, v, width).around(made))
             if self.each * self.group != groups:
-                when(body, binary("<", r, groups), made)
+                add_if(body, binary("<", r, groups), made)
             else:
                 body.add(*made)
         body.add(For(k, self.each, tuple(iteration), unroll=bool(self.kept)))

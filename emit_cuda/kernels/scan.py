@@ -23,7 +23,7 @@ from codegen.indexing import Sum, counter, linear
 from codegen.opcodes.windows import windows_of
 from codegen.statements import Assign, For, If, live, renamed
 from emit_cuda.kernels import vectors
-from emit_cuda.kernels.folding import BARRIER, WARP, place, shared_fold, when
+from emit_cuda.kernels.folding import BARRIER, WARP, add_if, place, shared_fold
 from emit_cuda.kernels.reduction import STEP, parts_for
 from emit_cuda.kernels.stages import Stage, each_thread
 from hlo.types.values import WindowDim
@@ -174,7 +174,7 @@ class _RunningFold:
         shared = fold.join_block(THREADS // WARP)
         with body.block() as kept:
             body.assign(item(self.partial, Name("blockIdx.x")), self.total)
-        when(body, binary("==", Name("threadIdx.x"), 0), kept)
+        add_if(body, binary("==", Name("threadIdx.x"), 0), kept)
         return shared
 
     def _scan(self, output: Name) -> Shared:
@@ -212,7 +212,7 @@ class _RunningFold:
             """Statements for each of a thread's neighbours that exist."""
             if self.n % EACH == 0:
                 loop = vectors.Pack(self.kernel, e, EACH).around(store)
-                when(body, binary("<", vector * EACH, end), loop)
+                add_if(body, binary("<", vector * EACH, end), loop)
             else:
                 inside = binary("<", vector * EACH + Name(e), end)
                 body.add(For(e, EACH, (If(inside, tuple(store)),), unroll=True))
@@ -229,13 +229,13 @@ class _RunningFold:
         each(e, load)
         lane = body.let("s64", "lane", x % WARP)
         before = self._before_in_warp(lane)
-        when(body, binary("==", lane, WARP - 1), [Assign(item(warps, x / WARP), total)])
+        add_if(body, binary("==", lane, WARP - 1), [Assign(item(warps, x / WARP), total)])
         body.add(BARRIER)
         body.assign(total, carry)
         w = body.name("w")
         with body.block() as earlier:
             other = body.let(self.kind, "other", item(warps, Name(w)))
-            when(body, binary("<", Name(w), x / WARP), fold.join([other]))
+            add_if(body, binary("<", Name(w), x / WARP), fold.join([other]))
             body.add(*self._joined(carry, other))
         body.add(For(w, THREADS // WARP, tuple(earlier), unroll=True))
         body.add(*fold.join([before]))
@@ -254,7 +254,7 @@ class _RunningFold:
         body, step = self.body, 1
         while step < WARP:
             other = body.let(self.kind, "other", self.fold.from_lane_before(step))
-            when(body, binary(">=", lane, step), self.fold.join([other]))
+            add_if(body, binary(">=", lane, step), self.fold.join([other]))
             step *= 2
         # All lanes come to the shuffle, though the first one has no use for it.
         other = body.let(self.kind, "other", self.fold.from_lane_before(1))

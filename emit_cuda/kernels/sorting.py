@@ -39,7 +39,7 @@ from codegen.expressions import (
 from codegen.indexing import Sum, counter, linear
 from codegen.statements import Assign, Break, For, Forever, If, live
 from codegen.walk import spelled_out
-from emit_cuda.kernels.folding import BARRIER, WARP, place, when
+from emit_cuda.kernels.folding import BARRIER, WARP, add_if, place
 from emit_cuda.kernels.stages import SHARED_BYTES, Stage, each_thread
 from hlo import attributes as a
 
@@ -217,7 +217,7 @@ class _SortedTile:
                 for array, kind, value in zip(self.values, self.types, values, strict=True):
                     body.assign(item(array, j), body.stored(kind, value))
             if self.n % self.size:
-                when(body, binary("<", Name(name), self.count), inside)
+                add_if(body, binary("<", Name(name), self.count), inside)
             else:
                 body.add(*inside)
         self._loop(name, self.size, each)
@@ -253,7 +253,7 @@ class _SortedTile:
             tied = conjoined([binary("==", before, after), binary("<", y, x)])
             body.add(Assign(swap, before))
             body.add(If(tied, (Assign(swap, Literal(1)),)))
-        when(body, conjoined([binary("<", x, self.count), binary("<", y, self.count)]), compare)
+        add_if(body, conjoined([binary("<", x, self.count), binary("<", y, self.count)]), compare)
         forwards = binary("==", Group(Group(first >> Group(level + 1)) & 1), 0)
         wanted = body.let("pred", "forwards", forwards)
         turned = (Assign(item(self.order, first), y), Assign(item(self.order, second), x))

@@ -17,7 +17,7 @@ from codegen.indexing import Sum, counter, linear
 from codegen.opcodes.scalar import expression
 from codegen.statements import For
 from codegen.walk import spelled_out
-from emit_cuda.kernels.folding import BARRIER, when
+from emit_cuda.kernels.folding import BARRIER, add_if
 from emit_cuda.kernels.stages import Stage
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class Tiles:
                 if before is None:
                     del body.environment.scalars[product.dot]
             if conditions:
-                when(body, conjoined(conditions), stored)
+                add_if(body, conjoined(conditions), stored)
             else:
                 body.add(*stored)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Expr, Name, binary, conjoined, indexed, item
 from codegen.indexing import counter, delinear, linear
 from codegen.statements import For, live
-from emit_cuda.kernels.folding import BARRIER, WARP, when
+from emit_cuda.kernels.folding import BARRIER, WARP, add_if
 from emit_cuda.kernels.stages import Stage
 from hlo import attributes as a
 
@@ -115,6 +115,6 @@ class _TransposedTiles:
 
     def _add(self, conditions: Sequence[Expr], statements: Sequence[Statement]) -> None:
         if conditions:
-            when(self.body, conjoined(conditions), statements)
+            add_if(self.body, conjoined(conditions), statements)
         else:
             self.body.add(*statements)

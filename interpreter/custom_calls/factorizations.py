@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interpreter.custom_calls.lapack import LETTERS, blas, column_major, lapack, leading
+from interpreter.custom_calls.lapack import LETTERS, call_blas, column_major, lapack, leading
 from interpreter.custom_calls.lapack_names import SIGNATURES, ffi_targets
 from interpreter.custom_calls.options import config
 from interpreter.custom_calls.registry import custom_call
@@ -112,7 +112,7 @@ def trsm(letter: str, options: Options, a: Array, b: Array) -> tuple[Any, ...]:
     """X in op(A) X = B, or in X op(A) = B, where A is triangular."""
     how = [_letter(options, key) for key in ("side", "uplo", "trans_x", "diag")]
     one = np.ones((), b.dtype)
-    blas(letter + "trsm", *how, *b.shape, one, a, leading(a), b, leading(b))
+    call_blas(letter + "trsm", *how, *b.shape, one, a, leading(a), b, leading(b))
     return (b,)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from interpreter.custom_calls.factorizations import batched
 from interpreter.custom_calls.registry import custom_call
-from interpreter.custom_calls.signatures import Signature, checked, shaped
+from interpreter.custom_calls.signatures import Signature, checked, register_signature
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,7 +92,9 @@ def _moved(pivot: Any, row: Array, step: Any) -> tuple[Any, Array]:
     return pivot, row
 
 
-shaped(Signature("T[*,n] T[*,n] T[*,n] T[*,n,r] -> T[*,n,r]"), "tridiagonal_solve_perturbed_ffi")
+register_signature(
+    Signature("T[*,n] T[*,n] T[*,n] T[*,n,r] -> T[*,n,r]"), "tridiagonal_solve_perturbed_ffi"
+)
 custom_call("tridiagonal_solve_perturbed_ffi")(batched(solve_tridiagonal, (1, 1, 1, 2)))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interpreter.custom_calls.registry import custom_call
-from interpreter.custom_calls.signatures import Signature, shaped
+from interpreter.custom_calls.signatures import Signature, register_signature
 from interpreter.random import threefry
 
 if TYPE_CHECKING:
@@ -49,11 +49,11 @@ def lu_pivots_to_permutation(_frame: Frame, instr: Instruction, pivots: Array) -
     return rows
 
 
-shaped(
+register_signature(
     Signature("u32[*] u32[*] u32[*] u32[*] -> u32[*] u32[*]"),
     *("cu_threefry2x32_ffi", "hip_threefry2x32_ffi"),
 )
-shaped(
+register_signature(
     Signature("s32[*,p] -> s32[*,n]", needs="needs p <= n", holds=lambda s, _: s["p"] <= s["n"]),
     *("cu_lu_pivots_to_permutation", "hip_lu_pivots_to_permutation"),
 )

@@ -50,7 +50,7 @@ def lapack(routine: str, *arguments: int | str | np.ndarray[Any, Any]) -> int:
     return int(function(COLUMN_MAJOR, *map(_argument, arguments)))
 
 
-def blas(routine: str, *arguments: int | str | np.ndarray[Any, Any]) -> None:
+def call_blas(routine: str, *arguments: int | str | np.ndarray[Any, Any]) -> None:
     """Call a routine of BLAS by its Fortran interface, which takes everything by address."""
     converted = [_argument(value) for value in arguments]
     by_address = [a if isinstance(a, ctypes.c_void_p) else ctypes.byref(a) for a in converted]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from interpreter.custom_calls.signatures import FACTORED, Signature, letter_of, shaped
+from interpreter.custom_calls.signatures import FACTORED, Signature, letter_of, register_signature
 
 if TYPE_CHECKING:
     from interpreter.custom_calls.signatures import Options, Sizes
@@ -124,18 +124,18 @@ def _register() -> None:
         for letter in _letters(name):
             row = _SAME.get(name, name)
             signature = COMPLEX.get(row, SIGNATURES[row]) if letter in "cz" else SIGNATURES[row]
-            shaped(signature, f"lapack_{letter}{name}_ffi", types=(types[letter],))
+            register_signature(signature, f"lapack_{letter}{name}_ffi", types=(types[letter],))
             if name in BEFORE_FFI:
                 before = replace(signature, more=True)
                 count = _SAID[BEFORE_FFI[name]]
                 target = f"lapack_{letter}{name}"
-                shaped(before, target, types=(types[letter],), scalars=count)
+                register_signature(before, target, types=(types[letter],), scalars=count)
     for target, kind in zip(TRIANGULAR_BEFORE_FFI, FACTORED, strict=True):
         # left_side, lower, transpose, unit_diagonal, m, n, batch, alpha.
-        shaped(SIGNATURES["trsm"], target, types=(kind,), scalars=8)
-    shaped(SIGNATURES["geqrf"], "Qr")
-    shaped(SIGNATURES["orgqr"], "ProductOfElementaryHouseholderReflectors")
-    shaped(Signature("T[*,n,n] -> T[*,n,n] R[*,n]"), "Eigh")
+        register_signature(SIGNATURES["trsm"], target, types=(kind,), scalars=8)
+    register_signature(SIGNATURES["geqrf"], "Qr")
+    register_signature(SIGNATURES["orgqr"], "ProductOfElementaryHouseholderReflectors")
+    register_signature(Signature("T[*,n,n] -> T[*,n,n] R[*,n]"), "Eigh")
 
 
 _register()

@@ -13,7 +13,7 @@ from hlo.types.element_type import ELEMENT_TYPES
 from hlo.types.shape import tuple_of
 from interpreter.custom_calls.options import config
 from interpreter.custom_calls.registry import custom_call
-from interpreter.custom_calls.signatures import Signature, checked, shaped
+from interpreter.custom_calls.signatures import Signature, checked, register_signature
 from interpreter.order import evaluate_sort, evaluate_topk
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _ORDERED = tuple(t.name for t in ELEMENT_TYPES.values() if t.is_array and not t.
 _TOP_K = Signature(
     "T[*,n] -> T[*,t] s32[*,t]", needs="needs t <= n", holds=lambda s, _: s["t"] <= s["n"]
 )
-shaped(_TOP_K, "TopK", "__gpu$TopK", types=_ORDERED)
+register_signature(_TOP_K, "TopK", "__gpu$TopK", types=_ORDERED)
 
 
 @custom_call("ApproxTopK")

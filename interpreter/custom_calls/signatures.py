@@ -193,7 +193,7 @@ def checked(*targets: str, note: str = "") -> Callable[[Check], Check]:
     return register
 
 
-def shaped(
+def register_signature(
     signature: Signature,
     *targets: str,
     types: tuple[str, ...] = FACTORED,

@@ -13,7 +13,7 @@ from optimizer.dynamic_padder.padding import (
     padded,
     waiting_as_before,
 )
-from optimizer.dynamic_padder.rules import need, rule, unruled
+from optimizer.dynamic_padder.rules import require, rule, unruled
 from optimizer.dynamic_padder.values import Padded, Tree, instruction_of, padded_leaves
 from optimizer.expanders.parts import number
 from optimizer.rewriting.make import make
@@ -98,7 +98,7 @@ def _sized(tree: Tree, shape: Shape, owner: Instruction) -> Tree:
         pairs = zip(cast("tuple[Tree, ...]", tree), shape.elements, strict=True)
         return tuple(_sized(element, inner, owner) for element, inner in pairs)
     dynamic = [d for d in range(shape.rank) if shape.dynamic_at(d)] if shape.is_array else []
-    need(owner, set(tree.sizes) <= set(dynamic), "its result does not show all run-time sizes")
+    require(owner, set(tree.sizes) <= set(dynamic), "its result does not show all run-time sizes")
     return Padded(tree.value, {d: tree.sizes.get(d) or number(shape.dims[d]) for d in dynamic})
 
 

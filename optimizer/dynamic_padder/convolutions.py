@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, cast
 
 from hlo import attributes as a
 from hlo.types.values import PaddingDim
-from optimizer.dynamic_padder.rules import CUSTOM_CALLS, Sizes, need, refusal, remade, rule, within
+from optimizer.dynamic_padder.rules import (
+    CUSTOM_CALLS,
+    Sizes,
+    refusal,
+    remade,
+    require,
+    rule,
+    within,
+)
 from optimizer.dynamic_padder.values import Padded, Tree, static
 from optimizer.dynamic_padder.windows import covering, extent, fitting, padding_low, put
 from optimizer.expanders.parts import cut, number, to_dims
@@ -28,7 +36,7 @@ def convolution(instr: Instruction, lhs: Tree, rhs: Tree) -> Padded:
         raise refusal(instr, "it has a sparsity_config")
     labels = attrs.dim_labels
     inside = {labels.input_batch, labels.input_feature}
-    need(instr, set(lhs.sizes) <= inside, "its windows move along a dimension of run-time size")
+    require(instr, set(lhs.sizes) <= inside, "its windows move along a dimension of run-time size")
     sizes = _batch(instr, labels, lhs, rhs, attrs)
     return remade(instr, [Padded(lhs.zeroed()), Padded(rhs.zeroed())], sizes)
 
@@ -42,11 +50,11 @@ def _batch(
 ) -> Sizes:
     """The sizes that the result has of what is no window."""
     filters = {*labels.kernel_spatial, labels.kernel_input_feature}
-    need(instr, set(rhs.sizes) <= filters, "it has a run-time number of filters")
+    require(instr, set(rhs.sizes) <= filters, "it has a run-time number of filters")
     batch = lhs.sizes.get(labels.input_batch)
     grouped = attrs.feature_group_count > 1 and labels.input_feature in lhs.sizes
     grouped |= attrs.batch_group_count > 1 and batch is not None
-    need(instr, not grouped, "its groups have a run-time size")
+    require(instr, not grouped, "its groups have a run-time size")
     return {labels.output_batch: batch} if batch is not None else {}
 
 
@@ -112,7 +120,7 @@ def kernel_gradient(instr: Instruction, lhs: Padded, gradient: Padded) -> Padded
 
 def _parts(instr: Instruction) -> tuple[a.CustomCall, ConvDims, list[WindowDim]]:
     attrs = a.CustomCall.of(instr)
-    need(instr, attrs.dim_labels is not None, "it has no dim_labels")
+    require(instr, attrs.dim_labels is not None, "it has no dim_labels")
     return attrs, cast("ConvDims", attrs.dim_labels), list(attrs.window or ())
 
 

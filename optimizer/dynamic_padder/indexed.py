@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hlo import attributes as a
 from hlo.types.element_type import S32, S64, U64
-from optimizer.dynamic_padder.rules import need, remade, rule
+from optimizer.dynamic_padder.rules import remade, require, rule
 from optimizer.dynamic_padder.values import Padded
 from optimizer.expanders.parts import counting, equal, spread, to_type
 from optimizer.rewriting.make import make
@@ -21,7 +21,7 @@ def gather(instr: Instruction, operand: Padded, indices: Padded) -> Padded:
     attrs = a.Gather.of(instr)
     batch = [d for d in range(instr.shape.rank) if d not in attrs.offset_dims]
     vectors = [d for d in range(indices.value.shape.rank) if d != attrs.index_vector_dim]
-    need(instr, set(indices.sizes) <= set(vectors), "its index vectors have a run-time size")
+    require(instr, set(indices.sizes) <= set(vectors), "its index vectors have a run-time size")
     sizes = {batch[vectors.index(d)]: size for d, size in indices.sizes.items()}
     dropped = (*attrs.collapsed_slice_dims, *attrs.operand_batching_dims)
     kept = [d for d in range(operand.value.shape.rank) if d not in dropped]

@@ -11,7 +11,7 @@ from hlo.types.element_type import S32
 from hlo.types.grouping import common_factors
 from hlo.types.values import PaddingDim
 from optimizer.dynamic_padder.indexed import wide
-from optimizer.dynamic_padder.rules import Sizes, bounded, common, need, remade, rule, within
+from optimizer.dynamic_padder.rules import Sizes, bounded, common, remade, require, rule, within
 from optimizer.dynamic_padder.values import Padded, static
 from optimizer.expanders.parts import counting, cut, number, padded, spread, to_dims, to_type
 from optimizer.rewriting.make import make, splat
@@ -35,7 +35,7 @@ def reshape(instr: Instruction, operand: Padded) -> Padded:
         if not sized:
             continue
         dynamic = [d for d in right if instr.shape.dynamic_at(d)]
-        need(instr, bool(dynamic), "it joins a dimension of run-time size to one that has none")
+        require(instr, bool(dynamic), "it joins a dimension of run-time size to one that has none")
         at = attrs.inferred_dimension if attrs.inferred_dimension in dynamic else dynamic[0]
         there = number(prod(before[d] for d in left if d not in sized))
         for d in sized:

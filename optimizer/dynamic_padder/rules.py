@@ -45,7 +45,7 @@ def refusal(instr: Instruction, why: str) -> HloError:
     return HloError("HLO181", message, instr.span, ["the interpreter evaluates such modules"])
 
 
-def need(instr: Instruction, condition: bool, why: str) -> None:
+def require(instr: Instruction, condition: bool, why: str) -> None:
     """Refuse an instruction unless a condition holds."""
     if not condition:
         raise refusal(instr, why)
@@ -113,7 +113,7 @@ def topk(instr: Instruction, operand: Padded) -> Tree:
 
 def _leading(instr: Instruction, operand: Padded, count: int) -> Tree:
     """What works along its last dimensions has the sizes of the others."""
-    need(instr, all(d < count for d in operand.sizes), "it works along a run-time size")
+    require(instr, all(d < count for d in operand.sizes), "it works along a run-time size")
     return several(instr, [operand.value], dict(operand.sizes))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hlo import attributes as a
 from hlo.types.element_type import S32
 from optimizer.dynamic_padder.indexed import wide
-from optimizer.dynamic_padder.rules import common, identity, need, rule, several
+from optimizer.dynamic_padder.rules import common, identity, require, rule, several
 from optimizer.dynamic_padder.values import Padded, Tree
 from optimizer.expanders.parts import counting, equal, less, number, spread, to_type
 from optimizer.reducers import identity_of
@@ -41,7 +41,7 @@ def scatter(instr: Instruction, *operands: Padded) -> Tree:
         there, wanted = into.get(d), None if place is None else news.get(place)
         moves = d in attrs.scatter_dims_to_operand_dims
         if place is not None and wanted is not None:
-            need(instr, not moves, "its windows move and have a run-time size")
+            require(instr, not moves, "its windows move and have a run-time size")
             if wanted is not there:
                 beyond.append(place)
         if there is not None and (moves or wanted is not there):
@@ -58,7 +58,7 @@ def _vectors(instr: Instruction, indices: Padded, into: Sizes, news: Sizes) -> S
     """How many index vectors count: as many as there are updates and matrices, too."""
     attrs = a.Scatter.of(instr)
     vectors = [d for d in range(indices.value.shape.rank) if d != attrs.index_vector_dim]
-    need(instr, set(indices.sizes) <= set(vectors), "its index vectors have a run-time size")
+    require(instr, set(indices.sizes) <= set(vectors), "its index vectors have a run-time size")
     windows = attrs.update_window_dims
     batch = [d for d in range(len(vectors) + len(windows)) if d not in windows]
     updated = {d: news[e] for d, e in zip(vectors, batch, strict=True) if e in news}

@@ -18,8 +18,8 @@ from optimizer.dynamic_padder.rules import (
     Sizes,
     common,
     identity,
-    need,
     remade,
+    require,
     rule,
     within,
 )
@@ -47,7 +47,7 @@ def reduce_window(instr: Instruction, *operands: Padded) -> Tree:
     left = dict(sizes)
     for d in moved:
         w = attrs.window[d]
-        need(instr, w.base_dilation == 1, "it spaces a dimension of run-time size")
+        require(instr, w.base_dilation == 1, "it spaces a dimension of run-time size")
         padded = make("add", sizes[d], w.pad_low + w.pad_high)
         left[d] = within(fitting(padded, w.stride, extent(w)), shape.dims[d])
     return fold(instr, [o.value for o in operands], {d: sizes[d] for d in moved}, left)
@@ -168,6 +168,6 @@ def _never(instr: Instruction, select: Computation, like: Instruction) -> Instru
     direction = a.Compare.of(root).direction if root.opcode == "compare" else ""
     known = {"GE": "maximum", "GT": "maximum", "LE": "minimum", "LT": "minimum"}
     plain = direction in known and root.operands == select.parameters
-    need(instr, plain, "what its computation never selects is not known")
+    require(instr, plain, "what its computation never selects is not known")
     kind = like.shape.element_type
     return identity(instr, MONOIDS[known[direction]].identity(kind), kind)
