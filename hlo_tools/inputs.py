@@ -14,7 +14,7 @@ from interpreter.engine.memory import available_bytes
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -73,6 +73,18 @@ def make_inputs(module: Module, arguments: Namespace) -> list[list[Value]]:
         generator = np.random.default_rng(arguments.seed + device)
         made.append([tree(s, lambda s, g=generator: random_array(s, g)) for s in shapes])
     return made
+
+
+def input_maker(module: Module, arguments: Namespace) -> Callable[[], list[list[Value]]]:
+    """Makes the arguments of each device where they are asked for; files are read now.
+
+    Raises
+    ------
+    HloError
+        As `make_inputs`, of files.
+    """
+    given = make_inputs(module, arguments) if arguments.input else None
+    return lambda: make_inputs(module, arguments) if given is None else given
 
 
 def deal(given: Sequence[Array], shapes: Sequence[Shape], devices: int) -> list[list[Value]]:

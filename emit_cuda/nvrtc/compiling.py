@@ -134,7 +134,7 @@ def _by_nvrtc(compiler: Nvrtc, file: CudaFile, given: Sequence[str], what: str) 
         status = compiler.call("nvrtcCompileProgram", program, len(given), options)
         log = compiler.data(program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
         if status:
-            message = f"NVRTC refuses the CUDA file: {compiler.message(status)}"
+            message = f"NVRTC refuses the CUDA file ({given[0]}): {compiler.message(status)}"
             raise HloError("HLO190", message, notes=explained(log, file, _ERROR))
         names = {kernel: _symbol(compiler, program, kernel) for kernel in file.kernels}
         code = compiler.data(program, what)

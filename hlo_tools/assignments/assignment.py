@@ -60,11 +60,18 @@ def make_folder(folder: Path, seed: int, bugs: int, exercises: int) -> Assignmen
     HloError
         HLO200 if it is there already, or can't be written.
     """
-    if folder.exists() and any(folder.iterdir()):
-        raise HloError("HLO200", f"cannot write {folder}: there is something in it already")
     made = chosen(seed, bugs, exercises)
-    folder.mkdir(parents=True, exist_ok=True)
-    settings = {"seed": seed, "bugs": bugs, "exercises": exercises}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise HloError("HLO200", f"cannot write {folder}: there is something in it already")
+        _write(folder, made, {"seed": seed, "bugs": bugs, "exercises": exercises})
+    except OSError as error:
+        raise HloError("HLO200", f"cannot write {folder}: {error.strerror}") from error
+    return made
+
+
+def _write(folder: Path, made: Assignment, settings: dict[str, int]) -> None:
     (folder / FILE).write_text(json.dumps(settings) + "\n")
     (folder / "README.md").write_text(told(made, folder))
     for number, bug in enumerate(made.bugs, 1):
@@ -74,7 +81,6 @@ def make_folder(folder: Path, seed: int, bugs: int, exercises: int) -> Assignmen
     for number in made.exercises:
         exercise = EXERCISES[number]
         (folder / f"exercise{number:02}{exercise.suffix}").write_text(exercise.stub)
-    return made
 
 
 def told(made: Assignment, folder: Path) -> str:

@@ -81,6 +81,12 @@ def run(arguments: argparse.Namespace) -> int:
         os.environ["PYHLO_JAX_ENGINE"] = engine
     if arguments.devices:
         os.environ["PYHLO_JAX_DEVICES"] = str(arguments.devices)
+    if arguments.dump_to:
+        try:
+            Path(arguments.dump_to).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            message = f"cannot write {arguments.dump_to}: {error.strerror}"
+            raise HloError("HLO200", message) from error
     return _run_watched(arguments)
 
 

@@ -22,7 +22,7 @@ from hlo_tools.arguments import at_least
 from hlo_tools.assigned import assigned
 from hlo_tools.files import BETWEEN, add_split_option, chosen_modules, write_text
 from hlo_tools.graphs.drawing import drawn
-from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, make_inputs
+from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, input_maker, make_inputs
 from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline, pass_in
 from hlo_tools.trace.changes import SHOWN
 from hlo_tools.trace.values import Values
@@ -141,6 +141,7 @@ def add_arguments(parser: Parser) -> None:
     add_split_option(parser)
     parser.not_with("--split-input", "--trace", "--svg", "--dump-to", "--stage dot", "--stage svg")
     parser.not_with("--trace", "--fuel", "--skip", "--until")
+    parser.not_with("--log", "--log-diff")
     parser.not_with("--target=cpu", *(f"--stage {stage}" for stage in _OF_CUDA))
     parser.add_argument(
         "--plain",
@@ -205,9 +206,8 @@ def optimized_text(module: Module, arguments: Namespace, timer: Timer) -> str:
 
 def traced(module: Module, passes: Pass, arguments: Namespace) -> dict[str, Any]:
     """The trace of a module, with values if it is small; with all up to a pass that fails."""
-    values = (
-        Values(lambda: make_inputs(module, arguments), MOST_EVALUATED) if is_small(module) else None
-    )
+    inputs = input_maker(module, arguments)
+    values = Values(inputs, MOST_EVALUATED) if is_small(module) else None
     return trace_data(module, passes, values, target=arguments.target)
 
 

@@ -37,17 +37,24 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--short-parsable", action="store_true", help="the shortest text that reads back"
     )
-    for switch, (field, value, told) in SWITCHES.items():
-        parser.add_argument(
-            switch, dest="changes", action="append_const", const=(field, value), help=told
-        )
+    for switch, (_, _, told) in SWITCHES.items():
+        parser.add_argument(switch, action="store_true", help=told)
+    parser.only_with(("--large-constants",), "--elide-constants")
+    for switch, (field, value, _) in SWITCHES.items():
+        if switch != "--large-constants" and getattr(Options.short_parsable(), field) is value:
+            parser.not_with(switch, "--short-parsable")
 
 
 def run(arguments: Namespace) -> int:
     """Print the module."""
     module = read_module(arguments.file)
     options = Options.short_parsable() if arguments.short_parsable else Options()
-    write_text(
-        arguments.output, print_module(module, replace(options, **dict(arguments.changes or ())))
-    )
+    for switch, (field, value, _) in SWITCHES.items():
+        if getattr(arguments, _name(switch)):
+            options = replace(options, **{field: value})
+    write_text(arguments.output, print_module(module, options))
     return 0
+
+
+def _name(switch: str) -> str:
+    return switch.strip("-").replace("-", "_")

@@ -143,7 +143,7 @@ def reasons(rules: list[Rule], module: Module, name: str | None) -> list[str]:
     Raises
     ------
     HloError
-        HLO204 if the module has no such instruction.
+        HLO204 if the module has no such instruction, or none of the rules is about its opcode.
     """
     wanted = (name or module.entry.root.name).removeprefix("%")
     found = {instr.name: (instr, c) for c in module.computations for instr in c.instructions}
@@ -152,8 +152,9 @@ def reasons(rules: list[Rule], module: Module, name: str | None) -> list[str]:
         raise HloError("HLO204", message, notes=did_you_mean(wanted, found))
     instr, computation = found[wanted]
     uses = {used: len(by) for used, by in users(computation).items()}
-    return [
-        f"{rule}\n    {why_not(rule, instr, uses)}"
-        for rule in rules
-        if instr.opcode in rule.left.opcodes
-    ]
+    fitting = [rule for rule in rules if instr.opcode in rule.left.opcodes]
+    if not fitting:
+        asked = counted(len(rules), "rule")
+        message = f"none of {asked} rewrites a {instr.opcode}, as %{wanted} is"
+        raise HloError("HLO204", message, notes=["--at NAME asks about another instruction"])
+    return [f"{rule}\n    {why_not(rule, instr, uses)}" for rule in fitting]

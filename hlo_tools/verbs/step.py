@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from hlo.errors.error import HloError
 from hlo_tools.console import plain
 from hlo_tools.files import STANDARD, read_sound_module
-from hlo_tools.inputs import add_input_options, make_inputs
+from hlo_tools.inputs import add_input_options, input_maker
 from hlo_tools.own_passes import find_pipeline
 from hlo_tools.pipelines import add_pipeline_options
 from hlo_tools.step.console import Console
@@ -54,7 +54,7 @@ def run(arguments: Namespace) -> int:
         module,
         passes,
         target=arguments.target,
-        inputs=lambda: make_inputs(module, arguments),
+        inputs=input_maker(module, arguments),
     )
     colours = sys.stdout.isatty() and not plain()
     console = Console(stepper, sys.stdout, colours=colours, echo=commands is not None)

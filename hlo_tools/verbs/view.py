@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from hlo.errors.error import HloError
 from hlo_tools.files import STANDARD, read_sound_module, write_text
-from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, make_inputs
+from hlo_tools.inputs import INPUT_OPTIONS, add_input_options, input_maker
 from hlo_tools.pipelines import add_pipeline_options, chosen_pipeline
 from hlo_tools.trace.document import FORMAT, VERSION
 from hlo_tools.trace.values import Values
@@ -74,7 +74,7 @@ def traced(arguments: Namespace) -> dict[str, Any]:
     """The trace of the module that the command line names."""
     module = read_sound_module(arguments.file)
     wanted = arguments.values or (is_small(module) and not arguments.no_values)
-    values = Values(lambda: make_inputs(module, arguments), MOST_EVALUATED) if wanted else None
+    values = Values(input_maker(module, arguments), MOST_EVALUATED) if wanted else None
     return trace_data(module, chosen_pipeline(arguments), values, target=arguments.target)
 
 

@@ -56,6 +56,9 @@ IDLE = [
     "run - --platform c --sanitize --profile",
     "run - --platform c --sanitize --threads 1",
     "rules --at r",
+    "print - --large-constants",
+    "print - --short-parsable --no-percent",
+    "opt - --log --log-diff",
     "explain HLO001 --all",
 ]
 EMPTY = [

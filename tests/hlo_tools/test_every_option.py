@@ -3,14 +3,12 @@
 A new option fails here until it is entered: with words under which it changes something.
 """
 
-import argparse
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
+from verb_options import options_of
 
-from hlo_tools.arguments import Parser
 from hlo_tools.cli import VERBS
 
 MODULE = """HloModule m
@@ -192,12 +190,6 @@ ELSEWHERE = {
 # Verbs whose options have tests of their own; each is named in one of these.
 APART = {"jax", "cuda-host", "step", "view", "assignment", "exercise"}
 TESTS = Path(__file__).parents[1]
-
-
-def options_of(verb: str) -> list[argparse.Action]:
-    parser = Parser(prog=verb)
-    import_module(f"hlo_tools.verbs.{verb.replace('-', '_')}").add_arguments(parser)
-    return [a for a in parser._actions if a.option_strings and a.dest != "help"]
 
 
 SHOWN = [(verb, option, words) for verb, rows in EFFECTS.items() for option, words in rows.items()]
