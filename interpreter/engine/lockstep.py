@@ -8,6 +8,7 @@ can say what they wait for.
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -90,6 +91,8 @@ class Lockstep:
                 thread.join()
         except BaseException as error:  # an interrupt: let the threads end too
             self._fail(error)
+            for thread in threads:
+                _stop(thread)
             raise
         if self._failure is not None:
             raise self._failure
@@ -183,6 +186,12 @@ class Lockstep:
         stuck = next(w.instr for w in self._waiting.values() if w.instr is not None)
         message = f"{stuck.name}: deadlock: no device can go on"
         return HloError("HLO117", message, stuck.span, notes)
+
+
+def _stop(thread: threading.Thread) -> None:
+    """Raise an exception in a thread, wherever it is, be it in a loop that never ends."""
+    stop = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    stop(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit))
 
 
 def _place(instr: Instruction) -> str:

@@ -60,7 +60,7 @@ def test_arrays_may_die_late() -> None:
 
 
 INTERRUPTED = """
-import jax, jax.numpy as jnp, numpy as np, signal, sys
+import jax, jax.numpy as jnp, numpy as np, signal, sys, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 rows = jax.sharding.NamedSharding(
     jax.sharding.Mesh(np.array(jax.devices()), ("x",)), jax.sharding.PartitionSpec("x")
@@ -76,6 +76,10 @@ except KeyboardInterrupt:
 except jax.errors.JaxRuntimeError as error:
     print("another error", error)
 print(float(jnp.ones(3).sum()))
+for thread in threading.enumerate():
+    if thread is not threading.current_thread() and thread.name != "pyhlo":
+        thread.join(20)
+        assert not thread.is_alive(), thread
 """
 
 

@@ -353,10 +353,19 @@ static PyTypeObject CallerType = {
 
 // ----------------------------------------------------------------------- module
 
-// What loops ask (see hlo_poll): whether Python has a signal to handle that raises an exception.
+// What loops ask (see hlo_poll): whether Python has a signal to handle that raises an exception, or
+// another thread raised one here (PyThreadState_SetAsyncExc).
 static int signalled(void) {
   PyGILState_STATE state = PyGILState_Ensure();
   int raised = PyErr_CheckSignals();
+  PyThreadState *thread = PyThreadState_Get();
+  PyObject *sent = raised ? NULL : thread->async_exc;
+  if (sent) {
+    thread->async_exc = NULL;
+    PyErr_SetNone(sent);
+    Py_DECREF(sent);
+    raised = 1;
+  }
   PyGILState_Release(state);
   return raised != 0;
 }
