@@ -75,6 +75,6 @@ def test_a_call_that_lapack_would_refuse_is_compiled_and_fails_when_it_runs(
     called = jax.jit(jax.ffi.ffi_call("lapack_sgetrf_ffi", (), has_side_effect=True))
     compiled = called.lower().compile()
     assert "lapack_sgetrf_ffi" in compiled.as_text()
-    with pytest.raises(jax.errors.JaxRuntimeError, match="takes 1 arrays, not 0"):
+    with pytest.raises(jax.errors.JaxRuntimeError, match="takes 1 array, not 0"):
         compiled()
     assert engine
