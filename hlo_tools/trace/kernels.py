@@ -43,13 +43,19 @@ class KernelStop:
 
 @dataclass(frozen=True)
 class KernelState:
-    """The loops of a kernel after a pass; as one thread would do them, for the pass ""."""
+    """The loops of a kernel after a pass; as one thread would do them, for the pass "".
+
+    Attributes
+    ----------
+    computes : for the pass "", the HLO that the kernel computes, a line an instruction.
+    """
 
     kernel: str
     pass_: str
     why: str
     place: SourceLine | None
     code: tuple[CodeLine, ...]
+    computes: tuple[str, ...] = ()
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -111,10 +117,11 @@ def _states_in_c(module: Module, *, plain: bool = False) -> list[KernelState]:
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
     from codegen.printer import definition, text  # noqa: PLC0415
+    from codegen.program.about import about  # noqa: PLC0415
     from emit_c.kernels.passes import PASSES  # noqa: PLC0415
 
     passes = {each.name: each for each in PASSES}
-    known = {instr.name for instr in module.instructions()}
+    known = {instr.name: instr for instr in module.instructions()}
     found: list[KernelState] = []
     last: dict[str, str] = {}
 
@@ -127,8 +134,9 @@ def _states_in_c(module: Module, *, plain: bool = False) -> list[KernelState]:
             # A pass may move a part of the loops into a function, which is shown above them.
             own = kernel.writer.functions.values()
             whole = "".join(f"{definition(each)}\n" for each in own) + made
-            code = tuple(linked(whole, kernel.names.meant, known)) if whole else ()
-            found.append(KernelState(name, pass_, why, place, code))
+            code = tuple(linked(whole, kernel.names.meant, set(known))) if whole else ()
+            computes = () if pass_ or name not in known else tuple(about(kernel, known[name]))
+            found.append(KernelState(name, pass_, why, place, code, computes))
         last[name] = made
 
     emit_c.emit(module, watch=watch, plain=plain)
@@ -157,9 +165,11 @@ def _states_in_cuda(module: Module) -> list[KernelState]:
     kernels = KernelFile(Names(), watch)
     emit_cuda.emit(module, kernels)
     try:
-        plain = {each.kernel: each.code for each in _states_in_c(module, plain=True)}
+        plain = _states_in_c(module, plain=True)
     except HloError:  # C refuses some that CUDA does not
-        plain = {}
+        plain = []
+    code = {each.kernel: each.code for each in plain}
+    computes = {each.kernel: each.computes for each in plain if not each.pass_}
     known = {instr.name for instr in module.instructions()}
     found: list[KernelState] = []
     for about, made in launches.items():
@@ -175,7 +185,7 @@ def _states_in_cuda(module: Module) -> list[KernelState]:
             if not line.text.startswith("//")
         ]
         places = place_of(passes.writer_of(made[0][0])), place_of(passes.all_in_cuda)
-        found.append(KernelState(about, "", "", None, plain.get(about, ())))
+        found.append(KernelState(about, "", "", None, code.get(about, ()), computes.get(about, ())))
         found += [
             KernelState(about, name, why, place, tuple(code))
             for (name, why), place, code in zip(

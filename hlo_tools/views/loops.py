@@ -42,6 +42,6 @@ def loops(
     for state in states:
         if kernel in (None, state.kernel) and state.pass_ in shown and state.lines:
             title = f"after {state.pass_}" if state.pass_ else "as it is written"
-            why = [f"//   {line}" for line in wrap(state.why, 95)]
+            why = [f"//   {line}" for line in (*state.computes, *wrap(state.why, 95))]
             found.append("\n".join([f"// {state.kernel}: {title}", *why, *state.lines, ""]))
     return "\n".join(found)
