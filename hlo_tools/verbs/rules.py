@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 
 from hlo.errors.error import HloError, did_you_mean
 from hlo.walk import users
-from hlo.wording import counted
+from hlo.wording import counted, with_article
 from hlo_tools.files import read_sound_module
 from hlo_tools.places import spell_place
 from hlo_tools.proofs.own_rules import find_rules, names_a_file
@@ -155,6 +155,6 @@ def reasons(rules: list[Rule], module: Module, name: str | None) -> list[str]:
     fitting = [rule for rule in rules if instr.opcode in rule.left.opcodes]
     if not fitting:
         asked = counted(len(rules), "rule")
-        message = f"none of {asked} rewrites a {instr.opcode}, as %{wanted} is"
+        message = f"none of {asked} rewrites {with_article(instr.opcode)}, as %{wanted} is"
         raise HloError("HLO204", message, notes=["--at NAME asks about another instruction"])
     return [f"{rule}\n    {why_not(rule, instr, uses)}" for rule in fitting]

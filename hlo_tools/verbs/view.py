@@ -10,6 +10,7 @@ FILE is HLO text, or a trace that `hlo opt --trace` wrote (it ends in .json).
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from hlo_tools.arguments import Parser
 
+FINE, FAILED = 0, 2
 # Options, with their defaults, that a trace leaves nothing to do.
 ABOUT_MODULES: Final = {
     "--passes": None,
@@ -59,7 +61,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Write the page, and say where it is."""
+    """Write the page, and say where it is, and of a pass that failed."""
     path: str = arguments.file
     data = read_trace(arguments) if path.endswith(".json") else traced(arguments)
     name = "module" if path == STANDARD else Path(path).stem
@@ -67,7 +69,11 @@ def run(arguments: Namespace) -> int:
     write_text(output, page(data))
     if output != STANDARD:
         print(output)
-    return 0
+    # The page has all up to the pass that failed.
+    if told := data.get("fault"):
+        print(told, file=sys.stderr)
+        return FAILED
+    return FINE
 
 
 def traced(arguments: Namespace) -> dict[str, Any]:

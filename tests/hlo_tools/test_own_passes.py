@@ -82,6 +82,28 @@ def test_what_a_pass_raises_is_told_with_the_line_of_its_file(hlo) -> None:
     assert "internal error" not in result.err
 
 
+VERBS = {
+    "opt": "m.hlo",
+    "step": "m.hlo --script script",
+    "view": "m.hlo -o page.html",
+    "bisect": "m.hlo",
+    "accuracy": "m.hlo",
+    "minimize": "m.hlo",
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_tells_the_line_where_an_own_pass_fails(hlo, folder, verb: str) -> None:
+    (folder / "script").write_text("n\nn\n")
+    result = hlo(verb, *VERBS[verb].split(), "--passes", "mine.py:Failing")
+    # That it fails is what `minimize` looks for, and the stepper shows what comes before; of
+    # `check`, test_check.py tells.
+    assert result.status == {"minimize": 0, "step": 0}.get(verb, 2)
+    line = PASSES[: PASSES.index("return make(")].count("\n") + 1
+    assert f"mine.py:{line}:9: error[HLO206]: AttributeError" in result.out + result.err
+    assert "internal error" not in result.err
+
+
 def test_what_is_no_module_is_told_too(hlo) -> None:
     result = hlo("opt", "m.hlo", "--passes", "mine.py:Empty")
     assert result.status == 2
@@ -98,6 +120,11 @@ def test_installed_package_offers_a_pass(hlo, folder, monkeypatch) -> None:
     result = hlo("opt", "m.hlo", "--passes", "others-rename")
     assert result.status == 0, result.err
     assert "more_a" in result.out
+    for verb in ("bisect", "accuracy", "view"):
+        assert hlo(verb, "m.hlo", "--passes", "others-rename").status == 0
+    (folder / "script").write_text("n\n")
+    stepped = hlo("step", "m.hlo", "--passes", "others-rename", "--script", "script")
+    assert "rule rename" in stepped.out or "step rename" in stepped.out
     assert "mine_too:Rename" in hlo("passes", "others").out
     result = hlo("opt", "m.hlo", "--passes", "others-renam")
     assert result.status == 2

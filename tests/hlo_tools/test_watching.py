@@ -57,6 +57,7 @@ def test_no_number_of_a_profile_is_cut_away_on_a_terminal(hlo, monkeypatch, widt
         told = hlo(*words, stdin=long).out
         assert "…" not in told
         assert "roofline" in told
+        assert "over 100% where data lay in caches" in " ".join(told.split())
         assert "very_" in told
         assert max(map(len, told.splitlines())) <= max(width, 100) + 5
 
@@ -119,6 +120,8 @@ def test_a_module_is_written_ahead_of_time(hlo, tmp_path):
     own = ["Makefile", "example.c", "my_module.c", "my_module.h"]
     assert names == [*own, "runtime.c", "runtime.h"]
     assert all(str(tmp_path / "out" / name) in result.out for name in names)
+    spaced = hlo("aot", "-", "-o", tmp_path / "a dir", stdin=ADD)
+    assert f"make -C '{tmp_path}/a dir' && '{tmp_path}/a dir/example'" in spaced.out + spaced.err
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
