@@ -19,11 +19,11 @@ import numpy as np
 from hlo.opcode import OPCODES
 from hlo.table import OpTable
 from hlo.types.element_type import PRED
+from hlo_tools.proofs.conversions import converted
 from hlo_tools.proofs.meanings import (
     COMPARISONS,
     UntranslatedError,
     choose,
-    converted,
     meaning,
     number,
     unknown,
@@ -83,7 +83,7 @@ def translated(root: Instruction, values: dict[Instruction, Value]) -> Value:
 def value_of_instruction(instr: Instruction, operands: list[Value]) -> Value:
     """The value of an instruction over its operands' values."""
     function = translates.get(instr.opcode)
-    if function is None or instr.shape.is_dynamic:
+    if function is None or (instr.shape.is_dynamic and instr.opcode != "set-dimension-size"):
         what = "a dynamic size" if instr.shape.is_dynamic else instr.opcode
         raise UntranslatedError(f"the solver has no terms for {what}")
     return function(instr, instr.attrs, *operands)

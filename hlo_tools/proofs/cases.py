@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+import hlo_tools.proofs.bits_and_sizes  # pyright: ignore[reportUnusedImport]  # noqa: F401  it fills the table
 from hlo.errors.error import HloError
 from hlo.opcode import OPCODES
 from hlo.types.element_type import ELEMENT_TYPES

@@ -214,6 +214,24 @@ def is_finite(x: Solved) -> Solved:
     return z3.Not(z3.Or(z3.fpIsInf(x), z3.fpIsNaN(x)))
 
 
+def complex_product(x: Solved, y: Solved) -> Solved:
+    """The product by its definition, as `interpreter.numbers.complexes.multiply`."""
+    (a, b), (c, d) = parts(x), parts(y)
+    real = z3.fpSub(NEAREST, signed_product(a, c), signed_product(b, d))
+    return Pair(real, z3.fpAdd(NEAREST, *in_order(signed_product(a, d), signed_product(b, c))))
+
+
+def signed_product(x: Solved, y: Solved) -> Solved:
+    """The product of floats with their signs in front, which NaN does not have here."""
+    signs = 0
+    while z3.is_app_of(x, z3.Z3_OP_FPA_NEG):
+        x, signs = x.arg(0), signs + 1
+    while z3.is_app_of(y, z3.Z3_OP_FPA_NEG):
+        y, signs = y.arg(0), signs + 1
+    made = z3.fpMul(NEAREST, *in_order(x, y))
+    return z3.fpNeg(made) if signs % 2 else made
+
+
 # fmt: off
 PREDS: dict[str, Callable[..., Any]] = {
     "add":                    z3.Or,
@@ -290,6 +308,7 @@ FLOATS: dict[str, Callable[..., Any]] = {
 COMPLEXES: dict[str, Callable[..., Any]] = {
     "add":                    lambda x, y: by_parts(FLOATS["add"], x, y),
     "imag":                   lambda x: x.imag,
+    "multiply":               complex_product,
     "negate":                 lambda x: by_parts(FLOATS["negate"], x),
     "real":                   lambda x: x.real,
     "subtract":               lambda x, y: by_parts(FLOATS["subtract"], x, y),
@@ -348,50 +367,3 @@ def unknown(name: str, result: ElementType, *operands: Solved) -> Solved:
     if result.is_complex:
         return Pair(apply(".re", result.real), apply(".im", result.real))
     return apply("", result)
-
-
-def converted(x: Solved, source: ElementType, target: ElementType) -> Solved:
-    """A number in another element type, as `interpreter.conversion.converted`.
-
-    Raises
-    ------
-    UntranslatedError
-        for floats whose format is not IEEE's, and for complex numbers.
-    """
-    if source is target:
-        return x
-    if source.is_complex or target.is_complex:
-        raise UntranslatedError(f"a conversion from {source} to {target}")
-    for each in (source, target):
-        if each.is_floating and each not in FORMATS:
-            raise UntranslatedError(f"{each} is no IEEE format")
-    if target is PRED:
-        return z3.Not(z3.fpIsZero(x)) if source.is_floating else x != 0
-    if source is PRED:
-        return z3.If(x, number(1, target), number(0, target))
-    if source.is_floating:
-        return from_float(x, source, target)
-    if target.is_floating:
-        to_float = z3.fpSignedToFP if source.kind == "signed" else z3.fpUnsignedToFP
-        return to_float(NEAREST, x, sort_of(target))
-    extend = z3.SignExt if source.kind == "signed" else z3.ZeroExt
-    wider = target.bits - source.bits
-    return extend(wider, x) if wider > 0 else z3.Extract(target.bits - 1, 0, x)
-
-
-def from_float(x: Solved, source: ElementType, target: ElementType) -> Solved:
-    """A float rounded to another format, or truncated and saturated to integers."""
-    if target.is_floating:
-        # As XLA's CPU does, by way of f32.
-        if (source, target) == (F64, BF16):
-            x = z3.fpFPToFP(NEAREST, x, sort_of(F32))
-        return z3.fpFPToFP(NEAREST, x, sort_of(target))
-    signed = target.kind == "signed"
-    low = -(1 << target.bits - 1) if signed else 0
-    high = low + (1 << target.bits) - 1
-    lowest, highest = (z3.fpRealToFP(NEAREST, z3.RealVal(n), x.sort()) for n in (low, high))
-    to_bits = z3.fpToSBV if signed else z3.fpToUBV
-    whole = to_bits(z3.RTZ(), x, z3.BitVecSort(target.bits))
-    whole = z3.If(z3.fpGEQ(x, highest), number(high, target), whole)
-    whole = z3.If(z3.fpLEQ(x, lowest), number(low, target), whole)
-    return z3.If(z3.fpIsNaN(x), number(0, target), whole)
