@@ -2,7 +2,7 @@
 
 Each row is named by what it attacks. The siblings of each have tests of their own: shapes of custom
 calls in tests/emit_c/test_signatures.py, bombs in tests/hlo/test_bombs.py, memory in
-tests/emit_c/test_limits_of_memory.py, donated arguments in tests/emit_c/test_calling.py, caches in
+tests/emit_c/test_limits_of_memory.py, donated arguments in tests/emit_c/test_donation.py, caches in
 tests/hlo/test_cache.py, names in tests/emit_c/test_safety.py, and random ones in tests/fuzz.
 """
 
