@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 def converted(x: Solved, source: ElementType, target: ElementType) -> Solved:
     """A number in another element type, as `interpreter.conversion.converted`.
 
+    A complex number becomes no real one: the verifier refuses that.
+
     Raises
     ------
     UntranslatedError
@@ -36,9 +38,7 @@ def converted(x: Solved, source: ElementType, target: ElementType) -> Solved:
     if target.is_complex:
         real, imag = parts(x) if source.is_complex else (x, number(0, source))
         return Pair(*(_converted(part, source.real, target.real) for part in (real, imag)))
-    if source.is_complex and target is PRED:
-        return z3.Not(z3.And(*map(z3.fpIsZero, parts(x))))
-    return _converted(parts(x)[0], source.real, target)
+    return _converted(x, source, target)
 
 
 def _converted(x: Solved, source: ElementType, target: ElementType) -> Solved:
