@@ -146,6 +146,8 @@ differ though their keys do not, it is sorted a quarter at a time."""
 FAR_APART, LOADED_AS_ONE = 32, 4
 """Measured: how far apart rows of a power of two are from which gcc 12 puts two or three numbers of
 each together in more time than one by one takes; four are one vector of their own."""
+FEW_ITERATIONS: Final = 256
+"""Tuned: what a kernel of so many iterations computes again takes less than a call of another."""
 SHORT_TRANSFORM: Final = 64
 """Chosen: lines of a Fourier transform that are transformed in one go even if they do not fill the
 lanes."""

@@ -46,6 +46,7 @@ class Policy:
         around them out of vector lanes.
     places : at how many indices one value may be asked for in a fusion. Each is code of its own.
     repeated : cheap operations that are computed again, per iteration of the innermost loop.
+    repeated_by_few : the same for a kernel of few iterations: to call another takes as long.
     code : values that are computed in one fusion, counted once for each place.
     results : of one kernel, at most.
     folds : in one kernel whose folds share a loop, at most.
@@ -63,6 +64,7 @@ class Policy:
     skewed: bool
     places: int
     repeated: int
+    repeated_by_few: int
     code: int
     results: int
     folds: int
@@ -86,7 +88,8 @@ CPU = Policy(
     choices=8,
     skewed=False,
     places=8,
-    repeated=16,
+    repeated=8,
+    repeated_by_few=16,
     code=2000,
     results=16,
     folds=16,
@@ -103,6 +106,7 @@ GPU = replace(
     skewed=True,
     reductions=1,
     repeated=32,
+    repeated_by_few=32,
     code=500,
     row_bytes=0,
     after_folds=False,

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.wording import counted, with_article
+from optimizer import machine
 from optimizer.fusion.policy import MOVEMENT, is_large_window
 from optimizer.fusion.sources import origin
 
@@ -192,12 +193,15 @@ def expensive(setting: Setting, asked: GroupDemand) -> str | None:
 
 def repetition(setting: Setting, asked: GroupDemand) -> str | None:
     """Cheap operations may be done again, but not without end."""
+    policy = setting.policy
     for group in asked.places:
         repeated = group.repeated + asked.repeated(group)
-        if repeated > setting.policy.repeated:
+        few = group.iterations <= machine.FEW_ITERATIONS
+        most = policy.repeated_by_few if few else policy.repeated
+        if repeated > most:
             return (
                 f"the kernel of %{group.root.name} would repeat {repeated:.1f} operations in each "
-                f"iteration; at most {setting.policy.repeated}"
+                f"iteration; at most {most}"
             )
     return None
 
