@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.attributes import CompositeCall
-from hlo.walk import callers, names_of, rebuild, rebuild_module
+from hlo.walk import callers, names_of
 from optimizer.calls.clone import inlined, reachable
 from optimizer.calls.unfolding import LIMIT, explodes
 from optimizer.effects import has_effect
 from optimizer.origin import op_name
 from optimizer.passes import register
+from optimizer.rewriting.sites import SiteRewrites, rewrite_sites
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
@@ -65,12 +66,13 @@ class CallInliner:
             needed = reachable(body)
             return all(i in needed or not has_effect(i) for i in body.instructions)
 
-        def change(computation: Computation) -> Computation:
-            plan: dict[Instruction, Instruction] = {}
+        def visit(computation: Computation, found: SiteRewrites) -> None:
             for instr in computation.instructions:
-                if inlines(instr, computation.execution_thread) and log.rewrite("inline", instr):
+                if not inlines(instr, computation.execution_thread):
+                    continue
+                if found.add("inline", instr, plan={}):
                     before, path = instr.control_predecessors, op_name(instr)
-                    plan[instr] = inlined(instr.called[0], instr.operands, names, before, path)
-            return rebuild(computation, plan)
+                    new = inlined(instr.called[0], instr.operands, names, before, path)
+                    found.plan[instr] = new
 
-        return rebuild_module(module, change)
+        return rewrite_sites(module, log, visit)

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlo.opcode import SEQUENTIAL
-from hlo.walk import names_of, rebuild, rebuild_module
+from hlo.walk import names_of
 from optimizer.calls.clone import cloned
 from optimizer.calls.unfolding import LIMIT, explodes
 from optimizer.passes import register
+from optimizer.rewriting.sites import SiteRewrites, rewrite_sites
 
 if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
@@ -57,17 +58,15 @@ class FlattenCallGraph:
                 return instr.called
             return tuple([own(c) for c in instr.called])
 
-        def change(computation: Computation) -> Computation:
-            plan: dict[Instruction, Instruction] = {}
+        def visit(computation: Computation, found: SiteRewrites) -> None:
             for instr in computation.instructions:
-                if _is_shared(instr, taken) and not log.rewrite("clone", instr):
+                if _is_shared(instr, taken) and not found.add("clone", instr, plan={}):
                     continue
                 called = callees(instr)
                 if called != instr.called:
-                    plan[instr] = instr.with_(called=called)
-            return rebuild(computation, plan)
+                    found.plan[instr] = instr.with_(called=called)
 
-        return rebuild_module(module, change)
+        return rewrite_sites(module, log, visit)
 
 
 def _is_shared(instr: Instruction, taken: set[Computation]) -> bool:
