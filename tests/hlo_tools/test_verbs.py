@@ -233,3 +233,39 @@ def test_where_opcodes_passes_and_rules_are_defined(hlo) -> None:
     assert "def run" in line(told, "optimizer/cleanup/dce.py")
     told = hlo("rules", "add(x, 0) => x").out
     assert "Rule(add(x, 0), x" in line(told, "optimizer/rules/add.py")
+
+
+STABLEHLO = """module @m {
+  func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %c = stablehlo.constant dense<2.0> : tensor<f32>
+    %cs = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<4xf32>
+    %r = stablehlo.divide %x, %cs : tensor<4xf32>
+    return %r : tensor<4xf32>
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("step m.mlir --script script", "rule divide by a power of two"),
+        ("view m.mlir -o page.html", "page.html"),
+        ("graph m.mlir --format dot", "divide"),
+        ("diff m.mlir other.mlir", "constant(4)"),
+        ("minimize m.mlir --command false", "exit status 1"),
+        ("stats m.mlir", "4 instructions"),
+        ("bisect m.mlir", "equal after"),
+        ("accuracy m.mlir", "divide"),
+        ("opt m.mlir --log", "divide by a power of two"),
+        ("timeline m.mlir", "microsecond"),
+    ],
+)
+def test_verbs_read_stablehlo(hlo, tmp_path: Path, monkeypatch, words: str, told: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.mlir").write_text(STABLEHLO)
+    (tmp_path / "other.mlir").write_text(STABLEHLO.replace("<2.0>", "<4.0>"))
+    (tmp_path / "script").write_text("n\n")
+    result = hlo(*words.split())
+    assert told in result.out + result.err
+    assert result.status == int(words.startswith("diff"))

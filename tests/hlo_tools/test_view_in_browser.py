@@ -128,3 +128,13 @@ def test_quiz_hides_the_line_until_it_is_guessed(mean) -> None:
     answer.send_keys("multiply(reduce_sum.7, constant)", Keys.ENTER)
     assert mean.all("#after")[0].is_displayed()
     assert mean.text("#spoken") == "Right."
+
+
+def test_quiz_begins_at_the_first_rewrite_of_a_pass(mnist) -> None:
+    mnist.run("viewer.go({pass: viewer.trace.changing[2], step: 0})")
+    assert mnist.all("#after")[0].is_displayed()
+    mnist.press("q")
+    assert mnist.run("return viewer.step") == 1
+    assert not mnist.all("#after")[0].is_displayed()
+    mnist.press("q")
+    assert mnist.all("#after")[0].is_displayed()

@@ -47,7 +47,9 @@ class App {
     const count = this.trace.passes.length;
     this.pass = Math.min(Math.max(this.pass, 0), Math.max(count - 1, 0));
     const steps = count ? this.trace.passes[this.pass].steps.length : 0;
-    this.step = Math.min(Math.max(this.step, 0), steps);
+    // The quiz asks for one rewrite; all of them at once would give the answers.
+    const least = steps && this.quiz.isOn ? 1 : 0;
+    this.step = Math.min(Math.max(this.step, least), steps);
   }
 
   // The next or previous rewrite, over the ends of passes.

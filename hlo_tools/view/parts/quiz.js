@@ -16,7 +16,7 @@ class Quiz {
   toggle() {
     this.isOn = !this.isOn;
     byId("quiz").setAttribute("aria-pressed", this.isOn ? "true" : "false");
-    this.app.render();
+    this.app.go({});
   }
 
   hides() {
