@@ -77,7 +77,7 @@ def write_sort(
         def value(key: SortKey) -> Callable[[Sum], Expr]:
             def word(j: Sum) -> Expr:
                 values = [body.element(o, at(j)) for o in instr.operands]
-                made = _key(body, instr, key, values)
+                made = word_of_key(body, instr, key, values)
                 if told and lost:
                     made = body.let("u32", "key", made)
                     _note_loss(body, lost, key, made, values[instr.operands.index(told)])
@@ -85,7 +85,7 @@ def write_sort(
 
             return word
 
-        order = _order(words, [part for key in found for part in _parts(key, value(key))], lost)
+        order = _order(words, [part for key in found for part in parts_of(key, value(key))], lost)
 
         def put(known: Instruction | None) -> None:
             with _each(words) as j:
@@ -132,7 +132,7 @@ def _axis(instr: Instruction) -> int:
     return attrs.dimensions[0]
 
 
-def _key(body: Body, instr: Instruction, key: SortKey, values: Sequence[Expr]) -> Expr:
+def word_of_key(body: Body, instr: Instruction, key: SortKey, values: Sequence[Expr]) -> Expr:
     """The word of a comparator's key, for an element of each of the sorted arrays."""
     environment = Environment()
     for parameter in instr.called[0].parameters:
@@ -142,7 +142,7 @@ def _key(body: Body, instr: Instruction, key: SortKey, values: Sequence[Expr]) -
     return key.word(Body(body.writer, environment).element(key.value, ()))
 
 
-def _parts(key: SortKey, value: Callable[[Sum], Expr]) -> list[Part]:
+def parts_of(key: SortKey, value: Callable[[Sum], Expr]) -> list[Part]:
     """A key's word, or its halves."""
     if key.bits <= 32:
         return [(value, key.bits)]
@@ -256,7 +256,7 @@ def _write_single_sort(
 
         def word(j: Sum) -> tuple[Expr, Expr]:
             value = body.element(operand, at(j))
-            return value, _key(body, instr, key, [value])
+            return value, word_of_key(body, instr, key, [value])
 
         def put(j: Sum, bits: Expr) -> None:
             made = store(element_type, from_bits(body, bits, element_type))
@@ -333,7 +333,7 @@ def write_topk(
         def word(j: Sum) -> Expr:
             return key.word(body.element(operand, at(j)))
 
-        order = _order(words, _parts(key, word)) if words else _write_least(body, word, n, k)
+        order = _order(words, parts_of(key, word)) if words else _write_least(body, word, n, k)
         with body.lanes(["j"], [k]) as (j,):
             number = body.let("s64", "number", Cast("u32", item(order, j)))
             target = linear(at(j), (*others, k))

@@ -13,6 +13,8 @@ from emit_cuda.kernels.fourier import fourier_stages
 from emit_cuda.kernels.gemm import gemm_stage
 from emit_cuda.kernels.loop import loop_stage
 from emit_cuda.kernels.matrices import cholesky_stages, solve_stages
+from emit_cuda.kernels.radix import KINDS as RADIX
+from emit_cuda.kernels.radix import radix_stages
 from emit_cuda.kernels.reduction import reduction_stages
 from emit_cuda.kernels.rows import row_stage
 from emit_cuda.kernels.scan import scan_stages
@@ -47,6 +49,7 @@ _WRITERS: Final[dict[str, Callable[..., Any]]] = {
     "sort": sort_stages,
     "sort of tiles": sort_stages,
     "merge of sorted runs": sort_stages,
+    **dict.fromkeys(RADIX, radix_stages),
     "cholesky of a panel": cholesky_stages,
     "update behind a panel": cholesky_stages,
     "triangle": cholesky_stages,

@@ -4,7 +4,8 @@ What is exchanged are the numbers of the row's elements. Of two that the compara
 first one comes first, so that every sort is stable; and what fills the row up to a power of two
 comes last.
 
-Of rows that do not fit, blocks sort tiles, and each further launch merges pairs of sorted runs. It
+Of rows that do not fit, blocks sort tiles, and each further launch merges pairs of sorted runs, or
+what comparators compare is sorted digit by digit (`emit_cuda.kernels.radix`). A launch that merges
 has a thread for each element, which comes in the merged run after those before it in its own run,
 and after those of the other run that a binary search finds to come first; of equal ones, those of
 the left run do.
@@ -40,6 +41,7 @@ from codegen.indexing import Sum, counter, linear
 from codegen.statements import Assign, Break, For, Forever, If, live
 from codegen.walk import spelled_out
 from emit_cuda.kernels.folding import BARRIER, WARP, add_if, place
+from emit_cuda.kernels.radix import digits, radix_stages
 from emit_cuda.kernels.stages import SHARED_BYTES, Stage, each_thread
 from hlo import attributes as a
 
@@ -60,18 +62,22 @@ LEAST = 16
 def sort_stages(
     kernel: Kernel, instr: Instruction, outputs: Sequence[Name]
 ) -> Sequence[Stage] | None:
-    """Launches that sort all rows; None for rows that are short, and complex numbers."""
+    """Launches that sort all rows; None for short rows, and for complex numbers without keys."""
     attrs = a.Sort.of(instr)
     axis, dims = attrs.dimensions[0], instr.operands[0].shape.dims
     n = dims[axis]
     bytes_each = 4 + sum(o.shape.element_type.bytes for o in instr.operands)
     complexes = any(o.shape.element_type.is_complex for o in instr.operands)
-    if n < LEAST or complexes:
+    by_digits = digits(instr) if n < 1 << 31 else 0
+    if n < LEAST or (complexes and not by_digits):
         return None
     size = 1 << max(n - 1, 1).bit_length()
     while size * bytes_each > SHARED_BYTES:
         size //= 2
     tiles = -(-n // size)
+    # A launch that merges takes about as long as those that move by a digit.
+    if complexes or (by_digits and (tiles - 1).bit_length() >= by_digits):
+        return radix_stages(kernel, instr, axis, outputs)
     rooms = [kernel.room(o.shape.element_type.name, "sorted", prod(dims)) for o in instr.operands]
     with kernel.body.block() as statements:
         row = _SortedTile(kernel, instr, axis, size)

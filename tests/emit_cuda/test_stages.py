@@ -114,7 +114,7 @@ MODULES = {
     "along columns": (run((40, 6), 0), "running fold"),
     "along many columns": (run((33, 64, 32), 0), "running fold of columns"),
     "sort of a long row": (sorted_rows((2, 500), 1), "merge of sorted runs"),
-    "sort of long columns": (sorted_rows((300, 3), 0, "bf16"), "merge of sorted runs"),
+    "sort of long columns": (sorted_rows((300, 3), 0), "merge of sorted runs"),
 }
 
 
