@@ -10,6 +10,9 @@ from emit_cuda.kernels.loop import loop_stage
 from emit_cuda.program.schedule import CudaSchedule
 from emit_cuda.program.steps import Branch, While
 from emit_cuda.table import emits_cuda
+from optimizer.effects import has_effect
+from optimizer.loops.state import loop_of
+from optimizer.loops.trip_count import counter_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +51,14 @@ def write_while(schedule: CudaSchedule, instr: Instruction) -> None:
     condition, body = instr.called
     predicate = str(schedule.tree(condition.root))
     first, second = (schedule.module.steps_of(each) for each in (condition, body))
-    schedule.step(While(first, predicate, second))
+    schedule.step(While(first, predicate, second, _trips(instr)))
+
+
+def _trips(instr: Instruction) -> int | None:
+    """How often a loop runs that counts to a constant; notes at loops are not trusted."""
+    loop = None if any(map(has_effect, instr.called[0].instructions)) else loop_of(instr)
+    counter = counter_of(loop) if loop else None
+    return counter.trips if counter else None
 
 
 class _Controlled(CudaSchedule):

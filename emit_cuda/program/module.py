@@ -72,9 +72,9 @@ class CudaModuleWriter:
                 return replace(step, arguments=tuple(map(self._place, step.arguments)))
             case Copy(target, source):
                 return replace(step, target=self._place(target), source=self._place(source))
-            case While(condition, predicate, body):
+            case While(condition, predicate, body, trips):
                 found = self._place(predicate)
-                return While(self.placed(condition), found, self.placed(body))
+                return While(self.placed(condition), found, self.placed(body), trips)
             case Branch(number, _, branches):
                 lists = tuple(map(self.placed, branches))
                 return replace(step, number=self._place(number), branches=lists)

@@ -90,6 +90,10 @@ class Runner:
                 case HostCall():
                     self._compute(part)
                 case Iterations(step, condition, body):
+                    if step.trips is not None:
+                        for _ in range(step.trips):
+                            self.run(body)
+                        continue
                     self.run(condition)
                     while self._read(step.predicate, np.bool_):
                         self.run(body)

@@ -107,11 +107,17 @@ class HostCall:
 
 @dataclass(frozen=True, slots=True)
 class While:
-    """The body runs as long as the condition makes a predicate true, which is read back."""
+    """The body runs as long as the condition makes a predicate true, which is read back.
+
+    Attributes
+    ----------
+    trips : how often it runs, where that is known: then nothing is read back.
+    """
 
     condition: tuple[Step, ...]
     predicate: Where
     body: tuple[Step, ...]
+    trips: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

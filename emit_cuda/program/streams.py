@@ -16,7 +16,7 @@ those with conflicting buffer uses; `xla/runtime/buffer_use.h`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from emit_cuda.program.steps import Branch, Copy, HostCall, Place, While
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # More of them at once fill no GPU better.
 MOST_STREAMS = 4
+# Steps of a loop that the host issues one after the other, as a part of what a graph records.
+MOST_UNROLLED = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,9 @@ def parts(steps: Sequence[Step], streams: int = MOST_STREAMS) -> tuple[Part, ...
         if not isinstance(step, HostCall | While | Branch):
             waiting.append(step)
             continue
+        if isinstance(step, While) and (flat := _unrolled(step)) is not None:
+            waiting += flat
+            continue
         found += [side_by_side(waiting, streams)] if waiting else []
         waiting = []
         if isinstance(step, HostCall):
@@ -101,6 +106,19 @@ def parts(steps: Sequence[Step], streams: int = MOST_STREAMS) -> tuple[Part, ...
         else:
             found.append(Choice(step, tuple(parts(b, streams) for b in step.branches)))
     return (*found, *([side_by_side(waiting, streams)] if waiting else []))
+
+
+def _unrolled(loop: While) -> list[Work] | None:
+    """All that a short loop of a known trip count does; None for others."""
+    if loop.trips is None:
+        return None
+    body: list[Work] = []
+    for step in loop.body:
+        inside = _unrolled(step) if isinstance(step, While) else [step]
+        if inside is None or any(isinstance(each, HostCall | Branch | While) for each in inside):
+            return None
+        body += cast("list[Work]", inside)
+    return body * loop.trips if len(body) * loop.trips <= MOST_UNROLLED else None
 
 
 def side_by_side(steps: Sequence[Work], streams: int) -> Segment:

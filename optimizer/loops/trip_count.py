@@ -115,7 +115,9 @@ def counter_of(loop: Loop) -> InductionVariable | None:
 
 
 def number(instr: Instruction) -> int | None:
-    """The value of a scalar integer constant."""
+    """The value of a scalar integer constant, or of a copy of one."""
+    while instr.opcode == "copy":
+        (instr,) = instr.operands
     value = value_of(instr)
     if value is None or instr.shape.dims or not instr.shape.element_type.is_integer:
         return None

@@ -13,9 +13,10 @@ import interpreter
 from emit_cuda.arrays import DeviceArray
 from emit_cuda.host import HostDevice, HostKernels
 from emit_cuda.kernels import vectors
-from emit_cuda.program.steps import Copy, Launch, Place
-from emit_cuda.program.streams import side_by_side
+from emit_cuda.program.steps import Copy, Launch, Place, While
+from emit_cuda.program.streams import parts, side_by_side
 from hlo.support import dlpack
+from optimizer.pipelines import prepare
 
 # Four products that do not need each other, and one that needs all.
 BRANCHES = """HloModule m
@@ -202,8 +203,23 @@ def test_random_steps_in_any_order_that_streams_allow_do_the_same():
         assert memory == wanted
 
 
+def test_a_loop_that_counts_to_a_constant_asks_the_host_nothing():
+    program = emit_cuda.emit(prepare(hlo.parse(LOOP)))
+    (segment,) = parts(program.steps)
+    (loop,) = (step for step in program.steps if isinstance(step, While))
+    assert loop.trips == 5
+    assert len(segment.queue) == len(program.steps) - 1 + 5 * len(loop.body)
+
+
+@pytest.mark.parametrize(("limit", "trips"), [("constant(5000)", 5000), ("add(i, i)", None)])
+def test_a_loop_reads_its_predicate_where_its_trip_count_is_unknown(limit, trips):
+    text = LOOP.replace("n = s32[] constant(5)", f"n = s32[] {limit}")
+    *_, iterations = parts(emit_cuda.emit(prepare(hlo.parse(text))).steps)
+    assert iterations.step.trips == trips
+
+
 @pytest.mark.parametrize("captures", [False, True])
-@pytest.mark.parametrize("text", [BRANCHES, LOOP])
+@pytest.mark.parametrize("text", [BRANCHES, LOOP, LOOP.replace("constant(5)", "constant(99)")])
 def test_streams_and_graphs_keep_the_values(text, captures):
     module = hlo.parse(text)
     dims = module.entry.parameters[0].shape.dims
