@@ -73,7 +73,8 @@ class TensorCores(Tiles):
     def multiply(self) -> None:
         """Add the products of two tiles."""
         body, (left, right), p = self.body, self.tiles, self.body.name("p")
-        ends = item(left, self.row), item(right, self.column + Name(p) * 16)
+        here = self.column + Name(p) * 16
+        ends = item(left, self.buffer + self.row), item(right, self.buffer + here)
         ends = tuple(Op("&", (end,)) for end in ends)
         part = item(self.parts, Name(p))
         call = Call(f"multiply_tiles_{self.type}", (part, *ends, Literal(self.pitch)))

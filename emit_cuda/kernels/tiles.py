@@ -1,10 +1,12 @@
 """Products of matrices in tiles: a block of threads shares what it reads of both, and then stores.
 
 Each block computes a tile of the result, from a strip of tiles of the left operand and one of the
-right one, which its threads bring into shared memory, tile after tile. Each thread adds up several
-products of its own, in the order of the contraction, so that sums are those of a plain loop. What
-is done to the product elementwise (the *epilogue*) is done before it is stored. A convolution is
-a product of matrices, too: see `emit_cuda.kernels.products`.
+right one, which its threads bring into shared memory, tile after tile. While they multiply two
+tiles, the next two are on their way into registers; those go to another part of shared memory, so
+that one barrier a tile is enough (*double buffering*). Each thread adds up several products of its
+own, in the order of the contraction, so that sums are those of a plain loop. What is done to the
+product elementwise (the *epilogue*) is done before it is stored. A convolution is a product of
+matrices, too: see `emit_cuda.kernels.products`.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from codegen.opcodes.scalar import expression
 from codegen.statements import For
 from codegen.walk import spelled_out
 from emit_cuda.kernels.folding import BARRIER, add_if
-from emit_cuda.kernels.stages import Stage
+from emit_cuda.kernels.stages import SHARED_BYTES, Stage
+from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
     from codegen.indexing import Index
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 SIDE, DEEP = 16, 16
 # How many rows and columns each thread has in large products, and from what size on.
 EACH, LARGE = 4, 128
+# Tiles of each operand that lie in shared memory at once, where there is room: 2, or 1.
+BUFFERS = 2
 
 
 class Tiles:
@@ -47,6 +52,8 @@ class Tiles:
         # What tiles hold: numbers in the type of the sums.
         self.tile_kind, self.nothing = self.kind, self.zero
         self.shared: Shared = ()
+        self.buffer: Expr = Literal(0)
+        self.staged: tuple[tuple[Name, Name | None], ...] = ()
 
     def write(self, output: Name, root: Instruction) -> Stage:
         """All statements."""
@@ -66,22 +73,43 @@ class Tiles:
         self.y = body.let("s64", "y", Name("threadIdx.x") / SIDE)
         self.tiles = [Name(body.name("left")), Name(body.name("right"))]
         self.present = Name(body.name("present")) if product.has_holes else None
-        self.shared = tuple((self.tile_kind, t.name, DEEP * self.pitch) for t in self.tiles)
+        size, buffers = DEEP * self.pitch, self._buffers()
+        self.shared = tuple((self.tile_kind, t.name, buffers * size) for t in self.tiles)
         if self.present:
-            self.shared += (("pred", self.present.name, DEEP * self.pitch),)
+            self.shared += (("pred", self.present.name, buffers * size),)
         self.begin()
-        deep = body.name("deep")
-        with body.block() as strip:
-            for side in range(2):
-                self._bring(side, batch, Name(deep))
-            body.add(BARRIER)
-            self.multiply()
-            body.add(BARRIER)
-        body.add(For(deep, product.depth, tuple(strip), step=DEEP))
+        self._multiply_strips(batch, buffers)
         self.end()
         self._put(batch, output, root)
         grid = product.batch * down * across, 1, 1
         return Stage((), grid, (SIDE * SIDE, 1, 1), self.shared)
+
+    def _multiply_strips(self, batch: Sum, buffers: int) -> None:
+        """Add up the products of all tiles of a strip; the next ones are on their way meanwhile."""
+        body, product = self.body, self.product
+        deep = body.name("deep")
+        self.staged = tuple(self._registers(side) for side in range(2))
+        if buffers > 1:
+            for side in range(2):
+                self._fetch(side, batch, Literal(0))
+        with body.block() as strip:
+            if buffers > 1:
+                number = Name(deep) / DEEP % buffers
+                self.buffer = body.let("s64", "buffer", number * (DEEP * self.pitch))
+            for side in range(2):
+                if buffers == 1:
+                    self._fetch(side, batch, Name(deep))
+                self._bring(side)
+            body.add(BARRIER)
+            if buffers > 1:
+                following = body.let("s64", "next_deep", Name(deep) + DEEP)
+                with body.when(binary("<", following, product.depth)):
+                    for side in range(2):
+                        self._fetch(side, batch, following)
+            self.multiply()
+            if buffers == 1:
+                body.add(BARRIER)
+        body.add(For(deep, product.depth, tuple(strip), step=DEEP))
 
     def begin(self) -> None:
         """Declare the sums, which are zero."""
@@ -105,20 +133,49 @@ class Tiles:
         """The row or column in the tile of a thread's sum."""
         return _added(own, number * SIDE)
 
-    def _bring(self, side: int, batch: Sum, deep: Name) -> None:
-        """Bring a tile of an operand into shared memory; what lies outside of it is zero."""
+    def _buffers(self) -> int:
+        """How many tiles of each operand lie in shared memory at once."""
+        bytes_each = ELEMENT_TYPES[self.tile_kind].bytes + bool(self.present)
+        fit = 2 * BUFFERS * DEEP * self.pitch * bytes_each <= SHARED_BYTES // 2
+        return BUFFERS if fit and self.product.depth > DEEP else 1
+
+    def _registers(self, side: int) -> tuple[Name, Name | None]:
+        """A thread's own elements of a tile on its way, and whether each is there."""
+        value = self.body.variable(self.tile_kind, "next", size=self.each)
+        told = self.present and side == 0
+        return value, self.body.variable("pred", "next_there", size=self.each) if told else None
+
+    def _place(self, side: int, e: Sum) -> tuple[Expr, Expr]:
+        """Where an element that a thread brings lies in a tile: along the contraction, and not."""
+        number = _added(Name("threadIdx.x"), e * (SIDE * SIDE))
+        number = self.body.let("s64", "number", number)
+        deep_last = self.product.is_deep_last(side)
+        fast = DEEP if deep_last else self.width
+        quick, slow = Group(number % fast), Group(number / fast)
+        return (quick, slow) if deep_last else (slow, quick)
+
+    def _bring(self, side: int) -> None:
+        """Bring a tile of an operand from registers into shared memory."""
+        body, (staged, staged_there) = self.body, self.staged[side]
+        with body.loops(["e"], [self.each]) as (e,):
+            k, m = self._place(side, e)
+            at = k * self.pitch + m
+            at = at if self.buffer == Literal(0) else self.buffer + at
+            body.assign(item(self.tiles[side], at), item(staged, e))
+            if self.present and staged_there:
+                body.assign(item(self.present, at), item(staged_there, e))
+
+    def _fetch(self, side: int, batch: Sum, deep: Expr) -> None:
+        """Read a tile of an operand into registers; what lies outside of it is zero."""
         body, product = self.body, self.product
         size = (product.rows, product.columns)[side]
-        fast = DEEP if product.is_deep_last(side) else self.width
+        staged, staged_there = self.staged[side]
         with body.loops(["e"], [self.each]) as (e,):
-            number = body.let("s64", "number", _added(Name("threadIdx.x"), e * (SIDE * SIDE)))
-            quick, slow = Group(number % fast), Group(number / fast)
-            k, m = (quick, slow) if product.is_deep_last(side) else (slow, quick)
+            k, m = self._place(side, e)
             at_deep = body.let("s64", "k", deep + k)
             at_free = body.let("s64", "row" if side == 0 else "column", self.first[side] + m)
             value = body.variable(self.tile_kind, "value", self.nothing)
-            present = self.present if side == 0 else None
-            there = body.variable("pred", "there", 0) if present else None
+            there = body.variable("pred", "there", 0) if staged_there else None
             conditions = [
                 binary("<", at, n)
                 for at, n, step in ((at_deep, product.depth, DEEP), (at_free, size, self.width))
@@ -132,16 +189,16 @@ class Tiles:
                         body.assign(value, self.value(side, index))
                         if there:
                             body.assign(there, 1)
-            body.assign(item(self.tiles[side], k * self.pitch + m), value)
-            if present and there:
-                body.assign(item(present, k * self.pitch + m), there)
+            body.assign(item(staged, e), value)
+            if staged_there and there:
+                body.assign(item(staged_there, e), there)
 
     def multiply(self) -> None:
         """Add the products of two tiles."""
         body, each = self.body, self.each
         left, right = self.tiles
         with body.loops(["k"], [DEEP]) as (k,):
-            row = body.let("s64", "at", _added(Literal(0), k * self.pitch))
+            row = body.let("s64", "at", _added(self.buffer, k * self.pitch))
             with body.loops(["m", "n"], [each, each]) as (m, n):
                 x = item(left, _added(row + self.y, m * SIDE))
                 y = item(right, _added(row + self.x, n * SIDE))

@@ -10,7 +10,7 @@ import emit_cuda
 import hlo
 from emit_cuda import nvrtc
 from emit_cuda.host.device import HostDevice
-from emit_cuda.kernels import gemm
+from emit_cuda.kernels import gemm, tiles
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.values import tame
 from optimizer import prepare
@@ -305,6 +305,13 @@ def test_tensor_cores_multiply_narrow_floats():
         program = emit_cuda.emit(module_of(KINDS[name][0]))
         assert [step.kind for step in program.steps] == ["product on tensor cores"]
         assert "wmma.mma.sync" in nvrtc.ptx(program.source)
+
+
+@pytest.mark.parametrize(("buffers", "barriers"), [(2, 1), (1, 2)])
+def test_tiles_in_two_buffers_need_one_barrier(monkeypatch, buffers, barriers):
+    monkeypatch.setattr(tiles, "BUFFERS", buffers)
+    (kernel,) = batch_of([KINDS["product of matrices"][0]]).kernels.texts.values()
+    assert kernel.count("__syncthreads") == barriers
 
 
 def test_what_is_done_to_operands_is_done_as_they_are_read():
