@@ -3,6 +3,7 @@
     python -m benchmarks.gpu                  # all of it
     python -m benchmarks.gpu --stand-in       # the same on this processor, with small arrays
     python -m benchmarks.gpu --only model     # what a model of the GPU says; needs no GPU
+    python -m benchmarks.gpu --only model --xla-dump DIR   # beside what XLA's GPU pipeline made
 
 XLA is JAX's: pip install 'jax[cuda13]'. Without it, its column stays empty. The stand-in's times
 say nothing of a GPU.
@@ -29,6 +30,7 @@ import emit_cuda
 import hlo
 import interpreter
 import optimizer
+from benchmarks import gpu_dumps
 from emit_cuda.gpu import GpuDevice, missing
 from emit_cuda.launches import asked, device_named
 
@@ -194,6 +196,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("--stand-in", action="store_true", help="on this processor")
     parser.add_argument("--only", choices=PARTS, action="append", help="may be given again")
+    parser.add_argument("--xla-dump", type=Path, help="a folder that XLA wrote on a GPU machine")
     parser.add_argument("--size", type=int, help="rows and columns of the arrays")
     arguments = parser.parse_args()
     chosen = arguments.only or PARTS
@@ -223,6 +226,7 @@ def main() -> int:
             device.close()
     if "model" in chosen:
         model(arguments.size or 4096)
+        failed += gpu_dumps.compare(arguments.xla_dump) if arguments.xla_dump else 0
     return failed
 
 

@@ -4,6 +4,7 @@ import pytest
 
 import emit_cuda
 import hlo
+from benchmarks import gpu_dumps
 from codegen.elements.kernel import Argument
 from codegen.expressions import Apply, Cast, Literal, Load, Name, Op, binary
 from codegen.kinds import Pointer
@@ -115,3 +116,20 @@ ENTRY e { z = s32[] constant(0)  x = f32[64] parameter(0)  s = (s32[], f32[64]) 
     rows = asked(emit_cuda.emit(prepare(hlo.parse(text))))
     assert sum(row.cost.transcendentals for row in rows) == 64
     assert {row.bound for row in rows} == {"launch"}
+
+
+def test_a_dump_of_xla_is_counted_beside_ours(tmp_path, capsys):
+    """A fusion and a call of a library are two launches; a bitcast is none."""
+    body = """x = f32[64,64] parameter(0)  d = f32[64,64] dot(x, x), lhs_contracting_dims={1},
+  rhs_contracting_dims={0}  e = f32[64,64] exponential(d)  ROOT r = f32[4096] reshape(e)"""
+    (tmp_path / "m.before_optimizations.txt").write_text(f"HloModule m\nENTRY e {{ {body} }}")
+    (tmp_path / "m.sm_9.0_gpu_after_optimizations.txt").write_text("""HloModule m
+f { p = f32[64,64] parameter(0)  ROOT e = f32[64,64] exponential(p) }
+ENTRY e { x = f32[64,64] parameter(0)
+  c = (f32[64,64], s8[1024]) custom-call(x, x), custom_call_target="__cublas$gemm"
+  d = f32[64,64] get-tuple-element(c), index=0
+  e = f32[64,64] fusion(d), kind=kLoop, calls=f
+  ROOT r = f32[4096] bitcast(e) }""")
+    assert gpu_dumps.compare(tmp_path) == 0
+    row = capsys.readouterr().out.splitlines()[-1]
+    assert row.startswith("| m | 2 | 2 | ")
