@@ -22,7 +22,7 @@ Q = "{left = true, transpose = false}"
 # What is wrong, the target, operands, result, options, and a part of the message.
 WRONG = [
     ("TopK", "f32[10]", "(f32[100000], s32[100000])", "", "needs t <= n"),
-    ("TopK", "", "(f32[1], s32[1])", "", "takes 1 arrays, not 0"),
+    ("TopK", "", "(f32[1], s32[1])", "", "takes 1 array, not 0"),
     ("TopK", "f32[10]", "(f32[3], s64[3])", "", "not s32"),
     ("TopK", "f32[10]", "(f32[3], s32[4])", "", "t = 3"),
     ("TopK", "f32[2,10]", "(f32[3,3], s32[3,3])", "", r"\* = 2"),
@@ -35,7 +35,7 @@ WRONG = [
     ("lapack_dtrsm_ffi", "f32[4,4] f32[4,3]", "f32[4,3]", TRIANGLE, "not f64"),
     ("lapack_sgeqp3_ffi", "f32[30,200] s32[2]", "(f32[30,200], s32[2], f32[30])", "", "n = 200"),
     ("lapack_spotrf_ffi", "f32[2,2]", "(f32[3000,3000], s32[])", LOWER, "n = 2"),
-    ("lapack_spotrf_ffi", "", "(f32[2,2], s32[])", LOWER, "takes 1 arrays"),
+    ("lapack_spotrf_ffi", "", "(f32[2,2], s32[])", LOWER, "takes 1 array,"),
     ("lapack_spotrf_ffi", "s32[2,2]", "(s32[2,2], s32[])", LOWER, "not f32"),
     ("lapack_spotrf_ffi", "bf16[2,2]", "(bf16[2,2], s32[])", LOWER, "not f32"),
     ("lapack_spotrf_ffi", "f32[4]", "(f32[4], s32[])", LOWER, "operand 0 is f32.4."),
