@@ -127,7 +127,8 @@ def scalars(
         made = Instance(tour, **options)
         try:
             built = made.build(rule.left, array(result, options.get("dims", ())))
-        except UnfitError:
+            verify(built)
+        except (UnfitError, HloError):
             continue
         if str(built) not in seen:
             seen.add(str(built))

@@ -92,13 +92,18 @@ def decide(different: Sequence[Solved], assumed: Solved, steps: int) -> SolverAn
 
 
 def solve(question: Solved, steps: int) -> SolverAnswer:
-    """Whether nothing makes a term hold."""
-    solver = z3.Solver()
+    """Whether nothing makes a term hold.
+
+    The question is copied into a context of its own: how many steps an answer takes depends on
+    the terms that a context has seen before.
+    """
+    context = z3.Context()
+    solver = z3.Solver(ctx=context)
     solver.set("rlimit", steps)
-    solver.add(question)
+    solver.add(question.translate(context))
     found = solver.check()
     if found == z3.sat:
-        return SolverAnswer(proved=False, model=solver.model())
+        return SolverAnswer(proved=False, model=solver.model().translate(z3.main_ctx()))
     if found == z3.unsat:
         return SolverAnswer(proved=True)
     why = solver.reason_unknown()

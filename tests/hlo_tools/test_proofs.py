@@ -158,7 +158,7 @@ TRUE = {
 
 @each(list(TRUE))
 def test_true_rule_is_proved(wanted):
-    findings = {f.of: f for f in prove(wanted, replace(QUICK, steps=4_000_000))}
+    findings = {f.of: f for f in prove(wanted, replace(QUICK, steps=16_000_000))}
     for kind in TRUE[wanted]:
         assert findings[kind].whole, str(findings[kind])
         assert findings[kind].of == "floats" or not findings[kind].why
