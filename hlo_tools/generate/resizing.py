@@ -7,7 +7,7 @@ exists: who calls this verifies it, or takes an `HloError` for a no.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,14 +32,21 @@ DECLARED = frozenset({"reshape", "convert", "iota", "bitcast-convert", "bitcast"
 CONVERTING = frozenset({"convert", "bitcast-convert", "bitcast", "rng", "topk"})
 
 
-def reshaped(module: Module, change: Change) -> Module:
+def reshaped(
+    module: Module, change: Change, attrs: Mapping[Instruction, a.Attrs] | None = None
+) -> Module:
     """A module over other arrays.
+
+    Parameters
+    ----------
+    attrs : new attributes of some instructions.
 
     Raises
     ------
     HloError
         if some instruction has no shape then.
     """
+    attrs = attrs or {}
     became: dict[Computation, Computation] = {}
     for computation in called_first(module.entry):
         now: dict[Instruction, Instruction] = {}
@@ -47,7 +54,10 @@ def reshaped(module: Module, change: Change) -> Module:
             operands = tuple(now[o] for o in instr.operands)
             before = tuple(now[p] for p in instr.control_predecessors)
             called = tuple(became[c] for c in instr.called)
-            now[instr] = _changed(instr.rewired(operands, before, called), instr, change)
+            made = instr.rewired(operands, before, called)
+            if instr in attrs:
+                made = made.with_(attrs=attrs[instr])
+            now[instr] = _changed(made, instr, change)
         instructions = tuple(now[i] for i in computation.instructions)
         made = replace(computation, instructions=instructions, root=now[computation.root])
         became[computation] = made
@@ -127,10 +137,11 @@ def _fitted(made: Instruction, instr: Instruction) -> Any:
     if instr.opcode == "slice":
         ranges = a.Slice.of(made).slice
         limits = [fit(r.limit, d) for d, r in enumerate(ranges)]
-        cuts = zip(ranges, limits, strict=True)
-        return replace(
-            made.attrs, slice=tuple(SliceDim(min(r.start, n), n, r.stride) for r, n in cuts)
-        )
+        # As many elements as before, as far as there are so many.
+        pairs = zip(ranges, limits, strict=True)
+        starts = [max(0, min(r.start, n - (r.limit - r.start))) for r, n in pairs]
+        strides = [r.stride for r in ranges]
+        return replace(made.attrs, slice=tuple(map(SliceDim, starts, limits, strides)))
     for name in ("dynamic_slice_sizes", "slice_sizes"):
         sizes: Any = getattr(made.attrs, name, None)
         # Those of a collective-permute are lists of lists.

@@ -10,6 +10,7 @@ import numpy as np
 from hlo_tools.arrays import tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from random import Random
 
     from numpy.typing import NDArray
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 _WHOLE = (0, 1, -1, 2, 3, -2, 5, 7)
+# Of larger arrays, so many elements are drawn and then repeated.
+MOST_DRAWN = 4096
 _SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, np.inf, -np.inf, np.nan, np.nan, 3.0, -1.5)
 
 
@@ -33,7 +36,7 @@ def _nasty_array(shape: Shape, random: Random) -> Array:
     element_type = shape.element_type
     if element_type.is_complex:
         return _complex(shape, random, _nasty_array)
-    numbers = [_nasty_number(element_type, random) for _ in range(shape.size)]
+    numbers = [_nasty_number(element_type, random) for _ in range(min(shape.size, MOST_DRAWN))]
     return _array(numbers, shape)
 
 
@@ -49,15 +52,17 @@ def _tame_array(shape: Shape, random: Random) -> Array:
         return _complex(shape, random, _tame_array)
     if not element_type.is_floating:
         return _nasty_array(shape, random)
-    numbers = [random.choice((-1, 1)) * 4 ** random.uniform(-1, 1) for _ in range(shape.size)]
+    count = min(shape.size, MOST_DRAWN)
+    numbers = [random.choice((-1, 1)) * 4 ** random.uniform(-1, 1) for _ in range(count)]
     return _array(numbers, shape)
 
 
-def _array(numbers: list[Any], shape: Shape) -> Array:
+def _array(numbers: Sequence[Any], shape: Shape) -> Array:
+    """The numbers as an array, again and again where they are too few."""
     with np.errstate(all="ignore"):
         dtype = shape.element_type.dtype
         wide = np.array(numbers, dtype=None if numbers else np.float32)
-        return wide.astype(dtype).reshape(shape.dims)
+        return np.resize(wide.astype(dtype), shape.dims)
 
 
 _finfo: Any = ml_dtypes.finfo
@@ -114,7 +119,7 @@ def ascending(shape: Shape, random: Random) -> Any:
 def counting(shape: Shape, random: Random) -> Any:
     """A value whose elements all differ, as far as the type has so many: 1, 2, 3, ..."""
     start = random.choice((0, 1, 1, 2))
-    return tree(shape, lambda leaf: _array([start + n for n in range(leaf.size)], leaf))
+    return tree(shape, lambda leaf: _array(range(start, start + leaf.size), leaf))
 
 
 def _scalar(shape: Shape) -> Shape:
@@ -124,7 +129,7 @@ def _scalar(shape: Shape) -> Shape:
 def _whole(shape: Shape, random: Random) -> list[int]:
     low = 0 if shape.element_type.kind in ("unsigned", "pred") else -2
     high = 1 if shape.element_type.kind == "pred" else 5
-    return [random.randint(low, high) for _ in range(shape.size)]
+    return [random.randint(low, high) for _ in range(min(shape.size, MOST_DRAWN))]
 
 
 def _sorted(array: Array) -> Array:

@@ -145,6 +145,9 @@ def inner(case: Case) -> Iterator[Case]:
         if computation is case.module.entry:
             continue
         for instr in computation.instructions:
+            if instr.control_predecessors:
+                free = instr.with_(control_predecessors=())
+                yield changed_inside(case, computation, {instr: free})
             others = [*instr.operands, *computation.parameters]
             for other in dict.fromkeys(others):
                 if other is not instr and other.shape.compatible(instr.shape):
@@ -160,7 +163,10 @@ def changed_inside(
         if each.name != computation.name:
             return each
         own = {i.name: i for i in each.instructions}
-        there = {own[old.name]: own[new.name] for old, new in plan.items()}
+        there = {
+            own[old.name]: own[new.name] if new in computation.instructions else new
+            for old, new in plan.items()
+        }
         return without_dead(rebuild(each, there))
 
     made = rebuild_module(case.module, change)

@@ -10,10 +10,14 @@ import numpy as np
 from hlo.types.element_type import ELEMENT_TYPES, F32, S32, ElementType
 from hlo.types.shape import Shape, row_major
 from hlo_tools.generate.resizing import Change, cut, reshaped
+from hlo_tools.shrink.attributes import cuts, squeezes
 from hlo_tools.shrink.case import Case
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    # An array's elements in another shape.
+    Cut = Callable[[Any, Shape], Any]
 
 Value = Any  # an array, None for a token, or a tuple of values
 
@@ -22,14 +26,18 @@ COMPLEX = ELEMENT_TYPES["c64"]
 
 def smaller(case: Case) -> Iterator[Case]:
     """Cases over smaller or plainer arrays, those that change most first."""
-    shapes = [s for i in case.module.instructions() for _, s in i.shape.leaves() if s.is_array]
-    for change in changes(list(dict.fromkeys(shapes))):
+    instructions = list(case.module.instructions())
+    shapes = list(dict.fromkeys(s for i in instructions for _, s in i.shape.leaves() if s.is_array))
+    edits = [(change, None) for change in changes(shapes)]
+    for change, attrs in [*edits, *squeezes(instructions), *cuts(instructions)]:
         try:
-            module = reshaped(case.module, change)
+            module = reshaped(case.module, change, attrs)
         except Exception:
             # Inference expects sound instructions: of others it may raise anything.
             continue
-        yield Case(module, refitted(case, module))
+        yield Case(module, refitted(case, module, cut))
+        if case.arguments:
+            yield Case(module, refitted(case, module, cut_from_the_end))
 
 
 def changes(shapes: list[Shape]) -> Iterator[Change]:
@@ -47,9 +55,14 @@ def changes(shapes: list[Shape]) -> Iterator[Change]:
             for less in sorted({1, size - 1} - {size, 0, -1}):
                 yield with_size(dims, axis, less)
     for old in dict.fromkeys(s.element_type for s in shapes):
-        plain = {"float": F32, "complex": COMPLEX}.get(old.kind, S32)
-        if old is not plain and old.kind != "pred":
+        for plain in plainer_types(old):
             yield retyped(old, plain)
+
+
+def plainer_types(old: ElementType) -> list[ElementType]:
+    """Element types to read instead of another one."""
+    plain = {"float": [F32], "complex": [F32, COMPLEX], "pred": []}.get(old.kind, [S32])
+    return [new for new in plain if new is not old]
 
 
 def without_axis(dims: tuple[int, ...], axis: int) -> Change:
@@ -78,17 +91,22 @@ def retyped(old: ElementType, new: ElementType) -> Change:
     return lambda shape: shape.with_type(new) if shape.element_type is old else shape
 
 
-def refitted(case: Case, module: Any) -> tuple[Value, ...] | None:
+def refitted(case: Case, module: Any, cut: Cut) -> tuple[Value, ...] | None:
     """The arguments in the shapes that the parameters have now."""
     if case.arguments is None:
         return None
     shapes = [p.shape for p in module.entry.parameters]
-    return tuple(fit(a, s) for a, s in zip(case.arguments, shapes, strict=True))
+    return tuple(fit(a, s, cut) for a, s in zip(case.arguments, shapes, strict=True))
 
 
-def fit(value: Value, shape: Shape) -> Value:
+def fit(value: Value, shape: Shape, cut: Cut) -> Value:
     """A value in another shape."""
     if isinstance(value, tuple):
         pairs = zip(cast("tuple[Value, ...]", value), shape.elements, strict=True)
-        return tuple(fit(element, each) for element, each in pairs)
+        return tuple(fit(element, each, cut) for element, each in pairs)
     return None if value is None else cut(np.asarray(value), shape)
+
+
+def cut_from_the_end(array: Any, shape: Shape) -> Any:
+    """The last elements of an array."""
+    return np.flip(cut(np.flip(array), shape))

@@ -21,7 +21,6 @@ MORE_INSTRUCTIONS = {
     "thirsty": 25,
     "forgetful": 16,
     "alone_in_the_world": 42,
-    "wraps_as_unsigned": 24,
 }
 # Those that take longest: they only undo themselves, or need large modules.
 SLOW = {
