@@ -21,8 +21,9 @@ from optimizer.passes import Fixpoint, Pipeline, find
 if TYPE_CHECKING:
     from optimizer.log import Pass
 
-# A name may also be that of a file: `../my_pass.py:MyPass`.
-_TOKEN = re.compile(r"\s*([A-Za-z0-9_.:/\\~+\-]+|[(){},=])")
+# A name may also be that of a file, in which spaces are no ends: `../my folder/my_pass.py:MyPass`.
+_FILE = r"[^\s,(){}=][^,(){}=\n]*?\.py(?::\w+)?(?=\s*(?:[,(){}=]|$))"
+_TOKEN = re.compile(rf"\s*({_FILE}|[A-Za-z0-9_.:/\\~+\-]+|[(){{}},=])")
 FIXPOINT = "fix"
 
 

@@ -240,6 +240,12 @@ def test_what_is_sorted_by_no_order_is_still_all_there(direction: str, run: Any)
     assert sorted(run(hlo.parse(text), given)) == sorted(given)
 
 
+CALLED = """  v = f32[<=2] parameter(1)
+  ROOT c = f32[<=2] custom-call(v), custom_call_target="unknown"
+}
+"""
+
+
 @pytest.mark.filterwarnings("ignore:m stays dynamic")
 def test_a_sparse_convolution_of_run_time_size_is_refused() -> None:
     text = entry(
@@ -250,5 +256,14 @@ def test_a_sparse_convolution_of_run_time_size_is_refused() -> None:
         "ROOT c = f32[1,1] convolution(x, k), dim_labels=bf_io->bf, "
         "sparsity_config={ rhs={sparsity=1x4 dimension=0 stride=1} }",
     )
+    module = hlo.parse(text)
+    with pytest.raises(hlo.HloError, match="sparsity_config") as caught:
+        emit_c.compile(module)
+    # No hint leads to where it is refused again.
+    assert caught.value.notes == ("the interpreter cannot evaluate it either",)
     with pytest.raises(hlo.HloError, match="sparsity_config"):
-        emit_c.compile(hlo.parse(text))
+        interpreter.evaluate(module, *map(hlo_zeros, module.entry.parameters))
+    called = hlo.parse(text.partition("  v =")[0] + CALLED)
+    with pytest.raises(hlo.HloError) as caught:
+        emit_c.compile(called)
+    assert "the interpreter cannot evaluate it either" in caught.value.notes

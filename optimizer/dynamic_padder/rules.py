@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 from hlo import attributes as a
 from hlo.errors.error import HloError
 from hlo.types.element_type import S32
+from interpreter.custom_calls.registry import CUSTOM_CALLS as EVALUATED
 from optimizer.dynamic_padder.values import Padded, Tree, instruction_of, static
 from optimizer.expanders.parts import number, to_type
 from optimizer.rewriting.make import make
@@ -42,7 +43,19 @@ def rule(
 def refusal(instr: Instruction, why: str) -> HloError:
     """The error for what has no static form here."""
     message = f"{instr.name}: {instr.opcode} can't be compiled to C: {why}"
-    return HloError("HLO181", message, instr.span, ["the interpreter evaluates such modules"])
+    evaluated = "evaluates such modules" if _is_evaluated(instr) else "cannot evaluate it either"
+    return HloError("HLO181", message, instr.span, [f"the interpreter {evaluated}"])
+
+
+def _is_evaluated(instr: Instruction) -> bool:
+    """Whether the interpreter knows such instructions."""
+    match instr.attrs:
+        case a.CustomCall(custom_call_target=target):
+            return target in EVALUATED
+        case a.Convolution():
+            return not any(o.shape.is_tuple for o in instr.operands)
+        case _:
+            return True
 
 
 def require(instr: Instruction, condition: bool, why: str) -> None:

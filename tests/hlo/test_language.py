@@ -134,6 +134,33 @@ def test_what_an_async_start_wraps_keeps_its_opcode() -> None:
     assert str(hlo.parse(printed)) == printed
 
 
+def test_what_an_async_start_calls_keeps_operands_that_it_does_not_use() -> None:
+    """XLA prints `custom-call-start(p, q)`, which it reads as a call of both."""
+    text = entry(
+        "p = f32[8] parameter(0)",
+        "q = f32[8] parameter(1)",
+        "s = ((f32[8], f32[8]), f32[8], u32[]) async-start(p, q), calls=g",
+        "ROOT d = f32[8] async-done(s)",
+        before="g {\n  p = f32[8] parameter(0)\n  q = f32[8] parameter(1)\n"
+        '  ROOT c = f32[8] custom-call(p), custom_call_target="f"\n}\n\n',
+    )
+    printed = str(hlo.parse(text))
+    assert "custom-call(%p)" in printed
+    assert str(hlo.parse(printed)) == printed
+
+
+def test_quotes_in_a_recovery_module_stay_escaped() -> None:
+    """XLA prints them plain, and can't read that text."""
+    inner = (
+        'HloModule r, frontend_attributes={f=\\"b\\"}\n\nENTRY %e (p: f32[]) -> f32[] {\n'
+        "  ROOT %p = f32[] parameter(0)\n}\n"
+    )
+    header = f'HloModule m, origin_recovery_table={{\n  {{"a"}} : {{"b"}},\n  "\n{inner}  "\n}}\n\n'
+    printed = str(hlo.parse(header + entry("ROOT p = f32[] parameter(0)").partition("\n\n")[2]))
+    assert 'f=\\"b\\"' in printed
+    assert str(hlo.parse(printed)) == printed
+
+
 @pytest.mark.parametrize(
     ("literal", "printed"), [("-0", "-0"), ("-0.0", "-0"), ("(nan, 1)", "(nan, 1)")]
 )

@@ -2,6 +2,8 @@
 
 import os
 import pty
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -112,6 +114,43 @@ def test_a_closed_pipe_is_quiet(softmax: Path) -> None:
     process.stdout = None
     _, err = process.communicate(softmax.read_bytes())
     assert (process.returncode, err) == (141, b"")
+
+
+def test_head_ends_a_command_without_a_word() -> None:
+    """More than a pipe holds is left to write when its reader goes."""
+    script = f"{shlex.join([*COMMAND, 'rules'])} | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=False)
+    assert (done.returncode, done.stderr, done.stdout.count(b"\n")) == (141, b"", 1)
+
+
+def test_paths_have_spaces(hlo, softmax: Path, tmp_path: Path, monkeypatch) -> None:
+    """Those of modules, arrays, passes, traces, dumps; of the cache and the compiler's folder."""
+    place = tmp_path / "a dir; $HOME 'or' two"
+    place.mkdir()
+    for variable in ("XDG_CACHE_HOME", "TMPDIR"):
+        monkeypatch.setenv(variable, str(place))
+    module, passes = place / "my module.hlo", place / "my passes.py"
+    shutil.copy(softmax, module)
+    passes.write_text(
+        "class One:\n    name = 'one'\n    def run(self, m, log):\n        return m\n"
+    )
+    value, trace = place / "a value.npz", place / "a trace.txt"
+    for words in (
+        ("verify", module),
+        ("run", module, "-o", value, "--trace", trace),
+        ("run", module, "--expect", value, "--platform", "c", "--quiet"),
+        ("opt", module, "--passes", f"cse, {passes}:One,dce", "-o", place / "an end.hlo"),
+        ("opt", module, "--dump-to", place / "all of them"),
+        ("aot", module, "-o", place / "c of it"),
+    ):
+        result = hlo(*words)
+        assert (result.status, result.err) == (0, ""), words
+    assert trace.read_text()
+    dumped = [path.name for path in (place / "all of them").iterdir()]
+    assert len(dumped) > 2
+    assert not any(" " in name.removeprefix("my module") for name in dumped)
+    subprocess.run(["make", "example"], cwd=place / "c of it", check=True, capture_output=True)
+    subprocess.run([place / "c of it" / "example"], check=True, capture_output=True)
 
 
 def test_help_imports_nothing_heavy() -> None:
