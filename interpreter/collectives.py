@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.errors.error import HloError
+from hlo.wording import counted
 from interpreter.groups import find_group, group_of, permute_pairs
 from interpreter.lift import as_tuple, lifted
 from interpreter.plumbing import CONTEXT
@@ -177,7 +178,8 @@ def evaluate_all_to_all(
     count = len(columns[0])
     if not attrs.dimensions:
         if len(columns) != count:
-            message = f"{instr.name}: groups of {count} exchange {count} pieces, not {len(columns)}"
+            pieces = counted(count, "piece")
+            message = f"{instr.name}: groups of {count} exchange {pieces}, not {len(columns)}"
             raise HloError("HLO119", message, instr.span)
         return _one_or_tuple(instr, columns[place])
     along = attrs.dimensions[0]
@@ -210,7 +212,8 @@ def evaluate_ragged_all_to_all(
     place = group.index(frame.device.number)
     result = operands[1].copy()
     if operands[2].size % len(group):
-        message = f"{instr.name}: {operands[2].size} slices for a group of {len(group)} devices"
+        devices = counted(len(group), "device")
+        message = f"{instr.name}: {operands[2].size} slices for a group of {devices}"
         raise HloError("HLO119", message, instr.span)
     for rows, _, starts, sizes, targets, _ in brought:
         mine = (column.reshape(len(group), -1)[place] for column in (starts, sizes, targets))

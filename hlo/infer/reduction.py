@@ -191,7 +191,7 @@ def _expect_features(attrs: a.BatchNorm, operand: Shape, factors: Sequence[Shape
         expect_rank(factor, 1, "each factor")
         expect_same_type(operand, factor)
         if not sizes_agree(factor.dims[0], count):
-            raise HloError("HLO029", f"{show(factor)} for {count} features")
+            raise HloError("HLO029", f"{show(factor)} for {counted(count, 'feature')}")
     return array(operand.element_type, (count,), (operand.dynamic_at(attrs.feature_index),))
 
 

@@ -112,7 +112,7 @@ def _verify_partition(
         refuse(
             instr,
             "HLO066",
-            f"replica_groups name {len(members)} devices, but there are {available}",
+            f"replica_groups name {counted(len(members), 'device')}, but there are {available}",
         )
 
 
@@ -174,7 +174,7 @@ def verify_all_to_all(scope: VerifiedScope, instr: Instruction, attrs: a.AllToAl
             refuse(
                 instr,
                 "HLO066",
-                f"{len(instr.operands)} operands, but a group has {size} devices",
+                f"{counted(len(instr.operands), 'operand')}, but a group has {size} devices",
             )
         return
     length = instr.operands[0].shape.dims[attrs.dimensions[0]]
@@ -214,7 +214,7 @@ def verify_collective_permute(
             if device < 0 or (known != 1 and device >= known):
                 refuse(instr, "HLO067", f"{name} {device}, but there are {known} devices")
             if count > allowed:
-                refuse(instr, "HLO067", f"{name} {device} stands in {count} pairs")
+                refuse(instr, "HLO067", f"{name} {device} stands in {counted(count, 'pair')}")
 
 
 def verify_constrained_layouts(

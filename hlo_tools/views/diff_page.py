@@ -76,7 +76,7 @@ def page(before: Module, after: Module, options: Options, titles: tuple[str, str
         f"{names[1]}</title><style>{_STYLE}</style></head><body><h1>{names[0]} and {names[1]}</h1>"
     )
     same = len(sections) - len(changed)
-    told = f"{len(changed)} computations differ, {same} are the same"
+    told = f"computations that differ: {len(changed)}, that are the same: {same}"
     body = "".join(section(name, rows) for name, rows in changed.items())
     return f"{head}<p class='dim'>{told}</p>{body}</body></html>\n"
 

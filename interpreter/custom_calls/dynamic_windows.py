@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hlo.attributes import Convolution, CustomCall, Windowed
+from hlo.wording import counted
 from interpreter.convolve import evaluate_convolution
 from interpreter.custom_calls.registry import custom_call
 from interpreter.custom_calls.signatures import checked
@@ -188,7 +189,7 @@ def check_window(instr: Instruction, _options: Options | None) -> str:
     count = 1 if attrs.custom_call_target == "DynamicReduceWindowSamePadding" else 2
     rank = instr.shape.rank
     if len(arrays) != count or not all(s.is_array and s.rank == rank for s in arrays):
-        return f"takes {count} arrays of {rank} dimensions and an initial value"
+        return f"takes {counted(count, 'array')} of {rank} dimensions and an initial value"
     if initial[0].rank or len(attrs.window or ()) != rank or len(instr.called) != count:
-        return f"needs a scalar, a window of {rank} dimensions and {count} computations"
+        return f"needs a scalar, a window of {rank} dimensions and {counted(count, 'computation')}"
     return ""

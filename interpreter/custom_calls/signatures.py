@@ -91,7 +91,7 @@ class Signature:
             return f"takes {counted(len(self.operands), 'array')}, not {len(operands)}"
         least = sum(not optional for *_, optional in self.results)
         if len(results) < least or not (self.more or len(results) <= len(self.results)):
-            return f"gives {len(self.results)} arrays, not {len(results)}"
+            return f"gives {counted(len(self.results), 'array')}, not {len(results)}"
         known = _Known(types)
         pairs = [
             *((f"operand {i}", *p, s) for i, (p, s) in enumerate(zip(self.operands, operands))),  # noqa: B905
@@ -213,7 +213,9 @@ def register_signature(
         results = list(instr.shape.elements if instr.shape.is_tuple else (instr.shape,))
         front = 0 if scalars is None else max(0, len(operands) - len(signature.operands))
         if front < (scalars or 0) or any(s.rank or not s.is_array for s in operands[:front]):
-            return f"takes {scalars} numbers or more, then {len(signature.operands)} arrays"
+            return (
+                f"takes {scalars} numbers or more, then {counted(len(signature.operands), 'array')}"
+            )
         said = config(instr) if scalars is None and options is None else options
         return signature.problem(operands[front:], results, types, said)
 

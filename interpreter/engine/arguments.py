@@ -72,7 +72,7 @@ def checked(argument: Any, shape: Shape, name: str, span: Span | None = None) ->
     if shape.is_tuple:
         given = cast("Sequence[Any]", argument) if isinstance(argument, tuple | list) else None
         if given is None or len(given) != len(shape.elements):
-            what = "no tuple" if given is None else f"{len(given)} elements"
+            what = "no tuple" if given is None else counted(len(given), "element")
             message = f"{name}: {what} instead of a tuple of {len(shape.elements)}"
             raise HloError("HLO111", message, span)
         pairs = zip(given, shape.elements, strict=True)

@@ -149,7 +149,7 @@ def test_a_python_number_must_fit_an_integer_type(argument: float) -> None:
 
 
 def test_a_tuple_argument_must_have_all_elements() -> None:
-    with pytest.raises(HloError, match="1 elements instead of a tuple of 2"):
+    with pytest.raises(HloError, match="1 element instead of a tuple of 2"):
         interpreter.evaluate(module("ROOT x = (u8[], u8[]) parameter(0)"), (1,))
 
 
