@@ -18,7 +18,7 @@ from hlo.attributes import Constant
 from hlo.infer import infer
 from hlo.types.literal import literal
 from hlo.types.shape import Shape
-from hlo.types.values import ComputationLayout, SliceDim
+from hlo.types.values import ComputationLayout, PaddingDim, SliceDim
 from hlo.walk import called_first
 
 if TYPE_CHECKING:
@@ -142,6 +142,10 @@ def _fitted(made: Instruction, instr: Instruction) -> Any:
         starts = [max(0, min(r.start, n - (r.limit - r.start))) for r, n in pairs]
         strides = [r.stride for r in ranges]
         return replace(made.attrs, slice=tuple(map(SliceDim, starts, limits, strides)))
+    if instr.opcode == "pad":
+        gone = [before - after for before, after in zip(old, new, strict=True)]
+        padding = zip(a.Pad.of(made).padding, gone, strict=True)
+        return replace(made.attrs, padding=tuple(_cropped(p, n) for p, n in padding))
     for name in ("dynamic_slice_sizes", "slice_sizes"):
         sizes: Any = getattr(made.attrs, name, None)
         # Those of a collective-permute are lists of lists.
@@ -149,3 +153,10 @@ def _fitted(made: Instruction, instr: Instruction) -> Any:
             fitted = tuple(fit(n, d) for d, n in enumerate(sizes))
             return replace(made.attrs, **{name: fitted})
     return made.attrs
+
+
+def _cropped(padding: PaddingDim, gone: int) -> PaddingDim:
+    """Negative padding that crops less where so many elements are gone anyway."""
+    if padding.high >= 0:
+        return padding
+    return replace(padding, high=min(0, padding.high + gone * (1 + padding.interior)))
