@@ -134,9 +134,10 @@ class Memory:
         """For numbers of results, the argument in whose memory they come to lie."""
         flow = self.buffers.flow
         arguments = [v for p in flow.module.entry.parameters for v in flow.at[p]]
+        numbers = {argument: number for number, argument in enumerate(arguments)}
         found: dict[int, int] = {}
         for result, value in enumerate(flow.outputs):
-            for number, argument in enumerate(arguments):
-                if value and argument in self.buffers.of[value].values:
-                    found[result] = number
+            for same in self.buffers.of[value].values if value else ():
+                if same in numbers:
+                    found[result] = numbers[same]
         return found

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from hlo.walk import post_order
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from hlo.instruction import Computation, Instruction
 
 
@@ -35,6 +37,13 @@ class Reachability:
     def reaches(self, source: Instruction, target: Instruction) -> bool:
         """Whether `target` needs `source`; every instruction reaches itself."""
         return bool(self._needs[target] & self._bit[source])
+
+    def any_reaches(self, sources: Iterable[Instruction], targets: Iterable[Instruction]) -> bool:
+        """Whether any of some instructions needs any of others."""
+        needs = 0
+        for target in targets:
+            needs |= self._needs[target]
+        return any(needs & self._bit[source] for source in sources)
 
     def connected(self, one: Instruction, other: Instruction) -> bool:
         """Whether either needs the other, so that they can't become one instruction."""

@@ -11,9 +11,11 @@ D. J. Pearce, P. H. J. Kelly, "A dynamic topological sort algorithm for directed
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hlo.walk import post_order
+from optimizer.analysis.reachability import Reachability
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 # A way that is so long to look for counts as found.
 _PATIENCE = 2000
+# Numbers that are so far apart: to ask about all ways that were there at first pays then.
+_FAR = 300
 
 
 class Contraction:
@@ -39,12 +43,13 @@ class Contraction:
         users: Mapping[Instruction, Sequence[Instruction]],
         nodes: Mapping[Instruction, Hashable],
     ) -> None:
-        self._users = users
+        self._computation, self._users = computation, users
         self._node: dict[Instruction, Hashable] = {}
         self._parts: dict[Hashable, list[Instruction]] = {}
         self._number: dict[Hashable, int] = {}
         self._at: list[Hashable] = []
         self._after: dict[Instruction, list[Instruction]] = {}
+        self._following: dict[Hashable, list[Hashable]] = {}
         for instr in post_order(computation):
             for before in instr.control_predecessors:
                 self._after.setdefault(before, []).append(instr)
@@ -65,11 +70,14 @@ class Contraction:
 
     def following(self, node: Hashable) -> list[Hashable]:
         """The nodes that use a node, or have to wait for it."""
-        of, parts = self._node, self._parts[node]
-        found = [of[user] for part in parts for user in self._users[part]]
-        if self._after:
-            found += [of[user] for part in parts for user in self._after.get(part, ())]
-        return [n for n in found if n is not node]
+        found = self._following.get(node)
+        if found is None:
+            of, parts = self._node, self._parts[node]
+            using = (user for part in parts for user in self._users[part])
+            waiting = (user for part in parts for user in self._after.get(part, ()))
+            found = [n for n in dict.fromkeys(of[u] for u in (*using, *waiting)) if n is not node]
+            self._following[node] = found
+        return found
 
     def reaches(self, first: Hashable, second: Hashable) -> bool:
         """Whether `second` needs `first`, or it takes long to tell."""
@@ -80,17 +88,29 @@ class Contraction:
 
     def between(self, first: Hashable, second: Hashable) -> set[Hashable] | None:
         """The nodes before `second` that need `first`; None if `second` needs one."""
-        last = self._number[second]
-        stack = [n for n in self.following(first) if n is not second]
-        found: set[Hashable] = set()
-        while stack:
-            node = stack.pop()
-            if node is second or len(found) > _PATIENCE:
-                return None
-            if node not in found and self._number[node] < last:
-                found.add(node)
-                stack += self.following(node)
-        return found
+        number, last = self._number, self._number[second]
+        if last - number[first] > _FAR and self._is_far_circle(first, second):
+            return None
+        found = {n for n in self.following(first) if number[n] < last}
+        stack = list(found)
+        while stack and len(found) <= _PATIENCE:
+            for node in self.following(stack.pop()):
+                if node is second:
+                    return None
+                if number[node] < last and node not in found:
+                    found.add(node)
+                    stack.append(node)
+        return None if stack else found
+
+    @cached_property
+    def _reachability(self) -> Reachability:
+        return Reachability(self._computation)
+
+    def _is_far_circle(self, first: Hashable, second: Hashable) -> bool:
+        """Whether `second` needs a user of `first` even if nothing were merged."""
+        users = (user for part in self._parts[first] for user in self._users[part])
+        others = [user for user in users if self._node[user] not in (first, second)]
+        return self._reachability.any_reaches(others, self._parts[second])
 
     def merge(
         self, first: Hashable, second: Hashable, between: set[Hashable], new: Hashable
@@ -101,6 +121,9 @@ class Contraction:
         before = [n for n in window if n not in between]
         after = [n for n in window if n in between]
         self._parts[new] = self._parts.pop(first) + self._parts.pop(second)
+        for part in self._parts[new]:
+            for earlier in (*part.operands, *part.control_predecessors):
+                self._following.pop(self._node[earlier], None)
         for part in self._parts[new]:
             self._node[part] = new
         # One number is left over; nothing has it from now on.

@@ -7,6 +7,7 @@ XLA, `xla/service/buffer_assignment.cc`.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -159,10 +160,11 @@ class BufferAssignment:
             the buffers that found no room.
         """
         hosts = sorted(hosts, key=lambda host: host[0].size)
+        sizes = [host.size for host, _ in hosts]
         left: list[Buffer] = []
         for buffer in sorted(rest, key=lambda b: -b.bytes):
-            large = [h for h in hosts if h[0].size >= buffer.bytes > 0][:HOSTS]
-            for host, heap in large:
+            enough = bisect_left(sizes, buffer.bytes)
+            for host, heap in hosts[enough : enough + HOSTS] if buffer.bytes else ():
                 offset = heap.gap(block(buffer))
                 if offset + buffer.bytes <= host.size:
                     heap.put(block(buffer), offset)

@@ -21,6 +21,8 @@ from optimizer import machine
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
 
 Span = tuple[int, int]
 
@@ -67,42 +69,50 @@ class Block:
 
 
 class Heap:
-    """Blocks that have their offsets."""
+    """Blocks that have their offsets.
+
+    Attributes
+    ----------
+    size : where the last of them ends.
+    """
 
     def __init__(self) -> None:
-        self.blocks: list[Block] = []
-        self.offsets: list[int] = []
         self.size = 0
-        # First and last moments of all blocks: they tell at once which may meet a new one.
-        self._moments = np.empty((2, 16), np.int64)
+        self._blocks: list[Block] = []
+        # Of each block: where it begins and ends, its first and last moment, how many spans it has.
+        self._table = np.empty((5, 16), np.int64)
 
     def put(self, block: Block, offset: int) -> None:
         """Put a block at an offset."""
-        count = len(self.blocks)
-        if count == self._moments.shape[1]:
-            self._moments = np.concatenate([self._moments, np.empty_like(self._moments)], axis=1)
-        self._moments[:, count] = block.first, block.last
-        self.blocks.append(block)
-        self.offsets.append(offset)
+        count = len(self._blocks)
+        if count == self._table.shape[1]:
+            self._table = np.concatenate([self._table, np.empty_like(self._table)], axis=1)
+        end = offset + aligned(block.size)
+        self._table[:, count] = offset, end, block.first, block.last, len(block.spans)
+        self._blocks.append(block)
         self.size = max(self.size, offset + block.size)
 
     def gap(self, block: Block) -> int:
         """The offset of the smallest gap that is free while a block is needed; else their end."""
-        first, last = self._moments[:, : len(self.blocks)]
-        maybe = np.flatnonzero((first <= block.last) & (last >= block.first))
-        taken = sorted(
-            (self.offsets[k], self.offsets[k] + aligned(self.blocks[k].size))
-            for k in maybe.tolist()
-            if self.blocks[k].meets(block)
-        )
-        size = aligned(block.size)
-        best: tuple[int, int] | None = None
-        end = 0
-        for offset, stop in taken:
-            if offset - end >= size and (best is None or offset - end < best[0]):
-                best = (offset - end, end)
-            end = max(end, stop)
-        return best[1] if best else end
+        starts, ends = self._taken(block)
+        # Before each, all that begins earlier has ended here.
+        free = np.maximum.accumulate(np.concatenate([[0], ends]))
+        gaps = starts - free[:-1]
+        fitting = np.flatnonzero(gaps >= aligned(block.size))
+        if not fitting.size:
+            return int(free[-1])
+        return int(free[fitting[np.argmin(gaps[fitting])]])
+
+    def _taken(self, block: Block) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the blocks begin and end that are needed when a block is, by where they begin."""
+        starts, ends, first, last, spans = self._table[:, : len(self._blocks)]
+        meets = (first <= block.last) & (last >= block.first)
+        # A block of one span is needed from its first moment to its last; others may pause.
+        pauses = meets & ((spans > 1) | (len(block.spans) > 1))
+        for k in np.flatnonzero(pauses).tolist():
+            meets[k] = self._blocks[k].meets(block)
+        order = np.argsort(starts[meets])
+        return starts[meets][order], ends[meets][order]
 
 
 def pack(blocks: Sequence[Block]) -> tuple[list[int], int]:
@@ -113,7 +123,11 @@ def pack(blocks: Sequence[Block]) -> tuple[list[int], int]:
     tuple
         the offset of each block, a multiple of the alignment, and the size of them all.
     """
-    return min((_packed(blocks, key) for key in _ORDERS), key=lambda found: found[1])
+    best, least = _packed(blocks, _ORDERS[0]), peak(blocks)
+    for key in _ORDERS[1:]:
+        if best[1] > least:
+            best = min(best, _packed(blocks, key), key=lambda found: found[1])
+    return best
 
 
 def _by_size(block: Block) -> tuple[int, ...]:
