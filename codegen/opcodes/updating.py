@@ -25,9 +25,10 @@ from codegen.opcodes.movement import vector_index, window_start
 from codegen.statements import If
 from hlo import attributes as a
 from optimizer import machine
+from optimizer.gpu.atomics import update_dims_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from codegen.elements.body import Body
     from codegen.indexing import Index
@@ -63,7 +64,12 @@ def write_dynamic_update_slice(body: Body, instr: Instruction, outputs: Sequence
 
 
 def write_scatter(
-    body: Body, instr: Instruction, outputs: Sequence[Name], combine: Combine | None = None
+    body: Body,
+    instr: Instruction,
+    outputs: Sequence[Name],
+    combine: Combine | None = None,
+    *,
+    apart: Collection[int] = (),
 ) -> None:
     """The operands, then the updates combined into them, one after the other.
 
@@ -72,6 +78,8 @@ def write_scatter(
     Parameters
     ----------
     combine : combines elements of the updates, in any order and at the same time.
+    apart : dimensions of the updates of which each index has updates of its own, at the same time
+        as the others, as `update_dims_apart` tells; else the innermost is cut into some parts.
     """
     attrs = a.Scatter.of(instr)
     half = len(instr.operands) // 2
@@ -92,16 +100,14 @@ def write_scatter(
     outside = [n if d not in attrs.update_window_dims else 1 for d, n in enumerate(update_dims)]
     rank = range(len(update_dims))
     last = len(update_dims) - 1
-    whole = combine is None and any(
-        places.get(d) == last and d not in attrs.scatter_dims_to_operand_dims for d in window
-    )
-    parts = _parts(inside[last]) if whole else 1
-    if whole:
-        inside[last] //= parts
+    parts = [n if d in apart else 1 for d, n in enumerate(update_dims)]
+    if not apart and combine is None and last in update_dims_apart(instr):
+        parts[last] = _parts(inside[last])
+    inside = [n // count for n, count in zip(inside, parts, strict=True)]
     if combine is not None:
         outside, inside = list(update_dims), [1] * len(update_dims)
     with (
-        body.loops(["part"], [parts], parallel=True) as (part,),
+        body.loops(["part" for _ in rank], parts, parallel=True) as part,
         body.loops([f"u{d}" for d in rank], outside, parallel=combine is not None) as place,
     ):
         batch = [part for d, part in enumerate(place) if d not in attrs.update_window_dims]
@@ -122,7 +128,7 @@ def write_scatter(
             body.when(conjoined(conditions) if conditions else None),
             body.lanes([f"w{d}" for d in rank], inside) as inner,
         ):
-            offset = (*inner[:-1], part * inside[last] + inner[last]) if whole else inner
+            offset = [p * n + o for p, n, o in zip(part, inside, inner, strict=True)]
             index = tuple(p + o for p, o in zip(place, offset, strict=True))
             at = [s + index[places[d]] if d in places else s for d, s in enumerate(starts)]
             (combine or combine_elements)(body, instr, outputs, tuple(at), index)

@@ -2,9 +2,10 @@
 
 Where updates may meet, an operation is needed that hardware does in one step, and whose order does
 not count; of sums of floats it changes the rounding, as it does in XLA. Where they never meet, any
-computation does. All other scatters are done by one thread, in order. Where these have many
-updates, or the same bits are asked for on every run (`--xla_gpu_deterministic_ops`), the pass
-`scatter_determinism_expander` lets updates never meet.
+computation does. In all other scatters one thread combines the updates of an element, in their
+order; where windows lie side by side, there is such a thread for each of their elements. Where few
+threads would have many updates, or the same bits are asked for on every run
+(`--xla_gpu_deterministic_ops`), the pass `scatter_determinism_expander` lets updates never meet.
 
 References
 ----------
@@ -21,7 +22,7 @@ from codegen.kinds import Pointer
 from codegen.opcodes.updating import combine_elements, write_scatter
 from codegen.statements import Call
 from hlo import attributes as a
-from optimizer.gpu.atomics import atomic_of
+from optimizer.gpu.atomics import atomic_of, update_dims_apart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +44,7 @@ def write_scatter_in_parallel(body: Body, instr: Instruction, outputs: Sequence[
     elif atomic_of(instr) is not None:
         write_scatter(body, instr, outputs, _combine_atomically)
     else:
-        write_scatter(body, instr, outputs)
+        write_scatter(body, instr, outputs, apart=update_dims_apart(instr))
 
 
 def _combine_atomically(

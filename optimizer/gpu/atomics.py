@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from math import prod
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
@@ -20,7 +21,7 @@ ATOMICS = {
     "or": ("atomicOr", _WHOLE),
     "xor": ("atomicXor", _WHOLE),
 }
-# Fewer updates one thread combines as fast as others would sort them.
+# Fewer updates one thread combines as fast as others would sort them; as many threads fill a GPU.
 MANY = 1024
 
 
@@ -39,11 +40,29 @@ def is_deterministic(scatter: Instruction) -> bool:
     return a.Scatter.of(scatter).unique_indices or not kind.is_floating or not atomic_of(scatter)
 
 
+def update_dims_apart(scatter: Instruction) -> tuple[int, ...]:
+    """The dimensions of the updates along which different indices never meet in the operand.
+
+    They are those of windows that always begin at the operand's first index.
+    """
+    attrs, rank = a.Scatter.of(scatter), len(scatter.operands[0].shape.dims)
+    dropped = (*attrs.inserted_window_dims, *attrs.input_batching_dims)
+    window = (d for d in range(rank) if d not in dropped)
+    pairs = zip(window, attrs.update_window_dims, strict=True)
+    return tuple(u for d, u in pairs if d not in attrs.scatter_dims_to_operand_dims)
+
+
 def is_sequential(scatter: Instruction) -> bool:
-    """Whether one thread would combine many updates, as there is no atomic operation for them."""
-    updates = scatter.operands[-1].shape.size
-    unique = a.Scatter.of(scatter).unique_indices
-    return not unique and atomic_of(scatter) is None and updates >= MANY
+    """Whether few threads would combine many updates, as there is no atomic operation for them.
+
+    Where windows give enough threads, each takes its updates in their order, as XLA's CPU backend
+    does: sums of narrow floats are those of that order.
+    """
+    dims = scatter.operands[-1].shape.dims
+    threads = prod(dims[d] for d in update_dims_apart(scatter))
+    if a.Scatter.of(scatter).unique_indices or atomic_of(scatter) is not None:
+        return False
+    return threads < MANY <= prod(dims) // max(threads, 1)
 
 
 def asked_for_determinism() -> bool:

@@ -7,6 +7,7 @@ import emit_cuda
 import hlo
 import interpreter
 from emit_cuda.host.device import HostDevice
+from emit_cuda.program.steps import Launch
 from optimizer.gpu import atomics
 
 TEXT = """HloModule m
@@ -56,3 +57,34 @@ def test_many_updates_without_an_atomic_operation_are_sorted(monkeypatch, many):
     kinds = [getattr(step, "kind", "copy") for step in made.steps]
     assert len(found) == 1
     assert ("sort" in kinds, "one thread" in kinds) == (many, not many)
+
+
+WINDOWS = """HloModule m
+op { a = bf16[] parameter(0)  b = bf16[] parameter(1)  ROOT s = bf16[] add(a, b) }
+ENTRY e {
+  x = bf16[3,40] parameter(0)
+  i = s32[90,1] parameter(1)
+  u = bf16[90,40] parameter(2)
+  ROOT r = bf16[3,40] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0},
+    scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=op
+}"""
+
+
+def test_threads_side_by_side_add_rows_in_the_order_of_the_updates(monkeypatch):
+    monkeypatch.setattr(atomics, "MANY", 40)
+    module = hlo.parse(WINDOWS)
+    bf16 = module.entry.root.shape.element_type.dtype
+    x, u = (
+        RANDOM.standard_normal((3, 40)).astype(bf16),
+        RANDOM.standard_normal((90, 40)).astype(bf16),
+    )
+    i = RANDOM.integers(-1, 4, (90, 1)).astype(np.int32)
+    executable = emit_cuda.compile(module, HostDevice(checked=True))
+    wanted = x.copy()
+    for (row,), update in zip(i, u, strict=True):
+        if 0 <= row < 3:
+            wanted[row] += update
+    # Sums of bfloat16 depend on their order: equal bits are the same order.
+    assert executable(x, i, u).tobytes() == wanted.tobytes()
+    (launch,) = (step for step in executable.program.steps if isinstance(step, Launch))
+    assert launch.block[0] >= 40
