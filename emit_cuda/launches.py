@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from emit_cuda import nvrtc
 from emit_cuda.kernels.accesses import accesses
-from emit_cuda.program.steps import Branch, Copy, HostCall, Launch, LibraryCall, Place, While
+from emit_cuda.program.steps import Copy, HostCall, Launch, LibraryCall, Place, flat
 from hlo.attributes import CustomCall
 from hlo.errors.error import HloError
 from hlo.wording import counted
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from emit_cuda.nvrtc.compiling import Usage
     from emit_cuda.nvrtc.occupancy import Occupancy
     from emit_cuda.program.emit import CudaProgram
-    from emit_cuda.program.steps import Step, Work
+    from emit_cuda.program.steps import Work
     from optimizer.gpu.device import DeviceRates
 
 
@@ -98,7 +98,7 @@ def asked(program: CudaProgram, device: DeviceRates = A100) -> list[Asked]:
         usage = nvrtc.compile(program.source, device.architecture).usage
     instructions = {i.name: i for i in program.module.instructions()}
     found: list[Asked] = []
-    for step in _flat(program.steps):
+    for step in flat(program.steps):
         if isinstance(step, Copy):
             found.append(Asked(step, None, None, (), 2 * step.size, *_least(device, 2 * step.size)))
             continue
@@ -132,18 +132,6 @@ def _least(device: DeviceRates, moved: int, spent: Cost = Cost()) -> tuple[Cost,
     if max(work, memory) < device.launch:
         bound = "launch"
     return spent, device.launch + max(work, memory), bound
-
-
-def _flat(steps: Sequence[Step]) -> Iterator[Work | HostCall]:
-    for step in steps:
-        match step:
-            case While(condition, _, body):
-                yield from _flat((*condition, *body))
-            case Branch(_, _, branches):
-                for branch in branches:
-                    yield from _flat(branch)
-            case _:
-                yield step
 
 
 def explained(program: CudaProgram, device: DeviceRates = A100) -> str:

@@ -90,7 +90,7 @@ def write_scatter(
     )
     for target, array in zip(outputs, arrays, strict=True):
         copy(body, target, array)
-    if not arrays[0].shape.size:
+    if not arrays[0].shape.size or not updates[0].shape.size:
         return
     dims, update_dims = arrays[0].shape.dims, updates[0].shape.dims
     dropped = (*attrs.inserted_window_dims, *attrs.input_batching_dims)

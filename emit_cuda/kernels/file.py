@@ -16,7 +16,7 @@ from emit_cuda.kernels.spelling import all_in_cuda
 from emit_cuda.kernels.tensor_cores import ALIGNED, TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from codegen.elements.kernel import Argument
     from codegen.statements import Statement
@@ -77,6 +77,7 @@ class KernelFile:
     texts : by name.
     written : by name, as data.
     meant : by name, the HLO name that each identifier of the kernel stands for.
+    about : by name, the HLO that each computes.
     words : the functions and types that they use, for the prelude.
     """
 
@@ -85,7 +86,11 @@ class KernelFile:
         self.texts: dict[str, str] = {}
         self.written: dict[str, Written] = {}
         self.meant: dict[str, Mapping[str, str]] = {}
+        self.about: dict[str, str] = {}
         self.words: dict[str, None] = {}
+        # Kernels whose work another one does, and may be in the file for nothing.
+        self.replaced: dict[str, None] = {}
+        self._launched: set[str] = set()
         self._names: dict[Any, str] = {}
 
     def add(self, kernel: Kernel, wanted: str, about: str, stage: Stage) -> tuple[str, list[str]]:
@@ -107,13 +112,39 @@ class KernelFile:
                 if len(written) < 2
                 else (replace(argument, kind=unrestricted(argument.kind)))
             )
-        parameters = tuple(Parameter(a.kind, a.name) for a in used.values())
+        given = list(used.values())
+        name = self._add(given, wanted, about, stage, statements, kernel.names.meant)
+        return name, list(used)
+
+    def add_merged(
+        self,
+        given: Sequence[Argument],
+        wanted: str,
+        about: str,
+        stage: Stage,
+        others: Iterable[str],
+    ) -> str:
+        """Add a kernel that does what others of the file do; its statements are in CUDA's words."""
+        self.replaced |= dict.fromkeys(others)
+        meant = {k: v for name in others for k, v in self.meant[name].items()}
+        return self._add(given, wanted, about, stage, stage.statements, meant)
+
+    def _add(
+        self,
+        given: Sequence[Argument],
+        wanted: str,
+        about: str,
+        stage: Stage,
+        statements: tuple[Statement, ...],
+        meant: Mapping[str, str],
+    ) -> str:
+        parameters = tuple(Parameter(a.kind, a.name) for a in given)
         function = Function("", parameters, statements)
         key = key_of(function), stage.block, stage.shared
         if key not in self._names:
             name = self._names[key] = self.names.unique(wanted, "kernel")
-            self.meant[name] = kernel.names.meant
-            self.written[name] = Written(stage, statements, tuple(used.values()))
+            self.meant[name], self.about[name] = meant, about
+            self.written[name] = Written(stage, statements, tuple(given))
             listed = ", ".join(declared(p.kind, p.name, "__restrict__") for p in parameters)
             shared = _shared(stage.shared)
             threads = stage.block[0] * stage.block[1] * stage.block[2]
@@ -126,7 +157,16 @@ class KernelFile:
             self.words.update(dict.fromkeys(kind for kind, _, _ in stage.shared))
         if self.watch:
             self.watch(wanted, stage, self._names[key])
-        return self._names[key], list(used)
+        return self._names[key]
+
+    def drop_replaced(self, launched: Iterable[str]) -> None:
+        """Leave out the kernels whose work others do, but for those that are launched, too."""
+        self._launched.update(launched)
+        names = {name: key for key, name in self._names.items()}
+        for name in self.replaced.keys() - self._launched:
+            del self.texts[name], self.written[name], self.meant[name], self.about[name]
+            del self._names[names[name]]
+        self.replaced.clear()
 
     def source(self, head: str) -> str:
         """The file, after a comment."""

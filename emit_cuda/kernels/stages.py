@@ -53,6 +53,7 @@ class Stage:
     kind : of kernel, as in the table of `docs/cuda.md`.
     shared : arrays in the memory that a block's threads share: type, name, elements.
     own_bytes : memory that all threads together need for themselves.
+    waits : threads of a block may wait for each other.
     """
 
     statements: tuple[Statement, ...]
@@ -61,6 +62,7 @@ class Stage:
     shared: tuple[tuple[str, str, int], ...] = ()
     own_bytes: int = 0
     kind: str = "loop"
+    waits: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ Launches = Sequence[Stage | CopyStage]
 def alone(statements: Sequence[Statement], own_bytes: int = 0) -> Stage:
     """A launch of one thread."""
     own = (LocalVariable(Pointer("u8"), "own", Name("own_memory")),) if own_bytes else ()
-    return Stage((*own, *statements), (1, 1, 1), (1, 1, 1), (), own_bytes, ALONE)
+    return Stage((*own, *statements), (1, 1, 1), (1, 1, 1), (), own_bytes, ALONE, waits=False)
 
 
 def thread_number(block: int, kind: str = "s64") -> Expr:
@@ -99,7 +101,7 @@ def each_thread(name: str, count: int, body: Sequence[Statement], kind: str = "s
     if count % block:
         guarded = (If(binary("<", Name(name), count), guarded),)
     number = Let(kind, name, thread_number(block, kind))
-    return Stage((number, *guarded), (-(-count // block), 1, 1), (block, 1, 1))
+    return Stage((number, *guarded), (-(-count // block), 1, 1), (block, 1, 1), waits=False)
 
 
 def stages(statements: Sequence[Statement], own_bytes: int, arrays: Collection[str]) -> Launches:
@@ -197,7 +199,8 @@ def _grid(
         loop,
     )
     size = blocks * block * own_bytes
-    return Stage(made, (blocks, 1, 1), (block, 1, 1), own_bytes=size, kind=PARALLEL)
+    grid, of = (blocks, 1, 1), (block, 1, 1)
+    return Stage(made, grid, of, own_bytes=size, kind=PARALLEL, waits=False)
 
 
 def _nest(statement: Statement) -> tuple[list[For], tuple[Statement, ...]]:

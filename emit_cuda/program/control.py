@@ -1,4 +1,7 @@
-"""Control flow that the host drives: it reads a predicate back, and launches what follows."""
+"""Control flow: one kernel where what is inside is small, else driven by the host.
+
+The host reads a predicate back, and launches what follows.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from codegen.elements.table import is_of_scalars
 from codegen.program.trees import leaves
 from emit_cuda.kernels.loop import loop_stage
+from emit_cuda.program.merging import merged
 from emit_cuda.program.schedule import CudaSchedule
 from emit_cuda.program.steps import Branch, While
 from emit_cuda.table import emits_cuda
@@ -34,7 +38,8 @@ def write_conditional(schedule: CudaSchedule, instr: Instruction) -> None:
     branches = tuple(schedule.module.steps_of(branch) for branch in instr.called)
     is_pred = index.shape.element_type.name == "pred"
     number = str(schedule.scope.tree(index))
-    schedule.step(Branch(number, is_pred, branches), uses=[number])
+    step = Branch(number, is_pred, branches)
+    schedule.step(merged(schedule.module.kernels, instr, step) or step, uses=[number])
 
 
 def write_while(schedule: CudaSchedule, instr: Instruction) -> None:
@@ -51,7 +56,8 @@ def write_while(schedule: CudaSchedule, instr: Instruction) -> None:
     condition, body = instr.called
     predicate = str(schedule.tree(condition.root))
     first, second = (schedule.module.steps_of(each) for each in (condition, body))
-    schedule.step(While(first, predicate, second, _trips(instr)))
+    step = While(first, predicate, second, _trips(instr))
+    schedule.step(merged(schedule.module.kernels, instr, step) or step)
 
 
 def _trips(instr: Instruction) -> int | None:

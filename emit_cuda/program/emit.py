@@ -19,6 +19,7 @@ from emit_cuda.program.control import write_steps
 from emit_cuda.program.module import CudaModuleWriter
 from emit_cuda.program.random import seed_random_state
 from emit_cuda.program.rules import Rules
+from emit_cuda.program.steps import Launch, flat
 from emit_cuda.table import custom_calls, emits_cuda
 from hlo.verify import verify_once
 from hlo.wording import counted
@@ -98,6 +99,7 @@ def emit(
     seeds = seed_random_state(writer, module)
     steps = (*seeds, *writer.steps_of(module.entry))
     writer.memory.settle()
+    file.drop_replaced(step.kernel for step in flat(steps) if isinstance(step, Launch))
     return CudaProgram(
         writer.kernels.source(head(module)),
         writer.placed(steps),

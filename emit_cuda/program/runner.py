@@ -15,7 +15,7 @@ from emit_cuda.program.streams import Choice, Iterations, Segment
 from interpreter.engine.evaluate import evaluate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from emit_cuda.devices import CudaDevice, Kernels, RecordedGraph
     from emit_cuda.libraries import Libraries
@@ -177,12 +177,18 @@ class Runner:
 
     def _memory(self, step: Launch) -> list[NamedMemory]:
         """All that a kernel may use: its arguments, each with its name."""
-        places: Mapping[Where, None] = dict.fromkeys(step.arguments)
-        return [
-            NamedMemory(self._address(p), p.size, f"{p.name}, {p.size} bytes")
-            for p in places
-            if isinstance(p, Place)
-        ]
+        places = {p for p in step.arguments if isinstance(p, Place)}
+        found: list[NamedMemory] = []
+        for place in sorted(places, key=lambda p: (self._address(p), p.size, p.name)):
+            begin, name = self._address(place), f"{place.name}, {place.size} bytes"
+            end = begin + place.size
+            if found and begin < found[-1].address + found[-1].size:
+                # Arrays of a loop that are there one after the other share memory.
+                last = found.pop()
+                begin, end = last.address, max(end, last.address + last.size)
+                name = name if last.name == name else f"{last.name}; {name}"
+            found.append(NamedMemory(begin, end - begin, name))
+        return found
 
     def _address(self, place: Where) -> int:
         assert isinstance(place, Place)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from emit_cuda.devices import Dim3
     from emit_cuda.libraries.calls import LibraryFunction
     from hlo.instruction import Instruction
@@ -137,3 +139,16 @@ class Branch:
 # What a device does, without asking the host in between.
 Work = Launch | Copy | LibraryCall
 Step = Work | HostCall | While | Branch
+
+
+def flat(steps: Sequence[Step]) -> Iterator[Work | HostCall]:
+    """All that is done, with what is inside of loops and branches in their place."""
+    for step in steps:
+        match step:
+            case While(condition, _, body):
+                yield from flat((*condition, *body))
+            case Branch(_, _, branches):
+                for branch in branches:
+                    yield from flat(branch)
+            case _:
+                yield step

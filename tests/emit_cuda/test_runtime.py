@@ -13,6 +13,7 @@ import interpreter
 from emit_cuda.arrays import DeviceArray
 from emit_cuda.host import HostDevice, HostKernels
 from emit_cuda.kernels import vectors
+from emit_cuda.program import merging
 from emit_cuda.program.steps import Copy, Launch, Place, While
 from emit_cuda.program.streams import parts, side_by_side
 from hlo.support import dlpack
@@ -203,6 +204,13 @@ def test_random_steps_in_any_order_that_streams_allow_do_the_same():
         assert memory == wanted
 
 
+@pytest.fixture
+def by_the_host(monkeypatch):
+    """The host drives all loops, small ones, too."""
+    monkeypatch.setattr(merging, "MOST_STEPS", 0)
+
+
+@pytest.mark.usefixtures("by_the_host")
 def test_a_loop_that_counts_to_a_constant_asks_the_host_nothing():
     program = emit_cuda.emit(prepare(hlo.parse(LOOP)))
     (segment,) = parts(program.steps)
@@ -211,6 +219,7 @@ def test_a_loop_that_counts_to_a_constant_asks_the_host_nothing():
     assert len(segment.queue) == len(program.steps) - 1 + 5 * len(loop.body)
 
 
+@pytest.mark.usefixtures("by_the_host")
 @pytest.mark.parametrize(("limit", "trips"), [("constant(5000)", 5000), ("add(i, i)", None)])
 def test_a_loop_reads_its_predicate_where_its_trip_count_is_unknown(limit, trips):
     text = LOOP.replace("n = s32[] constant(5)", f"n = s32[] {limit}")
@@ -218,6 +227,7 @@ def test_a_loop_reads_its_predicate_where_its_trip_count_is_unknown(limit, trips
     assert iterations.step.trips == trips
 
 
+@pytest.mark.usefixtures("by_the_host")
 @pytest.mark.parametrize("captures", [False, True])
 @pytest.mark.parametrize("text", [BRANCHES, LOOP, LOOP.replace("constant(5)", "constant(99)")])
 def test_streams_and_graphs_keep_the_values(text, captures):

@@ -1,0 +1,102 @@
+"""Loops and branches that become one kernel, so that the host reads no predicate."""
+
+import numpy as np
+import pytest
+
+import emit_cuda
+import hlo
+import interpreter
+from emit_cuda import launches, nvrtc
+from emit_cuda.host.device import HostDevice
+from emit_cuda.program import merging
+from emit_cuda.program.steps import Branch, Launch, While, flat
+
+# Halves and reverses an array until its sum is small: a reduction, a scalar and two arrays.
+LOOP = """HloModule m
+body { s = (f32[40], s32[]) parameter(0)
+  x = f32[40] get-tuple-element(s), index=0  i = s32[] get-tuple-element(s), index=1
+  r = f32[40] reverse(x), dimensions={0}
+  h = f32[] constant(0.75)  hs = f32[40] broadcast(h), dimensions={}
+  y = f32[40] multiply(r, hs)
+  one = s32[] constant(1)  j = s32[] add(i, one)
+  ROOT t = (f32[40], s32[]) tuple(y, j) }
+add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
+cond { s = (f32[40], s32[]) parameter(0)
+  x = f32[40] get-tuple-element(s), index=0
+  z = f32[] constant(0)  t = f32[] reduce(x, z), dimensions={0}, to_apply=add
+  e = f32[] constant(0.1)
+  ROOT p = pred[] compare(t, e), direction=GT }
+ENTRY e { x = f32[40] parameter(0)  z = s32[] constant(0)  s = (f32[40], s32[]) tuple(x, z)
+  ROOT w = (f32[40], s32[]) while(s), condition=cond, body=body }"""
+# Each branch is one launch, or a copy, of as many threads as a grid has.
+BRANCHES = """HloModule m
+a { x = f32[3000] parameter(0)  ROOT y = f32[3000] negate(x) }
+b { x = f32[3000] parameter(0)  ROOT y = f32[3000] reverse(x), dimensions={0} }
+c { ROOT x = f32[3000] parameter(0) }
+ENTRY e { i = s32[] parameter(0)  x = f32[3000] parameter(1)  y = f32[3000] add(x, x)
+  ROOT w = f32[3000] conditional(i, y, y, y), branch_computations={a, b, c} }"""
+# A branch inside of a loop.
+INSIDE = """HloModule m
+less { a = s32[] parameter(0)  b = s32[] parameter(1)  ROOT l = pred[] compare(a, b), direction=LT }
+even { x = s32[9] parameter(0)  two = s32[] constant(2)  ts = s32[9] broadcast(two), dimensions={}
+  ROOT y = s32[9] divide(x, ts) }
+odd { x = s32[9] parameter(0)  c = s32[] constant(3)  cs = s32[9] broadcast(c), dimensions={}
+  y = s32[9] multiply(x, cs)  r = s32[9] reverse(y), dimensions={0}
+  ROOT s = s32[9] sort(r), dimensions={0}, to_apply=less }
+body { s = (s32[9], pred[]) parameter(0)
+  x = s32[9] get-tuple-element(s), index=0  p = pred[] get-tuple-element(s), index=1
+  y = s32[9] conditional(p, x, x), true_computation=even, false_computation=odd
+  q = pred[] not(p)
+  ROOT t = (s32[9], pred[]) tuple(y, q) }
+cond { s = (s32[9], pred[]) parameter(0)
+  x = s32[9] get-tuple-element(s), index=0  f = s32[1] slice(x), slice={[0:1]}
+  v = s32[] reshape(f)  n = s32[] constant(500)
+  ROOT p = pred[] compare(v, n), direction=LT }
+ENTRY e { x = s32[9] parameter(0)  p = pred[] parameter(1)  s = (s32[9], pred[]) tuple(x, p)
+  ROOT w = (s32[9], pred[]) while(s), condition=cond, body=body }"""
+X = np.arange(40, dtype=np.float32)
+LONG = np.arange(3000, dtype=np.float32)
+CASES = {
+    "loop": (LOOP, "one block", [(X,), (-X,)]),
+    "branches": (BRANCHES, "branch", [(np.int32(k), LONG) for k in (0, 1, 2, 9, -1)]),
+    "inside": (
+        INSIDE,
+        "one block",
+        [((X[1:10] + 20).astype(np.int32), np.bool_(k)) for k in (0, 1)],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("on_device", [True, False])
+def test_what_one_kernel_does_is_what_the_host_drives(monkeypatch, case, on_device):
+    text, kind, calls = CASES[case]
+    module = hlo.parse(text)
+    if not on_device:
+        monkeypatch.setattr(merging, "MOST_STEPS", 0)
+    executable = emit_cuda.compile(module, HostDevice(checked=True, seed=3))
+    steps = executable.program.steps
+    assert any(isinstance(step, While | Branch) for step in steps) == (not on_device)
+    assert (kind in {getattr(step, "kind", "") for step in steps}) == on_device
+    for arguments in calls:
+        found, wanted = executable(*arguments), interpreter.evaluate(module, *arguments)
+        is_tuple = isinstance(wanted, tuple)
+        pairs = zip(found, wanted, strict=True) if is_tuple else [(found, wanted)]
+        for one, other in pairs:
+            np.testing.assert_allclose(one, other, rtol=1e-6)
+    launched = {step.kernel for step in flat(steps) if isinstance(step, Launch)}
+    assert launched == set(executable.program.kernels)
+    assert (f"({kind}, %w)" in launches.explained(executable.program)) == on_device
+
+
+def test_a_loop_over_more_threads_than_a_block_takes_in_turns_is_the_hosts(monkeypatch):
+    monkeypatch.setattr(merging, "MOST_THREADS", 39)
+    program = emit_cuda.compile(hlo.parse(LOOP), "host").program
+    assert any(isinstance(step, While) for step in program.steps)
+
+
+@pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
+@pytest.mark.parametrize("case", CASES)
+def test_the_kernels_compile(case):
+    source = emit_cuda.compile(hlo.parse(CASES[case][0]), "host").source
+    assert nvrtc.compile(source, "sm_90").code
