@@ -84,12 +84,21 @@ evaluates.define_all(dict.fromkeys(BITWISE, evaluate_bitwise))
 
 
 @evaluates("compare", xla="Compare. IEEE 754-2019, 5.10 totalOrder")
-def evaluate_compare(_instr: Instruction, attrs: Compare, x: Array, y: Array) -> Array:
+def evaluate_compare(instr: Instruction, attrs: Compare, x: Array, y: Array) -> Array:
     """Compare numbers, as pred.
 
     NaN is unequal to everything, itself included, and the zeros are equal; unless the comparison
     is of type TOTALORDER: -NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN.
+
+    Raises
+    ------
+    HloError
+        HLO101 for an order of complex numbers, for which XLA has no one meaning: its evaluator
+        refuses them; on the CPU, < is lexicographic, but <= looks at the real parts alone, and
+        maximum, minimum and clamp are made of it.
     """
+    if type_of(x).is_complex and attrs.direction not in ("EQ", "NE"):
+        raise HloError("HLO101", "complex numbers have no order", instr.span)
     wide_x, wide_y = widened(x), widened(y)
     if attrs.type == "TOTALORDER" and type_of(x).is_floating:
         wide_x, wide_y = total_order(wide_x), total_order(wide_y)

@@ -228,6 +228,22 @@ def test_interpreter_optimizer_and_c_agree(text: str, optimize: bool) -> None:
 
 
 @pytest.mark.parametrize("run", [interpreter.evaluate, lambda m, x: emit_c.compile(m)(x)])
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(f"pred[2] compare(x, y), direction={direction}" for direction in ("LE", "GT")),
+        *("c64[2] maximum(x, y)", "c64[2] minimum(x, y)", "c64[2] clamp(y, x, z)"),
+    ],
+)
+def test_complex_numbers_have_no_order(line: str, run: Any) -> None:
+    lines = ("x = c64[2] parameter(0)", "y = c64[2] negate(x)", "z = c64[2] sine(x)")
+    module = hlo.parse(entry(*lines, f"ROOT r = {line}"))
+    with pytest.raises(hlo.HloError) as caught:
+        run(module, np.complex64([1, 2j]))
+    assert caught.value.code == "HLO101"
+
+
+@pytest.mark.parametrize("run", [interpreter.evaluate, lambda m, x: emit_c.compile(m)(x)])
 @pytest.mark.parametrize("direction", ["NE", "LE"])
 def test_what_is_sorted_by_no_order_is_still_all_there(direction: str, run: Any) -> None:
     body = ADD.replace("f32[] add(x, y)", f"pred[] compare(x, y), direction={direction}")

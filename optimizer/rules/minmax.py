@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from optimizer.known import ascend, has_negatives, is_highest, is_lowest, is_non_negative
 from optimizer.rewriting.guards import (
+    is_complex,
     is_constant,
     is_floating,
     is_integer,
@@ -44,7 +45,7 @@ RULES = (
     Rule(maximum(x, minimum(x, y)), x, where=is_integer(x) | is_pred(x)),
     Rule(maximum(maximum(x, c1), c2), maximum(x, Folded("maximum", (c1, c2)))),
     Rule(maximum(x, abs_(x).as_(a)), a, where=same_shape(a, x)),
-    Rule(maximum(x, negate(x)), abs_(x), where=~is_unsigned(x) & has_negatives(x)),
+    Rule(maximum(x, negate(x)), abs_(x), where=~is_unsigned(x) & ~is_complex(x) & has_negatives(x)),
     Rule(maximum(minimum(x, c2), c1), clamp(c1, x, c2), where=ascend(c1, c2),
          xla="max(min(x, b), a) => clamp(a, x, b)"),
     Rule(minimum(x, x), x, xla="min(x, x) => x"),
