@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 MODEL := tests/models/attention
 
-.PHONY: run test pycuda everywhere fuzz harnesses releases docs proofs bless bless-course notebooks \
+.PHONY: run test pycuda everywhere fuzz fuzz-fixed harnesses releases docs proofs bless bless-course notebooks \
         site course picture bench clean
 
 # The whole story: attention, dumped from JAX, is verified, interpreted and compiled, and gives what
@@ -44,6 +44,11 @@ everywhere: .venv/tests
 fuzz: .venv/tests
 	$(BIN)/python -m tests.fuzz --texts 1000000
 	$(BIN)/python -m tests.fuzz --modules 50000 --sanitize
+
+# Two minutes of them on two cores, the same cases each time, beside the few that are in `make test`.
+fuzz-fixed: .venv/tests
+	$(BIN)/python -m tests.fuzz --texts 20000 --seed fixed
+	$(BIN)/python -m tests.fuzz --modules 1200 --seed fixed --sanitize
 
 # Every harness of JAX's own wheel, 5,594 functions of lax, on PyHLO and on XLA CPU.
 # `make harnesses ENGINE=c` compiles them, which takes longer.

@@ -198,6 +198,11 @@ KEEPS = {
         "b = f8e5m2[4] parameter(1)",
         "ROOT r = bf16[8] concatenate(a, b), dimensions={0}",
     ),
+    "a transpose that rounds, and forgets run-time sizes": entry(
+        "p = f64[<=7,<=4,<=5]{0,1,2} parameter(0)",
+        "t = f32[5,4,7]{2,0,1} transpose(p), dimensions={2,1,0}",
+        "ROOT a = f32[5,4,7]{2,0,1} abs(t)",
+    ),
     "windows of another precision than their start": entry(
         "x = bf16[8] parameter(0)",
         "y = f32[] parameter(1)",

@@ -120,6 +120,34 @@ def test_computations_stand_before_those_that_call_them() -> None:
     assert str(hlo.parse(text)) == text
 
 
+def test_computations_keep_their_order_when_printed_again() -> None:
+    text = entry(
+        "x = f32[4] parameter(0)",
+        'k = f32[4] call(x), to_apply=h, frontend_attributes={inlineable="false"}',
+        "s = f32[4] all-reduce(k), replica_groups={}, to_apply=sum",
+        "ROOT q = f32[4] call(s), to_apply=g",
+        before="""sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+
+g {
+  p = f32[4] parameter(0)
+  ROOT r = f32[4] all-reduce(p), replica_groups={}, to_apply=sum
+}
+
+h {
+  p = f32[4] parameter(0)
+  ROOT n = f32[4] negate(p)
+}
+
+""",
+    )
+    printed = str(hlo.parse(text))
+    assert str(hlo.parse(printed)) == printed
+
+
 def test_what_an_async_start_wraps_keeps_its_opcode() -> None:
     """XLA prints `all-gather-start`, which it reads as another opcode."""
     text = entry(
