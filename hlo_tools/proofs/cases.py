@@ -227,7 +227,10 @@ def for_these_constants(rule: Rule, before: Module) -> Question | None:
 def counterexample(
     rule: Rule, question: Question, model: Any, before: Module
 ) -> Counterexample | None:
-    """What the solver found, held against the interpreter; None if the interpreter disagrees."""
+    """What the solver found, held against the interpreter.
+
+    None if the interpreter disagrees, or if an opcode means nothing for the types.
+    """
     found = {
         name: array_in_model(model, question.values[instr], instr.shape.element_type)
         for name, instr in question.unknown.items()
@@ -238,5 +241,11 @@ def counterexample(
     after = applied(rule, before)
     if after is None:
         return None
-    difference = compare(evaluate(after, *arguments), evaluate(before, *arguments), rule.promise)
+    try:
+        values = evaluate(after, *arguments), evaluate(before, *arguments)
+    except HloError as error:
+        if error.code != "HLO101":
+            raise
+        return None
+    difference = compare(*values, rule.promise)
     return Counterexample(before, after, arguments, difference) if difference else None
