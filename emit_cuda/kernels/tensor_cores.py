@@ -1,13 +1,15 @@
-"""Products of bf16 and f16 on tensor cores: a warp multiplies tiles of 16 x 16 in one instruction.
+"""Products of bf16, f16 and s8 on tensor cores: a warp multiplies 16 x 16 in one instruction.
 
 A block of eight warps has a tile of 64 x 64 sums, of which each warp has two parts of 16 x 16 in
-registers. Operands come into shared memory as they are stored, without a conversion; products are
-exact in f32, in which they are added up, in an order and with a rounding that the hardware does not
-tell. The sums meet in shared memory for what is done to them before they are stored.
+registers. Operands come into shared memory as they are stored, without a conversion. Products of
+floats are exact in f32, in which they are added up, in an order and with a rounding that the
+hardware does not tell; products of s8 are added up in s32, exactly. The sums meet in shared memory
+for what is done to them before they are stored.
 
 References
 ----------
-NVIDIA, *CUDA C++ Programming Guide*, Warp Matrix Functions.
+NVIDIA, *CUDA C++ Programming Guide*, Warp Matrix Functions; *PTX ISA*, `wmma.load`, which asks that
+a row or column of 16 numbers begins at a multiple of its bytes.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
 
 # Bytes at multiples of which they load and store parts of a tile.
 ALIGNED = 32
-# Types that they take; the least rows and columns that fill a good part of a tile.
-TYPES, LEAST = ("bf16", "f16"), 32
+# Types that they take, with those of the sums; the least rows and columns that fill most of a tile.
+TYPES, LEAST = {"bf16": "f32", "f16": "f32", "s8": "s32"}, 32
 # Sums that a block has, along a side, and parts of 16 x 16 of each warp.
 WIDTH, PARTS = 64, 2
 
@@ -39,7 +41,7 @@ def fits(product: Product) -> bool:
     """
     kinds = {operand.shape.element_type.name for operand in product.dot.operands[:2]}
     enough = min(product.rows, product.columns) >= LEAST and product.depth >= DEEP
-    known = len(kinds) == 1 and kinds.issubset(TYPES) and product.type.name == "f32"
+    known = len(kinds) == 1 and TYPES.get(kinds.pop()) == product.type.name
     return enough and known and not product.has_holes
 
 
@@ -50,9 +52,10 @@ class TensorCores(Tiles):
         super().__init__(product)
         self.each = WIDTH // SIDE
         self.width = WIDTH
-        # Whole vectors, as the instruction asks for; four banks further each.
-        self.pitch, self.sum_pitch = WIDTH + 8, WIDTH + 4
         self.type = product.dot.operands[0].shape.element_type
+        # Whole vectors, as the instruction asks for; four banks further each.
+        self.pitch, self.sum_pitch = WIDTH + 16 // self.type.bytes, WIDTH + 4
+        self.sum_kind = wide(product.type)
         self.tile_kind, self.nothing = self.type.name, Literal(0)
 
     def value(self, side: int, index: Index) -> Expr:
@@ -63,9 +66,16 @@ class TensorCores(Tiles):
     def begin(self) -> None:
         """Declare the sums, which are zero."""
         body = self.body
-        self.parts = body.variable("sums_16x16", "parts", size=PARTS)
+        self.parts = body.variable(f"{self.sum_kind}_16x16", "parts", size=PARTS)
         p = body.name("p")
-        body.add(For(p, PARTS, (Call("clear_sums", (item(self.parts, Name(p)),)),), unroll=True))
+        body.add(
+            For(
+                p,
+                PARTS,
+                (Call(f"clear_{self.sum_kind}_16x16", (item(self.parts, Name(p)),)),),
+                unroll=True,
+            )
+        )
         warp = Name("threadIdx.x") / WARP
         self.row = body.let("s64", "part_row", warp / PARTS * 16)
         self.column = body.let("s64", "part_column", warp % PARTS * (16 * PARTS))
@@ -84,10 +94,13 @@ class TensorCores(Tiles):
         """Let the sums meet in shared memory."""
         body, p = self.body, self.body.name("p")
         self.sums = Name(body.name("sums"))
-        self.shared += ((wide(self.product.type), self.sums.name, WIDTH * self.sum_pitch),)
+        self.shared += ((self.sum_kind, self.sums.name, WIDTH * self.sum_pitch),)
         at = Group(self.row * self.sum_pitch) + self.column + Name(p) * 16
         end = Op("&", (item(self.sums, at),))
-        call = Call("store_sums", (end, item(self.parts, Name(p)), Literal(self.sum_pitch)))
+        call = Call(
+            f"store_{self.sum_kind}_16x16",
+            (end, item(self.parts, Name(p)), Literal(self.sum_pitch)),
+        )
         body.add(For(p, PARTS, (call,), unroll=True), BARRIER)
 
     def total(self, m: Sum, n: Sum) -> Expr:

@@ -12,6 +12,7 @@ from codegen.program.about import about
 from codegen.program.schedule import Schedule
 from codegen.program.trees import leaves
 from codegen.statements import Assign
+from emit_cuda.kernels.concatenating import concatenate_stage
 from emit_cuda.kernels.fourier import fourier_stages
 from emit_cuda.kernels.gemm import epilogue_of, gemm_stage
 from emit_cuda.kernels.kernel import Kernel
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 KINDS: dict[str, Callable[[Kernel, Instruction, Sequence[Name]], Stage | Launches | None]] = {
     **dict.fromkeys(PRODUCTS, gemm_stage),
     "cholesky": cholesky_stages,
+    "concatenate": concatenate_stage,
     "fft": fourier_stages,
     "reduce": reduction_stages,
     "reduce-window": scan_stages,

@@ -8,9 +8,9 @@ from cuda_batches import Batch
 
 import emit_cuda
 import hlo
-from emit_cuda import nvrtc
+from emit_cuda import launches, nvrtc
 from emit_cuda.host.device import HostDevice
-from emit_cuda.kernels import gemm, tiles
+from emit_cuda.kernels import gemm, tiles, vectors
 from hlo_tools.generate.modules import random_module
 from hlo_tools.generate.values import tame
 from optimizer import prepare
@@ -207,6 +207,13 @@ KINDS = {
         ),
         256,
     ),
+    "product of s8": (
+        (
+            "x = s8[70,50] parameter(0)  y = s8[50,90] parameter(1)"
+            "  ROOT r = s32[70,90] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+        ),
+        256,
+    ),
     "convolution with an epilogue": (
         (
             "x = f32[2,9,8,5] parameter(0)  w = f32[3,2,5,10] parameter(1)"
@@ -301,7 +308,7 @@ def test_padding_adds_nothing_to_an_infinity(checked):
 
 @pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
 def test_tensor_cores_multiply_narrow_floats():
-    for name in ("product of bf16 with an epilogue", "product of f16 in batches"):
+    for name in ("product of bf16 with an epilogue", "product of f16 in batches", "product of s8"):
         program = emit_cuda.emit(module_of(KINDS[name][0]))
         assert [step.kind for step in program.steps] == ["product on tensor cores"]
         assert "wmma.mma.sync" in nvrtc.ptx(program.source)
@@ -331,3 +338,42 @@ def test_a_missing_barrier_behind_tensor_cores_is_found():
     with pytest.raises(hlo.HloError) as caught:
         emit_cuda.CudaExecutable(module.entry, program, device, device.load(broken))(*arguments)
     assert f":{line}" in "\n".join(caught.value.notes)
+
+
+CONCATENATION = """
+    x = f32[3,130] parameter(0)  y = f32[3,1] parameter(1)  z = f32[3,0] parameter(2)
+    w = f32[3,40] parameter(3)
+    ROOT r = f32[3,301] concatenate(x, y, z, w, x), dimensions={1}"""
+ALIGNED = """
+    x = f32[4,64] parameter(0)  y = f32[8,64] parameter(1)
+    ROOT r = f32[24,64] concatenate(x, y, x, y), dimensions={0}"""
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_blocks_are_dealt_out_to_the_operands_of_a_concatenation(monkeypatch, checked):
+    batch = batch_of([CONCATENATION])
+    monkeypatch.setattr(vectors, "FILLS", 256)
+    body = ALIGNED
+    module = module_of(body)
+    batch.add(module, [tame(p.shape, random.Random(1)) for p in module.entry.parameters])
+    assert not batch.differences(checked=checked)
+    first, second = (program.steps for *_, program in batch.cases)
+    # 390, 3, 120 and 390 elements; then 64, 128, 64 and 128 vectors of 4.
+    assert [(step.kind, step.grid) for step in first] == [("concatenation", (4 + 1 + 1 + 4, 1, 1))]
+    assert [(step.kind, step.grid) for step in second] == [("concatenation", (4, 1, 1))]
+    assert "f32x4" in batch.kernels.source("")
+
+
+@pytest.mark.parametrize("kind", ["s8", "bf16", "f32", "f64", "c64", "c128"])
+@pytest.mark.parametrize("dims", [(33, 97), (64, 64), (17, 45)])
+def test_tiles_of_transposes_have_no_bank_conflict(kind, dims):
+    rows, columns = dims
+    body = (
+        f"x = {kind}[{rows},{columns}] parameter(0)"
+        f"  ROOT r = {kind}[{columns},{rows}] transpose(x), dimensions={{1,0}}"
+    )
+    program = emit_cuda.emit(prepare(module_of(body)))
+    (row,) = launches.asked(program)
+    in_tiles = [access for access in row.accesses if access.shared]
+    assert len(in_tiles) == 2
+    assert all(str(access).endswith("no bank conflict") for access in in_tiles), in_tiles
